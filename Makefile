@@ -1,0 +1,56 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+PY := .venv/bin/python
+# Pins what pip installs, in the build environment too, so that every machine gets what was tested.
+export PIP_CONSTRAINT := constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test check soak bench pins clean
+
+demo: .venv/demo.done
+	@$(PY) -m banditree demo --folder banditree-demo
+
+# Lint, types, import rules, and every test but the soak counts.
+test: .venv/test.done lint
+	@$(PY) -m pytest -q -n 2 -m "not soak" --cov --cov-report=term:skip-covered
+
+# The fast path while working.
+check: .venv/test.done lint
+	@$(PY) -m pytest -q -n 2 -m "not slow and not soak"
+
+soak: .venv/test.done
+	@$(PY) -m pytest -q -m "soak or slow"
+
+bench: .venv/bench.done
+	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(PY) $$bench || exit 1; done
+
+.PHONY: lint
+lint: .venv/test.done
+	@.venv/bin/python -m ruff check .
+	@.venv/bin/python -m ruff format --check .
+	@.venv/bin/python -m mypy
+	@.venv/bin/python -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+.venv/demo.done: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "banditree needs Python 3.11 or newer, and $(PYTHON) is " + sys.version.split()[0] + ". Try: make PYTHON=python3.11 " + "demo")'
+	@test -x $(PY) || $(PYTHON) -m venv .venv || { echo 'Could not make a virtual environment. On Debian and Ubuntu: apt-get install python3-venv'; exit 1; }
+	$(PY) -m pip install --quiet --editable .
+	@touch $@
+
+.venv/test.done: .venv/demo.done
+	$(PY) -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+.venv/bench.done: .venv/demo.done
+	$(PY) -m pip install --quiet --editable '.[bench]'
+	@touch $@
+
+# Exact versions of everything the extras bring, to be committed after `make test`.
+pins:
+	@rm -rf .venv-pins && $(PYTHON) -m venv .venv-pins
+	PIP_CONSTRAINT= .venv-pins/bin/python -m pip install --quiet '.[dev,bench]'
+	@.venv-pins/bin/python -m pip freeze --exclude banditree > constraints.txt
+	@rm -rf .venv-pins
+
+clean:
+	rm -rf .venv banditree-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage

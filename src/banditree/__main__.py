@@ -1,0 +1,5 @@
+"""`python -m banditree`."""
+
+from banditree.cli import main
+
+main()

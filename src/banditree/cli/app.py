@@ -1,0 +1,64 @@
+"""The application: every command, and how errors reach the terminal."""
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from banditree.cli import demo, plan, run, show
+from banditree.errors import InvalidInput, PlanWarning
+from banditree.version import __version__
+
+UsageProblem: Any = typer.BadParameter.__mro__[2]  # click's base of all usage errors, wherever typer keeps click
+INTERRUPTED = 130
+
+app = typer.Typer(
+    name="banditree",
+    help="Short exploration plans that a person can read: which option to try, how often, and what to do next.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+for command in (plan.plan, show.show, run.run, demo.demo):
+    app.command()(command)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"banditree {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_print_version, help="Print the version.")] = False,
+) -> None:
+    """Short exploration plans that a person can read: which option to try, how often, and what to do next."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command; bad input prints one line and exits 2, never with a traceback."""
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    try:
+        code = app(list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
+    except InvalidInput as problem:
+        _fail(str(problem))
+    except UsageProblem as problem:
+        _fail(" ".join(problem.format_message().split()).rstrip(".") + ". Try --help.")
+    except (typer.Abort, KeyboardInterrupt):
+        typer.echo("Stopped.", err=True)
+        sys.exit(INTERRUPTED)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"banditree: {message}", err=True)
+    sys.exit(2)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+    word = "Note" if issubclass(category, PlanWarning) else category.__name__
+    typer.echo(f"{word}: {message}", err=True)

@@ -1,0 +1,29 @@
+"""The one way in which banditree says that something given to it is wrong."""
+
+from typing import Any
+
+
+class InvalidInput(ValueError):
+    """Something a person gave (an argument, a file, an answer) that cannot be used, said in one line.
+
+    >>> raise invalid("horizon", "at least 1", 0, "Give the number of rounds of one case.")
+    Traceback (most recent call last):
+        ...
+    banditree.errors.InvalidInput: horizon must be at least 1. Got 0. Give the number of rounds of one case.
+    """
+
+
+class PlanWarning(UserWarning):
+    """A plan that was built as asked but will not do what its user expects."""
+
+
+def invalid(argument: str, rule: str, value: Any, hint: str = "") -> InvalidInput:
+    """The error "{argument} must be {rule}. Got {value}. {what to try}".
+
+    >>> str(invalid("n_arms", "at least 2", 1))
+    'n_arms must be at least 2. Got 1.'
+    """
+    shown = repr(value)
+    if len(shown) > 200:
+        shown = shown[:197] + "..."
+    return InvalidInput(f"{argument} must be {rule}. Got {shown}. {hint}".rstrip())

@@ -1,0 +1,1 @@
+"""Every load and save: atomic, versioned, with a JSON Schema."""

@@ -1,0 +1,152 @@
+"""Collections in files: JSON, and CSV for a plain matrix of means."""
+
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from banditree.errors import InvalidInput
+from banditree.files.documents import Document, Part, dump, parse, read_json, write_text
+from banditree.files.matrix import read_matrix
+from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import ContextKind, Contexts, Feature
+from banditree.tasks.rewards import Family, Rewards
+
+
+class RewardsPart(Part):
+    """The law of the rewards."""
+
+    family: Family
+    low: float | None = Field(None, description="least reward; bounded rewards only")
+    high: float | None = Field(None, description="greatest reward; bounded rewards only")
+    sigma: float | None = Field(None, description="standard deviation of the noise; Gaussian rewards only")
+
+
+class FeaturePart(Part):
+    """One entry of a context: a number, "(intercept)", or "column `name` equals `level`"."""
+
+    name: str
+    level: str | None = None
+
+
+class ContextsPart(Part):
+    """The distribution of the contexts."""
+
+    kind: ContextKind
+    features: list[FeaturePart]
+    mean: list[float]
+    covariance: list[list[float]]
+    rows: list[list[float]] | None = None
+
+
+class CollectionFile(Document):
+    """M tasks x K arms: what is known of the kinds of cases."""
+
+    schema_: Literal["banditree/collection/1"] = Field("banditree/collection/1", alias="schema")
+    tasks: list[str]
+    arms: list[str]
+    rewards: RewardsPart
+    means: list[list[float]] = Field(description="mean rewards, a row per task and a column per arm")
+    radius: float | list[list[float]] = Field(0.0, description="how far each mean may be from the truth; 0: known")
+    theta: list[list[list[float]]] | None = Field(None, description="parameters by task, arm and feature")
+    contexts: ContextsPart | None = None
+    provenance: str = "known"
+
+
+def load_collection(path: str | Path) -> Collection:
+    """The collection in a JSON file, or in a CSV matrix of Bernoulli means (rows are tasks, columns are arms)."""
+    path = Path(path)
+    if path.suffix.lower() == ".json":
+        return collection_from_document(parse(CollectionFile, read_json(path), str(path)), str(path))
+    if path.suffix.lower() == ".csv":
+        tasks, arms, means = read_matrix(path)
+        try:
+            return Collection.bernoulli(means, tasks=tasks, arms=arms, provenance=f"known, from {path.name}")
+        except InvalidInput as problem:
+            raise InvalidInput(f"{path}: {problem}") from None
+    raise InvalidInput(f"{path}: a collection is a .json or a .csv file. Rename it or save it as one of these.")
+
+
+def save_collection(collection: Collection, path: str | Path) -> None:
+    """Write a collection as JSON."""
+    write_text(Path(path), dump(collection_document(collection)))
+
+
+def collection_document(collection: Collection) -> CollectionFile:
+    """The collection as it is written."""
+    contexts, same = collection.contexts, np.unique(collection.radius)
+    return CollectionFile(
+        tasks=list(collection.tasks),
+        arms=list(collection.arms),
+        rewards=rewards_part(collection.rewards),
+        means=collection.means.tolist(),
+        radius=float(same[0]) if same.size == 1 else collection.radius.tolist(),
+        theta=None if collection.theta is None else collection.theta.tolist(),
+        contexts=None if contexts is None else _contexts_part(contexts),
+        provenance=collection.provenance,
+    )
+
+
+def collection_from_document(document: CollectionFile, source: str) -> Collection:
+    """The collection that a file describes; `source` names the file in errors."""
+    try:
+        return Collection(
+            means=np.array(_rectangular(document.means)),
+            tasks=tuple(document.tasks),
+            arms=tuple(document.arms),
+            rewards=rewards_from_part(document.rewards),
+            contexts=None if document.contexts is None else _contexts_from_part(document.contexts),
+            theta=None if document.theta is None else np.array(document.theta),
+            radius=np.array(document.radius),
+            provenance=document.provenance,
+        )
+    except ValueError as problem:
+        raise InvalidInput(f"{source}: {problem}") from None
+
+
+def _rectangular(rows: list[list[float]]) -> list[list[float]]:
+    for number, row in enumerate(rows, 1):
+        if len(row) != len(rows[0]):
+            raise InvalidInput(f"means: row {number} has {len(row)} numbers and row 1 has {len(rows[0])}.")
+    return rows
+
+
+def rewards_part(rewards: Rewards) -> RewardsPart:
+    """The reward law as it is written."""
+    if rewards.family is Family.GAUSSIAN:
+        return RewardsPart(family=rewards.family, sigma=rewards.sigma)
+    if rewards.family is Family.BOUNDED:
+        return RewardsPart(family=rewards.family, low=rewards.low, high=rewards.high)
+    return RewardsPart(family=rewards.family)
+
+
+def rewards_from_part(part: RewardsPart) -> Rewards:
+    """The reward law that a file describes."""
+    return Rewards(part.family, **part.model_dump(exclude={"family"}, exclude_none=True))
+
+
+def features_part(features: tuple[Feature, ...]) -> list[FeaturePart]:
+    """The features as they are written."""
+    return [FeaturePart(name=feature.name, level=feature.level) for feature in features]
+
+
+def features_from_part(parts: list[FeaturePart]) -> tuple[Feature, ...]:
+    """The features that a file describes."""
+    return tuple(Feature(part.name, part.level) for part in parts)
+
+
+def _contexts_part(contexts: Contexts) -> ContextsPart:
+    return ContextsPart(
+        kind=contexts.kind,
+        features=features_part(contexts.features),
+        mean=contexts.mean.tolist(),
+        covariance=contexts.covariance.tolist(),
+        rows=None if contexts.rows is None else contexts.rows.tolist(),
+    )
+
+
+def _contexts_from_part(part: ContextsPart) -> Contexts:
+    rows = None if part.rows is None else np.array(part.rows)
+    features = features_from_part(part.features)
+    return Contexts(part.kind, features, np.array(part.mean), np.array(part.covariance), rows)

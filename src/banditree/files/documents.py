@@ -1,0 +1,110 @@
+"""JSON documents: read with a clear error, checked against their schema, written whole or not at all."""
+
+import json
+import os
+import re
+import tempfile
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from banditree.errors import InvalidInput
+
+Model = TypeVar("Model", bound="Document")
+
+
+class Part(BaseModel):
+    """A piece of a document: nothing unknown in it, and no NaN or infinity."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, populate_by_name=True)
+
+
+class Document(Part):
+    """A whole file; its field `schema_` names its kind and version, as in "banditree/plan/1"."""
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, or a one-line error that says what is wrong with it."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InvalidInput(f"{path}: no such file. Check the name and the folder.") from None
+    except IsADirectoryError:
+        raise InvalidInput(f"{path} is a folder. Give a file in it.") from None
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{path} is not a text file in UTF-8. Save it as UTF-8 text.") from None
+    except OSError as problem:
+        raise InvalidInput(f"{path} cannot be read: {problem.strerror}.") from None
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all, whatever happens meanwhile."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as problem:
+        raise InvalidInput(f"{path} cannot be written: {problem.strerror}. Choose another folder.") from None
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except OSError as problem:
+        Path(temporary).unlink(missing_ok=True)
+        raise InvalidInput(f"{path} cannot be written: {problem.strerror}.") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value in a file."""
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as problem:
+        raise InvalidInput(
+            f"{path} is not JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}."
+        ) from None
+
+
+def parse(model: type[Model], data: Any, source: str) -> Model:
+    """`data` as a document of the wanted kind, or an error that names the kind, the version or the field."""
+    _check_schema(data, str(model.model_fields["schema_"].default), source)
+    try:
+        return model.model_validate(data)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        rest = f" ({problem.error_count() - 1} more)" if problem.error_count() > 1 else ""
+        raise InvalidInput(f"{source}: {place}: {first['msg']}.{rest}") from None
+
+
+def _check_schema(data: Any, wanted: str, source: str) -> None:
+    kind, version = re.fullmatch(r"(banditree/\w+)/(\d+)", wanted).groups()  # type: ignore[union-attr]
+    given = data.get("schema") if isinstance(data, dict) else None
+    match = re.fullmatch(r"(banditree/\w+)/(\d+)", given) if isinstance(given, str) else None
+    what = kind.removeprefix("banditree/")
+    if match is None:
+        raise InvalidInput(f'{source} is not a {what} file of banditree: it has no "schema": "{wanted}".')
+    if match[1] != kind:
+        raise InvalidInput(f"{source} is a {match[1].removeprefix('banditree/')} file, and a {what} file is needed.")
+    if int(match[2]) > int(version):
+        raise InvalidInput(f"{source} was written by a newer banditree ({given}; this one reads {wanted}). Upgrade it.")
+
+
+def dump(document: Document) -> str:
+    """JSON text with one line per field, and one line per item of a long list of lists or objects."""
+    data = document.model_dump(by_alias=True, exclude_none=True)
+    lines = []
+    for key, value in data.items():
+        if isinstance(value, list) and value and isinstance(value[0], list | dict):
+            items = ",\n    ".join(json.dumps(item, ensure_ascii=False) for item in value)
+            lines.append(f"  {json.dumps(key)}: [\n    {items}\n  ]")
+        else:
+            lines.append(f"  {json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"

@@ -1,0 +1,106 @@
+"""The invariants of a plan, checked wherever one is built."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.tasks.arrays import BoolArray
+from banditree.tasks.rewards import Family
+
+if TYPE_CHECKING:
+    from banditree.plans.plan import Plan
+
+
+def check_plan(plan: "Plan") -> None:
+    """Raise, naming the box as a person sees it, unless the arrays describe a plan that can be followed."""
+    _check_shapes(plan)
+    _check_boxes(plan)
+    _check_links(plan)
+
+
+def _fail(box: int | np.integer, problem: str) -> InvalidInput:
+    return InvalidInput(f"Box {int(box) + 1} of the plan {problem}. The plan cannot be followed; build it again.")
+
+
+def _check_shapes(plan: "Plan") -> None:
+    n, n_tasks, n_arms = len(plan.kind), len(plan.tasks), len(plan.arms)
+    if n == 0:
+        raise invalid("a plan", "at least one box", 0)
+    if not plan.horizon >= 1:
+        raise invalid("horizon", "at least 1", plan.horizon)
+    for name in ("arm", "low", "high", "pulls", "threshold", "floor", "ceil", "task"):
+        if getattr(plan, name).shape != (n,):
+            raise invalid(name, f"of shape ({n},), as kind is", getattr(plan, name).shape)
+    bins = plan.points.shape[1] if plan.points.ndim == 2 else 0
+    if plan.points.shape != (n, bins) or plan.cuts.shape != (n, max(bins - 1, 0)):
+        raise invalid("cuts and points", f"of shapes ({n}, B - 1) and ({n}, B)", plan.points.shape)
+    if plan.survivors is not None and plan.survivors.shape != (n, (n_tasks + 7) // 8):
+        raise invalid("survivors", "one row of bits per box", plan.survivors.shape)
+    if plan.theta is not None and plan.theta.shape != (n_tasks, n_arms, len(plan.features)):
+        raise invalid("theta", f"of shape {(n_tasks, n_arms, len(plan.features))}", plan.theta.shape)
+
+
+def _check_boxes(plan: "Plan") -> None:
+    from banditree.plans.plan import NONE, BoxKind
+
+    n, n_tasks, n_arms = plan.n_boxes, len(plan.tasks), len(plan.arms)
+    fixed, score, exploit = (plan.kind == kind for kind in BoxKind)
+
+    def require(good: Any, where: BoolArray, problem: str) -> None:
+        if (bad := np.flatnonzero(where & ~good)).size:
+            raise _fail(bad[0], problem)
+
+    def number_below(values: np.ndarray, limit: int) -> BoolArray:
+        return (values >= 0) & (values < limit)
+
+    everywhere = np.ones(n, dtype=bool)
+    require(fixed | score | exploit, everywhere, "is of an unknown kind")
+    require(number_below(plan.arm, n_arms), ~exploit, "names an arm that does not exist")
+    require(number_below(plan.low, n) & number_below(plan.high, n), ~exploit, "leads to no box")
+    require((plan.low == NONE) & (plan.high == NONE), exploit, "uses an arm for good and yet leads on")
+    require(number_below(plan.task, n_tasks) | (plan.task == NONE), exploit, "names an unknown task")
+    by_context = (plan.arm == NONE) & (plan.task != NONE) & (plan.theta is not None)
+    require(number_below(plan.arm, n_arms) | by_context, exploit, "says neither an arm nor a task to exploit")
+    require(plan.pulls >= 1, fixed, "has fewer than one pull")
+    require(np.isfinite(plan.threshold), fixed, "has no finite threshold")
+    if plan.rewards.family is Family.BERNOULLI:
+        require(plan.threshold == np.round(plan.threshold), fixed, "compares a count with a fraction")
+    both_signs = (plan.points.min(axis=1, initial=0) < 0) & (plan.points.max(axis=1, initial=0) > 0)
+    require(both_signs, score, "has points of one sign only, so that its score can never leave on one side")
+    require((plan.floor >= 1) & (plan.ceil >= 1), score, "has a score that leaves at once")
+    require((np.diff(plan.cuts, axis=1) > 0).all(axis=1), score, "has cuts that do not increase")
+
+
+def _check_links(plan: "Plan") -> None:
+    """Every box can be reached and reaches a leaf, and numbers fall only where a path really returns."""
+    from banditree.plans.plan import BoxKind
+
+    n = plan.n_boxes
+    tests = np.flatnonzero(plan.kind != BoxKind.EXPLOIT)
+    onward = [list(plan.children(box)) for box in range(n)]
+    back: list[list[int]] = [[] for _ in range(n)]
+    for box in tests:
+        for child in onward[box]:
+            back[child].append(int(box))
+    if (unreached := np.flatnonzero(~_reach([0], onward))).size:
+        raise _fail(unreached[0], "cannot be reached from box 1")
+    leaves = np.flatnonzero(plan.kind == BoxKind.EXPLOIT).tolist()
+    if (endless := np.flatnonzero(~_reach(leaves, back))).size:
+        raise _fail(endless[0], "never reaches a box that uses an arm for good")
+    for box in tests:
+        for child in onward[box]:
+            if child <= box and not _reach([child], onward)[box]:
+                raise _fail(box, f"leads to box {child + 1}, which has a lower number without being a return")
+
+
+def _reach(start: list[int], links: list[list[int]]) -> BoolArray:
+    seen = np.zeros(len(links), dtype=bool)
+    seen[start] = True
+    todo = list(start)
+    while todo:
+        for child in links[todo.pop()]:
+            if not seen[child]:
+                seen[child] = True
+                todo.append(child)
+    return seen

@@ -1,0 +1,267 @@
+"""Algorithm 4: the soft-split decision tree, box by box (`LazyTree`) or whole (`build_tree`)."""
+
+import math
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from banditree.errors import InvalidInput, PlanWarning, invalid
+from banditree.plans.greedy import COMPILE_FROM, Split, greedy_split
+from banditree.plans.plan import NONE, BoxKind, Plan, Vocabulary, pack_survivors
+from banditree.tasks.arrays import FloatArray, IntArray, frozen
+from banditree.tasks.collection import Collection, reward_variance
+from banditree.tasks.rewards import Family
+from banditree.tasks.separation import least_separation, require_separation
+from banditree.theory.bounds import dt_ece_samples
+
+MAX_BOXES = 200_000
+ROUNDING = 1e-6  # how much of the separation may be lost to rounding a printed threshold
+Splits = dict[bytes, tuple[IntArray, Split | None]]  # by the bytes of the set of survivors
+SIGNIFICANT = 6  # digits of the parameters of contextual predictions, as stored and printed
+
+
+@dataclass(frozen=True, eq=False)
+class LazyTree:
+    """The tree of Algorithm 4 for a collection, given one test for one set of survivors at a time.
+
+    For collections whose whole tree is too large to hold (NOTES 14): the number of pulls per test then counts on the
+    deepest possible tree, D = M - 1. One test costs s K log s for s survivors and K arms. Made by `lazy_tree`.
+    """
+
+    collection: Collection
+    horizon: int
+    separation: float
+    stop_early: bool = False
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+
+    @cached_property
+    def _means(self) -> FloatArray:
+        return frozen(self.collection.means.T, float)
+
+    @property
+    def start(self) -> IntArray:
+        """All tasks, where every case begins."""
+        return np.arange(self.collection.n_tasks)
+
+    @property
+    def pulls(self) -> int:
+        """N_cls for the deepest tree there could be."""
+        return self.pulls_at_depth(self.collection.n_tasks - 1)
+
+    def pulls_at_depth(self, depth: int) -> int:
+        """N_cls when no path has more than `depth` tests."""
+        rounding = 0.0 if self.counts else ROUNDING * self.separation
+        return dt_ece_samples(
+            horizon=self.horizon,
+            depth=max(depth, 1),
+            separation=self.separation,
+            variance=reward_variance(self.collection),
+            radius=float(self.collection.radius.max()) + rounding,
+        )
+
+    @property
+    def counts(self) -> bool:
+        """Whether a total is a count of successes."""
+        return self.collection.rewards.family is Family.BERNOULLI
+
+    def split(self, members: IntArray) -> Split | None:
+        """The test for the surviving tasks `members` and what remains on each side, or None if none is needed."""
+        if len(members) == 1 or (self.stop_early and self.shared_arm(members) != NONE):
+            return None
+        compiled = self._means.size >= COMPILE_FROM
+        split = greedy_split(self._means, members, self.separation, compiled=compiled)
+        if split.score == 0:
+            names = ", ".join(repr(self.collection.tasks[i]) for i in members[:5])
+            raise InvalidInput(
+                f"No arm separates any two of the tasks {names} by {self.separation:g}. "
+                "Lower the separation or merge them."
+            )
+        return split
+
+    def shared_arm(self, members: IntArray) -> int:
+        """The first arm that is best for every one of `members`, or NONE."""
+        means = self.collection.means[members]
+        best_everywhere = (means == means.max(axis=1, keepdims=True)).all(axis=0)
+        return int(best_everywhere.argmax()) if best_everywhere.any() else NONE
+
+    def total_at_most(self, split: Split, pulls: int) -> float:
+        """The threshold on the sum of `pulls` rewards: a count for 0/1 rewards, else rounded for the reader."""
+        total = split.threshold * pulls
+        if self.counts:
+            return float(math.floor(total + 1e-9))
+        decimals = max(0, math.ceil(-math.log10(ROUNDING * self.separation * pulls)))
+        return round(total, decimals)
+
+    def freeze(self, max_boxes: int = MAX_BOXES) -> Plan:
+        """The whole tree as a Plan, equal sets of survivors sharing a box; an error beyond `max_boxes` boxes."""
+        splits = self._expand(max_boxes)
+        order = _reading_order(splits)
+        number = {key: box for box, key in enumerate(order)}
+        n, collection = len(order), self.collection
+        kind, arm, low, high, task = (np.full(n, NONE, dtype=np.int64) for _ in range(5))
+        pulls = self.pulls_at_depth(_depth(splits, order))
+        threshold = np.zeros(n)
+        for box, key in enumerate(order):
+            members, split = splits[key]
+            if split is None:
+                kind[box] = BoxKind.EXPLOIT
+                task[box] = members[0] if len(members) == 1 else NONE
+                arm[box] = NONE if collection.theta is not None else self.shared_arm(members)
+            else:
+                kind[box], arm[box] = BoxKind.FIXED, split.arm
+                low[box], high[box] = number[split.low.tobytes()], number[split.high.tobytes()]
+                threshold[box] = self.total_at_most(split, pulls)
+        return Plan(
+            kind=kind,
+            arm=arm,
+            low=low,
+            high=high,
+            pulls=np.where(kind == BoxKind.FIXED, pulls, 0),
+            threshold=threshold,
+            cuts=np.zeros((n, 0)),
+            points=np.zeros((n, 1), dtype=np.int64),
+            floor=np.zeros(n, dtype=np.int64),
+            ceil=np.zeros(n, dtype=np.int64),
+            task=task,
+            arms=collection.arms,
+            tasks=collection.tasks,
+            rewards=collection.rewards,
+            horizon=self.horizon,
+            method="tree",
+            survivors=pack_survivors([splits[key][0] for key in order], collection.n_tasks),
+            theta=None if collection.theta is None else round_significant(collection.theta),
+            features=() if collection.contexts is None else collection.contexts.features,
+            separation=self.separation,
+            radius=float(collection.radius.max()),
+            vocabulary=self.vocabulary,
+        )
+
+    def _expand(self, max_boxes: int) -> Splits:
+        start = self.start
+        splits: Splits = {}
+        todo = [start]
+        found = {start.tobytes()}
+        while todo:
+            members = todo.pop()
+            split = self.split(members)
+            splits[members.tobytes()] = (members, split)
+            for child in () if split is None else (split.low, split.high):
+                key = child.tobytes()
+                if key not in found:
+                    found.add(key)
+                    todo.append(child)
+            if len(found) > max_boxes:
+                raise InvalidInput(
+                    f"The tree has more than {max_boxes:,} boxes, too many to hold or read. Merge tasks, lower the "
+                    "separation, or follow it box by box with lazy_tree."
+                )
+        return splits
+
+
+def lazy_tree(
+    collection: Collection,
+    horizon: int,
+    separation: float | None = None,
+    *,
+    stop_early: bool = False,
+    vocabulary: Vocabulary | None = None,
+) -> LazyTree:
+    """The tree of `build_tree`, computed one box at a time as a case needs it."""
+    if horizon < 1:
+        raise invalid("horizon", "at least 1, the number of rounds of one case", horizon)
+    if stop_early and collection.theta is not None:
+        raise InvalidInput("stop_early works on tasks without contexts: with contexts no arm is best for good.")
+    band = _band(collection, separation, stop_early)
+    return LazyTree(collection, int(horizon), band, stop_early, vocabulary or Vocabulary())
+
+
+def build_tree(
+    collection: Collection,
+    horizon: int,
+    separation: float | None = None,
+    *,
+    stop_early: bool = False,
+    max_boxes: int = MAX_BOXES,
+    vocabulary: Vocabulary | None = None,
+) -> Plan:
+    """The plan of DT-ECE (Algorithms 4 to 6): greedy tests with soft splits until one task is left, then exploit.
+
+    horizon: H, the rounds of one case. separation: lambda in the mean sense; the collection's own when left out.
+    For estimated means lambda is about the true tasks: the tree uses w = lambda - 2 rho on the estimates and needs
+    rho <= lambda/8; left out, w is the separation of the estimates (NOTES 4).
+    stop_early: exploit as soon as one arm is best for all tasks left (NOTES 11).
+
+    >>> plan = build_tree(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"]), horizon=1000)
+    >>> print(plan)
+    Plan for 2 tasks and 2 arms over 1,000 rounds (method tree, separation 0.4): 3 boxes, at most 1 test one after
+    the other, at most 96 rounds of testing.
+    <BLANKLINE>
+    Box 1. Give A 96 times. At most 48 successes: go to box 2. Otherwise: go to box 3.
+    Box 2. This is task 2. Give B from now on.
+    Box 3. This is task 1. Give A from now on.
+    """
+    tree = lazy_tree(collection, horizon, separation, stop_early=stop_early, vocabulary=vocabulary)
+    plan = tree.freeze(max_boxes)
+    if plan.most_pulls is not None and plan.most_pulls > horizon:
+        warnings.warn(
+            f"Testing may take {plan.most_pulls:,} rounds, more than the horizon of {horizon:,}: some cases will end "
+            "before anything is decided. A larger separation (fewer, more different tasks) shortens the tests.",
+            PlanWarning,
+            stacklevel=2,
+        )
+    return plan
+
+
+def _band(collection: Collection, separation: float | None, stop_early: bool) -> float:
+    """w, the separation the tests work with: of the known means, or of the estimates less what they may be off."""
+    rho = float(collection.radius.max())
+    if separation is None:
+        closest = least_separation(collection)
+        require_separation(collection, max(closest.value, np.finfo(float).tiny))
+        return closest.value
+    if rho > separation / 8:
+        raise InvalidInput(
+            f"The means must be known to within an eighth of the separation, {separation / 8:.4g}. They are known to "
+            f"within {rho:.4g}. Collect about {(8 * rho / separation) ** 2:.1f} times as much data, or leave the "
+            "separation out to use that of the estimates."
+        )
+    band = separation - 2 * rho
+    if not stop_early:
+        require_separation(collection, band)
+    return band
+
+
+def _reading_order(splits: Splits) -> list[bytes]:
+    """Boxes so that every link leads to a higher number, the low side first (reverse postorder)."""
+    finished: list[bytes] = []
+    seen: set[bytes] = set()
+    todo: list[tuple[bytes, bool]] = [(next(iter(splits)), False)]
+    while todo:
+        key, done = todo.pop()
+        if done:
+            finished.append(key)
+            continue
+        if key in seen:
+            continue
+        seen.add(key)
+        todo.append((key, True))
+        split = splits[key][1]
+        if split is not None:
+            todo += [(split.low.tobytes(), False), (split.high.tobytes(), False)]
+    return finished[::-1]
+
+
+def _depth(splits: Splits, order: list[bytes]) -> int:
+    """D, the most tests on a path; `order` leads from parents to children."""
+    below: dict[bytes, int] = {}
+    for key in reversed(order):
+        split = splits[key][1]
+        below[key] = 0 if split is None else 1 + max(below[split.low.tobytes()], below[split.high.tobytes()])
+    return below[order[0]]
+
+
+def round_significant(values: FloatArray) -> FloatArray:
+    """`values` with `SIGNIFICANT` digits, so that what is stored is what is printed."""
+    return np.array([float(f"{value:.{SIGNIFICANT}g}") for value in values.ravel()]).reshape(values.shape)

@@ -1,0 +1,75 @@
+"""What a policy is: a name and a few functions over plain arrays, written once for people and for the simulator.
+
+`choose`, `update` and `patience` are scalar loops and `math.*` in the subset that numba compiles: a live session runs
+them as ordinary Python, the simulator compiles the very same functions. A new policy is a new `Policy(...)`, not a
+subclass.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Any
+
+from banditree.tasks.arrays import BoolArray, FloatArray
+
+Rng = tuple[int, int, int]  # (seed, run or case, round)
+
+
+class Outcome(IntEnum):
+    """Why there is no arm to pull; negative, so that `choose` can return it in place of an arm."""
+
+    HORIZON_REACHED = -1
+    ARM_NOT_AVAILABLE = -2
+    NO_ARM_AVAILABLE = -3
+    CONTEXT_NEEDED = -4
+    OUTCOME_NEEDED = -5
+
+    @property
+    def sentence(self) -> str:
+        """What to tell the person."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Outcome.HORIZON_REACHED: "All rounds of this case have been used.",
+    Outcome.ARM_NOT_AVAILABLE: "The arm that comes next is not available. Wait until it is.",
+    Outcome.NO_ARM_AVAILABLE: "No arm is available. Wait until one is.",
+    Outcome.CONTEXT_NEEDED: "The choice depends on the context. Give the context of this round.",
+    Outcome.OUTCOME_NEEDED: "What comes next depends on outcomes that are still missing. Report them first.",
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What `explain` knows of a case: enough for a sentence, in numbers that the caller puts names to."""
+
+    exploiting: bool
+    arm: int | None = None
+    possible: tuple[int, ...] | None = None
+    box: int | None = None
+    pulls: int = 0
+    total: float = 0.0
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """An algorithm that plays one case.
+
+    make(subject, horizon, options) -> params: Python, once; subject is a Collection, a Plan or a LazyTree.
+    init(params) -> state: a named tuple of fixed-shape numeric arrays.
+    choose(params, state, context, available, rng) -> arm, or a negative Outcome; never writes the state.
+    update(params, state, context, arm, reward): in place and deterministic.
+    patience(params, state) -> how many rounds may be open at once before the next choice needs an outcome.
+    explain(params, state) -> Facts: Python.
+    replan(params, state): Python, after every update, for what cannot be compiled.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    init: Callable[[Any], Any]
+    choose: Callable[[Any, Any, FloatArray, BoolArray, Rng], int]
+    update: Callable[[Any, Any, FloatArray, int, float], None]
+    explain: Callable[[Any, Any], Facts]
+    patience: Callable[[Any, Any], int] | None = None
+    replan: Callable[[Any, Any], None] | None = None

@@ -1,0 +1,266 @@
+"""DT-ECE (Algorithm 6) and every other plan: follow the boxes, then exploit."""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.tree import LazyTree
+from banditree.policies.base import Facts, Outcome, Policy, Rng
+from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray
+
+# Plain numbers, which numba takes as constants.
+FIXED, SCORE, EXPLOIT = int(BoxKind.FIXED), int(BoxKind.SCORE), int(BoxKind.EXPLOIT)
+ARM_NOT_AVAILABLE, CONTEXT_NEEDED = int(Outcome.ARM_NOT_AVAILABLE), int(Outcome.CONTEXT_NEEDED)
+UNLIMITED = 2**31
+TOTAL_SLACK = 1e-9  # sums of rewards are compared with this much rounding forgiven (NOTES 17)
+
+BOX, PULLS = 0, 1  # entries of FollowState.place
+
+
+class FollowParams(NamedTuple):
+    """The arrays of a Plan (see there)."""
+
+    kind: IntArray
+    arm: IntArray
+    low: IntArray
+    high: IntArray
+    pulls: IntArray
+    threshold: FloatArray
+    cuts: FloatArray
+    points: IntArray
+    floor: IntArray
+    ceil: IntArray
+    task: IntArray
+    theta: FloatArray
+    survivors: ByteArray
+    n_tasks: int
+
+
+class FollowState(NamedTuple):
+    """Where the case stands: place is (box, pulls there), total (1,) the sum of rewards or points there."""
+
+    place: IntArray
+    total: FloatArray
+
+
+def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowParams:
+    """The plan's arrays."""
+    theta = np.zeros((0, 0, 0)) if plan.theta is None else plan.theta
+    survivors = np.zeros((0, 0), np.uint8) if plan.survivors is None else plan.survivors
+    return FollowParams(
+        plan.kind,
+        plan.arm,
+        plan.low,
+        plan.high,
+        plan.pulls,
+        plan.threshold,
+        plan.cuts,
+        plan.points,
+        plan.floor,
+        plan.ceil,
+        plan.task,
+        theta,
+        survivors,
+        len(plan.tasks),
+    )
+
+
+def init_follow(params: FollowParams) -> FollowState:
+    """At box 0 with nothing tallied."""
+    return FollowState(np.zeros(2, np.int64), np.zeros(1))
+
+
+def choose_follow(params: FollowParams, state: FollowState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
+    """The arm of the current box; never another one in place of an arm that is not available."""
+    box = state.place[BOX]
+    arm = params.arm[box]
+    if arm < 0:
+        arm = best_prediction(params.theta, params.task[box], context)
+        if arm < 0:
+            return int(arm)
+    if not available[arm]:
+        return ARM_NOT_AVAILABLE
+    return int(arm)
+
+
+def best_prediction(theta: FloatArray, task: int, context: FloatArray) -> int:
+    """argmax over arms of x'theta of `task`, the first among equals."""
+    best, best_value = CONTEXT_NEEDED, -math.inf
+    for k in range(theta.shape[1]):
+        value = 0.0
+        for f in range(theta.shape[2]):
+            value += context[f] * theta[task, k, f]
+        if value > best_value:
+            best, best_value = k, value
+    return best
+
+
+def update_follow(params: FollowParams, state: FollowState, context: FloatArray, arm: int, reward: float) -> None:
+    """Tally the reward; at the end of the box go on to the next with a fresh tally."""
+    box = state.place[BOX]
+    kind = params.kind[box]
+    if kind == EXPLOIT:
+        return
+    state.place[PULLS] += 1
+    following = -1
+    if kind == FIXED:
+        state.total[0] += reward
+        if state.place[PULLS] == params.pulls[box]:
+            stays_low = state.total[0] <= params.threshold[box] + TOTAL_SLACK
+            following = params.low[box] if stays_low else params.high[box]
+    else:
+        bin_ = 0
+        while bin_ < params.cuts.shape[1] and reward > params.cuts[box, bin_]:
+            bin_ += 1
+        state.total[0] += params.points[box, bin_]
+        if state.total[0] >= params.ceil[box]:
+            following = params.high[box]
+        elif state.total[0] <= -params.floor[box]:
+            following = params.low[box]
+    if following >= 0:
+        state.place[BOX] = following
+        state.place[PULLS] = 0
+        state.total[0] = 0.0
+
+
+def patience_follow(params: FollowParams, state: FollowState) -> int:
+    """Pulls until the earliest end of the current box."""
+    box = state.place[BOX]
+    kind = params.kind[box]
+    if kind == EXPLOIT:
+        return UNLIMITED
+    if kind == FIXED:
+        return int(params.pulls[box] - state.place[PULLS])
+    up, down = 0, 0
+    for bin_ in range(params.points.shape[1]):
+        up = max(up, params.points[box, bin_])
+        down = max(down, -params.points[box, bin_])
+    rise = math.ceil((params.ceil[box] - state.total[0]) / up)
+    fall = math.ceil((state.total[0] + params.floor[box]) / down)
+    return int(min(rise, fall))
+
+
+def explain_follow(params: FollowParams, state: FollowState) -> Facts:
+    """The box, its tally, and the tasks still possible there."""
+    box = int(state.place[BOX])
+    arm, possible = int(params.arm[box]), None
+    if params.survivors.size:
+        possible = tuple(np.flatnonzero(np.unpackbits(params.survivors[box], count=params.n_tasks)).tolist())
+    return Facts(
+        exploiting=bool(params.kind[box] == EXPLOIT),
+        arm=None if arm < 0 else arm,
+        possible=possible,
+        box=box,
+        pulls=int(state.place[PULLS]),
+        total=float(state.total[0]),
+    )
+
+
+follow = Policy("follow", make_follow, init_follow, choose_follow, update_follow, explain_follow, patience_follow)
+
+
+class LazyParams(NamedTuple):
+    """A tree that is computed as the case goes on."""
+
+    tree: LazyTree
+    pulls: int
+    theta: FloatArray
+
+
+class LazyState(NamedTuple):
+    """survivors (M,) of 0 and 1; test: (arm, pulls so far or -1 when exploiting); sums: (total, threshold)."""
+
+    survivors: ByteArray
+    test: IntArray
+    sums: FloatArray
+
+
+ARM, DONE = 0, 1  # entries of LazyState.test
+
+
+def make_lazy(tree: LazyTree, horizon: int, options: Mapping[str, Any]) -> LazyParams:
+    """The tree, with the pulls per test that its deepest possible path needs."""
+    theta = tree.collection.theta
+    return LazyParams(tree, tree.pulls, np.zeros((0, 0, 0)) if theta is None else theta)
+
+
+def init_lazy(params: LazyParams) -> LazyState:
+    """All tasks possible, and the first test laid out."""
+    state = LazyState(np.ones(params.tree.collection.n_tasks, np.uint8), np.zeros(2, np.int64), np.zeros(2))
+    _lay_out_test(params, state, params.tree.start)
+    return state
+
+
+def choose_lazy(params: LazyParams, state: LazyState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
+    """The arm of the test at hand, or the best one of the task that is left."""
+    arm = int(state.test[ARM])
+    if arm < 0:
+        arm = best_prediction(params.theta, int(np.flatnonzero(state.survivors)[0]), context)
+        if arm < 0:
+            return arm
+    return arm if available[arm] else ARM_NOT_AVAILABLE
+
+
+def update_lazy(params: LazyParams, state: LazyState, context: FloatArray, arm: int, reward: float) -> None:
+    """Tally the reward of a test."""
+    if state.test[DONE] >= 0:
+        state.test[DONE] += 1
+        state.sums[0] += reward
+
+
+def replan_lazy(params: LazyParams, state: LazyState) -> None:
+    """After the last pull of a test: keep the tasks on its side, and lay out the next test."""
+    if state.test[DONE] != params.pulls:
+        return
+    split = params.tree.split(np.flatnonzero(state.survivors))
+    assert split is not None
+    left = split.low if state.sums[0] <= state.sums[1] + TOTAL_SLACK else split.high
+    state.survivors[:] = 0
+    state.survivors[left] = 1
+    _lay_out_test(params, state, left)
+
+
+def _lay_out_test(params: LazyParams, state: LazyState, members: IntArray) -> None:
+    split = params.tree.split(members)
+    state.sums[:] = 0.0
+    if split is None:
+        contextual = params.tree.collection.theta is not None
+        state.test[ARM] = -1 if contextual else params.tree.shared_arm(members)
+        state.test[DONE] = -1
+        return
+    state.test[ARM], state.test[DONE] = split.arm, 0
+    state.sums[1] = params.tree.total_at_most(split, params.pulls)
+
+
+def patience_lazy(params: LazyParams, state: LazyState) -> int:
+    """Pulls until the end of the test at hand."""
+    return UNLIMITED if state.test[DONE] < 0 else int(params.pulls - state.test[DONE])
+
+
+def explain_lazy(params: LazyParams, state: LazyState) -> Facts:
+    """The test at hand, its tally, and the tasks still possible."""
+    exploiting = bool(state.test[DONE] < 0)
+    arm = int(state.test[ARM])
+    return Facts(
+        exploiting=exploiting,
+        arm=None if arm < 0 else arm,
+        possible=tuple(np.flatnonzero(state.survivors).tolist()),
+        pulls=0 if exploiting else int(state.test[DONE]),
+        total=float(state.sums[0]),
+        details={} if exploiting else {"pulls": params.pulls, "at_most": float(state.sums[1])},
+    )
+
+
+follow_lazily = Policy(
+    "follow-lazily",
+    make_lazy,
+    init_lazy,
+    choose_lazy,
+    update_lazy,
+    explain_lazy,
+    patience_lazy,
+    replan_lazy,
+)

@@ -1,0 +1,333 @@
+"""Session: ask and tell over any policy, for one case, with late, batched, repeated and missing outcomes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import Enum
+from typing import Any, overload
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.plans.plan import Plan
+from banditree.plans.tree import LazyTree
+from banditree.policies.base import Facts, Outcome, Policy
+from banditree.policies.follow import follow, follow_lazily
+from banditree.tasks.arrays import BoolArray, FloatArray
+from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import Feature, encode
+from banditree.tasks.rewards import Rewards, check_reward
+
+SCHEMA = "banditree/session/1"
+MAX_KEY = 2**32  # seeds and case numbers are words of the random number keys
+
+
+class Missing(Enum):
+    """The outcome of a round that will never be known."""
+
+    MISSING = "missing"
+
+
+MISSING = Missing.MISSING
+Reported = float | Missing
+
+
+@dataclass(frozen=True)
+class Step:
+    """What `ask` answers: a round and the arm to pull in it, or the outcome that says why there is none."""
+
+    round: int
+    arm: int | None = None
+    name: str | None = None
+    outcome: Outcome | None = None
+
+    def __str__(self) -> str:
+        if self.outcome is not None:
+            return self.outcome.sentence
+        return f"Round {self.round}: {self.name}"
+
+
+@dataclass
+class Round:
+    """One asked round: its arm, its context, and what was reported of it (None while open)."""
+
+    arm: int
+    context: list[float] | None = None
+    reward: Reported | None = None
+
+
+class Session:
+    """One case played by one policy. Rounds are numbered from 1.
+
+    Outcomes may come late and in any order; they are applied in the order of the rounds. A `tell` or `ask` that
+    fails leaves everything as it was. Use `start_session` to begin, `snapshot` and `resume_session` to go on later.
+
+    >>> from banditree.plans.tree import build_tree
+    >>> plan = build_tree(Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"]), horizon=50)
+    >>> case = start_session(plan)
+    >>> print(case.ask())
+    Round 1: A
+    >>> case.tell(1)
+    >>> case.ask().round
+    2
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        subject: Plan | LazyTree | Collection,
+        *,
+        horizon: int,
+        seed: int = 0,
+        case: int = 0,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        for name, value in (("seed", seed), ("case", case)):
+            if not 0 <= value < MAX_KEY:
+                raise invalid(name, f"a whole number in [0, {MAX_KEY:,})", value)
+        if horizon < 1:
+            raise invalid("horizon", "at least 1", horizon)
+        self.policy, self.subject, self.horizon, self.seed, self.case = policy, subject, horizon, seed, case
+        self.options = dict(options or {})
+        self.params = policy.make(subject, horizon, self.options)
+        self.state = policy.init(self.params)
+        self.rounds: list[Round] = []
+        self.n_applied = 0
+        source = subject.collection if isinstance(subject, LazyTree) else subject
+        self.arms: tuple[str, ...] = source.arms
+        self.tasks: tuple[str, ...] = source.tasks
+        self.rewards: Rewards = source.rewards
+        self.features: tuple[Feature, ...] = _features(source)
+
+    @property
+    def open_rounds(self) -> list[int]:
+        """The rounds that were asked and wait for an outcome."""
+        return [n for n, entry in enumerate(self.rounds[self.n_applied :], self.n_applied + 1) if entry.reward is None]
+
+    @overload
+    def ask(self, n: None = None, *, context: Any = None, available: Iterable[str | int] | None = None) -> Step: ...
+
+    @overload
+    def ask(self, n: int, *, context: Any = None, available: Iterable[str | int] | None = None) -> list[Step]: ...
+
+    def ask(
+        self, n: int | None = None, *, context: Any = None, available: Iterable[str | int] | None = None
+    ) -> Step | list[Step]:
+        """The open round and its arm, the same again until it is told; with `n`, up to n open rounds at once.
+
+        With `n`, rounds are opened never past the earliest moment at which an outcome would change what comes next.
+        context: a vector (d,) or a mapping of names to values, for policies that look at it.
+        available: names or numbers of the arms that can be pulled now; all when left out. An arm that is not available
+        is never replaced by another: the step then has an outcome that says so.
+        """
+        if n is not None and n < 1:
+            raise invalid("n", "at least 1", n)
+        x, mask = self._context(context), self._mask(available)
+        steps = [self._step(number) for number in self.open_rounds[: n or 1]]
+        while len(steps) < (n or 1):
+            step = self._open(x, mask)
+            if step.outcome is not None and steps:
+                break
+            steps.append(step)
+            if step.outcome is not None:
+                break
+        return steps[0] if n is None else steps
+
+    def tell(self, reward: float | Missing, round: int | None = None) -> None:
+        """Report the reward of an open round (the only one, when `round` is left out), or `MISSING`.
+
+        The same report again changes nothing; another value for a closed round is refused.
+        A missing outcome is not tallied: its round is used up and the policy goes on as if it had not been.
+        """
+        number = self._round_to_tell(round)
+        value: Reported = reward if isinstance(reward, Missing) else check_reward(self.rewards, reward)
+        entry = self.rounds[number - 1]
+        if entry.reward is not None:
+            if entry.reward == value:
+                return
+            raise InvalidInput(
+                f"Round {number} was already told as {_shown(entry.reward)}. Got {_shown(value)}. "
+                f"{self._open_rounds_sentence()}"
+            )
+        entry.reward = value
+        self._apply_told()
+
+    def explain(self) -> Facts:
+        """Where the case stands, in numbers; `describe` puts it in words."""
+        return self.policy.explain(self.params, self.state)
+
+    def describe(self) -> str:
+        """Where the case stands, what evidence it has, which tasks are still possible, what comes next and why."""
+        from banditree.policies.wording import describe
+
+        return describe(self)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Everything needed to go on later, besides the plan or collection itself, as plain JSON data."""
+        return {
+            "schema": SCHEMA,
+            "policy": self.policy.name,
+            "options": self.options,
+            "horizon": self.horizon,
+            "seed": self.seed,
+            "case": self.case,
+            "n_applied": self.n_applied,
+            "rounds": [_round_to_json(entry) for entry in self.rounds],
+            "state": {name: array.tolist() for name, array in self.state._asdict().items()},
+        }
+
+    def _step(self, number: int) -> Step:
+        arm = self.rounds[number - 1].arm
+        return Step(number, arm, self.arms[arm])
+
+    def _open(self, context: FloatArray, mask: BoolArray) -> Step:
+        number = len(self.rounds) + 1
+        if number > self.horizon:
+            return Step(number, outcome=Outcome.HORIZON_REACHED)
+        if not mask.any():
+            return Step(number, outcome=Outcome.NO_ARM_AVAILABLE)
+        waiting = len(self.rounds) - self.n_applied
+        if waiting and waiting >= self._patience():
+            return Step(number, outcome=Outcome.OUTCOME_NEEDED)
+        arm = int(self.policy.choose(self.params, self.state, context, mask, (self.seed, self.case, number)))
+        if arm < 0:
+            return Step(number, outcome=Outcome(arm))
+        known = None if np.isnan(context).any() else context.tolist()
+        self.rounds.append(Round(arm, known or None))
+        return self._step(number)
+
+    def _patience(self) -> int:
+        return 1 if self.policy.patience is None else int(self.policy.patience(self.params, self.state))
+
+    def _apply_told(self) -> None:
+        while self.n_applied < len(self.rounds):
+            entry = self.rounds[self.n_applied]
+            if entry.reward is None:
+                return
+            if not isinstance(entry.reward, Missing):
+                context = self._context(entry.context)
+                self.policy.update(self.params, self.state, context, entry.arm, entry.reward)
+                if self.policy.replan is not None:
+                    self.policy.replan(self.params, self.state)
+            self.n_applied += 1
+
+    def _round_to_tell(self, number: int | None) -> int:
+        if number is None:
+            if len(self.open_rounds) != 1:
+                raise invalid("round", "given", None, self._open_rounds_sentence())
+            return self.open_rounds[0]
+        if (
+            isinstance(number, bool)
+            or not isinstance(number, int | np.integer)
+            or not (1 <= number <= len(self.rounds))
+        ):
+            raise invalid("round", "one that was asked", number, self._open_rounds_sentence())
+        return int(number)
+
+    def _open_rounds_sentence(self) -> str:
+        rounds = self.open_rounds
+        if not rounds:
+            return "No round is open: ask first."
+        return f"Open: {', '.join(map(str, rounds))}."
+
+    def _context(self, given: Any) -> FloatArray:
+        d = len(self.features)
+        if given is None:
+            return np.full(d, np.nan)
+        if d == 0:
+            raise invalid("context", "left out, since these tasks have none", given)
+        if isinstance(given, Mapping):
+            return encode(self.features, given)
+        try:
+            x = np.array(given, dtype=float)
+        except (TypeError, ValueError):
+            raise invalid("context", f"{d} numbers, or a mapping of names to values", given) from None
+        if x.shape != (d,) or not np.isfinite(x).all():
+            names = ", ".join(map(str, self.features))
+            raise invalid("context", f"{d} finite numbers ({names})", given)
+        return x
+
+    def _mask(self, available: Iterable[str | int] | None) -> BoolArray:
+        if available is None:
+            return np.ones(len(self.arms), dtype=bool)
+        mask = np.zeros(len(self.arms), dtype=bool)
+        for arm in available:
+            mask[arm_number(self.arms, arm)] = True
+        return mask
+
+
+def arm_number(arms: Sequence[str], arm: str | int) -> int:
+    """The number of an arm given by name or number."""
+    if isinstance(arm, str):
+        if arm in arms:
+            return list(arms).index(arm)
+    elif 0 <= arm < len(arms):
+        return int(arm)
+    raise invalid("an arm", f"one of {', '.join(arms[:20])}", arm)
+
+
+def policy_for(subject: Plan | LazyTree) -> Policy:
+    """The policy that follows a plan, held whole or computed box by box."""
+    return follow_lazily if isinstance(subject, LazyTree) else follow
+
+
+def start_session(subject: Plan | LazyTree, *, seed: int = 0, case: int = 0) -> Session:
+    """A new case that follows a plan."""
+    return Session(policy_for(subject), subject, horizon=subject.horizon, seed=seed, case=case)
+
+
+def resume_session(
+    subject: Plan | LazyTree | Collection, snapshot: Mapping[str, Any], policy: Policy | None = None
+) -> Session:
+    """The session that `snapshot` was taken of, with the plan or collection it was started with."""
+    if policy is None:
+        if isinstance(subject, Collection):
+            raise invalid("policy", "given for a session over a collection", None)
+        policy = policy_for(subject)
+    if snapshot.get("schema") != SCHEMA or snapshot.get("policy") != policy.name:
+        raise invalid(
+            "snapshot",
+            f"one of schema {SCHEMA} and policy {policy.name}",
+            (snapshot.get("schema"), snapshot.get("policy")),
+        )
+    try:
+        session = Session(
+            policy,
+            subject,
+            horizon=snapshot["horizon"],
+            seed=snapshot["seed"],
+            case=snapshot["case"],
+            options=snapshot["options"],
+        )
+        session.rounds = [_round_from_json(entry) for entry in snapshot["rounds"]]
+        session.n_applied = int(snapshot["n_applied"])
+        for name, array in session.state._asdict().items():
+            array[...] = np.array(snapshot["state"][name], dtype=array.dtype).reshape(array.shape)
+    except (KeyError, TypeError, ValueError) as problem:
+        if isinstance(problem, InvalidInput):
+            raise
+        raise InvalidInput(
+            f"The snapshot does not fit this plan ({problem}). Resume it with the plan it was started with."
+        ) from None
+    return session
+
+
+def _features(source: Plan | Collection) -> tuple[Feature, ...]:
+    if isinstance(source, Plan):
+        return source.features
+    return () if source.contexts is None else source.contexts.features
+
+
+def _shown(value: Reported) -> str:
+    return value.value if isinstance(value, Missing) else f"{value:g}"
+
+
+def _round_to_json(entry: Round) -> dict[str, Any]:
+    data = asdict(entry)
+    if isinstance(entry.reward, Missing):
+        data["reward"] = entry.reward.value
+    return data
+
+
+def _round_from_json(data: Mapping[str, Any]) -> Round:
+    reward = data["reward"]
+    return Round(data["arm"], data["context"], MISSING if reward == MISSING.value else reward)

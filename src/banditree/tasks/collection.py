@@ -1,0 +1,244 @@
+"""Collection: the M tasks a case may belong to, as far as they are known."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
+from banditree.tasks.contexts import ContextKind, Contexts, draw_contexts
+from banditree.tasks.rewards import BERNOULLI, Family, Rewards, variance_proxy
+
+N_VALUE_CONTEXTS = 20_000  # contexts over which the value of the best policy of a task is averaged
+
+
+@dataclass(frozen=True, eq=False)
+class Collection:
+    """M tasks x K arms: mean rewards, names, reward law, contexts, and how well all this is known.
+
+    `means` (M, K) are the mean rewards, over contexts if there are any; `theta` (M, K, d) the linear parameters of
+    contextual tasks, or None. `radius` (M, K) bounds how far each mean may be from the truth (0: known), and
+    `provenance` says where the numbers came from. Frozen, with read-only arrays: checked once, here.
+    Use `Collection.bernoulli`, `.gaussian`, `.bounded` or `.linear`.
+
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
+    >>> two.n_tasks, two.n_arms, [two.arms[k] for k in two.best_arms]
+    (2, 2, ['A', 'B'])
+    """
+
+    means: FloatArray
+    tasks: tuple[str, ...]
+    arms: tuple[str, ...]
+    rewards: Rewards = BERNOULLI
+    contexts: Contexts | None = None
+    theta: FloatArray | None = None
+    radius: FloatArray = field(default_factory=lambda: np.zeros(()))
+    provenance: str = "known"
+
+    def __post_init__(self) -> None:
+        means = frozen_numbers("means", self.means, 2)
+        object.__setattr__(self, "means", means)
+        object.__setattr__(self, "tasks", tuple(str(name) for name in self.tasks))
+        object.__setattr__(self, "arms", tuple(str(name) for name in self.arms))
+        try:
+            radius = frozen(np.broadcast_to(np.asarray(self.radius, float), means.shape), float)
+        except (ValueError, TypeError):
+            raise invalid("radius", f"a number or an array of shape {means.shape}", self.radius) from None
+        object.__setattr__(self, "radius", radius)
+        if self.theta is not None:
+            object.__setattr__(self, "theta", frozen_numbers("theta", self.theta, 3))
+        _check(self)
+
+    @classmethod
+    def bernoulli(
+        cls,
+        means: Any,
+        *,
+        tasks: Sequence[str] | None = None,
+        arms: Sequence[str] | None = None,
+        radius: Any = 0.0,
+        provenance: str = "known",
+    ) -> "Collection":
+        """Tasks whose rewards are 0 or 1, with these chances of a 1 (M, K)."""
+        return _without_contexts(means, BERNOULLI, tasks, arms, radius, provenance)
+
+    @classmethod
+    def gaussian(
+        cls,
+        means: Any,
+        sigma: float,
+        *,
+        tasks: Sequence[str] | None = None,
+        arms: Sequence[str] | None = None,
+        radius: Any = 0.0,
+        provenance: str = "known",
+    ) -> "Collection":
+        """Tasks whose rewards are normal around these means (M, K), with standard deviation `sigma`."""
+        rewards = Rewards(Family.GAUSSIAN, sigma=sigma)
+        return _without_contexts(means, rewards, tasks, arms, radius, provenance)
+
+    @classmethod
+    def bounded(
+        cls,
+        means: Any,
+        low: float = 0.0,
+        high: float = 1.0,
+        *,
+        tasks: Sequence[str] | None = None,
+        arms: Sequence[str] | None = None,
+        radius: Any = 0.0,
+        provenance: str = "known",
+    ) -> "Collection":
+        """Tasks of whose rewards only the means (M, K) and the range [low, high] are known."""
+        rewards = Rewards(Family.BOUNDED, low=low, high=high)
+        return _without_contexts(means, rewards, tasks, arms, radius, provenance)
+
+    @classmethod
+    def linear(
+        cls,
+        theta: Any,
+        contexts: Contexts,
+        rewards: Rewards,
+        *,
+        tasks: Sequence[str] | None = None,
+        arms: Sequence[str] | None = None,
+        radius: Any = 0.0,
+        provenance: str = "known",
+    ) -> "Collection":
+        """Contextual tasks: the mean reward of arm k of task i at context x is x'theta[i, k] (theta: M, K, d)."""
+        theta = frozen_numbers("theta", theta, 3)
+        if theta.shape[2] != contexts.n_features:
+            raise invalid("theta", f"of shape (tasks, arms, {contexts.n_features}), as the contexts are", theta.shape)
+        names_tasks, names_arms = _names(tasks, "task", theta.shape[0]), _names(arms, "arm", theta.shape[1])
+        return cls(theta @ contexts.mean, names_tasks, names_arms, rewards, contexts, theta, radius, provenance)
+
+    @property
+    def n_tasks(self) -> int:
+        """M, the number of tasks."""
+        return int(self.means.shape[0])
+
+    @property
+    def n_arms(self) -> int:
+        """K, the number of arms."""
+        return int(self.means.shape[1])
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether any mean is known only up to a radius."""
+        return bool(self.radius.max() > 0)
+
+    @cached_property
+    def best_arms(self) -> IntArray:
+        """The arm (M,) with the highest mean of each task, the first among equals."""
+        return frozen(self.means.argmax(axis=1), np.int64)
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The mean reward (M,) of each task's best policy: its best arm, or argmax x'theta at every context.
+
+        For contexts that vary the average is over 20,000 contexts drawn with a fixed seed (all rows of a sample).
+        """
+        contexts, theta = self.contexts, self.theta
+        if theta is None or contexts is None or contexts.kind is ContextKind.FIXED:
+            return frozen(self.means.max(axis=1), float)
+        rows = contexts.rows
+        if rows is None:
+            rows = draw_contexts(contexts, N_VALUE_CONTEXTS, np.random.default_rng(0))
+        return frozen([(rows @ task.T).max(axis=1).mean() for task in theta], float)
+
+    @cached_property
+    def gaps(self) -> FloatArray:
+        """What one pull of each arm costs in each task on average (M, K): value of the best policy less the mean."""
+        return frozen(np.maximum(self.values[:, None] - self.means, 0.0), float)
+
+    def __str__(self) -> str:
+        known = f"means known to within {self.radius.max():.3g}" if self.is_estimated else "means known"
+        context = f", {self.contexts.n_features} context features" if self.contexts is not None else ""
+        return (
+            f"Collection of {self.n_tasks} tasks and {self.n_arms} arms, "
+            f"{self.rewards.family} rewards{context}, {known}"
+        )
+
+
+def _without_contexts(
+    means: Any,
+    rewards: Rewards,
+    tasks: Sequence[str] | None,
+    arms: Sequence[str] | None,
+    radius: Any,
+    provenance: str,
+) -> Collection:
+    means = frozen_numbers("means", means, 2)
+    return Collection(
+        means,
+        _names(tasks, "task", means.shape[0]),
+        _names(arms, "arm", means.shape[1]),
+        rewards,
+        radius=radius,
+        provenance=provenance,
+    )
+
+
+def _names(given: Sequence[str] | None, word: str, count: int) -> tuple[str, ...]:
+    if given is None:
+        return tuple(f"{word} {index + 1}" for index in range(count))
+    return tuple(given)
+
+
+def reward_variance(collection: Collection) -> float:
+    """The sub-Gaussian variance s^2 of one reward of a fixed arm around its mean, contexts included (NOTES 4).
+
+    Bounded and Bernoulli rewards: (high - low)^2/4 whatever the contexts. Gaussian ones: sigma^2, plus the variance of
+    x'theta over contexts: the largest theta'Cov theta if contexts are Gaussian or fixed, else 1/4 (x'theta in [0, 1]).
+
+    >>> reward_variance(Collection.gaussian([[0.0, 1.0], [1.0, 0.0]], sigma=2.0))
+    4.0
+    """
+    noise = variance_proxy(collection.rewards)
+    contexts, theta = collection.contexts, collection.theta
+    if collection.rewards.family is not Family.GAUSSIAN or contexts is None or theta is None:
+        return noise
+    if contexts.kind in (ContextKind.FIXED, ContextKind.GAUSSIAN):
+        spread = np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta)
+        return noise + float(spread.max())
+    return noise + 0.25
+
+
+def _check(collection: Collection) -> None:
+    M, K = collection.means.shape
+    for count, name, word, why in (
+        (M, "tasks", "task", "With one kind of case there is nothing to find out: use its best arm."),
+        (K, "arms", "arm", "With one arm there is nothing to choose."),
+    ):
+        if count < 2:
+            raise invalid(f"the number of {name}", "at least 2", count, why)
+        names = getattr(collection, name)
+        if len(names) != count:
+            raise invalid(f"{name}", f"{count} names, one per {word}", len(names))
+        if repeated := [given for given, times in Counter(names).items() if times > 1]:
+            raise invalid(f"{name}", "all different", repeated, f"Give each {word} a name of its own.")
+        if any(not given.strip() for given in names):
+            raise invalid(f"{name}", "non-empty names", names)
+    _check_means(collection)
+    if (collection.theta is None) != (collection.contexts is None):
+        raise InvalidInput("theta and contexts must be given together. Use Collection.linear.")
+    if collection.theta is not None and collection.theta.shape[:2] != (M, K):
+        raise invalid("theta", f"of shape ({M}, {K}, features)", collection.theta.shape)
+    if not (np.isfinite(collection.radius).all() and collection.radius.min() >= 0):
+        raise invalid("radius", "finite and at least 0 everywhere", float(collection.radius.min()))
+
+
+def _check_means(collection: Collection) -> None:
+    low, high = collection.rewards.low, collection.rewards.high
+    outside = np.argwhere((collection.means < low) | (collection.means > high))
+    if outside.size:
+        i, k = outside[0]
+        raise InvalidInput(
+            f"means of {collection.rewards.family} rewards must be in [{low:g}, {high:g}]. Got "
+            f"{collection.means[i, k]:g} for task {collection.tasks[i]!r}, arm {collection.arms[k]!r} "
+            f"({len(outside)} such in all). Correct them, or use another reward family."
+        )

@@ -1,0 +1,171 @@
+"""Context distributions: one fixed context, Gaussian contexts, moments of a log, or a sample of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.tasks.arrays import FloatArray, frozen_numbers
+
+INTERCEPT = "(intercept)"
+SINGULAR = 1e-10  # smallest eigenvalue of E[xx'] relative to the largest that still identifies theta
+
+
+class ContextKind(StrEnum):
+    """What is known of the distribution of the contexts."""
+
+    FIXED = "fixed"
+    GAUSSIAN = "gaussian"
+    MOMENTS = "moments"
+    SAMPLE = "sample"
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One entry of the context vector: a number, the constant 1 (`INTERCEPT`), or "column `name` equals `level`"."""
+
+    name: str
+    level: str | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.level is None else f"{self.name}={self.level}"
+
+
+@dataclass(frozen=True, eq=False)
+class Contexts:
+    """The distribution of the d-dimensional contexts of a collection, the same for all tasks.
+
+    `mean` (d,) and `covariance` (d, d) are always there; `rows` (n, d) only for SAMPLE. MOMENTS knows nothing
+    beyond the first two moments; what needs the whole law treats it as Gaussian and says so.
+
+    >>> age = gaussian_contexts([1.0, 50.0], [[0, 0], [0, 100.0]], [INTERCEPT, "age"])
+    >>> age.n_features
+    2
+    """
+
+    kind: ContextKind
+    features: tuple[Feature, ...]
+    mean: FloatArray
+    covariance: FloatArray
+    rows: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mean", frozen_numbers("the mean context", self.mean, 1))
+        object.__setattr__(self, "covariance", frozen_numbers("the covariance", self.covariance, 2))
+        if self.rows is not None:
+            object.__setattr__(self, "rows", frozen_numbers("the sample of contexts", self.rows, 2))
+        _check(self)
+
+    @property
+    def n_features(self) -> int:
+        """The dimension d of a context."""
+        return len(self.features)
+
+    @property
+    def second_moment(self) -> FloatArray:
+        """E[x x'], shape (d, d)."""
+        return self.covariance + np.outer(self.mean, self.mean)
+
+
+def _check(contexts: Contexts) -> None:
+    d = contexts.mean.shape[0]
+    if d == 0:
+        raise invalid("contexts", "of at least one feature", 0, "Leave contexts out if there are none.")
+    if len(contexts.features) != d:
+        raise invalid("features", f"{d} names, one per entry of the context", len(contexts.features))
+    if contexts.covariance.shape != (d, d):
+        raise invalid("the covariance", f"of shape {(d, d)}", contexts.covariance.shape)
+    if len(set(contexts.features)) != d:
+        raise invalid("features", "all different", [str(feature) for feature in contexts.features])
+    values, vectors = np.linalg.eigh(contexts.second_moment)
+    if contexts.kind is not ContextKind.FIXED and values[0] <= SINGULAR * max(values[-1], 0.0):
+        involved = [
+            str(feature) for feature, weight in zip(contexts.features, vectors[:, 0], strict=True) if abs(weight) > 1e-6
+        ]
+        raise InvalidInput(
+            "The context distribution must have an invertible E[xx'], and here a combination of "
+            f"{', '.join(involved)} never varies. Remove one of these features."
+        )
+
+
+def _features(names: Sequence[str | Feature] | None, d: int) -> tuple[Feature, ...]:
+    if names is None:
+        return tuple(Feature(f"x{index + 1}") for index in range(d))
+    return tuple(name if isinstance(name, Feature) else Feature(str(name)) for name in names)
+
+
+def fixed_context(x: Any, features: Sequence[str | Feature] | None = None) -> Contexts:
+    """The context `x` (d,) at every round."""
+    x = frozen_numbers("the context", x, 1)
+    return Contexts(ContextKind.FIXED, _features(features, x.size), x, np.zeros((x.size, x.size)))
+
+
+def gaussian_contexts(mean: Any, covariance: Any, features: Sequence[str | Feature] | None = None) -> Contexts:
+    """Normal contexts with this mean (d,) and covariance (d, d)."""
+    mean = frozen_numbers("the mean context", mean, 1)
+    return Contexts(ContextKind.GAUSSIAN, _features(features, mean.size), mean, covariance)
+
+
+def moment_contexts(mean: Any, covariance: Any, features: Sequence[str | Feature] | None = None) -> Contexts:
+    """Contexts of which a log tells the mean (d,) and covariance (d, d) and no more."""
+    mean = frozen_numbers("the mean context", mean, 1)
+    return Contexts(ContextKind.MOMENTS, _features(features, mean.size), mean, covariance)
+
+
+def sampled_contexts(rows: Any, features: Sequence[str | Feature] | None = None) -> Contexts:
+    """Contexts drawn with equal chance from the given rows (n, d).
+
+    >>> sampled_contexts([[1.0, 2.0], [1.0, 4.0]]).mean.tolist()
+    [1.0, 3.0]
+    """
+    rows = frozen_numbers("the sample of contexts", rows, 2)
+    if rows.shape[0] == 0:
+        raise invalid("the sample of contexts", "at least one row", 0)
+    mean = rows.mean(axis=0)
+    centred = rows - mean
+    covariance = centred.T @ centred / rows.shape[0]
+    return Contexts(ContextKind.SAMPLE, _features(features, mean.size), mean, covariance, rows)
+
+
+def draw_contexts(contexts: Contexts, n: int, rng: np.random.Generator) -> FloatArray:
+    """`n` contexts, shape (n, d); MOMENTS are drawn as if they were Gaussian."""
+    if contexts.kind is ContextKind.FIXED:
+        return np.tile(contexts.mean, (n, 1))
+    if contexts.rows is not None:
+        return contexts.rows[rng.integers(0, contexts.rows.shape[0], n)]
+    return rng.multivariate_normal(contexts.mean, contexts.covariance, n, method="eigh")
+
+
+def encode(features: Sequence[Feature], values: Mapping[str, Any]) -> FloatArray:
+    """The context vector (d,) of a case described by names and values.
+
+    >>> encode([Feature(INTERCEPT), Feature("age"), Feature("sex", "f")], {"age": 50, "sex": "f"}).tolist()
+    [1.0, 50.0, 1.0]
+    """
+    wanted = {feature.name for feature in features if feature.name != INTERCEPT}
+    if missing := sorted(wanted - values.keys()):
+        raise invalid("the context", f"given for {', '.join(sorted(wanted))}", f"no value for {missing}")
+    if unknown := sorted(values.keys() - wanted):
+        raise invalid("the context", f"given for {', '.join(sorted(wanted))} only", unknown)
+    x = np.empty(len(features))
+    for index, feature in enumerate(features):
+        if feature.name == INTERCEPT:
+            x[index] = 1.0
+        elif feature.level is not None:
+            x[index] = str(values[feature.name]) == feature.level
+        else:
+            x[index] = _number(feature.name, values[feature.name])
+    return x
+
+
+def _number(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not np.isfinite(number):
+        raise invalid(name, "a finite number", value)
+    return number

@@ -1,0 +1,1 @@
+"""One function per definition or theorem of the paper."""

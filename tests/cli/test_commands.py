@@ -1,0 +1,150 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from banditree.cli import main
+from banditree.files.plans import load_plan
+
+MEANS = "task,A,B\nmild,0.9,0.1\nsevere,0.1,0.8\n"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "means.csv").write_text(MEANS)
+    return tmp_path
+
+
+@pytest.fixture
+def cli(capsys, monkeypatch):
+    """Run a command in this process: (exit code, what it printed, what it complained)."""
+
+    def run(*arguments, answers=""):
+        import io
+
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return end.value.code or 0, out, err
+
+    return run
+
+
+def test_plan_show_and_run(folder, cli):
+    code, out, _ = cli("plan", "means.csv", "--horizon", 100, "-o", "plan.json")
+    assert code == 0
+    assert "Box 1. Give A 17 times. At most 8 successes: go to box 2." in out
+    assert "The means were taken as known exactly" in out
+    code, shown, _ = cli("show", "plan.json")
+    assert (code, shown.strip()) == (0, str(load_plan("plan.json")))
+    code, out, _ = cli("run", "plan.json", answers="1\n0\n?\nnonsense\n7\nm\nq\n")
+    assert code == 0
+    assert "So far: 2 times, with 1 success." in out
+    assert "'nonsense' is not an outcome." in out
+    assert "reward must be 0 or 1. Got 7.0." in out
+    assert "The case is kept in plan.case.json" in out
+    code, out, _ = cli("run", "plan.json", answers="1\n" * 98)
+    assert code == 0
+    assert "Round 4: A" in out
+    assert out.strip().endswith("All rounds of this case have been used.")
+
+
+def test_a_case_stopped_by_end_of_input_is_kept(folder, cli):
+    cli("plan", "means.csv", "--horizon", 100, "-o", "plan.json")
+    code, out, _ = cli("run", "plan.json", "--case", "x.json", answers="1\n")
+    assert code == 0
+    assert "Stopped. The case is kept in x.json" in out
+    code, out, _ = cli("run", "plan.json", "--case", "x.json", "--json")
+    standing = json.loads(out)
+    assert (standing["box"], standing["pulls"], standing["open_rounds"]) == (1, 1, [2])
+    assert standing["possible"] == ["mild", "severe"]
+
+
+def test_json_output(folder, cli):
+    _, out, _ = cli("plan", "means.csv", "--horizon", 100, "--json", "-o", "plan.json")
+    assert out == (folder / "plan.json").read_text()
+    _, out, _ = cli("show", "plan.json", "--json")
+    assert out == (folder / "plan.json").read_text()
+    _, out, _ = cli("demo", "--folder", "d", "--json")
+    assert json.loads(out)["folder"] == "d"
+
+
+def test_words_reach_the_plan_and_its_questions(folder, cli):
+    words = "arm=treatment, task=group, success=cure"
+    code, out, _ = cli("plan", "means.csv", "--horizon", 100, "--words", words, "-o", "plan.json")
+    assert code == 0
+    assert "At most 8 cures" in out
+    _, out, _ = cli("run", "plan.json", answers="q\n")
+    assert out.startswith("cure = 1, failure = 0")
+
+
+def test_contextual_plans_ask_for_the_context(folder, cli):
+    from banditree.files.collections import save_collection
+    from banditree.tasks.instances import linear
+
+    save_collection(linear(2, 3, 2, 0.3), "tasks.json")
+    cli("plan", "tasks.json", "--horizon", 1000, "-o", "plan.json")
+    pulls = int(load_plan("plan.json").pulls[0])
+    code, out, _ = cli("run", "plan.json", answers="0.5\n" * pulls + "old\n1.5\n0.4\nq\n")
+    assert code == 0
+    assert "x1 must be a finite number. Got 'old'" in out
+    assert f"Round {pulls + 1}: arm" in out
+
+
+def test_demo(folder, cli):
+    code, out, _ = cli("demo", "--folder", "my results")
+    assert code == 0
+    assert "Results are in my results" in out
+    names = sorted(path.name for path in (folder / "my results").iterdir())
+    assert names == ["patient.case.json", "plan.json", "plan.txt", "treatments.csv"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["plan", "nothing.csv", "--horizon", "100"], "nothing.csv: no such file"),
+        (["plan", "means.csv"], "Missing option '--horizon'"),
+        (["plan", "means.csv", "--horizon", "many"], "Invalid value for '--horizon'"),
+        (["plan", "means.csv", "--horizon", "0"], "'--horizon'"),
+        (["plan", "means.csv", "--horizon", "100", "--separation", "0.9"], "separation must be at most 0.8"),
+        (["plan", "means.csv", "--horizon", "100", "--method", "magic"], "'magic'"),
+        (["plan", "means.csv", "--horizon", "100", "--words", "arm"], "--words must be pairs"),
+        (["plan", "means.csv", "--horizon", "100", "-o", "no/where.json"], "cannot be written"),
+        (["plan", "empty.csv", "--horizon", "100", "-o", "plan.json"], "empty.csv is empty"),
+        (["show", "means.csv"], "is not JSON"),
+        (["run", "nothing.json"], "no such file"),
+        (["prove"], "No such command 'prove'"),
+        (["--fast"], "No such option"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2_and_writes_nothing(arguments, message, folder, cli):
+    (folder / "empty.csv").write_text("")
+    code, out, err = cli(*arguments)
+    assert code == 2
+    assert message in err
+    assert out == ""
+    assert err.startswith("banditree: ")
+    assert err.count("\n") == 1
+    assert sorted(path.name for path in folder.iterdir()) == ["empty.csv", "means.csv"]
+
+
+@pytest.mark.filterwarnings("default::banditree.errors.PlanWarning")
+def test_notes_go_to_the_error_stream(folder, cli):
+    code, _, err = cli("plan", "means.csv", "--horizon", 5)
+    assert code == 0
+    assert err.startswith("Note: Testing may take")
+
+
+@pytest.mark.parametrize("command", ["plan", "show", "run", "demo"])
+def test_every_command_has_help_with_an_example(command, cli):
+    code, out, _ = cli(command, "--help")
+    assert code == 0
+    assert f"Example: banditree {command}" in out
+
+
+def test_the_installed_command_answers():
+    done = subprocess.run([sys.executable, "-m", "banditree", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("banditree ")

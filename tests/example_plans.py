@@ -1,0 +1,68 @@
+"""Small hand-made plans that tests share."""
+
+import numpy as np
+
+from banditree.plans.plan import NONE, BoxKind, Plan
+from banditree.tasks.rewards import BERNOULLI, Family, Rewards
+
+F, S, E = BoxKind.FIXED, BoxKind.SCORE, BoxKind.EXPLOIT
+
+
+def make_plan(boxes, *, arms=("A", "B", "C"), tasks=("one", "two", "three"), rewards=BERNOULLI, horizon=200, **more):
+    """A Plan from a list of dicts of the fields of each box; what a box does not say is zero or NONE."""
+    n = len(boxes)
+    bins = max((len(box.get("points", [0])) for box in boxes), default=1)
+
+    def column(name, default, dtype=np.int64):
+        return np.array([box.get(name, default) for box in boxes], dtype=dtype)
+
+    fields = {
+        "kind": column("kind", E),
+        "arm": column("arm", NONE),
+        "low": column("low", NONE),
+        "high": column("high", NONE),
+        "pulls": column("pulls", 0),
+        "threshold": column("threshold", 0.0, float),
+        "cuts": np.array([box.get("cuts", [0.0] * (bins - 1)) for box in boxes]).reshape(n, bins - 1),
+        "points": np.array([box.get("points", [0] * bins) for box in boxes], dtype=np.int64).reshape(n, bins),
+        "floor": column("floor", 0),
+        "ceil": column("ceil", 0),
+        "task": column("task", NONE),
+    }
+    return Plan(**fields, arms=arms, tasks=tasks, rewards=rewards, horizon=horizon, method="score", **more)
+
+
+def score_plan(**more):
+    """A box of each kind, with a link back from box 3 to box 1."""
+    return make_plan(
+        [
+            {"kind": S, "arm": 0, "low": 1, "high": 3, "points": [-2, 1], "cuts": [0.5], "floor": 4, "ceil": 6},
+            {"kind": F, "arm": 1, "low": 2, "high": 4, "pulls": 3, "threshold": 1.0},
+            {"kind": S, "arm": 2, "low": 0, "high": 5, "points": [-1, 1], "cuts": [0.5], "floor": 2, "ceil": 3},
+            {"kind": E, "arm": 0},
+            {"kind": E, "arm": 1, "task": 1},
+            {"kind": E, "arm": 2, "task": 2},
+        ],
+        **more,
+    )
+
+
+def binned_plan():
+    """A score box over Gaussian rewards, binned to three scores."""
+    return make_plan(
+        [
+            {
+                "kind": S,
+                "arm": 0,
+                "low": 1,
+                "high": 2,
+                "points": [-2, 0, 3],
+                "cuts": [-0.5, 0.25],
+                "floor": 5,
+                "ceil": 7,
+            },
+            {"kind": E, "arm": 1},
+            {"kind": E, "arm": 2},
+        ],
+        rewards=Rewards(Family.GAUSSIAN, sigma=1.0),
+    )

@@ -1,0 +1,68 @@
+import pytest
+from example_plans import E, F, S, binned_plan, make_plan, score_plan
+
+from banditree.errors import InvalidInput
+from banditree.plans.plan import NONE
+from banditree.plans.tree import build_tree
+from banditree.tasks.instances import rand
+
+LEAF = {"kind": E, "arm": 0}
+TEST = {"kind": F, "arm": 0, "low": 1, "high": 2, "pulls": 3, "threshold": 1.0}
+SCORE = {"kind": S, "arm": 0, "low": 1, "high": 2, "points": [-1, 1], "cuts": [0.5], "floor": 2, "ceil": 2}
+
+
+def test_sizes_of_a_plan():
+    plan = make_plan([TEST | {"high": 3}, TEST | {"low": 2, "high": 3, "pulls": 5}, LEAF, LEAF])
+    assert (plan.n_boxes, plan.n_tests, plan.depth, plan.most_pulls) == (4, 2, 2, 8)
+    assert not plan.has_links_back
+    assert plan.survivors_at(0) is None
+
+
+def test_a_score_plan_sets_no_limit_on_pulls():
+    plan = score_plan()
+    assert plan.has_links_back
+    assert plan.most_pulls is None
+    assert plan.depth == 3
+    assert binned_plan().most_pulls is None
+
+
+def test_survivors_are_kept_per_box():
+    collection = rand(10, 20, 0.4)
+    plan = build_tree(collection, 1000, 0.4)
+    assert plan.survivors_at(0).tolist() == list(range(10))
+    for box in range(plan.n_boxes):
+        members = set(plan.survivors_at(box))
+        for child in plan.children(box):
+            assert set(plan.survivors_at(child)) < members
+        if plan.kind[box] == E:
+            assert members == {plan.task[box]}
+
+
+@pytest.mark.parametrize(
+    ("boxes", "message"),
+    [
+        ([], "a plan must be at least one box"),
+        ([TEST, LEAF, {"kind": 7, "arm": 0}], "Box 3 of the plan is of an unknown kind"),
+        ([TEST | {"arm": 9}, LEAF, LEAF], "Box 1 of the plan names an arm that does not exist"),
+        ([TEST | {"high": 5}, LEAF, LEAF], "Box 1 of the plan leads to no box"),
+        ([TEST, LEAF | {"low": 2}, LEAF], "Box 2 of the plan uses an arm for good and yet leads on"),
+        ([TEST, LEAF | {"task": 9}, LEAF], "names an unknown task"),
+        ([TEST, LEAF | {"arm": NONE}, LEAF], "says neither an arm nor a task"),
+        ([TEST, LEAF | {"arm": NONE, "task": 1}, LEAF], "says neither an arm nor a task"),
+        ([TEST | {"pulls": 0}, LEAF, LEAF], "fewer than one pull"),
+        ([TEST | {"threshold": float("nan")}, LEAF, LEAF], "no finite threshold"),
+        ([TEST | {"threshold": 1.5}, LEAF, LEAF], "compares a count with a fraction"),
+        ([SCORE | {"points": [1, 1]}, LEAF, LEAF], "points of one sign only"),
+        ([SCORE | {"floor": 0}, LEAF, LEAF], "leaves at once"),
+        ([SCORE | {"points": [-1, 0, 1], "cuts": [0.5, 0.5]}, LEAF, LEAF], "cuts that do not increase"),
+        ([TEST | {"high": 1}, LEAF, LEAF], "Box 3 of the plan cannot be reached"),
+        ([TEST | {"low": 0, "high": 0}], "never reaches a box that uses an arm for good"),
+        (
+            [TEST | {"low": 3}, TEST | {"low": 2, "high": 2}, LEAF, TEST | {"low": 1, "high": 2}],
+            "without being a return",
+        ),
+    ],
+)
+def test_what_is_no_plan_is_named(boxes, message):
+    with pytest.raises(InvalidInput, match=message):
+        make_plan(boxes)

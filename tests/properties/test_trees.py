@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from banditree.errors import InvalidInput
+from banditree.files.plans import PlanFile, plan_document, plan_from_document
+from banditree.plans.plan import NONE, BoxKind
+from banditree.plans.tree import build_tree
+from banditree.tasks.collection import Collection
+from banditree.tasks.separation import least_separation
+
+
+@st.composite
+def collections(draw):
+    n_tasks, n_arms, seed = draw(st.integers(2, 9)), draw(st.integers(2, 6)), draw(st.integers(0, 10**6))
+    return Collection.bernoulli(np.random.default_rng(seed).random((n_tasks, n_arms)))
+
+
+@given(collections())
+def test_every_path_ends_in_one_task_and_every_task_in_its_own_leaf(collection):
+    plan = build_tree(collection, 10**9)
+    leaves = plan.kind == BoxKind.EXPLOIT
+    assert np.all(plan.task[leaves] != NONE)
+    assert plan.depth <= collection.n_tasks - 1
+    assert np.array_equal(plan.arm[leaves], collection.best_arms[plan.task[leaves]])
+    for task in range(collection.n_tasks):
+        box = 0
+        while plan.kind[box] == BoxKind.FIXED:  # with exact means instead of samples
+            low = collection.means[task, plan.arm[box]] * plan.pulls[box] <= plan.threshold[box]
+            box = plan.low[box] if low else plan.high[box]
+        assert plan.task[box] == task
+
+
+@given(collections(), st.floats(1.0001, 3.0))
+def test_a_separation_beyond_the_collection_is_refused_with_its_closest_pair(collection, factor):
+    closest = least_separation(collection)
+    with pytest.raises(InvalidInput) as problem:
+        build_tree(collection, 10**9, closest.value * factor)
+    assert all(repr(name) in str(problem.value) for name in closest.tasks)
+
+
+@given(collections(), st.randoms(use_true_random=False))
+def test_relabelling_arms_and_tasks_relabels_the_plan(collection, random):
+    arms, tasks = list(range(collection.n_arms)), list(range(collection.n_tasks))
+    random.shuffle(arms)
+    random.shuffle(tasks)
+    shuffled = Collection.bernoulli(
+        collection.means[np.ix_(tasks, arms)],
+        arms=[collection.arms[k] for k in arms],
+        tasks=[collection.tasks[i] for i in tasks],
+    )
+    one, other = build_tree(collection, 10**9), build_tree(shuffled, 10**9)
+    assert str(one) == str(other)
+
+
+@given(collections())
+def test_json_round_trip(collection):
+    document = plan_document(build_tree(collection, 10**9))
+    again = PlanFile.model_validate_json(document.model_dump_json(by_alias=True))
+    assert plan_document(plan_from_document(again, "x")) == document

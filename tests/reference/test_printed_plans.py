@@ -1,0 +1,44 @@
+"""What is printed is the rule: a reader of the text decides as the session does."""
+
+import numpy as np
+import pytest
+from example_plans import binned_plan, score_plan
+from printed_plan import PrintedPlan
+
+from banditree.plans.tree import build_tree
+from banditree.policies.session import start_session
+from banditree.tasks.collection import Collection
+from banditree.tasks.instances import hard, linear, rand
+from banditree.tasks.rewards import Family
+
+PLANS = {
+    "bernoulli": lambda: build_tree(rand(10, 20, 0.4), 2000, 0.4),
+    "hard": lambda: build_tree(hard(5, 10, 0.4, 0.01), 2000),
+    "gaussian": lambda: build_tree(Collection.gaussian(np.random.default_rng(0).normal(size=(6, 5)), 1.0), 2000),
+    "bounded": lambda: build_tree(Collection.bounded(7 * np.random.default_rng(1).random((6, 5)), 0, 7), 2000),
+    "linear": lambda: build_tree(linear(5, 6, 3, 0.2), 2000, 0.2),
+    "score": score_plan,
+    "binned": binned_plan,
+}
+
+
+@pytest.mark.filterwarnings("ignore::banditree.errors.PlanWarning")
+@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("seed", range(5))
+def test_the_printed_plan_decides_as_the_session_does(name, seed):
+    plan = PLANS[name]()
+    rng = np.random.default_rng(seed)
+    session, reader = start_session(plan), PrintedPlan(str(plan))
+    names = [feature.name for feature in plan.features]
+    for _ in range(plan.horizon):
+        x = np.concatenate([[1.0], rng.normal(size=len(names) - 1)]) if names else None
+        step = session.ask(context=x)
+        assert step.name == reader.arm(dict(zip(names, x, strict=True)) if names else None)
+        assert session.explain().box + 1 == reader.box
+        if plan.rewards.family is Family.BERNOULLI:
+            reward = float(rng.random() < 0.5)
+        else:
+            low, high = max(plan.rewards.low, -1.0), min(plan.rewards.high, 1.5)
+            reward = float(rng.uniform(low, high))
+        session.tell(reward, step.round)
+        reader.tell(reward)

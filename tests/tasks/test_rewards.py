@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from banditree.errors import InvalidInput
+from banditree.tasks.rewards import (
+    BERNOULLI,
+    LOG_FLOOR,
+    Family,
+    Rewards,
+    affinity,
+    check_reward,
+    kl,
+    log_density,
+    sample,
+)
+
+GAUSSIAN = Rewards(Family.GAUSSIAN, sigma=0.7)
+BOUNDED = Rewards(Family.BOUNDED, low=-1.0, high=3.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Rewards("poisson"), "one of bernoulli, gaussian, bounded. Got 'poisson'"),
+        (lambda: Rewards("gaussian"), "sigma must be a finite number above 0"),
+        (lambda: Rewards("bounded", low=1.0, high=1.0), "low < high"),
+        (lambda: Rewards("bounded", sigma=1.0), "sigma must be left out"),
+        (lambda: Rewards("bernoulli", low=-1.0), "Bernoulli rewards must be 0 or 1"),
+    ],
+)
+def test_bad_families_are_named(make, message):
+    with pytest.raises(InvalidInput, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "method", [lambda r: log_density(r, 0.0, np.zeros(1)), lambda r: kl(r, 0, 0), lambda r: affinity(r, 0, 0)]
+)
+def test_bounded_rewards_refuse_whatever_needs_a_likelihood(method):
+    with pytest.raises(InvalidInput, match="bounded rewards only tell their mean"):
+        method(BOUNDED)
+
+
+@pytest.mark.parametrize(
+    ("rewards", "bad"),
+    [
+        (BERNOULLI, 0.5),
+        (BERNOULLI, 2),
+        (BERNOULLI, "x"),
+        (BOUNDED, 3.1),
+        (GAUSSIAN, np.nan),
+        (GAUSSIAN, np.inf),
+        (BERNOULLI, None),
+    ],
+)
+def test_impossible_rewards_are_refused(rewards, bad):
+    with pytest.raises(InvalidInput, match="reward must be"):
+        check_reward(rewards, bad)
+
+
+def test_log_density_agrees_with_scipy():
+    means = np.array([0.0, 0.3, 1.0])
+    for reward in (0.0, 1.0):
+        expected = np.maximum(stats.bernoulli.logpmf(reward, means), LOG_FLOOR)
+        assert log_density(BERNOULLI, reward, means) == pytest.approx(expected)
+    assert log_density(GAUSSIAN, 0.2, means) == pytest.approx(stats.norm.logpdf(0.2, means, 0.7))
+
+
+def test_divergences_agree_with_integration():
+    p, q = 0.3, 0.8
+    grid = np.linspace(-8, 9, 200_001)
+    f, g = stats.norm.pdf(grid, p, 0.7), stats.norm.pdf(grid, q, 0.7)
+    step = grid[1] - grid[0]
+    assert affinity(GAUSSIAN, np.array(p), np.array(q)) == pytest.approx(np.sqrt(f * g).sum() * step)
+    assert kl(GAUSSIAN, np.array(p), np.array(q)) == pytest.approx((f * np.log(f / g)).sum() * step)
+    assert kl(BERNOULLI, np.array(p), np.array(q)) == pytest.approx(stats.entropy([p, 1 - p], [q, 1 - q]))
+    assert affinity(BERNOULLI, np.array(p), np.array(q)) == pytest.approx(np.sqrt(p * q) + np.sqrt((1 - p) * (1 - q)))
+
+
+def test_divergences_at_the_ends():
+    assert kl(BERNOULLI, np.array(0.0), np.array(1.0)) == np.inf
+    assert kl(BERNOULLI, np.array(1.0), np.array(1.0)) == 0.0
+    assert affinity(BERNOULLI, np.array(0.0), np.array(1.0)) == 0.0
+
+
+@pytest.mark.parametrize("rewards", [BERNOULLI, GAUSSIAN, BOUNDED])
+def test_samples_have_the_mean(rewards):
+    drawn = sample(rewards, np.full(40_000, 0.4), np.random.default_rng(0))
+    # False-alarm rate 6e-5: four standard errors.
+    assert abs(drawn.mean() - 0.4) < 4 * drawn.std() / 200
+    assert np.all([check_reward(rewards, value) is not None for value in drawn[:100]])

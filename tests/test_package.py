@@ -1,0 +1,84 @@
+"""The package as a user gets it: light to import, complete in a wheel, and as the README says."""
+
+import os
+import re
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import banditree
+
+ROOT = Path(__file__).parents[1]
+HEAVY = (
+    "numba",
+    "scipy",
+    "ibis",
+    "duckdb",
+    "matplotlib",
+    "fastapi",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "ortools",
+    "dask",
+    "joblib",
+)
+
+
+def python_blocks(page):
+    return re.findall(r"^```python\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("code", ["import banditree", "from banditree.cli import main; main(['--help'])"])
+def test_heavy_libraries_are_not_imported_before_they_are_needed(code):
+    check = f"import sys\ntry:\n    {code}\nexcept SystemExit: pass\nprint([m for m in {HEAVY} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_public_names_exist_and_type_checkers_see_them():
+    source = (ROOT / "src/banditree/__init__.py").read_text()
+    seen = set(re.findall(r"^    from .* import (\w+) as \1$", source, re.MULTILINE))
+    assert seen == set(banditree.__all__) == set(dir(banditree))
+    for name in banditree.__all__:
+        assert getattr(banditree, name) is not None
+    with pytest.raises(AttributeError, match="banditree has no 'nonsense'"):
+        banditree.nonsense  # noqa: B018
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").glob("*.md"))])
+def test_code_on_the_pages_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for block in python_blocks(page):
+        exec(compile(block, page, "exec"), names)
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
+)
+def test_links_between_pages_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", (ROOT / page).read_text()):
+        if "://" not in target:
+            assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+@pytest.mark.slow
+def test_the_wheel_alone_runs_the_first_example(tmp_path):
+    clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PIP_CONSTRAINT")}
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT], check=True, env=clean)
+    wheel = next(tmp_path.glob("banditree-*.whl"))
+    venv.create(tmp_path / "clean", with_pip=True)
+    python = tmp_path / "clean" / "bin" / "python"
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", ROOT / "constraints.txt"]
+    subprocess.run([*install, wheel], check=True, env=clean)
+    (tmp_path / "first.py").write_text(python_blocks("README.md")[0])
+    done = subprocess.run([python, "first.py"], cwd=tmp_path, env=clean, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Box 1." in done.stdout
+    demo = [python, "-m", "banditree", "demo", "--folder", tmp_path / "demo"]
+    subprocess.run(demo, cwd=tmp_path, env=clean, check=True, capture_output=True)
