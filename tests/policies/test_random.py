@@ -1,7 +1,7 @@
 import numpy as np
 from scipy import stats
 
-from banditree.policies.random import normal, reward_uniforms, uniform
+from banditree.policies.random import normal, pcg4d, reward_uniforms, uniform
 
 
 def draws(count):
@@ -39,3 +39,22 @@ def test_a_key_gives_its_number_whatever_was_asked_before():
     once = uniform((5, 6, 7), 1)
     assert [uniform((5, 6, 7), 0), uniform((5, 6, 7), 1)][1] == once
     assert len({uniform((5, 6, 7), draw) for draw in range(100)}) == 100
+
+
+def published_pcg4d(v):
+    """The published listing, word for word, on four arrays of 32-bit words."""
+    v = [word * np.uint32(1664525) + np.uint32(1013904223) for word in v]
+    for final in (False, True):
+        v[0] = v[0] + v[1] * v[3]
+        v[1] = v[1] + v[2] * v[0]
+        v[2] = v[2] + v[0] * v[1]
+        v[3] = v[3] + v[1] * v[2]
+        if not final:
+            v = [word ^ (word >> np.uint32(16)) for word in v]
+    return v
+
+
+def test_the_hash_is_the_published_one():
+    words = np.random.default_rng(0).integers(0, 2**32, (4, 200), dtype=np.uint32)
+    expected = np.array(published_pcg4d(list(words))).T.tolist()
+    assert [list(pcg4d(*row)) for row in words.T.tolist()] == expected
