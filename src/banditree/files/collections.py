@@ -28,6 +28,7 @@ class FeaturePart(Part):
 
     name: str
     level: str | None = None
+    levels: list[str] | None = Field(None, description="all values the column may take")
 
 
 class ContextsPart(Part):
@@ -52,6 +53,7 @@ class CollectionFile(Document):
     theta: list[list[list[float]]] | None = Field(None, description="parameters by task, arm and feature")
     contexts: ContextsPart | None = None
     provenance: str = "known"
+    counts: list[list[int]] | None = Field(None, description="how many rewards each mean was estimated from")
 
 
 def load_collection(path: str | Path) -> Collection:
@@ -85,6 +87,7 @@ def collection_document(collection: Collection) -> CollectionFile:
         theta=None if collection.theta is None else collection.theta.tolist(),
         contexts=None if contexts is None else _contexts_part(contexts),
         provenance=collection.provenance,
+        counts=None if collection.counts is None else collection.counts.tolist(),
     )
 
 
@@ -100,6 +103,7 @@ def collection_from_document(document: CollectionFile, source: str) -> Collectio
             theta=None if document.theta is None else np.array(document.theta),
             radius=np.array(document.radius),
             provenance=document.provenance,
+            counts=None if document.counts is None else np.array(document.counts),
         )
     except ValueError as problem:
         raise InvalidInput(f"{source}: {problem}") from None
@@ -128,12 +132,14 @@ def rewards_from_part(part: RewardsPart) -> Rewards:
 
 def features_part(features: tuple[Feature, ...]) -> list[FeaturePart]:
     """The features as they are written."""
-    return [FeaturePart(name=feature.name, level=feature.level) for feature in features]
+    return [
+        FeaturePart(name=feature.name, level=feature.level, levels=list(feature.levels) or None) for feature in features
+    ]
 
 
 def features_from_part(parts: list[FeaturePart]) -> tuple[Feature, ...]:
     """The features that a file describes."""
-    return tuple(Feature(part.name, part.level) for part in parts)
+    return tuple(Feature(part.name, part.level, tuple(part.levels or ())) for part in parts)
 
 
 def _contexts_part(contexts: Contexts) -> ContextsPart:

@@ -8,12 +8,12 @@ from functools import cached_property
 import numpy as np
 
 from banditree.errors import InvalidInput, PlanWarning, invalid
+from banditree.plans.band import find_band, usable_radius
 from banditree.plans.greedy import COMPILE_FROM, Split, greedy_split
 from banditree.plans.plan import NONE, BoxKind, Plan, Vocabulary, pack_survivors
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection, reward_variance
 from banditree.tasks.rewards import Family
-from banditree.tasks.separation import least_separation, require_separation
 from banditree.theory.bounds import dt_ece_samples
 
 MAX_BOXES = 200_000
@@ -35,10 +35,18 @@ class LazyTree:
     separation: float
     stop_early: bool = False
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    radius: float = 0.0
+    limit: float = math.inf
 
     @cached_property
     def _means(self) -> FloatArray:
         return frozen(self.collection.means.T, float)
+
+    @cached_property
+    def _radius(self) -> FloatArray | None:
+        if not self.collection.is_estimated:
+            return None
+        return frozen(usable_radius(self.collection.radius.T, self.limit), float)
 
     @property
     def start(self) -> IntArray:
@@ -58,7 +66,7 @@ class LazyTree:
             depth=max(depth, 1),
             separation=self.separation,
             variance=reward_variance(self.collection),
-            radius=float(self.collection.radius.max()) + rounding,
+            radius=self.radius + rounding,
         )
 
     @property
@@ -71,12 +79,12 @@ class LazyTree:
         if len(members) == 1 or (self.stop_early and self.shared_arm(members) != NONE):
             return None
         compiled = self._means.size >= COMPILE_FROM
-        split = greedy_split(self._means, members, self.separation, compiled=compiled)
+        gap = self.separation - 2 * self.radius
+        split = greedy_split(self._means, members, gap, radius=self._radius, compiled=compiled)
         if split.score == 0:
             names = ", ".join(repr(self.collection.tasks[i]) for i in members[:5])
             raise InvalidInput(
-                f"No arm separates any two of the tasks {names} by {self.separation:g}. "
-                "Lower the separation or merge them."
+                f"No arm separates any two of the tasks {names} by {gap:g}. Lower the separation or merge them."
             )
         return split
 
@@ -134,7 +142,7 @@ class LazyTree:
             theta=None if collection.theta is None else round_significant(collection.theta),
             features=() if collection.contexts is None else collection.contexts.features,
             separation=self.separation,
-            radius=float(collection.radius.max()),
+            radius=self.radius,
             vocabulary=self.vocabulary,
         )
 
@@ -173,8 +181,9 @@ def lazy_tree(
         raise invalid("horizon", "at least 1, the number of rounds of one case", horizon)
     if stop_early and collection.theta is not None:
         raise InvalidInput("stop_early works on tasks without contexts: with contexts no arm is best for good.")
-    band = _band(collection, separation, stop_early)
-    return LazyTree(collection, int(horizon), band, stop_early, vocabulary or Vocabulary())
+    band = find_band(collection, separation, stop_early)
+    words = vocabulary or Vocabulary()
+    return LazyTree(collection, int(horizon), band.separation, stop_early, words, band.radius, band.limit)
 
 
 def build_tree(
@@ -189,8 +198,10 @@ def build_tree(
     """The plan of DT-ECE (Algorithms 4 to 6): greedy tests with soft splits until one task is left, then exploit.
 
     horizon: H, the rounds of one case. separation: lambda in the mean sense; the collection's own when left out.
-    For estimated means lambda is about the true tasks: the tree uses w = lambda - 2 rho on the estimates and needs
-    rho <= lambda/8; left out, w is the separation of the estimates (NOTES 4).
+    For estimated means lambda is about the true tasks: the tree uses w = lambda - 2 rho on the estimates, and means
+    known less well than lambda/8 take no part in tests; left out, w is the separation of the estimates (NOTES 4).
+    Every mean counts with its own radius: one that is hardly known makes its task stay on both sides of that arm's
+    tests, and costs the other tasks nothing.
     stop_early: exploit as soon as one arm is best for all tasks left (NOTES 11).
 
     >>> plan = build_tree(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"]), horizon=1000)
@@ -212,25 +223,6 @@ def build_tree(
             stacklevel=2,
         )
     return plan
-
-
-def _band(collection: Collection, separation: float | None, stop_early: bool) -> float:
-    """w, the separation the tests work with: of the known means, or of the estimates less what they may be off."""
-    rho = float(collection.radius.max())
-    if separation is None:
-        closest = least_separation(collection)
-        require_separation(collection, max(closest.value, np.finfo(float).tiny))
-        return closest.value
-    if rho > separation / 8:
-        raise InvalidInput(
-            f"The means must be known to within an eighth of the separation, {separation / 8:.4g}. They are known to "
-            f"within {rho:.4g}. Collect about {(8 * rho / separation) ** 2:.1f} times as much data, or leave the "
-            "separation out to use that of the estimates."
-        )
-    band = separation - 2 * rho
-    if not stop_early:
-        require_separation(collection, band)
-    return band
 
 
 def _reading_order(splits: Splits) -> list[bytes]:

@@ -21,8 +21,9 @@ class Collection:
     """M tasks x K arms: mean rewards, names, reward law, contexts, and how well all this is known.
 
     `means` (M, K) are the mean rewards, over contexts if there are any; `theta` (M, K, d) the linear parameters of
-    contextual tasks, or None. `radius` (M, K) bounds how far each mean may be from the truth (0: known), and
-    `provenance` says where the numbers came from. Frozen, with read-only arrays: checked once, here.
+    contextual tasks, or None. `radius` (M, K) bounds how far each mean may be from the truth (0: known),
+    `counts` (M, K) how many rewards each was estimated from (None: unknown), and `provenance` says where the numbers
+    came from. Frozen, with read-only arrays: checked once, here.
     Use `Collection.bernoulli`, `.gaussian`, `.bounded` or `.linear`.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
@@ -38,6 +39,7 @@ class Collection:
     theta: FloatArray | None = None
     radius: FloatArray = field(default_factory=lambda: np.zeros(()))
     provenance: str = "known"
+    counts: IntArray | None = None
 
     def __post_init__(self) -> None:
         means = frozen_numbers("means", self.means, 2)
@@ -51,6 +53,8 @@ class Collection:
         object.__setattr__(self, "radius", radius)
         if self.theta is not None:
             object.__setattr__(self, "theta", frozen_numbers("theta", self.theta, 3))
+        if self.counts is not None:
+            object.__setattr__(self, "counts", frozen(self.counts, np.int64))
         _check(self)
 
     @classmethod
@@ -193,7 +197,8 @@ def reward_variance(collection: Collection) -> float:
     """The sub-Gaussian variance s^2 of one reward of a fixed arm around its mean, contexts included (NOTES 4).
 
     Bounded and Bernoulli rewards: (high - low)^2/4 whatever the contexts. Gaussian ones: sigma^2, plus the variance of
-    x'theta over contexts: the largest theta'Cov theta if contexts are Gaussian or fixed, else 1/4 (x'theta in [0, 1]).
+    x'theta over contexts: the largest theta'Cov theta, and at least 1/4 (x'theta anywhere in [0, 1]) unless the
+    contexts are Gaussian or fixed.
 
     >>> reward_variance(Collection.gaussian([[0.0, 1.0], [1.0, 0.0]], sigma=2.0))
     4.0
@@ -202,10 +207,10 @@ def reward_variance(collection: Collection) -> float:
     contexts, theta = collection.contexts, collection.theta
     if collection.rewards.family is not Family.GAUSSIAN or contexts is None or theta is None:
         return noise
+    spread = float(np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta).max())
     if contexts.kind in (ContextKind.FIXED, ContextKind.GAUSSIAN):
-        spread = np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta)
-        return noise + float(spread.max())
-    return noise + 0.25
+        return noise + spread
+    return noise + max(spread, 0.25)
 
 
 def _check(collection: Collection) -> None:
@@ -230,6 +235,9 @@ def _check(collection: Collection) -> None:
         raise invalid("theta", f"of shape ({M}, {K}, features)", collection.theta.shape)
     if not (np.isfinite(collection.radius).all() and collection.radius.min() >= 0):
         raise invalid("radius", "finite and at least 0 everywhere", float(collection.radius.min()))
+    counts = collection.counts
+    if counts is not None and (counts.shape != (M, K) or counts.min() < 0):
+        raise invalid("counts", f"of shape {(M, K)} and at least 0", counts.shape)
 
 
 def _check_means(collection: Collection) -> None:

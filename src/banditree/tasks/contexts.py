@@ -25,10 +25,14 @@ class ContextKind(StrEnum):
 
 @dataclass(frozen=True)
 class Feature:
-    """One entry of the context vector: a number, the constant 1 (`INTERCEPT`), or "column `name` equals `level`"."""
+    """One entry of the context vector: a number, the constant 1 (`INTERCEPT`), or "column `name` equals `level`".
+
+    `levels` are all values the column may take, also the one that no entry stands for; empty if not known.
+    """
 
     name: str
     level: str | None = None
+    levels: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name if self.level is None else f"{self.name}={self.level}"
@@ -80,15 +84,31 @@ def _check(contexts: Contexts) -> None:
         raise invalid("the covariance", f"of shape {(d, d)}", contexts.covariance.shape)
     if len(set(contexts.features)) != d:
         raise invalid("features", "all different", [str(feature) for feature in contexts.features])
-    values, vectors = np.linalg.eigh(contexts.second_moment)
-    if contexts.kind is not ContextKind.FIXED and values[0] <= SINGULAR * max(values[-1], 0.0):
-        involved = [
-            str(feature) for feature, weight in zip(contexts.features, vectors[:, 0], strict=True) if abs(weight) > 1e-6
-        ]
+    if contexts.kind is not ContextKind.FIXED and (involved := _dependent_features(contexts)):
         raise InvalidInput(
             "The context distribution must have an invertible E[xx'], and here a combination of "
             f"{', '.join(involved)} never varies. Remove one of these features."
         )
+
+
+def _dependent_features(contexts: Contexts) -> list[str]:
+    """Features with a combination that never varies, whatever their units and wherever their zero.
+
+    Beside an intercept only the spread around the mean tells two features apart, so it is that which is looked at:
+    E[xx'] itself looks singular for a column around 2,000,000 +- 1.
+    """
+    kept = [index for index, feature in enumerate(contexts.features) if feature.name != INTERCEPT]
+    if not kept:
+        return []
+    matrix = contexts.second_moment if len(kept) == contexts.n_features else contexts.covariance
+    matrix = matrix[np.ix_(kept, kept)]
+    scale = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+    if (constant := np.flatnonzero(scale == 0)).size:
+        return [str(contexts.features[kept[index]]) for index in constant]
+    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+    if values[0] > SINGULAR * values[-1]:
+        return []
+    return [str(contexts.features[kept[index]]) for index in np.flatnonzero(np.abs(vectors[:, 0]) > 1e-6)]
 
 
 def _features(names: Sequence[str | Feature] | None, d: int) -> tuple[Feature, ...]:
@@ -142,8 +162,13 @@ def draw_contexts(contexts: Contexts, n: int, rng: np.random.Generator) -> Float
 def encode(features: Sequence[Feature], values: Mapping[str, Any]) -> FloatArray:
     """The context vector (d,) of a case described by names and values.
 
-    >>> encode([Feature(INTERCEPT), Feature("age"), Feature("sex", "f")], {"age": 50, "sex": "f"}).tolist()
-    [1.0, 50.0, 1.0]
+    >>> sex = Feature("sex", "m", ("f", "m"))
+    >>> encode([Feature(INTERCEPT), Feature("age"), sex], {"age": 50, "sex": "f"}).tolist()
+    [1.0, 50.0, 0.0]
+    >>> encode([sex], {"sex": "x"})
+    Traceback (most recent call last):
+        ...
+    banditree.errors.InvalidInput: sex must be one of f, m. Got 'x'.
     """
     wanted = {feature.name for feature in features if feature.name != INTERCEPT}
     if missing := sorted(wanted - values.keys()):
@@ -155,10 +180,16 @@ def encode(features: Sequence[Feature], values: Mapping[str, Any]) -> FloatArray
         if feature.name == INTERCEPT:
             x[index] = 1.0
         elif feature.level is not None:
-            x[index] = str(values[feature.name]) == feature.level
+            x[index] = _level(feature, values[feature.name])
         else:
             x[index] = _number(feature.name, values[feature.name])
     return x
+
+
+def _level(feature: Feature, value: Any) -> bool:
+    if feature.levels and str(value) not in feature.levels:
+        raise invalid(feature.name, f"one of {', '.join(feature.levels)}", value)
+    return str(value) == feature.level
 
 
 def _number(name: str, value: Any) -> float:

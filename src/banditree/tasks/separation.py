@@ -10,7 +10,7 @@ from enum import StrEnum
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
-from banditree.tasks.arrays import FloatArray
+from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind, draw_contexts
 from banditree.tasks.rewards import Family, affinity, require_likelihood
@@ -117,22 +117,36 @@ def require_separation(collection: Collection, separation: float) -> None:
     )
 
 
-def closest_rows(means: FloatArray, limit: float = np.inf) -> tuple[float, int, int] | None:
+def closest_rows(
+    means: FloatArray, limit: float = np.inf, *, radius: FloatArray | None = None
+) -> tuple[float, int, int] | None:
     """(value, i, j) of the two rows with the least largest difference, or None if none is below `limit`.
 
-    Most pairs are ruled out by their first few columns, the more the lower the limit.
+    With a `radius` of the same shape, the difference is the gap between the intervals mean +- radius, below 0 where
+    they overlap. Most pairs are ruled out by their first few columns, the more the lower the limit.
+
+    >>> closest_rows(np.array([[0.25, 0.5], [1.0, 0.5]]), radius=np.array([[0.125, 0.0], [0.125, 0.0]]))
+    (0.5, 0, 1)
     """
     best, found = limit, None
     for i in range(means.shape[0] - 1):
-        rest = np.abs(means[i + 1 :, :PROBE_ARMS] - means[i, :PROBE_ARMS]).max(axis=1)
+        rest = _row_gaps(means, radius, i, np.arange(i + 1, means.shape[0]), PROBE_ARMS)
         near = np.flatnonzero(rest < best)
         if near.size == 0:
             continue
-        distance = np.abs(means[i + 1 + near] - means[i]).max(axis=1)
+        distance = _row_gaps(means, radius, i, i + 1 + near, means.shape[1])
         if distance.min() < best:
             best = float(distance.min())
             found = (best, i, i + 1 + int(near[distance.argmin()]))
     return found
+
+
+def _row_gaps(means: FloatArray, radius: FloatArray | None, row: int, others: IntArray, n_arms: int) -> FloatArray:
+    """The largest gap, over the first `n_arms` arms, between one row and each of the others."""
+    gaps = np.abs(means[others, :n_arms] - means[row, :n_arms])
+    if radius is not None:
+        gaps -= radius[others, :n_arms] + radius[row, :n_arms]
+    return np.asarray(gaps.max(axis=1))
 
 
 def _affinities(collection: Collection, arm: int) -> FloatArray:
