@@ -14,6 +14,11 @@ from banditree.tasks.arrays import BoolArray, FloatArray
 
 Rng = tuple[int, int, int]  # (seed, run or case, round)
 
+# What `commitment` returns in place of a task number.
+UNDECIDED = -1  # still finding out
+NO_TASK = -2  # an arm for good that is best for every task still possible
+FALLBACK = -3  # the case fits no task: a policy that knows nothing of them plays
+
 
 class Outcome(IntEnum):
     """Why there is no arm to pull; negative, so that `choose` can return it in place of an arm."""
@@ -63,6 +68,8 @@ class Policy:
     patience(params, state) -> how many rounds may be open at once before the next choice needs an outcome.
     explain(params, state) -> Facts: Python.
     replan(params, state): Python, after every update, for what cannot be compiled.
+    commitment(params, state) -> the task that is exploited for good, or UNDECIDED, NO_TASK, FALLBACK; for policies that
+    explore first and then commit.
     """
 
     name: str
@@ -73,3 +80,4 @@ class Policy:
     explain: Callable[[Any, Any], Facts]
     patience: Callable[[Any, Any], int] | None = None
     replan: Callable[[Any, Any], None] | None = None
+    commitment: Callable[[Any, Any], int] | None = None

@@ -2,14 +2,17 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from banditree.plans.plan import BoxKind, Plan
-from banditree.plans.tree import LazyTree
-from banditree.policies.base import Facts, Outcome, Policy, Rng
+from banditree.plans.tree import LazyTree, build_tree
+from banditree.policies.base import NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
+from banditree.policies.options import take_options
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from banditree.tasks.collection import Collection
 
 # Plain numbers, which numba takes as constants.
 FIXED, SCORE, EXPLOIT = int(BoxKind.FIXED), int(BoxKind.SCORE), int(BoxKind.EXPLOIT)
@@ -159,7 +162,34 @@ def explain_follow(params: FollowParams, state: FollowState) -> Facts:
     )
 
 
-follow = Policy("follow", make_follow, init_follow, choose_follow, update_follow, explain_follow, patience_follow)
+def commitment_follow(params: FollowParams, state: FollowState) -> int:
+    """The classified task once the box is one to exploit."""
+    box = state.place[BOX]
+    if params.kind[box] != EXPLOIT:
+        return UNDECIDED
+    task = params.task[box]
+    return int(task) if task >= 0 else NO_TASK
+
+
+follow = Policy(
+    "follow",
+    make_follow,
+    init_follow,
+    choose_follow,
+    update_follow,
+    explain_follow,
+    patience_follow,
+    commitment=commitment_follow,
+)
+
+
+def make_dt_ece(collection: Collection, horizon: int, options: Mapping[str, Any]) -> FollowParams:
+    """The tree of `collection`, to be followed; options `separation` and `stop_early` as in `build_tree`."""
+    taken = take_options(options, separation=None, stop_early=False)
+    return make_follow(build_tree(collection, horizon, **taken), horizon, {})
+
+
+dt_ece = replace(follow, name="dt-ece", make=make_dt_ece)
 
 
 class LazyParams(NamedTuple):
@@ -240,6 +270,14 @@ def patience_lazy(params: LazyParams, state: LazyState) -> int:
     return UNLIMITED if state.test[DONE] < 0 else int(params.pulls - state.test[DONE])
 
 
+def commitment_lazy(params: LazyParams, state: LazyState) -> int:
+    """The task that is left once the tests are over."""
+    if state.test[DONE] >= 0:
+        return UNDECIDED
+    left = np.flatnonzero(state.survivors)
+    return int(left[0]) if len(left) == 1 else NO_TASK
+
+
 def explain_lazy(params: LazyParams, state: LazyState) -> Facts:
     """The test at hand, its tally, and the tasks still possible."""
     exploiting = bool(state.test[DONE] < 0)
@@ -263,4 +301,5 @@ follow_lazily = Policy(
     explain_lazy,
     patience_lazy,
     replan_lazy,
+    commitment_lazy,
 )

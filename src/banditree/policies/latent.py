@@ -1,0 +1,420 @@
+"""Policies that know the tasks and not which one they face: mTS, mUCB (two of that name) and mIDS (NOTES 18).
+
+A task is believed in without regard to which arms are available; what is played is its best available arm.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from banditree.errors import invalid
+from banditree.policies.base import Facts, Policy, Rng
+from banditree.policies.model import (
+    CONTEXT_NEEDED,
+    GAUSSIAN,
+    Model,
+    best_arm,
+    best_available,
+    best_mean,
+    lacks_context,
+    model_of,
+    predicted,
+)
+from banditree.policies.options import take_options
+from banditree.policies.random import uniform
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
+from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import require_likelihood, variance_proxy
+
+# Weights are kept up to a common factor and never quite reach 0, so that rewards which every task calls impossible
+# leave a comparison to make (means of 0 and 1). Each step keeps total >= 1e-50 / M * 1e-200 > 1e-300.
+LEAST_WEIGHT = 1e-300
+LEAST_LIKELIHOOD = 1e-200
+RESCALE_BELOW = 1e-50
+LIKELY = 0.01  # posterior probability from which `explain` lists a task
+
+
+class PosteriorParams(NamedTuple):
+    """Tables for tasks without context: likelihoods (2, K, M) of a reward of 0 and of 1, gaps (M, K), noise (M, K).
+
+    noise: the entropy of a 0/1 reward of that arm and task, the squared mean of a normal one.
+    """
+
+    model: Model
+    likelihoods: FloatArray
+    gaps: FloatArray
+    noise: FloatArray
+
+
+class PosteriorState(NamedTuple):
+    """The posterior of the task is weights (M,) / total (1,), from a uniform prior."""
+
+    weights: FloatArray
+    total: FloatArray
+
+
+def make_posterior(collection: Collection, horizon: int, options: Mapping[str, Any]) -> PosteriorParams:
+    """The collection's arrays and the table of likelihoods. No options."""
+    take_options(options)
+    require_likelihood(collection.rewards, "A posterior over tasks")
+    model = model_of(collection)
+    table = np.maximum(np.stack([1.0 - model.by_arm, model.by_arm]), LEAST_LIKELIHOOD)
+    noise = [[noise_of(model, mu) for mu in row] for row in model.means.tolist()]
+    return PosteriorParams(
+        model, frozen(table, float), frozen(model.top[:, None] - model.means, float), frozen(noise, float)
+    )
+
+
+def init_posterior(params: PosteriorParams) -> PosteriorState:
+    """Every task equally likely."""
+    n_tasks = params.model.means.shape[0]
+    return PosteriorState(np.ones(n_tasks), np.full(1, float(n_tasks)))
+
+
+def choose_mts(
+    params: PosteriorParams, state: PosteriorState, context: FloatArray, available: BoolArray, rng: Rng
+) -> int:
+    """The best arm of a task drawn from the posterior."""
+    if lacks_context(params.model.theta, context):
+        return CONTEXT_NEEDED
+    left = uniform(rng, 0) * state.total[0]
+    task = 0
+    while task < state.weights.shape[0] - 1:
+        left -= state.weights[task]
+        if left < 0.0:
+            break
+        task += 1
+    return best_available(params.model, context, available, task)
+
+
+def update_posterior(
+    params: PosteriorParams, state: PosteriorState, context: FloatArray, arm: int, reward: float
+) -> None:
+    """Multiply the weight of each task by the likelihood of the reward."""
+    if params.model.law == GAUSSIAN:
+        weigh_normal(params.model, state.weights, context, arm, reward)
+    elif params.model.theta.shape[2] == 0:
+        row = params.likelihoods[1 if reward > 0.5 else 0, arm]
+        for i in range(row.shape[0]):
+            state.weights[i] = max(state.weights[i] * row[i], LEAST_WEIGHT)
+    else:
+        for i in range(state.weights.shape[0]):
+            chance = predicted(params.model, context, i, arm)
+            likelihood = max(chance if reward > 0.5 else 1.0 - chance, LEAST_LIKELIHOOD)
+            state.weights[i] = max(state.weights[i] * likelihood, LEAST_WEIGHT)
+    state.total[0] = total_of(state.weights)
+    if state.total[0] < RESCALE_BELOW:
+        for i in range(state.weights.shape[0]):
+            state.weights[i] = max(state.weights[i] / state.total[0], LEAST_WEIGHT)
+        state.total[0] = total_of(state.weights)
+
+
+def weigh_normal(model: Model, weights: FloatArray, context: FloatArray, arm: int, reward: float) -> None:
+    """Normal likelihoods relative to the best one, which is what keeps an outlier from wiping out all weights."""
+    nearest = math.inf
+    for i in range(weights.shape[0]):
+        z = (reward - predicted(model, context, i, arm)) / model.sigma
+        nearest = min(nearest, z * z)
+    for i in range(weights.shape[0]):
+        z = (reward - predicted(model, context, i, arm)) / model.sigma
+        likelihood = max(math.exp(0.5 * (nearest - z * z)), LEAST_LIKELIHOOD)
+        weights[i] = max(weights[i] * likelihood, LEAST_WEIGHT)
+
+
+def total_of(weights: FloatArray) -> float:
+    """The sum of the weights, in four lanes: the same bits interpreted and compiled, and no long chain of additions."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    whole = weights.shape[0] // 4 * 4
+    for i in range(0, whole, 4):
+        a += weights[i]
+        b += weights[i + 1]
+        c += weights[i + 2]
+        d += weights[i + 3]
+    for i in range(whole, weights.shape[0]):
+        a += weights[i]
+    return float((a + b) + (c + d))
+
+
+def explain_posterior(params: PosteriorParams, state: PosteriorState) -> Facts:
+    """The posterior, and the tasks that are not unlikely."""
+    posterior = state.weights / state.total[0]
+    possible = np.flatnonzero(posterior >= LIKELY).tolist()
+    return Facts(exploiting=False, possible=tuple(possible), details={"posterior": posterior.tolist()})
+
+
+mts = Policy("mts", make_posterior, init_posterior, choose_mts, update_posterior, explain_posterior)
+
+
+NEGLIGIBLE = 1e-12  # posterior probability that mIDS leaves out
+NO_GAP = 1e-10  # an expected gap that costs less than 0.001 over ten million rounds: play the arm
+GAP, MEAN, INFORMATION = 0, 1, 2
+
+
+def choose_mids(
+    params: PosteriorParams, state: PosteriorState, context: FloatArray, available: BoolArray, rng: Rng
+) -> int:
+    """One of the two arms whose mixture has the least (expected gap)^2 / (information about the task)."""
+    model = params.model
+    if lacks_context(model.theta, context):
+        return CONTEXT_NEEDED
+    arms = np.zeros((3, model.means.shape[1]))
+    weigh_arms(params, state, context, arms)
+    for k in range(arms.shape[1]):
+        if available[k] and arms[GAP, k] <= NO_GAP:
+            return k
+    for k in range(arms.shape[1]):
+        arms[INFORMATION, k] = information_of(model, arms[MEAN, k], arms[INFORMATION, k])
+    first, second, share = best_mixture(arms[GAP], arms[INFORMATION], available)
+    if first < 0:
+        return best_available(model, context, available, 0)
+    return first if uniform(rng, 0) < share else second
+
+
+def weigh_arms(params: PosteriorParams, state: PosteriorState, context: FloatArray, arms: FloatArray) -> None:
+    """Add to `arms` (3, K) the expected gap of each arm, its mean and its noise, averaged over the posterior."""
+    model = params.model
+    n_tasks, n_arms = model.means.shape
+    for i in range(n_tasks):
+        share = state.weights[i] / state.total[0]
+        if share <= NEGLIGIBLE:
+            continue
+        if model.theta.shape[2] == 0:
+            for k in range(n_arms):
+                arms[GAP, k] += share * params.gaps[i, k]
+                arms[MEAN, k] += share * model.means[i, k]
+                arms[INFORMATION, k] += share * params.noise[i, k]
+        else:
+            top = best_mean(model, context, i)
+            for k in range(n_arms):
+                mu = predicted(model, context, i, k)
+                arms[GAP, k] += share * (top - mu)
+                arms[MEAN, k] += share * mu
+                arms[INFORMATION, k] += share * noise_of(model, mu)
+
+
+def noise_of(model: Model, mu: float) -> float:
+    """What the information of an arm is reduced by, per task: see `PosteriorParams`."""
+    return mu * mu if model.law == GAUSSIAN else entropy(mu)
+
+
+def information_of(model: Model, mean: float, noise: float) -> float:
+    """What a reward tells of the task, from the average over tasks of the arm's mean and of its noise.
+
+    0/1 rewards: the mutual information of task and reward. Normal rewards: log(1 + v/sigma^2)/2, v the variance of the
+    mean over tasks, which is at least that and equal to it to first order.
+    """
+    if model.law == GAUSSIAN:
+        variance = max(noise - mean * mean, 0.0)
+        return 0.5 * math.log(1.0 + variance / (model.sigma * model.sigma))
+    return max(entropy(mean) - noise, 0.0)
+
+
+def entropy(chance: float) -> float:
+    """The entropy of a 0/1 reward, in nats."""
+    if chance <= 0.0 or chance >= 1.0:
+        return 0.0
+    return -chance * math.log(chance) - (1.0 - chance) * math.log(1.0 - chance)
+
+
+def best_mixture(gaps: FloatArray, information: FloatArray, available: BoolArray) -> tuple[int, int, float]:
+    """(first, second, share of first) of the mixture with the least gap^2 / information; first < 0 if no arm is there.
+
+    For arms a, b with gap_a < gap_b and information_a < information_b (else one of them alone is better), the ratio is
+    convex in the share q of b and least where q = gap_a / (gap_b - gap_a) - 2 information_a / (information_b - ...),
+    cut to [0, 1]. Some mixture of two arms is as good as any of more (Russo and Van Roy 2014).
+    """
+    n_arms = gaps.shape[0]
+    first, second, share, least = -1, -1, 1.0, math.inf
+    for k in range(n_arms):
+        if available[k]:
+            ratio = gaps[k] * gaps[k] / information[k] if information[k] > 0.0 else math.inf
+            if ratio < least or first < 0 or (least == math.inf and gaps[k] < gaps[first]):
+                first, second, least = k, k, ratio
+    for a in range(n_arms):
+        for b in range(n_arms):
+            if available[a] and available[b] and gaps[a] < gaps[b] and information[a] < information[b]:
+                q = gaps[a] / (gaps[b] - gaps[a]) - 2.0 * information[a] / (information[b] - information[a])
+                if 0.0 < q < 1.0:
+                    gap = gaps[a] + q * (gaps[b] - gaps[a])
+                    ratio = gap * gap / (information[a] + q * (information[b] - information[a]))
+                    if ratio < least:
+                        first, second, share, least = b, a, q, ratio
+    return first, second, share
+
+
+mids = Policy("mids", make_posterior, init_posterior, choose_mids, update_posterior, explain_posterior)
+
+
+class UcbParams(NamedTuple):
+    """allowance: the square of what a sum of n residuals may reach is allowance * n."""
+
+    model: Model
+    allowance: float
+
+
+class UcbState(NamedTuple):
+    """residuals (K, M): sum of reward - mean of that arm and task. out (K, M): 1 where it is too large. pulls (K,).
+
+    n_out (M,): how many arms contradict the task. leader (1,): the most promising task if, without a context, it is the
+    only one, else -1.
+    """
+
+    residuals: FloatArray
+    out: IntArray
+    pulls: IntArray
+    n_out: IntArray
+    leader: IntArray
+
+
+def make_mucb(collection: Collection, horizon: int, options: Mapping[str, Any]) -> UcbParams:
+    """mUCB of Lazaric, Brunskill and Azar (2013); option `delta`, 1 by default."""
+    delta = take_options(options, delta=1.0)["delta"]
+    if not delta > 0:
+        raise invalid("delta", "above 0", delta)
+    scale = 2.0 * variance_proxy(collection.rewards)
+    return UcbParams(model_of(collection), scale * math.log(collection.n_tasks * float(horizon) ** 2 / delta))
+
+
+def init_mucb(params: UcbParams) -> UcbState:
+    """No task contradicted."""
+    n_tasks, n_arms = params.model.means.shape
+    shape = (n_arms, n_tasks)
+    return UcbState(
+        np.zeros(shape),
+        np.zeros(shape, np.int64),
+        np.zeros(n_arms, np.int64),
+        np.zeros(n_tasks, np.int64),
+        np.full(1, -1),
+    )
+
+
+def choose_mucb(params: UcbParams, state: UcbState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
+    """The best arm of the surviving task with the highest best mean; ties at random."""
+    if lacks_context(params.model.theta, context):
+        return CONTEXT_NEEDED
+    task = state.leader[0]
+    if task < 0:
+        task = most_promising(params.model, state.n_out, context, rng)
+    return best_available(params.model, context, available, task)
+
+
+def most_promising(model: Model, n_out: IntArray, context: FloatArray, rng: Rng) -> int:
+    """The task with the highest best mean of those that the fewest arms contradict (none, while any survives)."""
+    task, ties = leader_of(model, n_out, context)
+    if ties == 1:
+        return task
+    skip = int(uniform(rng, 0) * ties)
+    highest = best_mean(model, context, task)
+    for i in range(task, n_out.shape[0]):
+        if n_out[i] == n_out[task] and best_mean(model, context, i) == highest:
+            if skip == 0:
+                return i
+            skip -= 1
+    return task
+
+
+def leader_of(model: Model, n_out: IntArray, context: FloatArray) -> tuple[int, int]:
+    """The first of the most promising tasks, and how many tie with it."""
+    fewest = n_out[0]
+    for i in range(1, n_out.shape[0]):
+        fewest = min(fewest, n_out[i])
+    task, highest, ties = 0, -math.inf, 0
+    for i in range(n_out.shape[0]):
+        if n_out[i] == fewest:
+            value = best_mean(model, context, i)
+            if value > highest:
+                task, highest, ties = i, value, 1
+            elif value == highest:
+                ties += 1
+    return task, ties
+
+
+def update_mucb(params: UcbParams, state: UcbState, context: FloatArray, arm: int, reward: float) -> None:
+    """Add the reward to the residuals of its arm; tasks that it contradicts go, and may come back."""
+    state.pulls[arm] += 1
+    pulls = state.pulls[arm]
+    limit = math.sqrt(params.allowance * pulls)
+    contextual = params.model.theta.shape[2] > 0
+    residuals, out, n_out = state.residuals[arm], state.out[arm], state.n_out
+    means, slack = params.model.by_arm[arm], params.model.slack[arm]
+    changes = 0
+    for i in range(n_out.shape[0]):
+        mean = predicted(params.model, context, i, arm) if contextual else means[i]
+        residuals[i] += reward - mean
+        is_out = 1 if abs(residuals[i]) > limit + pulls * slack[i] else 0
+        changes += abs(is_out - out[i])
+        n_out[i] += is_out - out[i]
+        out[i] = is_out
+    if changes > 0 and not contextual:
+        task, ties = leader_of(params.model, n_out, context)
+        state.leader[0] = task if ties == 1 else -1
+
+
+def explain_mucb(params: UcbParams, state: UcbState) -> Facts:
+    """The tasks that no arm contradicts."""
+    possible = tuple(np.flatnonzero(state.n_out == 0).tolist())
+    return Facts(exploiting=False, possible=possible, pulls=int(state.pulls.sum()))
+
+
+mucb = Policy("mucb", make_mucb, init_mucb, choose_mucb, update_mucb, explain_mucb)
+
+
+class BeliefState(NamedTuple):
+    """Per task (M,), over the rounds it was believed in: sum of mean - reward, their number; 1 while it is out."""
+
+    shortfall: FloatArray
+    rounds: IntArray
+    n_out: IntArray
+
+
+def make_belief(collection: Collection, horizon: int, options: Mapping[str, Any]) -> UcbParams:
+    """mUCB of Hong et al. (2020): a task stays while G(s) <= sigma sqrt(6 N(s) log H). No options."""
+    take_options(options)
+    return UcbParams(model_of(collection), 6.0 * variance_proxy(collection.rewards) * math.log(max(horizon, 2)))
+
+
+def init_belief(params: UcbParams) -> BeliefState:
+    """No task believed in yet."""
+    n_tasks = params.model.means.shape[0]
+    return BeliefState(np.zeros(n_tasks), np.zeros(n_tasks, np.int64), np.zeros(n_tasks, np.int64))
+
+
+def choose_belief(params: UcbParams, state: BeliefState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
+    """The best arm of the task that is believed in: the one with the highest best mean that is not out."""
+    if lacks_context(params.model.theta, context):
+        return CONTEXT_NEEDED
+    task = most_promising(params.model, state.n_out, context, rng)
+    return best_available(params.model, context, available, task)
+
+
+def update_belief(params: UcbParams, state: BeliefState, context: FloatArray, arm: int, reward: float) -> None:
+    """Count the round for the task believed in; of tasks that tied for it, for those whose best arm was played."""
+    model = params.model
+    fewest, highest, played = state.n_out[0], -math.inf, False
+    for i in range(1, state.n_out.shape[0]):
+        fewest = min(fewest, state.n_out[i])
+    for i in range(state.n_out.shape[0]):
+        if state.n_out[i] == fewest:
+            value = best_mean(model, context, i)
+            if value > highest:
+                highest, played = value, best_arm(model, context, i) == arm
+            elif value == highest and best_arm(model, context, i) == arm:
+                played = True
+    for i in range(state.n_out.shape[0]):
+        believed = state.n_out[i] == fewest and best_mean(model, context, i) == highest
+        if believed and (not played or best_arm(model, context, i) == arm):
+            state.shortfall[i] += predicted(model, context, i, arm) - model.slack[arm, i] - reward
+            state.rounds[i] += 1
+    for i in range(state.n_out.shape[0]):
+        state.n_out[i] = 1 if state.shortfall[i] > math.sqrt(params.allowance * state.rounds[i]) else 0
+
+
+def explain_belief(params: UcbParams, state: BeliefState) -> Facts:
+    """The tasks that have not fallen short of their promise."""
+    possible = tuple(np.flatnonzero(state.n_out == 0).tolist())
+    return Facts(exploiting=False, possible=possible, pulls=int(state.rounds.sum()))
+
+
+mucb_belief = Policy("mucb-belief", make_belief, init_belief, choose_belief, update_belief, explain_belief)

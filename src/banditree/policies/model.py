@@ -1,0 +1,108 @@
+"""The arrays of a collection that policies and the simulator compute with, and the arithmetic on them.
+
+Everything below `model_of` is in the subset that numba compiles (see `policies.base`).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from banditree.policies.base import Outcome
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
+from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import ContextKind
+from banditree.tasks.rewards import Family
+
+TWO_POINT, GAUSSIAN = 0, 1  # Bernoulli rewards and the two ends of a bounded range are the same law, scaled
+CONTEXT_NEEDED, NO_ARM_AVAILABLE = int(Outcome.CONTEXT_NEEDED), int(Outcome.NO_ARM_AVAILABLE)
+
+
+class Model(NamedTuple):
+    """M tasks x K arms as plain arrays; theta has size 0 if no context matters, in which case means are all there is.
+
+    means, radius: (M, K). by_arm, slack: the same two, (K, M), for loops over tasks. theta: (M, K, d).
+    best: (M,) the best arm of each task without a context. top: (M,) its mean.
+    """
+
+    means: FloatArray
+    by_arm: FloatArray
+    slack: FloatArray
+    theta: FloatArray
+    best: IntArray
+    top: FloatArray
+    law: int
+    sigma: float
+    low: float
+    high: float
+
+
+def model_of(collection: Collection) -> Model:
+    """The arrays of `collection`. A context that never varies is folded into the means."""
+    rewards, theta = collection.rewards, collection.theta
+    varies = collection.contexts is not None and collection.contexts.kind is not ContextKind.FIXED
+    return Model(
+        collection.means,
+        frozen(collection.means.T, float),
+        frozen(collection.radius.T, float),
+        theta if theta is not None and varies else frozen(np.zeros((0, 0, 0)), float),
+        collection.best_arms,
+        frozen(collection.means.max(axis=1), float),
+        GAUSSIAN if rewards.family is Family.GAUSSIAN else TWO_POINT,
+        float(rewards.sigma),
+        float(rewards.low),
+        float(rewards.high),
+    )
+
+
+def lacks_context(theta: FloatArray, context: FloatArray) -> bool:
+    """Whether predictions need a context that was not given (a session then passes numbers that are not)."""
+    missing = False
+    for f in range(theta.shape[2]):
+        missing = missing or math.isnan(context[f])
+    return missing
+
+
+def predicted(model: Model, context: FloatArray, task: int, arm: int) -> float:
+    """The mean reward of `arm` in `task` at `context`, within the range of the rewards."""
+    if model.theta.shape[2] == 0:
+        return float(model.means[task, arm])
+    value = 0.0
+    for f in range(model.theta.shape[2]):
+        value += context[f] * model.theta[task, arm, f]
+    return float(min(max(value, model.low), model.high))
+
+
+def best_available(model: Model, context: FloatArray, available: BoolArray, task: int) -> int:
+    """The available arm with the highest mean in `task` at `context`, the first among equals, or NO_ARM_AVAILABLE."""
+    if model.theta.shape[2] == 0 and available[model.best[task]]:
+        return int(model.best[task])
+    arm, highest = NO_ARM_AVAILABLE, -math.inf
+    for k in range(model.means.shape[1]):
+        if available[k]:
+            value = predicted(model, context, task, k)
+            if value > highest:
+                arm, highest = k, value
+    return arm
+
+
+def best_mean(model: Model, context: FloatArray, task: int) -> float:
+    """The highest mean of `task` at `context`."""
+    if model.theta.shape[2] == 0:
+        return float(model.top[task])
+    highest = -math.inf
+    for k in range(model.means.shape[1]):
+        highest = max(highest, predicted(model, context, task, k))
+    return highest
+
+
+def best_arm(model: Model, context: FloatArray, task: int) -> int:
+    """The arm with the highest mean in `task` at `context`, the first among equals."""
+    if model.theta.shape[2] == 0:
+        return int(model.best[task])
+    arm, highest = 0, -math.inf
+    for k in range(model.means.shape[1]):
+        value = predicted(model, context, task, k)
+        if value > highest:
+            arm, highest = k, value
+    return arm

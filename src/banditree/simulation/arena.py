@@ -1,0 +1,127 @@
+"""One player against the true tasks: its loop, compiled if it can be, and the runs it plays."""
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from banditree.errors import InvalidInput
+from banditree.plans.plan import Plan
+from banditree.plans.tree import LazyTree
+from banditree.policies.base import Outcome, Policy
+from banditree.simulation.compiling import compiled_loop, specialised
+from banditree.simulation.playing import N_MARKS, World, keeps_its_plan, never_commits, play
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.collection import Collection
+
+Subject = Collection | Plan | LazyTree
+LEAN, COMPILED, INTERPRETED = "lean", "compiled", "interpreted"  # from fast to slow
+
+
+class SlowSimulation(UserWarning):
+    """A policy that cannot be compiled and is simulated as ordinary Python."""
+
+
+class Played(NamedTuple):
+    """What some runs gave: regret, arms and phases (runs, rounds), marks (runs, 4); see `playing.play`."""
+
+    regret: FloatArray
+    arms: IntArray
+    phases: IntArray
+    marks: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Arena:
+    """All that a worker needs to play runs of one player."""
+
+    world: World
+    name: str
+    policy: Policy
+    params: Any
+    believed_tasks: tuple[str, ...]
+    seed: int
+    rounds: IntArray
+    mode: str = LEAN
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether runs are played as ordinary Python."""
+        return self.mode == INTERPRETED
+
+    def play(self, task: int, first_run: int, n_runs: int) -> Played:
+        """The runs `first_run` and on, on one task."""
+        loop, played = self.loop(), _room(n_runs, len(self.rounds))
+        for index in range(n_runs):
+            outcome = loop(*self.arguments(task, first_run + index, played, index))
+            if outcome < 0:
+                raise InvalidInput(f"{self.name} stopped in run {first_run + index}: {Outcome(outcome).sentence}")
+        return played
+
+    def loop(self) -> Any:
+        """`play` with the policy's functions in place."""
+        policy = self.policy
+        functions: dict[str, Callable[..., Any]] = {
+            "choose": policy.choose,
+            "update": policy.update,
+            "commitment": policy.commitment or never_commits,
+            "replan": policy.replan or keeps_its_plan,
+        }
+        loop = specialised(play, functions)
+        return loop if self.is_slow else compiled_loop(loop, lean=self.mode == LEAN)
+
+    def arguments(self, task: int, run: int, played: Played, index: int) -> tuple[Any, ...]:
+        """What the loop is called with, for one run that starts afresh."""
+        state = self.policy.init(self.params)
+        room = (array[index] for array in played)
+        return (self.world, self.params, state, self.seed, task, run, self.rounds, *room)
+
+
+def open_arena(
+    world: World,
+    name: str,
+    policy: Policy,
+    subject: Subject,
+    options: Mapping[str, Any],
+    horizon: int,
+    seed: int,
+    rounds: IntArray,
+) -> Arena:
+    """The arena in the fastest mode that works; a warning if that is the slow one."""
+    params = policy.make(subject, horizon, options)
+    tasks = subject.collection.tasks if isinstance(subject, LazyTree) else subject.tasks
+    if policy.replan is not None:
+        problem = "it replans in Python"
+    else:
+        for mode in (LEAN, COMPILED):
+            arena = Arena(world, name, policy, params, tasks, seed, rounds, mode)
+            problem = _compile(arena)
+            if not problem:
+                return arena
+    warnings.warn(
+        f"{name} is simulated as ordinary Python, 100 to 1,000 times slower than compiled: {problem}.",
+        SlowSimulation,
+        stacklevel=3,
+    )
+    return Arena(world, name, policy, params, tasks, seed, rounds, INTERPRETED)
+
+
+def _compile(arena: Arena) -> str:
+    """Compile the loop, or read it from disk; what stands in the way, if anything does."""
+    from numba import typeof
+    from numba.core.errors import NumbaError
+
+    arguments = arena.arguments(0, 0, _room(1, len(arena.rounds)), 0)
+    try:
+        arena.loop().compile(tuple(typeof(argument) for argument in arguments))  # type: ignore[no-untyped-call]
+    except (NumbaError, NotImplementedError, TypeError, ValueError) as problem:
+        return f"numba cannot compile it ({str(problem).strip().splitlines()[-1].strip()})"
+    return ""
+
+
+def _room(n_runs: int, n_rounds: int) -> Played:
+    shape = (n_runs, n_rounds)
+    marks = np.zeros((n_runs, N_MARKS), np.int64)
+    return Played(np.zeros(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64), marks)

@@ -1,0 +1,141 @@
+"""One run of one policy on one task: the loop that the simulator compiles for each policy.
+
+`choose`, `update`, `commitment` and `replan` are the policy's own functions, put in place by `compiling.specialised`.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from banditree.policies.base import FALLBACK, UNDECIDED
+from banditree.policies.model import GAUSSIAN, Model, best_mean, model_of, predicted
+from banditree.policies.random import CONTEXT_STREAM, normal, pcg4d, reward_uniforms, unit
+from banditree.tasks.arrays import FloatArray, IntArray, frozen
+from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import ContextKind
+
+choose: Any = None
+update: Any = None
+commitment: Any = None
+replan: Any = None
+
+EXPLORE, EXPLOIT, FALLEN_BACK = 0, 1, 2  # phases of a run
+NEVER = 0  # a round that did not come; rounds are counted from 1
+COMMITTED, COMMITTED_TASK, COMMITTED_WELL, ALARMED = 0, 1, 2, 3  # entries of `marks`
+N_MARKS = 4
+NO_GAP = 1e-12  # a gap up to this is a rounding error
+
+
+class World(NamedTuple):
+    """The true tasks, and how contexts come about: mean (d,) + factor (d, d) times a normal vector, or rows (n, d)."""
+
+    model: Model
+    mean: FloatArray
+    factor: FloatArray
+    rows: FloatArray
+
+
+def world_of(truth: Collection) -> World:
+    """The arrays of the true tasks. Contexts of which only the moments are known are drawn as normal ones."""
+    contexts, model = truth.contexts, model_of(truth)
+    no_rows = frozen(np.zeros((0, 0)), float)
+    if contexts is None:
+        return World(model, frozen([], float), no_rows, no_rows)
+    if contexts.rows is not None:
+        return World(model, contexts.mean, no_rows, contexts.rows)
+    if contexts.kind is ContextKind.FIXED:
+        return World(model, contexts.mean, frozen(np.zeros_like(contexts.covariance), float), no_rows)
+    values, vectors = np.linalg.eigh(contexts.covariance)
+    return World(model, contexts.mean, frozen(vectors * np.sqrt(np.maximum(values, 0.0)), float), no_rows)
+
+
+def play(
+    world: World,
+    params: Any,
+    state: Any,
+    seed: int,
+    task: int,
+    run: int,
+    rounds: IntArray,
+    regret: FloatArray,
+    arms: IntArray,
+    phases: IntArray,
+    marks: IntArray,
+) -> int:
+    """Play `rounds[-1]` rounds and note, at each of `rounds` (C,), the pseudo-regret so far, the arm and the phase.
+
+    regret, arms, phases: (C,), written. marks: (4,), written: the round of the commitment, its task, whether its arm is
+    a best one, the round of the alarm. Returns 0, or the negative outcome of a policy that would not choose.
+    """
+    model = world.model
+    case = run * model.means.shape[0] + task
+    context, available = world.mean.copy(), np.ones(model.means.shape[1], np.bool_)
+    pulls = np.zeros(model.means.shape[1], np.int64)
+    total, place = 0.0, 0
+    for t in range(1, rounds[-1] + 1):
+        if model.theta.shape[2] > 0:
+            draw_context(world, seed, task, run, t, context)
+        standing = commitment(params, state)
+        arm = choose(params, state, context, available, (seed, case, t))
+        if arm < 0:
+            return int(arm)
+        gap = best_mean(model, context, task) - predicted(model, context, task, arm)
+        total += gap
+        if standing != UNDECIDED:
+            mark(marks, standing, t, gap)
+        reward = draw_reward(model, context, seed, task, run, arm, int(pulls[arm]))
+        pulls[arm] += 1
+        update(params, state, context, arm, reward)
+        replan(params, state)
+        if t == rounds[place]:
+            regret[place], arms[place] = total, arm
+            phases[place] = EXPLORE if standing == UNDECIDED else FALLEN_BACK if standing == FALLBACK else EXPLOIT
+            place += 1
+    return 0
+
+
+def mark(marks: IntArray, standing: int, t: int, gap: float) -> None:
+    """Note the first round of the commitment, or of the alarm."""
+    if standing == FALLBACK:
+        if marks[ALARMED] == NEVER:
+            marks[ALARMED] = t
+    elif marks[COMMITTED] == NEVER:
+        marks[COMMITTED] = t
+        marks[COMMITTED_TASK] = standing
+        marks[COMMITTED_WELL] = 1 if gap <= NO_GAP else 0
+
+
+def draw_reward(model: Model, context: FloatArray, seed: int, task: int, run: int, arm: int, pull: int) -> float:
+    """The reward of pull number `pull` of an arm in one run; bounded rewards take the two ends of their range."""
+    first, second = reward_uniforms(seed, task, run, arm, model.means.shape[1], pull)
+    mean = predicted(model, context, task, arm)
+    if model.law == GAUSSIAN:
+        return mean + model.sigma * normal(first, second)
+    return model.high if first * (model.high - model.low) < mean - model.low else model.low
+
+
+def draw_context(world: World, seed: int, task: int, run: int, t: int, context: FloatArray) -> None:
+    """Write the context of round `t` of one run into `context` (d,)."""
+    d = context.shape[0]
+    if world.rows.shape[0] > 0:
+        x, y, _z, _w = pcg4d(seed ^ CONTEXT_STREAM, run, task, t)
+        row = int(unit(x, y) * world.rows.shape[0])
+        for f in range(d):
+            context[f] = world.rows[row, f]
+        return
+    for f in range(d):
+        context[f] = world.mean[f]
+    for g in range(d):
+        x, y, z, w = pcg4d(seed ^ CONTEXT_STREAM, run, task * d + g, t)
+        deviate = normal(unit(x, y), unit(z, w))
+        for f in range(d):
+            context[f] += world.factor[f, g] * deviate
+
+
+def never_commits(params: Any, state: Any) -> int:
+    """The commitment of a policy that makes none."""
+    return UNDECIDED
+
+
+def keeps_its_plan(params: Any, state: Any) -> None:
+    """The replanning of a policy that needs none."""
