@@ -46,13 +46,16 @@ _SENTENCES = {
 
 @dataclass(frozen=True)
 class Facts:
-    """What `explain` knows of a case: enough for a sentence, in numbers that the caller puts names to."""
+    """What `explain` knows of a case: enough for a sentence, in numbers that the caller puts names to.
+
+    pulls and total are of the test at hand; pulls is None for a policy without tests.
+    """
 
     exploiting: bool
     arm: int | None = None
     possible: tuple[int, ...] | None = None
     box: int | None = None
-    pulls: int = 0
+    pulls: int | None = 0
     total: float = 0.0
     details: Mapping[str, Any] = field(default_factory=dict)
 
@@ -62,7 +65,7 @@ class Policy:
     """An algorithm that plays one case.
 
     make(subject, horizon, options) -> params: Python, once; subject is a Collection, a Plan or a LazyTree.
-    init(params) -> state: a named tuple of fixed-shape numeric arrays.
+    init(params) -> state: a named tuple of fixed-shape numeric arrays, or of such named tuples.
     choose(params, state, context, available, rng) -> arm, or a negative Outcome; never writes the state.
     update(params, state, context, arm, reward): in place and deterministic.
     patience(params, state) -> how many rounds may be open at once before the next choice needs an outcome.

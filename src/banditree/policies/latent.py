@@ -141,7 +141,8 @@ def explain_posterior(params: PosteriorParams, state: PosteriorState) -> Facts:
     """The posterior, and the tasks that are not unlikely."""
     posterior = state.weights / state.total[0]
     possible = np.flatnonzero(posterior >= LIKELY).tolist()
-    return Facts(exploiting=False, possible=tuple(possible), details={"posterior": posterior.tolist()})
+    details = {"posterior": posterior.tolist()}
+    return Facts(exploiting=False, possible=tuple(possible), pulls=None, details=details)
 
 
 mts = Policy("mts", make_posterior, init_posterior, choose_mts, update_posterior, explain_posterior)
@@ -355,7 +356,7 @@ def update_mucb(params: UcbParams, state: UcbState, context: FloatArray, arm: in
 def explain_mucb(params: UcbParams, state: UcbState) -> Facts:
     """The tasks that no arm contradicts."""
     possible = tuple(np.flatnonzero(state.n_out == 0).tolist())
-    return Facts(exploiting=False, possible=possible, pulls=int(state.pulls.sum()))
+    return Facts(exploiting=False, possible=possible, pulls=None, details={"pulls": state.pulls.tolist()})
 
 
 mucb = Policy("mucb", make_mucb, init_mucb, choose_mucb, update_mucb, explain_mucb)
@@ -414,7 +415,7 @@ def update_belief(params: UcbParams, state: BeliefState, context: FloatArray, ar
 def explain_belief(params: UcbParams, state: BeliefState) -> Facts:
     """The tasks that have not fallen short of their promise."""
     possible = tuple(np.flatnonzero(state.n_out == 0).tolist())
-    return Facts(exploiting=False, possible=possible, pulls=int(state.rounds.sum()))
+    return Facts(exploiting=False, possible=possible, pulls=None, details={"rounds": state.rounds.tolist()})
 
 
 mucb_belief = Policy("mucb-belief", make_belief, init_belief, choose_belief, update_belief, explain_belief)

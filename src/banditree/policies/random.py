@@ -50,6 +50,12 @@ def uniform(rng: tuple[int, int, int], draw: int) -> float:
     return unit(x, y)
 
 
+def uniform_pair(rng: tuple[int, int, int], draw: int) -> tuple[float, float]:
+    """Two of the policy's random numbers of one round, for the price of one; the first is `uniform(rng, draw)`."""
+    x, y, z, w = pcg4d(rng[0] ^ POLICY_STREAM, rng[1], rng[2], draw)
+    return unit(x, y), unit(z, w)
+
+
 def reward_uniforms(seed: int, task: int, run: int, arm: int, n_arms: int, pull: int) -> tuple[float, float]:
     """Two numbers in [0, 1) for pull number `pull` of an arm: all policies that share a seed see the same rewards."""
     x, y, z, w = pcg4d(seed ^ REWARD_STREAM, run, task * n_arms + arm, pull)

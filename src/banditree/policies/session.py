@@ -172,7 +172,7 @@ class Session:
             "case": self.case,
             "n_applied": self.n_applied,
             "rounds": [_round_to_json(entry) for entry in self.rounds],
-            "state": {name: array.tolist() for name, array in self.state._asdict().items()},
+            "state": _state_to_json(self.state),
         }
 
     def _step(self, number: int) -> Step:
@@ -300,8 +300,7 @@ def resume_session(
         )
         session.rounds = [_round_from_json(entry) for entry in snapshot["rounds"]]
         session.n_applied = int(snapshot["n_applied"])
-        for name, array in session.state._asdict().items():
-            array[...] = np.array(snapshot["state"][name], dtype=array.dtype).reshape(array.shape)
+        _fill_state(session.state, snapshot["state"])
     except (KeyError, TypeError, ValueError) as problem:
         if isinstance(problem, InvalidInput):
             raise
@@ -315,6 +314,21 @@ def _features(source: Plan | Collection) -> tuple[Feature, ...]:
     if isinstance(source, Plan):
         return source.features
     return () if source.contexts is None else source.contexts.features
+
+
+def _state_to_json(state: Any) -> dict[str, Any]:
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else _state_to_json(value)
+        for name, value in state._asdict().items()
+    }
+
+
+def _fill_state(state: Any, data: Mapping[str, Any]) -> None:
+    for name, value in state._asdict().items():
+        if isinstance(value, np.ndarray):
+            value[...] = np.array(data[name], dtype=value.dtype).reshape(value.shape)
+        else:
+            _fill_state(value, data[name])
 
 
 def _shown(value: Reported) -> str:

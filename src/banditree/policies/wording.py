@@ -27,8 +27,8 @@ def describe(session: "Session") -> str:
         lines.append(f"The case is at box {facts.box + 1}: {box_sentence(subject, facts.box)}")
     elif not facts.exploiting and facts.arm is not None:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
-    if not facts.exploiting:
-        lines.append(_tally(session, facts, words))
+    if not facts.exploiting and facts.pulls is not None:
+        lines.append(_tally(session, facts.pulls, facts, words))
     lines += possible_lines(session, facts, words)
     return " ".join(lines)
 
@@ -41,15 +41,15 @@ def _lazy_test(facts: Facts, arm: str, words: Vocabulary) -> str:
     )
 
 
-def _tally(session: "Session", facts: Facts, words: Vocabulary) -> str:
-    if facts.pulls == 0:
+def _tally(session: "Session", pulls: int, facts: Facts, words: Vocabulary) -> str:
+    if pulls == 0:
         return "Nothing is tallied here yet."
     subject = session.subject
     counts = session.rewards.family is Family.BERNOULLI
     if isinstance(subject, Plan) and facts.box is not None and subject.floor[facts.box] > 0:
-        return f"So far: {times(facts.pulls)}, score {int(facts.total):+d}."
+        return f"So far: {times(pulls)}, score {int(facts.total):+d}."
     total = counted(int(facts.total), words.success) if counts else f"a total of {facts.total:g}"
-    return f"So far: {times(facts.pulls)}, with {total}."
+    return f"So far: {times(pulls)}, with {total}."
 
 
 def possible_lines(session: "Session", facts: Facts, words: Vocabulary) -> list[str]:
@@ -57,6 +57,8 @@ def possible_lines(session: "Session", facts: Facts, words: Vocabulary) -> list[
     if facts.possible is None:
         return []
     names = [session.tasks[i] for i in facts.possible]
+    if not names:
+        return [f"The case fits no {words.task} of the collection."]
     if len(names) == 1:
         why = f"The evidence leaves one {words.task}: {names[0]}."
         if facts.exploiting and facts.arm is not None:

@@ -28,3 +28,25 @@ def dt_ece_samples(*, horizon: int, depth: int, separation: float, variance: flo
             f"{separation / 2:.4g}. Collect more data, or merge tasks so that the separation grows."
         )
     return max(1, math.ceil(2 * variance * math.log(2 * horizon * depth) / margin**2))
+
+
+def ece_samples(*, n_tasks: int, separation: float, failure_probability: float, slack: float | None = None) -> int:
+    """N_cls of ECE (Algorithm 1): samples per test after which no survivor is separated from the truth.
+
+    N_cls = ceil((slack + 2 beta) / (2 lambda^2)), beta = log(M T / delta) with T = M - 1 tests (NOTES 5).
+
+    n_tasks: M. separation: lambda in the Hellinger sense (NOTES 1). failure_probability: delta.
+    slack: of Algorithm 2; the printed 3 log(M / delta) when left out.
+
+    >>> ece_samples(n_tasks=5, separation=0.289, failure_probability=1e-4)
+    341
+    """
+    if n_tasks < 2:
+        raise invalid("n_tasks", "at least 2", n_tasks)
+    if not 0 < separation <= 1:
+        raise invalid("separation", "a Hellinger distance, above 0 and at most 1", separation)
+    if not 0 < failure_probability <= 1:
+        raise invalid("failure_probability", "above 0 and at most 1", failure_probability)
+    beta = math.log(n_tasks * (n_tasks - 1) / failure_probability)
+    printed = 3 * math.log(n_tasks / failure_probability)
+    return max(1, math.ceil(((printed if slack is None else slack) + 2 * beta) / (2 * separation**2)))

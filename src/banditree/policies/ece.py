@@ -1,0 +1,364 @@
+"""ECE (Algorithms 1 and 2) with arms as tests, and randomised ECE (the footnote to Theorem 3.1); NOTES 5.
+
+Which test comes next is decided by weights over the arms: equal ones for the arms that tie for the most even test, or
+the distribution that solves Eq. (3) on the tasks still possible. The draw is keyed by the number of the test, so all
+pulls of a test are of one arm.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.policies.base import NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
+from banditree.policies.follow import UNLIMITED
+from banditree.policies.model import CONTEXT_NEEDED, GAUSSIAN, Model, best_available, lacks_context, model_of, predicted
+from banditree.policies.options import take_options
+from banditree.policies.random import uniform
+from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
+from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import LOG_FLOOR, require_likelihood
+from banditree.tasks.separation import Sense, least_separation, separation_of_arm, tolerance
+from banditree.theory.bounds import ece_samples
+
+ARM_NOT_AVAILABLE = int(Outcome.ARM_NOT_AVAILABLE)
+MOST_BYTES = 2**30  # of the table "this arm separates these two tasks"
+DONE, TESTS, TASK, ARM = 0, 1, 2, 3  # entries of EceState.place
+
+
+class EceParams(NamedTuple):
+    """apart (K, M, M): 1 where an arm separates two tasks. slack: how far a log-likelihood may be below the best."""
+
+    model: Model
+    apart: ByteArray
+    pulls: int
+    slack: float
+    stop_early: bool
+
+
+class EceState(NamedTuple):
+    """survivors (M,) of 0 and 1; fit (M,): log-likelihoods in the test at hand; weights (K,): of the next test.
+
+    place: pulls done (-1 when exploiting), tests done, the task exploited or NO_TASK, the arm exploited if no task is.
+    total (1,): the sum of rewards in the test at hand.
+    """
+
+    survivors: ByteArray
+    fit: FloatArray
+    weights: FloatArray
+    place: IntArray
+    total: FloatArray
+
+
+def make_ece(collection: Collection, horizon: int, options: Mapping[str, Any]) -> EceParams:
+    """The table of separations, the pulls per test and the slack of Algorithm 2.
+
+    Options: separation (lambda in the Hellinger sense; the collection's own), failure_probability (delta; 1/H), slack
+    ("printed": 3 log(M/delta), or "tight": log(M (M - 1)/delta)), stop_early (NOTES 11).
+    """
+    taken = take_options(options, separation=None, failure_probability=None, slack="printed", stop_early=False)
+    require_likelihood(collection.rewards, "ECE")
+    M, delta = collection.n_tasks, taken["failure_probability"] or 1.0 / horizon
+    if not 0 < delta <= 1:
+        raise invalid("failure_probability", "above 0 and at most 1", delta)
+    if taken["slack"] not in ("printed", "tight"):
+        raise invalid("slack", 'one of "printed", "tight"', taken["slack"])
+    lam = _separation(collection, taken["separation"])
+    slack = 3 * math.log(M / delta) if taken["slack"] == "printed" else math.log(M * (M - 1) / delta)
+    pulls = ece_samples(n_tasks=M, separation=lam, failure_probability=delta, slack=slack)
+    return EceParams(model_of(collection), _apart(collection, lam), pulls, slack, bool(taken["stop_early"]))
+
+
+def _separation(collection: Collection, wanted: float | None) -> float:
+    closest = least_separation(collection, Sense.HELLINGER)
+    lam = closest.value if wanted is None else float(wanted)
+    if closest.value <= tolerance(1.0):
+        raise InvalidInput(f"No arm tells {closest.tasks[0]!r} from {closest.tasks[1]!r}. Merge them into one task.")
+    if not 0 < lam <= closest.value + tolerance(closest.value):
+        raise invalid("separation", f"above 0 and at most {closest.value:.6g} (Hellinger)", lam, f"It is {closest}.")
+    return lam
+
+
+def _apart(collection: Collection, lam: float) -> ByteArray:
+    M, K = collection.n_tasks, collection.n_arms
+    if K * M * M > MOST_BYTES:
+        raise InvalidInput(f"ECE compares all pairs of {M:,} tasks on {K:,} arms, too many to hold. Use dt-ece.")
+    apart = np.empty((K, M, M), np.uint8)
+    for k in range(K):
+        apart[k] = separation_of_arm(collection, k, Sense.HELLINGER) >= lam - tolerance(lam)
+    return frozen(apart, np.uint8)
+
+
+def init_ece(params: EceParams) -> EceState:
+    """All tasks possible, and the first test laid out."""
+    state = empty_state(params)
+    lay_out_even(params, state)
+    return state
+
+
+def empty_state(params: EceParams) -> EceState:
+    """All tasks possible, and no test laid out."""
+    M, K = params.model.means.shape
+    place = np.array([0, 0, UNDECIDED, -1])
+    return EceState(np.ones(M, np.uint8), np.zeros(M), np.zeros(K), place, np.zeros(1))
+
+
+def choose_ece(params: EceParams, state: EceState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
+    """The arm of the test at hand, drawn by its weight; then the best available arm of the task that is left."""
+    if lacks_context(params.model.theta, context):
+        return CONTEXT_NEEDED
+    if state.place[DONE] < 0:
+        return choose_exploit(params, state, context, available)
+    total = 0.0
+    for k in range(state.weights.shape[0]):
+        total += state.weights[k]
+    left = uniform((rng[0], rng[1], int(state.place[TESTS])), 0) * total
+    arm = -1
+    for k in range(state.weights.shape[0]):
+        if state.weights[k] > 0.0:
+            arm = k
+            left -= state.weights[k]
+            if left < 0.0:
+                break
+    return arm if available[arm] else ARM_NOT_AVAILABLE
+
+
+def choose_exploit(params: EceParams, state: EceState, context: FloatArray, available: BoolArray) -> int:
+    """The best available arm of the classified task, or the arm that is best for all tasks left."""
+    task = state.place[TASK]
+    if task < 0:
+        arm = int(state.place[ARM])
+        return arm if available[arm] else ARM_NOT_AVAILABLE
+    return best_available(params.model, context, available, task)
+
+
+def update_ece(params: EceParams, state: EceState, context: FloatArray, arm: int, reward: float) -> None:
+    """Add the reward to the likelihoods; at the end of the test keep the tasks it allows and lay out the next."""
+    if tally(params, state, context, arm, reward):
+        keep_likely(params, state, arm)
+        next_test(state)
+        lay_out_even(params, state)
+
+
+def tally(params: EceParams, state: EceState, context: FloatArray, arm: int, reward: float) -> bool:
+    """Add the reward to the log-likelihoods; whether this ends the test."""
+    if state.place[DONE] < 0:
+        return False
+    for i in range(state.fit.shape[0]):
+        if state.survivors[i]:
+            state.fit[i] += log_likelihood(params.model, context, i, arm, reward)
+    state.total[0] += reward
+    state.place[DONE] += 1
+    return bool(state.place[DONE] == params.pulls)
+
+
+def log_likelihood(model: Model, context: FloatArray, task: int, arm: int, reward: float) -> float:
+    """The log-likelihood of a reward, up to a constant, never below LOG_FLOOR for 0/1 rewards (NOTES 16)."""
+    mean = predicted(model, context, task, arm)
+    if model.law == GAUSSIAN:
+        z = (reward - mean) / model.sigma
+        return -0.5 * z * z
+    chance = mean if reward > 0.5 else 1.0 - mean
+    return max(math.log(chance), LOG_FLOOR) if chance > 0.0 else LOG_FLOOR
+
+
+def keep_likely(params: EceParams, state: EceState, arm: int) -> None:
+    """Algorithm 2, and then drop every survivor that the test separates from another survivor (NOTES 5).
+
+    If none is left, keep the one that fits best.
+    """
+    best = -1
+    for i in range(state.fit.shape[0]):
+        if state.survivors[i] and (best < 0 or state.fit[i] > state.fit[best]):
+            best = i
+    for i in range(state.fit.shape[0]):
+        if state.survivors[i] and state.fit[i] < state.fit[best] - params.slack:
+            state.survivors[i] = 0
+    marked, left = 2, 0
+    for i in range(state.fit.shape[0]):
+        if state.survivors[i]:
+            for j in range(state.fit.shape[0]):
+                if state.survivors[j] and params.apart[arm, i, j]:
+                    state.survivors[i] = marked
+    for i in range(state.fit.shape[0]):
+        if state.survivors[i] == marked:
+            state.survivors[i] = 0
+        left += state.survivors[i]
+    if left == 0:
+        state.survivors[best] = 1
+
+
+def next_test(state: EceState) -> None:
+    """A fresh tally."""
+    state.place[TESTS] += 1
+    state.place[DONE] = 0
+    state.total[0] = 0.0
+    for i in range(state.fit.shape[0]):
+        state.fit[i] = 0.0
+
+
+def lay_out_even(params: EceParams, state: EceState) -> None:
+    """Weight 1 for each arm that ties for the most even test; or exploit, if no test is needed.
+
+    Most even: the greatest min over survivors i of |S-bar(i)|, the survivors that the arm separates from i; ties by the
+    number of pairs that it separates, of which there must be one (NOTES 5).
+    """
+    if settle(params, state):
+        return
+    M = state.survivors.shape[0]
+    most_even, most_pairs = -1, 0
+    for k in range(state.weights.shape[0]):
+        least, pairs = M, 0
+        for i in range(M):
+            if state.survivors[i]:
+                separated = separated_from(params, state, k, i)
+                least = min(least, separated)
+                pairs += separated
+        state.weights[k] = 0.0
+        if pairs > 0 and (least > most_even or (least == most_even and pairs > most_pairs)):
+            most_even, most_pairs = least, pairs
+            for earlier in range(k):
+                state.weights[earlier] = 0.0
+        if pairs > 0 and least == most_even and pairs == most_pairs:
+            state.weights[k] = 1.0
+
+
+def separated_from(params: EceParams, state: EceState, arm: int, task: int) -> int:
+    """|S-bar(task)|: how many survivors the arm separates from the task."""
+    count = 0
+    for j in range(state.survivors.shape[0]):
+        if state.survivors[j] and params.apart[arm, task, j]:
+            count += 1
+    return count
+
+
+def settle(params: EceParams, state: EceState) -> bool:
+    """Exploit if one task is left or, where asked, if one arm is best for all that are; whether it is so."""
+    left, first = 0, -1
+    for i in range(state.survivors.shape[0]):
+        if state.survivors[i]:
+            left += 1
+            if first < 0:
+                first = i
+    if left == 1:
+        state.place[DONE], state.place[TASK] = -1, first
+        return True
+    if params.stop_early and params.model.theta.shape[2] == 0:
+        arm = shared_arm(params.model, state.survivors)
+        if arm >= 0:
+            state.place[DONE], state.place[TASK], state.place[ARM] = -1, NO_TASK, arm
+            return True
+    return False
+
+
+def shared_arm(model: Model, survivors: ByteArray) -> int:
+    """The first arm that is best for every survivor, or -1."""
+    for k in range(model.means.shape[1]):
+        best_for_all = True
+        for i in range(survivors.shape[0]):
+            if survivors[i] and model.means[i, k] < model.top[i]:
+                best_for_all = False
+        if best_for_all:
+            return k
+    return -1
+
+
+def patience_ece(params: EceParams, state: EceState) -> int:
+    """Pulls until the end of the test at hand."""
+    return UNLIMITED if state.place[DONE] < 0 else int(params.pulls - state.place[DONE])
+
+
+def commitment_ece(params: EceParams, state: EceState) -> int:
+    """The task that is left."""
+    return UNDECIDED if state.place[DONE] >= 0 else int(state.place[TASK])
+
+
+def explain_ece(params: EceParams, state: EceState) -> Facts:
+    """The tasks still possible, and the tally of the test at hand."""
+    exploiting = bool(state.place[DONE] < 0)
+    arm = None
+    if exploiting:
+        task = int(state.place[TASK])
+        contextual = params.model.theta.size > 0
+        arm = int(state.place[ARM]) if task < 0 else None if contextual else int(params.model.best[task])
+    return Facts(
+        exploiting=exploiting,
+        arm=arm,
+        possible=tuple(np.flatnonzero(state.survivors).tolist()),
+        pulls=0 if exploiting else int(state.place[DONE]),
+        total=float(state.total[0]),
+        details={"tests": int(state.place[TESTS]), "pulls": params.pulls},
+    )
+
+
+ece = Policy(
+    "ece",
+    make_ece,
+    init_ece,
+    choose_ece,
+    update_ece,
+    explain_ece,
+    patience_ece,
+    commitment=commitment_ece,
+)
+
+
+def init_random_ece(params: EceParams) -> EceState:
+    """All tasks possible, and the distribution of the first test."""
+    state = empty_state(params)
+    replan_random_ece(params, state)
+    return state
+
+
+def update_random_ece(params: EceParams, state: EceState, context: FloatArray, arm: int, reward: float) -> None:
+    """As `update_ece`, with the next test left to `replan_random_ece`."""
+    if tally(params, state, context, arm, reward):
+        keep_likely(params, state, arm)
+        next_test(state)
+        state.weights[:] = 0.0
+
+
+def replan_random_ece(params: EceParams, state: EceState) -> None:
+    """After a test: the distribution p over arms that solves Eq. (3), max over p of min over i of E_p |S-bar(i)|."""
+    if state.place[DONE] == 0 and not state.weights.any() and not settle(params, state):
+        left = np.flatnonzero(state.survivors)
+        counts = params.apart[:, left][:, :, left].sum(axis=2, dtype=np.int64)  # (K, survivors)
+        state.weights[:] = most_even_mixture(counts)
+
+
+def most_even_mixture(counts: IntArray) -> FloatArray:
+    """The distribution (K,) over tests that maximises the least expected count; only tests that separate some pair.
+
+    counts: (K, s), how many tasks each test separates from each.
+
+    >>> most_even_mixture(np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]])).round(3).tolist()
+    [0.333, 0.333, 0.333]
+    """
+    from scipy.optimize import linprog
+
+    K, s = counts.shape
+    useful = np.flatnonzero(counts.any(axis=1))
+    objective = np.append(np.zeros(len(useful)), -1.0)
+    at_least = np.column_stack([-counts[useful].T, np.ones(s)])
+    sums_to_one = np.append(np.ones(len(useful)), 0.0)[None, :]
+    solution = linprog(objective, A_ub=at_least, b_ub=np.zeros(s), A_eq=sums_to_one, b_eq=[1.0])
+    if solution.x is None:
+        raise InvalidInput(f"The linear programme of randomised ECE was not solved: {solution.message}")
+    weights = np.zeros(K)
+    weights[useful] = np.maximum(solution.x[:-1], 0.0)
+    return weights / float(weights.sum())
+
+
+random_ece = Policy(
+    "random-ece",
+    make_ece,
+    init_random_ece,
+    choose_ece,
+    update_random_ece,
+    explain_ece,
+    patience_ece,
+    replan_random_ece,
+    commitment_ece,
+)
