@@ -1,0 +1,1 @@
+"""What the commands put together from the rooms below."""

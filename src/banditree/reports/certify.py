@@ -1,0 +1,140 @@
+"""The certificate of a plan, as data and as a page for people."""
+
+import math
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+from banditree.errors import InvalidInput, PlanWarning
+from banditree.plans.exact import Certificate, certify
+from banditree.plans.laws import Claim
+from banditree.plans.plan import Plan
+from banditree.plans.tree import build_tree
+from banditree.plans.wording import counted
+from banditree.tasks.collection import Collection
+
+MAX_TREE = 20_000  # boxes of the tree that is grown only to learn its depth
+
+
+@dataclass(frozen=True)
+class CertificateReport:
+    """A certificate, what the paper's plan is guaranteed on the same collection, and the plan's size."""
+
+    certificate: Certificate
+    dt_ece_bound: float | None
+    n_boxes: int
+    method: str
+
+
+def certificate_report(plan: Plan, collection: Collection, horizon: int | None = None) -> CertificateReport:
+    """Everything that `banditree certify` shows."""
+    certificate = certify(plan, collection, horizon)
+    bound = dt_ece_bound(collection, certificate.horizon)
+    return CertificateReport(certificate, bound, plan.n_boxes, plan.method)
+
+
+def dt_ece_bound(collection: Collection, horizon: int) -> float | None:
+    """Theorem 4.4 with its constants worked out (NOTES 4), or None if the tasks cannot be told apart by their means.
+
+    At most D N_cls rounds of testing, and a wrong class with a chance of at most 1/(2H): no task's regret exceeds
+    (D N_cls + 1/2) times the largest gap. D is the depth of the tree on this collection.
+
+    >>> round(dt_ece_bound(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]]), horizon=1000), 2)
+    48.25
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlanWarning)
+            tree = build_tree(collection, horizon, max_boxes=MAX_TREE)
+    except InvalidInput:
+        return None
+    rounds = min(tree.depth * int(tree.pulls.max()), horizon)
+    return float(collection.gaps.max()) * (rounds + 0.5)
+
+
+def certificate_document(report: CertificateReport) -> dict[str, Any]:
+    """The report as JSON: the same numbers that people see, unrounded."""
+    c = report.certificate
+    return {
+        "claim": str(c.claim),
+        "horizon": c.horizon,
+        "method": report.method,
+        "boxes": report.n_boxes,
+        "worst_regret": c.worst_regret,
+        "worst_task": c.worst_task,
+        "mean_regret": c.mean_regret,
+        "dt_ece_bound": report.dt_ece_bound,
+        "tasks": [
+            {
+                "task": name,
+                "regret": float(c.regret[i]),
+                "wrong_arm": float(c.wrong_arm[i]),
+                "wrong_task": None if c.wrong_task is None else float(c.wrong_task[i]),
+                "pulls": float(c.pulls[i]),
+                "pulls_95": None if c.within is None else int(c.within[i]),
+                "undecided": float(c.undecided[i]),
+            }
+            for i, name in enumerate(c.tasks)
+        ],
+        "because": list(c.reasons),
+        "remarks": list(c.remarks),
+    }
+
+
+def certificate_text(report: CertificateReport) -> str:
+    """A table with one row per task and a sentence on what it means."""
+    c = report.certificate
+    head = ["task", "regret", "wrong arm", "wrong task", "rounds of testing", "95% within", "undecided"]
+    rows = [
+        [
+            name,
+            f"{c.regret[i]:,.3f}",
+            shown_chance(c.wrong_arm[i]),
+            "-" if c.wrong_task is None else shown_chance(c.wrong_task[i]),
+            f"{c.pulls[i]:,.1f}",
+            "-" if c.within is None else f"{c.within[i]:,}",
+            shown_chance(c.undecided[i]),
+        ]
+        for i, name in enumerate(c.tasks)
+    ]
+    return "\n".join([*table_lines(head, rows), "", *_sentences(report)])
+
+
+def _sentences(report: CertificateReport) -> list[str]:
+    c = report.certificate
+    exact = c.claim is Claim.EXACT
+    lines = [
+        f"{'Exactly' if exact else 'At most'} this much reward is lost on average over {counted(c.horizon, 'round')}, "
+        f"compared with the best arm from the start: {c.mean_regret:,.3f} over all tasks, {c.worst_regret:,.3f} in the "
+        f"worst ({c.worst_task})."
+    ]
+    if not exact:
+        lines.append(f"These are upper bounds: {'; '.join(c.reasons)}.")
+    if report.dt_ece_bound is not None:
+        lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these tasks.")
+    return [*lines, *c.remarks]
+
+
+def shown_chance(p: float) -> str:
+    """A chance with three digits, however small: "0", "0.213", "3.1e-12".
+
+    >>> shown_chance(0.2131), shown_chance(3.14e-12), shown_chance(0.0)
+    ('0.213', '3.1e-12', '0')
+    """
+    if p <= 0:
+        return "0"
+    return f"{p:.3f}" if p >= 0.01 or math.isnan(p) else f"{p:.1e}"
+
+
+def table_lines(head: list[str], rows: list[list[str]]) -> list[str]:
+    """A plain table: the first column to the left, numbers to the right."""
+    widths = [max(len(row[column]) for row in [head, *rows]) for column in range(len(head))]
+
+    def line(row: list[str]) -> str:
+        cells = [
+            cell.ljust(w) if column == 0 else cell.rjust(w)
+            for column, (cell, w) in enumerate(zip(row, widths, strict=True))
+        ]
+        return "  ".join(cells).rstrip()
+
+    return [line(head), "  ".join("-" * w for w in widths), *map(line, rows)]
