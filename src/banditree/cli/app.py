@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import demo, plan, run, show
+from banditree.cli import certify, demo, plan, run, show
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
@@ -22,7 +22,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-for command in (plan.plan, show.show, run.run, demo.demo):
+for command in (
+    plan.plan,
+    show.show,
+    run.run,
+    certify.certify,
+    demo.demo,
+):
     app.command()(command)
 
 

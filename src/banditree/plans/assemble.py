@@ -72,7 +72,7 @@ def assemble(boxes: Sequence[Box], collection: Collection, horizon: int, method:
         high=np.array([number.get(box.high, NONE) for box in kept]),
         pulls=column("pulls", np.int64),
         threshold=column("threshold", np.float64),
-        cuts=np.array([box.cuts if box.points else (0.0,) * (bins - 1) for box in kept], float).reshape(-1, bins - 1),
+        cuts=np.array([box.cuts if box.points else (0.0,) * (bins - 1) for box in kept], dtype=np.float64),
         points=np.array([box.points or (0,) * bins for box in kept], dtype=np.int64),
         floor=column("floor", np.int64),
         ceil=column("ceil", np.int64),

@@ -13,24 +13,31 @@ NEGLIGIBLE = 1e-30  # chance to be still testing, below which the rest of the ho
 
 
 @njit(cache=True)
-def sweep(
-    low: IntArray, high: IntArray, down: FloatArray, up: FloatArray, cost: FloatArray, value: FloatArray
-) -> tuple[float, float]:
-    """One pass of value = cost + down value[low] + up value[high] from the last box to the first, in place.
+def substitute(
+    low: IntArray, high: IntArray, down: FloatArray, up: FloatArray, cost: FloatArray, slot: IntArray, n_slots: int
+) -> FloatArray:
+    """The value of each box, cost + down value[low] + up value[high], in terms of the boxes that links lead back to.
 
-    All arrays but low and high are (N, M). Returns the largest change and the largest value. Without links back one
-    pass is the answer.
+    down, up, cost: (N, M). slot: (N,), the number of such a box among the `n_slots`, or -1. Returns (N, 1 + n_slots,
+    M): the constant, and the weight of each of those boxes. One pass from the last box to the first.
     """
-    change, most = 0.0, 0.0
+    n_tasks = cost.shape[1]
+    value = np.zeros((low.size, 1 + n_slots, n_tasks))
     for box in range(low.size - 1, -1, -1):
+        value[box, 0] = cost[box]
         if low[box] < 0:
             continue
-        for i in range(cost.shape[1]):
-            new = cost[box, i] + down[box, i] * value[low[box], i] + up[box, i] * value[high[box], i]
-            change = max(change, abs(new - value[box, i]))
-            most = max(most, abs(new))
-            value[box, i] = new
-    return change, most
+        for side in range(2):
+            child = low[box] if side == 0 else high[box]
+            chance = down[box] if side == 0 else up[box]
+            if child <= box:
+                for i in range(n_tasks):
+                    value[box, 1 + slot[child], i] += chance[i]
+                continue
+            for part in range(1 + n_slots):
+                for i in range(n_tasks):
+                    value[box, part, i] += chance[i] * value[child, part, i]
+    return value
 
 
 @njit(cache=True)
@@ -133,23 +140,20 @@ def rotate(entered: FloatArray, entering: float, t: int) -> float:
 @njit(cache=True)
 def step(scores: FloatArray, spare: FloatArray, points: IntArray, chance: FloatArray) -> tuple[float, float, float]:
     """One pull of a SCORE box, in place: the chances of leaving below and above, and of staying."""
-    down, up, stays = 0.0, 0.0, 0.0
+    down, up = 0.0, 0.0
+    n = scores.size
     spare[:] = 0.0
-    for s in range(scores.size):
-        if scores[s] == 0.0:
-            continue
-        for b in range(points.size):
-            m = scores[s] * chance[b]
-            target = s + points[b]
-            if target < 0:
-                down += m
-            elif target >= scores.size:
-                up += m
-            else:
-                spare[target] += m
-                stays += m
+    for b in range(points.size):
+        move, p = points[b], chance[b]
+        first, last = max(0, -move), min(n, n - move)  # the scores from which this bin stays inside
+        for s in range(min(first, n)):
+            down += p * scores[s]
+        for s in range(max(last, 0), n):
+            up += p * scores[s]
+        for s in range(first, last):
+            spare[s + move] += p * scores[s]
     scores[:] = spare
-    return down, up, stays
+    return down, up, float(spare.sum())
 
 
 @njit(cache=True)

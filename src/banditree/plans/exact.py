@@ -14,7 +14,6 @@ from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 
-MAX_SWEEPS = 60  # passes over a plan with links back before its equations are solved directly
 ENDLESS = 1e4  # a plan that tests for so many horizons on average is refused as one that may never end
 MOST_CASES = 0.95  # the share of cases in "95% of cases are decided within n rounds"
 
@@ -80,7 +79,7 @@ def certify(plan: Plan, collection: Collection, horizon: int | None = None) -> C
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> certificate = certify(build_tree(two, horizon=1000), two)
     >>> round(certificate.worst_regret, 3), f"{certificate.wrong_arm.max():.1e}"
-    (28.818, '2.4e-05')
+    (28.804, '3.2e-05')
     """
     horizon = _horizon(plan, horizon)
     laws = box_laws(plan, collection)
@@ -117,7 +116,7 @@ def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Co
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> from banditree.plans.tree import build_tree
     >>> course(build_tree(two, horizon=1000), two).regret[1, [0, 96, 1000]].round(3).tolist()
-    [0.0, 28.8, 28.818]
+    [0.0, 28.8, 28.804]
     """
     horizon = _horizon(plan, horizon)
     laws = box_laws(plan, collection)
@@ -139,84 +138,83 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     >>> from banditree.plans.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> regret_bound(build_tree(two, horizon=1000), two).round(3).tolist()
-    [0.012, 28.82]
+    [0.016, 28.804]
     """
     horizon = _horizon(plan, horizon)
     laws = box_laws(plan, collection)
     if laws.claim is Claim.UPPER_BOUND:
         return _certify_worst(plan, collection, laws, horizon).regret
-    down, up, pulls = exit_laws(plan, laws)
+    down, up, pulls = require_end(plan, collection, laws, horizon)
     leaf = plan.kind == BoxKind.EXPLOIT
-    value = solve(plan, down, up, np.where(leaf, horizon, pulls) * laws.cost)
-    if value is None:
-        require_end(plan, collection, laws, horizon)
-        raise AssertionError("the equations of a plan that ends have a solution")
+    value = solve(plan, down, up, np.where(leaf[:, None], horizon, pulls) * laws.cost.T)
+    assert value is not None  # the equations of a plan that ends have a solution
     return value
 
 
 def exit_laws(plan: Plan, laws: Laws) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(chance of the low side, of the high side, expected pulls) of each test under each task, all (M, N)."""
-    down, up = laws.least[:, :, 0].copy(), laws.least[:, :, 1].copy()
-    pulls = np.broadcast_to(plan.pulls.astype(float), down.shape).copy()
+    """(chance of the low side, of the high side, expected pulls) of each test under each task, all (N, M)."""
+    down, up = laws.least[:, :, 0].T.copy(), laws.least[:, :, 1].T.copy()
+    pulls = np.repeat(plan.pulls[:, None].astype(float), down.shape[1], axis=1)
     boxes = np.flatnonzero(plan.kind == BoxKind.SCORE)
     if boxes.size:
         from banditree.plans.walks import leave_all
 
-        chance = np.ascontiguousarray(laws.least[:, boxes, : plan.points.shape[1]])
-        down[:, boxes], up[:, boxes], pulls[:, boxes] = leave_all(
+        chance = np.ascontiguousarray(laws.least[:, boxes, : plan.points.shape[1]].transpose(1, 2, 0))
+        down[boxes], up[boxes], pulls[boxes] = leave_all(
             plan.points[boxes], plan.floor[boxes], plan.ceil[boxes], chance
         )
     return down, up, pulls
 
 
 def solve(plan: Plan, down: FloatArray, up: FloatArray, cost: FloatArray) -> FloatArray | None:
-    """The expected total (M,) of `cost` (M, N) from box 0 to a leaf, or None if it is not finite.
+    """The expected total (M,) of `cost` (N, M) from box 0 to a leaf, or None if it is not finite.
 
-    V = cost + down V[low] + up V[high], a leaf's V being its cost: by passes from the last box to the first, and
-    directly where links back make them many.
+    V = cost + down V[low] + up V[high], a leaf's V being its cost. One pass from the last box to the first gives every
+    V in terms of the few boxes that links lead back to; a small linear system gives those.
     """
-    from banditree.plans.chain import sweep
+    from banditree.plans.chain import substitute
 
-    value = np.ascontiguousarray(cost.T)
-    if not np.isfinite(value).all():
+    if not np.isfinite(cost).all():
         return None
-    low_side, high_side, costs = (np.ascontiguousarray(array.T) for array in (down, up, cost))
-    for _ in range(MAX_SWEEPS if plan.has_links_back else 1):
-        change, most = sweep(plan.low, plan.high, low_side, high_side, costs, value)
-        if change <= 1e-13 * most:
-            return np.array(value[0])
-    if plan.has_links_back:
-        return _solve_directly(plan, down, up, cost)
-    return np.array(value[0])
-
-
-def _solve_directly(plan: Plan, down: FloatArray, up: FloatArray, cost: FloatArray) -> FloatArray | None:
-    M, N = cost.shape
-    system = np.tile(np.eye(N), (M, 1, 1))
-    for box in np.flatnonzero(plan.kind != BoxKind.EXPLOIT):
-        system[:, box, plan.low[box]] -= down[:, box]
-        system[:, box, plan.high[box]] -= up[:, box]
+    targets = back_targets(plan)
+    slot = np.full(plan.n_boxes, -1)
+    slot[targets] = np.arange(targets.size)
+    value = substitute(plan.low, plan.high, down, up, cost, slot, targets.size)
+    if targets.size == 0:
+        return np.asarray(value[0, 0])
+    weights = value[targets, 1:].transpose(2, 0, 1)
     try:
-        value = np.linalg.solve(system, cost[:, :, None])[:, :, 0]
+        known = np.linalg.solve(np.eye(targets.size) - weights, value[targets, 0].T[:, :, None])[:, :, 0]
     except np.linalg.LinAlgError:
         return None
-    residual = np.abs(np.einsum("inm,im->in", system, value) - cost).max()
-    good = np.isfinite(value).all() and value.min() >= -1e-9 and residual <= 1e-6 * (1.0 + np.abs(cost).max())
-    return np.asarray(value[:, 0], dtype=np.float64) if good else None
+    if not (np.isfinite(known).all() and known.min() >= -1e-9):
+        return None
+    return np.asarray(value[0, 0] + np.einsum("sm,ms->m", value[0, 1:], known), dtype=np.float64)
 
 
-def require_end(plan: Plan, collection: Collection, laws: Laws, horizon: int) -> None:
-    """Raise if the tests of the plan may go on for ever, or so long on average that it makes no difference."""
+def back_targets(plan: Plan) -> IntArray:
+    """The boxes that some link leads back to."""
+    number = np.arange(plan.n_boxes)
+    tests = plan.kind != BoxKind.EXPLOIT
+    back = [side[tests & (side <= number)] for side in (plan.low, plan.high)]
+    return np.unique(np.concatenate(back))
+
+
+def require_end(
+    plan: Plan, collection: Collection, laws: Laws, horizon: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The laws of `exit_laws`, or an error if the tests may go on for ever or so long that it makes no difference."""
     down, up, pulls = exit_laws(plan, laws)
     if not plan.has_links_back and np.isfinite(pulls).all():
-        return
-    expected = solve(plan, down, up, np.where(plan.kind == BoxKind.EXPLOIT, 0.0, pulls))
+        return down, up, pulls
+    expected = solve(plan, down, up, pulls)
     if expected is None or expected.max() > ENDLESS * horizon:
         where = "" if expected is None else f" for task {collection.tasks[int(expected.argmax())]!r}"
         raise InvalidInput(
             f"This plan may never end{where}: some boxes lead back to each other with a chance too close to one. "
             "Build it again without links back."
         )
+    return down, up, pulls
 
 
 def _horizon(plan: Plan, horizon: int | None) -> int:

@@ -6,78 +6,81 @@ Only positive numbers are added, multiplied and divided, so that a chance of 1e-
 of 1/2. Compiled by numba: import this module where it is used, not at the top of another one.
 """
 
-import math
-
 import numpy as np
 from numba import njit
 
 from banditree.tasks.arrays import FloatArray, IntArray
 
 
-@njit(cache=True)
-def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[float, float, float]:
-    """(chance of leaving below, chance of leaving above, expected pulls) of a score that starts at 0.
+@njit(cache=True, error_model="numpy")
+def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(chance of leaving below, chance of leaving above, expected pulls) under each task of a score that starts at 0.
 
-    points, chance: (B,), the points of each bin and its chance at one pull. The pulls are infinite if the score can
-    never leave. Costs (floor + ceil) times the largest rise times the largest fall.
+    points: (B,), of each bin. chance: (B, M), of each bin at one pull under each task. The pulls are infinite if the
+    score can never leave. Costs (floor + ceil) times the largest rise times the largest fall, per task.
 
-    >>> leave(np.array([-1, 1]), np.array([0.5, 0.5]), 3, 3)
-    (0.5, 0.5, 9.0)
+    >>> below, above, pulls = leave(np.array([-1, 1]), np.array([[0.5, 0.4], [0.5, 0.6]]), 3, 3)
+    >>> above.round(3).tolist(), pulls.round(3).tolist()
+    ([0.5, 0.771], [9.0, 8.143])
     """
     below, above, spent = ladder(points, chance, floor + ceil - 1)
-    n_scores, fall = below.shape[0], below.shape[1] - 1
-    weight = np.zeros(n_scores)
+    n_scores, fall, n_tasks = below.shape[0], below.shape[1] - 1, chance.shape[1]
+    weight = np.zeros((n_scores + fall, n_tasks))
     weight[ceil - 1] = 1.0
-    down, up, pulls = 0.0, 0.0, 0.0
+    down, up, pulls = np.zeros(n_tasks), np.zeros(n_tasks), np.zeros(n_tasks)
     for i in range(ceil - 1, n_scores):
-        m = weight[i]
-        if m == 0.0:
-            continue
-        up += m * above[i]
-        pulls += m * spent[i]
+        for task in range(n_tasks):
+            up[task] += weight[i, task] * above[i, task]
+            pulls[task] += weight[i, task] * spent[i, task]
         for j in range(1, fall + 1):
-            if i + j < n_scores:
-                weight[i + j] += m * below[i, j]
-            else:
-                down += m * below[i, j]
+            for task in range(n_tasks):
+                weight[i + j, task] += weight[i, task] * below[i, j, task]
+    for i in range(n_scores, n_scores + fall):
+        for task in range(n_tasks):
+            down[task] += weight[i, task]
+    for task in range(n_tasks):
+        if np.isnan(pulls[task]):  # zero times infinity: some score is never left
+            pulls[task] = np.inf
     return down, up, pulls
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def ladder(points: IntArray, chance: FloatArray, n_scores: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """For each of `n_scores` scores from the highest down, what happens until the walk first goes below it.
 
-    below[i, j]: it lands j below score i. above[i]: it leaves above instead. spent[i]: the pulls until then. Score i is
-    i + 1 below the level at which the box is left, whatever the floor.
+    below[i, j]: it lands j below score i. above[i]: it leaves above instead. spent[i]: the pulls until then; each
+    under every task. Score i is i + 1 below the level at which the box is left, whatever the floor.
     """
-    rise, fall = max(int(points.max()), 0), max(-int(points.min()), 0)
-    below, above, spent = np.zeros((n_scores, fall + 1)), np.zeros(n_scores), np.zeros(n_scores)
-    mass = np.zeros(rise + fall + 1)  # chance to be `rise - index` above the score
+    rise, fall, n_tasks = max(int(points.max()), 0), max(-int(points.min()), 0), chance.shape[1]
+    below = np.zeros((n_scores, fall + 1, n_tasks))
+    above, spent = np.zeros((n_scores, n_tasks)), np.zeros((n_scores, n_tasks))
+    mass = np.zeros((rise + fall + 1, n_tasks))  # chance to be `rise - index` above the score
     for i in range(n_scores):
+        up, pulls = above[i], spent[i]
         mass[:] = 0.0
-        up, pulls = 0.0, 1.0
+        pulls[:] = 1.0
         for b in range(points.size):
-            if points[b] > i:
-                up += chance[b]
-            else:
-                mass[rise - points[b]] += chance[b]
+            target = up if points[b] > i else mass[rise - points[b]]
+            for task in range(n_tasks):
+                target[task] += chance[b, task]
         for o in range(min(rise, i), 0, -1):
-            m = mass[rise - o]
-            if m > 0.0:
-                up += m * above[i - o]
-                pulls += m * spent[i - o]
-                for j in range(1, fall + 1):
-                    mass[rise - o + j] += m * below[i - o, j]
-        away = up  # one minus the chance to come back to score i, without a subtraction
+            for task in range(n_tasks):
+                m = mass[rise - o, task]
+                up[task] += m * above[i - o, task]
+                pulls[task] += m * spent[i - o, task]
+            for j in range(1, fall + 1):
+                for task in range(n_tasks):
+                    mass[rise - o + j, task] += mass[rise - o, task] * below[i - o, j, task]
+        away = up.copy()  # one minus the chance to come back to score i, without a subtraction
         for j in range(1, fall + 1):
-            away += mass[rise + j]
-        if away == 0.0:
-            spent[i] = math.inf
-            continue
-        above[i] = up / away
-        spent[i] = pulls / away
-        for j in range(1, fall + 1):
-            below[i, j] = mass[rise + j] / away
+            for task in range(n_tasks):
+                away[task] += mass[rise + j, task]
+        for task in range(n_tasks):
+            share = 1.0 / away[task] if away[task] > 0.0 else 0.0
+            up[task] *= share
+            pulls[task] = pulls[task] * share if away[task] > 0.0 else np.inf
+            for j in range(1, fall + 1):
+                below[i, j, task] = mass[rise + j, task] * share
     return below, above, spent
 
 
@@ -85,10 +88,9 @@ def ladder(points: IntArray, chance: FloatArray, n_scores: int) -> tuple[FloatAr
 def leave_all(
     points: IntArray, floor: IntArray, ceil: IntArray, chance: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """`leave` for N boxes under M tasks: three arrays (M, N). points: (N, B). floor, ceil: (N,). chance: (M, N, B)."""
-    n_tasks, n = chance.shape[0], floor.size
-    down, up, pulls = np.empty((n_tasks, n)), np.empty((n_tasks, n)), np.empty((n_tasks, n))
-    for i in range(n_tasks):
-        for box in range(n):
-            down[i, box], up[i, box], pulls[i, box] = leave(points[box], chance[i, box], floor[box], ceil[box])
+    """`leave` for N boxes under M tasks: three arrays (N, M). points: (N, B). floor, ceil: (N,). chance: (N, B, M)."""
+    n, n_tasks = floor.size, chance.shape[2]
+    down, up, pulls = np.empty((n, n_tasks)), np.empty((n, n_tasks)), np.empty((n, n_tasks))
+    for box in range(n):
+        down[box], up[box], pulls[box] = leave(points[box], chance[box], floor[box], ceil[box])
     return down, up, pulls

@@ -1,0 +1,124 @@
+"""Certificates of known plans, the two claims, and plans that are refused."""
+
+import numpy as np
+import pytest
+
+from banditree.errors import InvalidInput
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.exact import certify, course, regret_bound
+from banditree.plans.laws import Claim
+from banditree.plans.tree import build_tree
+from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import sampled_contexts
+from banditree.tasks.instances import hard, linear, rand
+from banditree.tasks.rewards import Family, Rewards
+
+TWO = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
+
+
+@pytest.mark.parametrize(
+    ("collection", "worst", "mean"),
+    [
+        (hard(5, 10, 0.4, 0.01), (172, 173), (115, 117)),
+        # Ties in the greedy test leave freedom; choosing among them at random, 311 to 516 and 221 to 299 were seen.
+        (rand(10, 20, 0.4), (300, 520), (210, 300)),
+        (rand(40, 40, 0.4), (690, 830), (425, 500)),
+    ],
+    ids=["hard-5-10", "rand-10-20", "rand-40-40"],
+)
+def test_dt_ece_at_ten_thousand_rounds(collection, worst, mean):
+    certificate = certify(build_tree(collection, 10_000, 0.4), collection)
+    assert certificate.claim is Claim.EXACT
+    assert worst[0] <= certificate.worst_regret <= worst[1]
+    assert mean[0] <= certificate.mean_regret <= mean[1]
+    assert 0 < certificate.wrong_task.max() < 1 / 20_000  # what N_cls guarantees (NOTES 4)
+
+
+def test_errors_far_below_rounding_are_computed():
+    plan = assemble([Box(0, 1, 2, pulls=400, threshold=200), Box(1, task=1), Box(0, task=0)], TWO, horizon=1000)
+    wrong = certify(plan, TWO).wrong_task
+    # P(Bin(400, .7) <= 200) in exact rational arithmetic.
+    from fractions import Fraction
+    from math import comb
+
+    p = Fraction(0.7)
+    exact = float(sum(comb(400, k) * p**k * (1 - p) ** (400 - k) for k in range(201)))
+    assert wrong[0] == pytest.approx(exact, rel=1e-9)
+    assert exact < 1e-16
+
+
+def test_regret_is_cut_at_the_horizon():
+    plan = assemble([Box(1, 1, 2, points=(-1, 1), floor=3, ceil=3), Box(0), Box(1)], TWO, horizon=10)
+    assert certify(plan, TWO, 1).regret.tolist() == pytest.approx([0.5, 0.0])
+    assert certify(plan, TWO, 1).undecided.tolist() == [1.0, 1.0]
+    assert certify(plan, TWO).wrong_task is None
+    assert certify(plan, TWO, 5000).within[0] < 40
+
+
+def test_a_cycle_that_hardly_ever_ends_is_refused():
+    sure = Collection.bernoulli([[1.0, 0.2], [0.5, 0.6]])
+    around = assemble([Box(0, 2, 1, points=(-1, 1), floor=2, ceil=2), Box(0, 2, 0, pulls=1), Box(1)], sure, horizon=50)
+    with pytest.raises(InvalidInput, match="may never end"):
+        regret_bound(around, sure)
+    with pytest.raises(InvalidInput, match="may never end"):
+        certify(around, sure)
+
+
+def test_a_cycle_that_ends_slowly_is_solved():
+    slow = Collection.bernoulli([[0.99, 0.2], [0.5, 0.6]])
+    around = assemble([Box(0, 1, 0, pulls=1), Box(1)], slow, horizon=5000)
+    # Ends after a geometric number of pulls of chance 1/100; arm 1 then costs 0.79 per round.
+    assert regret_bound(around, slow)[0] == pytest.approx(5000 * 0.79, rel=1e-9)
+    assert certify(around, slow).pulls[0] == pytest.approx((1 - 0.99**5000) / 0.01, rel=1e-9)
+
+
+def test_gaussian_boxes_of_both_kinds():
+    collection = Collection.gaussian([[0.0, 0.5], [1.0, 0.5]], sigma=1.0)
+    fixed = assemble([Box(0, 1, 2, pulls=16, threshold=8.0), Box(1), Box(0)], collection, horizon=100)
+    assert certify(fixed, collection).wrong_arm == pytest.approx([0.0227501319, 0.0227501319], rel=1e-8)
+    score = Box(0, 1, 2, points=(-1, 0, 1), cuts=(0.0, 1.0), floor=1, ceil=1)
+    walk = certify(assemble([score, Box(1), Box(0)], collection, horizon=1000), collection)
+    up, down = 0.1586552539, 0.5  # of one reward of mean 0: above 1, and at most 0
+    assert walk.wrong_arm[0] == pytest.approx(up / (up + down), rel=1e-8)
+
+
+def test_contextual_plans_are_certified():
+    collection = linear(4, 5, 3, separation=0.2)
+    plan = build_tree(collection, 2000)
+    certificate = certify(plan, collection)
+    assert certificate.claim is Claim.EXACT
+    assert certificate.wrong_task.max() < 1 / 4000
+    rows = sampled_contexts(np.random.default_rng(0).normal(size=(50, 2)))
+    theta = np.array([[[0.1, 0.0], [0.0, 0.3]], [[0.4, 0.0], [0.0, -0.3]]])
+    sampled = Collection.linear(theta, rows, Rewards(Family.GAUSSIAN, sigma=0.5))
+    plan = assemble(
+        [Box(0, 1, 2, pulls=5), Box(-1, task=0), Box(-1, task=1)], sampled, 50, theta=theta, features=rows.features
+    )
+    bound = certify(plan, sampled)
+    assert bound.claim is Claim.UPPER_BOUND
+    assert "sample" in bound.reasons[0]
+
+
+def test_bounded_rewards_get_a_bound():
+    bounded = Collection.bounded([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    plan = assemble([Box(0, 1, 2, pulls=50, threshold=25.0), Box(1), Box(0)], bounded, horizon=1000)
+    known = assemble([Box(0, 1, 2, pulls=50, threshold=25.0), Box(1), Box(0)], TWO, horizon=1000)
+    bound, exact = certify(plan, bounded), certify(known, TWO)
+    assert bound.claim is Claim.UPPER_BOUND
+    assert (exact.regret <= bound.regret).all()
+    assert (exact.wrong_arm <= bound.wrong_arm).all()
+    assert regret_bound(plan, bounded).tolist() == bound.regret.tolist()
+    with pytest.raises(InvalidInput, match="only the means and the range"):
+        course(plan, bounded)
+    score = assemble([Box(0, 1, 2, points=(-1, 1), floor=2, ceil=2), Box(1), Box(0)], bounded, horizon=30)
+    assert certify(score, bounded).wrong_arm.max() <= 1.0
+
+
+def test_plan_and_collection_must_fit():
+    plan = build_tree(TWO, 100)
+    with pytest.raises(InvalidInput, match="same arms"):
+        certify(plan, Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]]))
+    with pytest.raises(InvalidInput, match="rewards"):
+        certify(plan, Collection.bounded([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"]))
+    with pytest.raises(InvalidInput, match="horizon"):
+        certify(plan, TWO, 0)

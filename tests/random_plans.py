@@ -1,0 +1,70 @@
+"""Random small plans and collections, and the slow obvious evaluation of a plan."""
+
+import itertools
+
+import numpy as np
+from hypothesis import strategies as st
+
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import NONE, BoxKind
+from banditree.policies.follow import follow
+from banditree.tasks.collection import Collection
+
+
+@st.composite
+def cases(draw, links_back=True, most_pulls=3, most_level=4):
+    """(plan, collection): Bernoulli tasks and a plan of up to five tests of both kinds."""
+    n_tasks, n_arms = draw(st.integers(2, 4)), draw(st.integers(2, 3))
+    mean = st.floats(0.05, 0.95)
+    means = draw(st.lists(st.lists(mean, min_size=n_arms, max_size=n_arms), min_size=n_tasks, max_size=n_tasks))
+    collection = Collection.bernoulli(means)
+    n_tests = draw(st.integers(1, 5))
+    arms = st.integers(0, n_arms - 1)
+    tests = []
+    for place in range(n_tests):
+        # Leaves follow the tests; a link forward always exists, so that every box reaches a leaf.
+        forward = st.integers(place + 1, n_tests + n_arms - 1)
+        anywhere = st.integers(0, n_tests + n_arms - 1) if links_back else forward
+        low, high = draw(st.permutations([draw(forward), draw(anywhere)]))
+        if draw(st.booleans()):
+            pulls = draw(st.integers(1, most_pulls))
+            limit = float(draw(st.integers(0, pulls - 1)))
+            tests.append(Box(draw(arms), low, high, pulls=pulls, threshold=limit))
+        else:
+            points = (-draw(st.integers(1, 3)), draw(st.integers(1, 3)))
+            floor, ceil = draw(st.integers(1, most_level)), draw(st.integers(1, most_level))
+            tests.append(Box(draw(arms), low, high, points=points, floor=floor, ceil=ceil))
+    leaves = [Box(k, task=draw(st.integers(0, n_tasks - 1))) for k in range(n_arms)]
+    return assemble([*tests, *leaves], collection, horizon=10), collection
+
+
+def enumerate_rewards(plan, collection, task, horizon):
+    """Regret, chance of each leaf, expected tests and chance to be undecided, over every sequence of rewards."""
+    means, gaps = collection.means[task], collection.gaps[task]
+    regret, tests, undecided = 0.0, 0.0, 0.0
+    leaves = np.zeros(plan.n_boxes)
+    params = follow.make(plan, horizon, {})
+    available = np.ones(collection.n_arms, dtype=bool)
+    for rewards in itertools.product((0.0, 1.0), repeat=horizon):
+        state = follow.init(params)
+        chance, cost, n_tests = 1.0, 0.0, 0
+        for t, reward in enumerate(rewards):
+            testing = plan.kind[state.place[0]] != BoxKind.EXPLOIT
+            arm = follow.choose(params, state, np.zeros(0), available, (0, 0, t))
+            chance *= means[arm] if reward else 1 - means[arm]
+            cost += gaps[arm]
+            n_tests += testing
+            follow.update(params, state, np.zeros(0), arm, reward)
+        box = state.place[0]
+        regret += chance * cost
+        tests += chance * n_tests
+        if plan.kind[box] == BoxKind.EXPLOIT:
+            leaves[box] += chance
+        else:
+            undecided += chance
+    return regret, leaves, tests, undecided
+
+
+def leaf_tasks(plan):
+    """The task that each box names, NONE for tests."""
+    return np.where(plan.kind == BoxKind.EXPLOIT, plan.task, NONE)
