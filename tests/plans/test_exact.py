@@ -6,7 +6,7 @@ import pytest
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.exact import certify, course, regret_bound
-from banditree.plans.laws import Claim
+from banditree.plans.laws import Claim, box_laws
 from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import sampled_contexts
@@ -122,3 +122,11 @@ def test_plan_and_collection_must_fit():
         certify(plan, Collection.bounded([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"]))
     with pytest.raises(InvalidInput, match="horizon"):
         certify(plan, TWO, 0)
+
+
+@pytest.mark.parametrize("mean", [-3.0, 0.4, 5.0])
+def test_the_bins_of_a_normal_reward_share_out_its_chance(mean):
+    collection = Collection.gaussian([[mean, 0.5], [mean + 1, 0.5]], sigma=1.0)
+    box = Box(0, 1, 2, points=(-2, -1, 1, 3), cuts=(0.2, 0.5, 0.9), floor=6, ceil=7)
+    laws = box_laws(assemble([box, Box(1), Box(0)], collection, 100), collection)
+    np.testing.assert_allclose(laws.least[:, 0].sum(axis=1), 1.0, rtol=1e-12)
