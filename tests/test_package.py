@@ -1,5 +1,6 @@
 """The package as a user gets it: light to import, complete in a wheel, and as the README says."""
 
+import doctest
 import os
 import re
 import subprocess
@@ -54,7 +55,11 @@ def test_code_on_the_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}
     for block in python_blocks(page):
-        exec(compile(block, page, "exec"), names)
+        if block.startswith(">>>"):
+            example = doctest.DocTestParser().get_doctest(block, names, page, page, 0)
+            assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(example).failed == 0
+        else:
+            exec(compile(block, page, "exec"), names)
 
 
 @pytest.mark.parametrize(

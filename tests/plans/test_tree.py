@@ -47,9 +47,14 @@ def test_pulls_per_test_are_those_of_the_notes():
 
 def test_uncertain_means_are_refused_with_what_would_do():
     collection = Collection.bernoulli(TWO, radius=0.1)
-    with pytest.raises(InvalidInput, match=r"within an eighth of the separation, 0.05.*about 4.0 times as much data"):
+    with pytest.raises(
+        InvalidInput,
+        match=r"must be to within 0.05, an eighth of the separation. About 4.0 times as many rows of task 'task 1'",
+    ):
         build_tree(collection, 1000, 0.4)
-    with pytest.raises(InvalidInput, match="known to within 0.3"):
+    with pytest.raises(
+        InvalidInput, match="whose means are known to within 0.3 and must be to within 0.05, an eighth of that"
+    ):
         build_tree(Collection.bernoulli(TWO, radius=0.3), 1000)
 
 

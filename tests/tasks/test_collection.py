@@ -93,6 +93,8 @@ def test_variance_of_one_reward():
     linear = Collection.linear(theta, gaussian_contexts([1.0, 0.0], covariance, names), GAUSSIAN)
     assert reward_variance(linear) == pytest.approx(0.25 + 0.09 * 4)
     moments = Collection.linear(theta, moment_contexts([1.0, 0.0], covariance, names), GAUSSIAN)
-    assert reward_variance(moments) == pytest.approx(0.5)
+    assert reward_variance(moments) == pytest.approx(0.25 + 0.09 * 4)
+    narrow = Collection.linear(theta, moment_contexts([1.0, 0.0], [[0.0, 0.0], [0.0, 1.0]], names), GAUSSIAN)
+    assert reward_variance(narrow) == pytest.approx(0.25 + 0.25)
     assert reward_variance(Collection.linear(theta, fixed_context([1.0, 0.5]), BERNOULLI)) == 0.25
     assert reward_variance(Collection.bounded([[1, 2], [2, 1]], 0, 4)) == 4.0
