@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import certify, demo, plan, run, show
+from banditree.cli import certify, demo, plan, run, show, simulate
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
@@ -27,6 +27,7 @@ for command in (
     show.show,
     run.run,
     certify.certify,
+    simulate.simulate,
     demo.demo,
 ):
     app.command()(command)

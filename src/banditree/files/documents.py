@@ -4,6 +4,8 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,20 +42,30 @@ def read_text(path: Path) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all, whatever happens meanwhile."""
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as problem:
-        raise InvalidInput(f"{path} cannot be written: {problem.strerror}. Choose another folder.") from None
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+    with temporary_beside(path) as temporary:
+        with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
+
+
+@contextmanager
+def temporary_beside(path: Path) -> Iterator[Path]:
+    """A temporary file in the folder of `path`, to be moved there once it is whole; gone if anything goes wrong."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as problem:
-        Path(temporary).unlink(missing_ok=True)
+        raise InvalidInput(f"{path} cannot be written: {problem.strerror}. Choose another folder.") from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        temporary.chmod(0o666 & ~_umask())
+        yield temporary
+    except OSError as problem:
         raise InvalidInput(f"{path} cannot be written: {problem.strerror}.") from None
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def _umask() -> int:

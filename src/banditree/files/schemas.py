@@ -8,13 +8,19 @@ from typing import Any
 from banditree.files.collections import CollectionFile
 from banditree.files.documents import Document
 from banditree.files.plans import PlanFile
+from banditree.files.results import ResultsFile
 from banditree.files.sessions import CaseFile
 
-DOCUMENTS: dict[str, type[Document]] = {"collection": CollectionFile, "plan": PlanFile, "case": CaseFile}
+DOCUMENTS: dict[str, type[Document]] = {
+    "collection": CollectionFile,
+    "plan": PlanFile,
+    "case": CaseFile,
+    "results": ResultsFile,
+}
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of one kind of file: collection, plan or case."""
+    """The JSON Schema of one kind of file: collection, plan, case or results."""
     return DOCUMENTS[kind].model_json_schema(by_alias=True)
 
 

@@ -1,0 +1,172 @@
+"""`banditree simulate`: policies compared over many runs on every task of a collection."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from banditree.cli.options import AsJson, CollectionFile
+
+if TYPE_CHECKING:
+    from banditree.simulation.results import Summary
+
+INTERRUPTED = 130
+
+
+def simulate(
+    collection: CollectionFile,
+    policies: Annotated[
+        str,
+        typer.Option(
+            help="Names separated by commas: dt-ece, ece, random-ece, mts, mids, mucb, mucb-belief, ucb1, "
+            "bernoulli-ts, gaussian-ts, linucb, lints, uniform; any of them with +alarm; or plan files (.json)."
+        ),
+    ],
+    horizon: Annotated[int, typer.Option(min=1, help="Rounds of one run.")],
+    runs: Annotated[int, typer.Option(min=1, help="Runs per policy and task.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same results.")] = 0,
+    believed: Annotated[
+        Path | None, typer.Option(help="What the policies know, if not the true tasks: an estimated collection.")
+    ] = None,
+    rounds: Annotated[
+        str, typer.Option(help="Rounds to record, as in 100,1000,10000; when left out, 200 of them.")
+    ] = "",
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads; all cores when left out.")] = None,
+    dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on, as in tcp://host:8786.")] = (
+        None
+    ),
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write every run (.parquet or .json).")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Compare policies over many runs on every task: regret with 95% bands, mean over tasks and worst task.
+
+    Interrupting (Ctrl-C) keeps the runs that are finished.
+
+    Example: banditree simulate tasks.json --policies mts,mucb,dt-ece --horizon 10000 --runs 100 -o regret.parquet
+    """
+    import json as json_module
+    from dataclasses import asdict
+
+    from banditree.files.collections import load_collection
+    from banditree.files.results import check_results_name, save_results
+    from banditree.simulation.engine import simulate as run_simulation
+    from banditree.simulation.results import summaries
+
+    if output is not None:
+        check_results_name(output)
+    truth = load_collection(collection)
+    with _cluster(dask), _progress(visible=not json) as on_progress:
+        results = run_simulation(
+            truth,
+            [_policy(name.strip()) for name in policies.split(",") if name.strip()],
+            horizon=horizon,
+            runs=runs,
+            seed=seed,
+            believed=None if believed is None else load_collection(believed),
+            rounds=_numbers(rounds) if rounds else None,
+            workers="joblib" if dask else workers,
+            on_progress=on_progress,
+        )
+    if output is not None:
+        save_results(results, output)
+    finished, asked = int(results.finished.sum()), results.finished.size
+    found = summaries(results)
+    if json:
+        data = {"finished": finished, "asked": asked, "settings": results.settings, "versions": results.versions}
+        typer.echo(json_module.dumps({**data, "policies": [asdict(summary) for summary in found]}))
+    else:
+        typer.echo(_table(found))
+        if output is not None:
+            typer.echo(f"\nEvery run is in {output}.")
+    if finished < asked:
+        typer.echo(f"Stopped early: {finished:,} of {asked:,} runs are finished and kept.", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _numbers(text: str) -> list[int]:
+    from banditree.errors import invalid
+
+    try:
+        return [int(part) for part in text.split(",")]
+    except ValueError:
+        raise invalid("--rounds", "whole numbers separated by commas", text) from None
+
+
+def _policy(name: str) -> Any:
+    if not name.endswith(".json"):
+        return name
+    from banditree.files.plans import load_plan
+
+    return load_plan(name)
+
+
+@contextmanager
+def _cluster(address: str | None) -> Iterator[None]:
+    """Send the work to a Dask cluster, if one is named."""
+    if address is None:
+        yield
+        return
+    from banditree.errors import InvalidInput
+
+    try:
+        from distributed import Client
+        from joblib import parallel_config
+    except ImportError:
+        raise InvalidInput('A Dask cluster needs more packages: pip install "banditree[cluster]".') from None
+    try:
+        client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call, unused-ignore]
+    except (OSError, ValueError) as problem:
+        raise InvalidInput(f"No Dask scheduler answers at {address} ({problem}). Check the address.") from None
+    with client, parallel_config(backend="dask"):
+        yield
+
+
+@contextmanager
+def _progress(*, visible: bool) -> Iterator[Any]:
+    """A bar on the terminal; an interrupt makes the simulation stop after the batch at hand."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    stopped = []
+    before = signal.signal(signal.SIGINT, lambda *_: stopped.append(True))
+    shown = [TextColumn("Simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("batches"), TimeRemainingColumn()]
+    console = Console(stderr=True)
+    try:
+        with Progress(*shown, console=console, transient=True, disable=not (visible and console.is_terminal)) as bar:
+            line = bar.add_task("", total=None)
+
+            def on_progress(done: int, total: int) -> bool:
+                bar.update(line, completed=done, total=total)
+                return not stopped
+
+            yield on_progress
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _table(found: "list[Summary]") -> str:
+    """The summaries as text."""
+    head = ("policy", "runs", "mean regret", "worst task", "commits at", "rightly", "alarms")
+    rows = [head, *(_row(summary) for summary in found)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def _row(summary: "Summary") -> tuple[str, ...]:
+    rightly = summary.task_right if summary.task_right is not None else summary.arm_right
+    return (
+        summary.policy,
+        f"{summary.runs:,}",
+        f"{summary.mean:,.2f} [{summary.mean_low:,.2f}, {summary.mean_high:,.2f}]",
+        f"{summary.worst:,.2f} [{summary.worst_low:,.2f}, {summary.worst_high:,.2f}] {summary.worst_task}",
+        "-" if summary.committed_at is None else f"round {summary.committed_at:,.0f}",
+        "-" if rightly is None else f"{rightly:.2%}",
+        f"{summary.alarmed:.2%}",
+    )
