@@ -149,7 +149,9 @@ def patience_follow(params: FollowParams, state: FollowState) -> int:
 def explain_follow(params: FollowParams, state: FollowState) -> Facts:
     """The box, its tally, and the tasks still possible there."""
     box = int(state.place[BOX])
-    arm, possible = int(params.arm[box]), None
+    arm, possible, details = int(params.arm[box]), None, {}
+    if params.kind[box] == FIXED:
+        details = {"pulls": int(params.pulls[box]), "at_most": float(params.threshold[box])}
     if params.survivors.size:
         possible = tuple(np.flatnonzero(np.unpackbits(params.survivors[box], count=params.n_tasks)).tolist())
     return Facts(
@@ -159,6 +161,7 @@ def explain_follow(params: FollowParams, state: FollowState) -> Facts:
         box=box,
         pulls=int(state.place[PULLS]),
         total=float(state.total[0]),
+        details=details,
     )
 
 

@@ -25,7 +25,7 @@ def describe(session: "Session") -> str:
         lines.append(f"Waiting for the outcomes of {counted(len(waiting), 'round')}.")
     if isinstance(subject, Plan) and facts.box is not None:
         lines.append(f"The case is at box {facts.box + 1}: {box_sentence(subject, facts.box)}")
-    elif not facts.exploiting and facts.arm is not None:
+    elif not facts.exploiting and facts.arm is not None and "at_most" in facts.details:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
     if not facts.exploiting and facts.pulls is not None:
         lines.append(_tally(session, facts.pulls, facts, words))

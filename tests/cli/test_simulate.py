@@ -1,0 +1,108 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from banditree.cli.app import main
+from banditree.files.collections import save_collection
+from banditree.files.plans import save_plan
+from banditree.files.results import load_results
+from banditree.plans.tree import build_tree
+from banditree.policies.registry import POLICIES
+from banditree.tasks.instances import rand
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    path = tmp_path / "tasks.json"
+    save_collection(rand(3, 4, 0.3), path)
+    return path
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return ended.value.code, out, err
+
+
+def test_policies_and_plans_are_compared(tasks, tmp_path, capsys):
+    save_plan(build_tree(rand(3, 4, 0.3), 500), tmp_path / "plan.json")
+    output = tmp_path / "regret.parquet"
+    policies = f"uniform,{tmp_path / 'plan.json'}"
+    code, out, _ = run(capsys, "simulate", tasks, "--policies", policies, "--horizon", 500, "--runs", 5, "-o", output)
+    assert code == 0
+    assert [line.split()[0] for line in out.splitlines()[:3]] == ["policy", "uniform", "tree"]
+    assert "100.00%" in out
+    assert load_results(output).finished.all()
+
+
+def test_json_for_programs(tasks, capsys):
+    code, out, _ = run(
+        capsys, "simulate", tasks, "--policies", "uniform", "--horizon", 100, "--runs", 5, "--seed", 3, "--json"
+    )
+    data = json.loads(out)
+    assert code == 0
+    assert (data["finished"], data["asked"], data["settings"]["seed"]) == (15, 15, 3)
+    assert data["policies"][0]["mean_low"] < data["policies"][0]["mean"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--policies", "nobody"], "a policy must be one of dt-ece"),
+        (["--policies", "uniform", "-o", "x.csv"], "results are written as .parquet or .json"),
+        (["--policies", "uniform", "--rounds", "a,b"], "--rounds must be whole numbers"),
+        (["--policies", "uniform", "--rounds", "101"], "rounds must be numbers from 1 to the horizon 100"),
+        (["--policies", "uniform", "--believed", "none.json"], "no such file"),
+        (["--policies", "no-plan.json"], "no such file"),
+    ],
+)
+def test_bad_input_is_one_line(tasks, capsys, arguments, message):
+    code, out, err = run(capsys, "simulate", tasks, "--horizon", 100, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_the_help_names_every_policy(capsys):
+    _, out, _ = run(capsys, "simulate", "--help")
+    words = " ".join(out.replace("│", " ").split())
+    assert all(f"{name}," in words or f"{name};" in words for name in POLICIES)
+
+
+@pytest.mark.slow
+def test_interrupting_keeps_what_is_finished(tasks, tmp_path):
+    output = tmp_path / "regret.json"
+    command = [
+        sys.executable,
+        "-m",
+        "banditree",
+        "simulate",
+        str(tasks),
+        "--policies",
+        "uniform",
+        "--horizon",
+        "100000",
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [*command, "--runs", "100000", "--rounds", "100000", "-o", str(output)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(8)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Stopped early" in err
+    assert "Traceback" not in err
+    assert out.splitlines()[1].startswith("uniform")
+    kept = load_results(output)
+    assert 0 < kept.finished.sum() < kept.finished.size
