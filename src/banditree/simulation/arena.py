@@ -1,5 +1,6 @@
 """One player against the true tasks: its loop, compiled if it can be, and the runs it plays."""
 
+import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
 Subject = Collection | Plan | LazyTree
+LONGEST_GIST = 200  # letters of a message of numba
 LEAN, COMPILED, INTERPRETED = "lean", "compiled", "interpreted"  # from fast to slow
 
 
@@ -117,8 +119,15 @@ def _compile(arena: Arena) -> str:
     try:
         arena.loop().compile(tuple(typeof(argument) for argument in arguments))  # type: ignore[no-untyped-call]
     except (NumbaError, NotImplementedError, TypeError, ValueError) as problem:
-        return f"numba cannot compile it ({str(problem).strip().splitlines()[-1].strip()})"
+        return f"numba cannot compile it ({_gist(str(problem))})"
     return ""
+
+
+def _gist(message: str) -> str:
+    """The line of a message of numba that says what is wrong."""
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", message).splitlines()]
+    telling = [line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))]
+    return (telling or lines or ["no reason given"])[0][:LONGEST_GIST]
 
 
 def _room(n_runs: int, n_rounds: int) -> Played:

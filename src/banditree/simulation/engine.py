@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -26,7 +26,6 @@ N_ROUNDS = 100  # recorded rounds on an even grid when none are chosen, and as m
 STEPS_PER_BATCH = 2_000_000  # rounds of one piece of work: a fraction of a second, compiled
 SLOW_STEPS_PER_BATCH = 20_000
 
-Given = str | Policy | Plan | LazyTree
 OnProgress = Callable[[int, int], bool | None]
 
 
@@ -40,6 +39,9 @@ class Player:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+Given = str | Policy | Plan | LazyTree | Player
+
+
 class Batch(NamedTuple):
     """A piece of work: some runs of one player on one task."""
 
@@ -51,7 +53,7 @@ class Batch(NamedTuple):
 
 def simulate(
     truth: Collection,
-    policies: Sequence[Given | Player] | Mapping[str, Given],
+    policies: Sequence[Given] | Mapping[str, Given],
     *,
     horizon: int,
     runs: int = 100,
@@ -82,11 +84,10 @@ def simulate(
     players = _players(policies, truth if believed is None else believed)
     task_numbers = _check(truth, players, horizon, runs, seed, tasks)
     checkpoints = _rounds(horizon, rounds)
-    world = world_of(truth)
-    arenas = [
-        open_arena(world, player.name, player.policy, player.subject, player.options, horizon, seed, checkpoints)
-        for player in players
-    ]
+    world, arenas = world_of(truth), []
+    for player in players:  # not a comprehension: warnings point to the caller
+        subject, options = player.subject, player.options
+        arenas.append(open_arena(world, player.name, player.policy, subject, options, horizon, seed, checkpoints))
     batches = _batches(arenas, len(task_numbers), runs, horizon)
     results = Results.unfinished(
         policies=tuple(player.name for player in players),
@@ -105,7 +106,7 @@ def simulate(
     return results
 
 
-def _players(policies: Sequence[Given | Player] | Mapping[str, Given], believed: Collection) -> list[Player]:
+def _players(policies: Sequence[Given] | Mapping[str, Given], believed: Collection) -> list[Player]:
     named: list[tuple[str | None, Any]]
     named = list(policies.items()) if isinstance(policies, Mapping) else [(None, given) for given in policies]
     players = [_player(name, given, believed) for name, given in named]
@@ -117,9 +118,9 @@ def _players(policies: Sequence[Given | Player] | Mapping[str, Given], believed:
     return players
 
 
-def _player(name: str | None, given: Given | Player, believed: Collection) -> Player:
+def _player(name: str | None, given: Given, believed: Collection) -> Player:
     if isinstance(given, Player):
-        return given
+        return given if name is None else replace(given, name=name)
     if isinstance(given, Plan | LazyTree):
         return Player(name or (given.method if isinstance(given, Plan) else "tree"), policy_for(given), given)
     policy = policy_named(given) if isinstance(given, str) else given
