@@ -114,10 +114,12 @@ def _too_uncertain(collection: Collection, i: int, j: int, separation: float | N
 def _rows_needed(collection: Collection, i: int, j: int, wanted: FloatArray) -> FloatArray:
     """How many more rows (2, K) of tasks i and j bring their radii to `wanted`; as a part of what there is if unknown.
 
-    Radii shrink with the square root of the rows.
+    Radii shrink with the square root of the rows, so rows times radius squared stays; where there are no rows yet it
+    is taken to be as in the other cells.
     """
+    counts = np.ones(collection.means.shape) if collection.counts is None else collection.counts.astype(float)
+    steady = counts * collection.radius**2
+    steady[counts == 0] = np.median(steady[counts > 0]) if (counts > 0).any() else np.inf
     with np.errstate(divide="ignore"):
-        times = np.maximum((collection.radius[[i, j]] / wanted) ** 2, 1.0) - 1.0
-    if collection.counts is None:
-        return np.asarray(times)
-    return np.ceil(np.maximum(collection.counts[[i, j]], 1) * times)
+        needed = np.maximum(steady[[i, j]] / wanted**2 - counts[[i, j]], 0.0)
+    return np.asarray(needed if collection.counts is None else np.ceil(needed))

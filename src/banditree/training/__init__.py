@@ -1,0 +1,1 @@
+"""Where collections come from: simulators, and logs of what was tried and what happened."""

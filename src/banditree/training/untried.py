@@ -1,0 +1,97 @@
+"""From estimates to a collection, when some arm was never tried for some task."""
+
+from enum import StrEnum
+
+import numpy as np
+
+from banditree.errors import InvalidInput
+from banditree.tasks.arrays import FloatArray
+from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import Family
+from banditree.training.estimates import Estimates, estimate
+from banditree.training.regression import Outcome
+from banditree.training.statistics import Statistics, group_tasks
+
+
+class Untried(StrEnum):
+    """What to do about an arm that was not tried enough for some task."""
+
+    REFUSE = "refuse"
+    DROP_ARM = "drop-arm"
+    DROP_TASK = "drop-task"
+    BORROW = "borrow"
+
+
+def to_collection(
+    estimates: Estimates,
+    statistics: Statistics,
+    *,
+    untried: Untried = Untried.REFUSE,
+    intercept: bool = True,
+    ridge: float = 0.0,
+    provenance: str = "estimated",
+) -> Collection:
+    """The collection of the estimates, with what is missing refused, dropped, or borrowed from the other tasks.
+
+    A borrowed mean is that of the arm over all tasks. Nothing is known of how far this task is from it, so its radius
+    is the whole range of rewards (Gaussian: of all means estimated), which keeps it from being used as a test.
+    """
+    untried = Untried(untried)
+    fine = estimates.outcomes == Outcome.FINE
+    tasks, arms = np.arange(len(estimates.tasks)), np.arange(len(estimates.arms))
+    means, radius, theta = estimates.means, estimates.radius, estimates.theta
+    if not fine.all():
+        if untried is Untried.REFUSE:
+            raise _missing_error(estimates)
+        if untried is Untried.DROP_ARM:
+            arms = np.flatnonzero(fine.all(axis=0))
+        elif untried is Untried.DROP_TASK:
+            tasks = np.flatnonzero(fine.all(axis=1))
+        else:
+            means, radius, theta = _borrow(estimates, statistics, intercept, ridge)
+    kept = np.ix_(tasks, arms)
+    return Collection(
+        means[kept],
+        tuple(estimates.tasks[i] for i in tasks),
+        tuple(estimates.arms[k] for k in arms),
+        estimates.rewards,
+        estimates.contexts,
+        None if theta is None else theta[kept],
+        radius[kept],
+        provenance,
+        estimates.counts[kept],
+    )
+
+
+def _missing_error(estimates: Estimates) -> InvalidInput:
+    missing = estimates.missing
+    named = "; ".join(f"{arm!r} for task {task!r}: {outcome}" for task, arm, outcome in missing[:5])
+    more = f"; and {len(missing) - 5} more" if len(missing) > 5 else ""
+    return InvalidInput(
+        f"Some arms have no estimate. {named}{more}. Drop these arms or these tasks, or borrow the estimate over all "
+        "tasks: --untried drop-arm, drop-task or borrow."
+    )
+
+
+def _borrow(
+    estimates: Estimates, statistics: Statistics, intercept: bool, ridge: float
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Means, radii and theta with the gaps filled from the rows of all tasks together."""
+    everyone = group_tasks(statistics, np.zeros(len(statistics.tasks), int), ["all tasks"])
+    pooled = estimate(everyone, estimates.rewards, intercept=intercept, ridge=ridge)
+    gaps = estimates.outcomes != Outcome.FINE
+    hopeless = gaps.any(axis=0) & (pooled.outcomes[0] != Outcome.FINE)
+    if hopeless.any():
+        arm = estimates.arms[int(hopeless.argmax())]
+        raise InvalidInput(f"Arm {arm!r} has too few rows over all tasks together to borrow from. Drop it.")
+    law = estimates.rewards
+    low, high = law.low, law.high
+    if law.family is Family.GAUSSIAN:
+        low = float(np.nanmin(estimates.means - estimates.radius))
+        high = float(np.nanmax(estimates.means + estimates.radius))
+    means = np.where(gaps, pooled.means, estimates.means)
+    radius = np.where(gaps, np.maximum(means - low, high - means), estimates.radius)
+    theta = estimates.theta
+    if theta is not None and pooled.theta is not None:
+        theta = np.where(gaps[:, :, None], pooled.theta, theta)
+    return means, radius, theta
