@@ -1,0 +1,100 @@
+"""What a query over a log brings back, one row per (task, arm, categories), as statistics."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.contexts import Feature
+from banditree.training.statistics import N_WEIGHTED, Statistics
+from banditree.training.view import LogView
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MAX_LEVELS = 100  # values of a categorical column
+WEIGHTED = tuple(f"weighted{index}" for index in range(N_WEIGHTED))
+
+
+def cell_statistics(cells: "pa.Table", view: LogView, shift: FloatArray) -> Statistics:
+    """The statistics of the cells, with categories turned into indicator features."""
+    units, task = _numbered(cells["unit"].to_pylist())
+    arms, arm = _numbered(cells["arm"].to_pylist())
+    levels = [_numbered(cells[f"c{index}"].to_pylist()) for index in range(len(view.categorical))]
+    for name, (found, _) in zip(view.categorical, levels, strict=True):
+        if len(found) > MAX_LEVELS:
+            raise InvalidInput(
+                f"Column {name!r} must have at most {MAX_LEVELS} values to be a category. Got {len(found):,}. If it "
+                f"is a number, say so (--numeric {name}); otherwise leave it out or group its values."
+            )
+    features = [Feature(name) for name in view.numeric]
+    features += [Feature(name, level) for name, (own, _) in zip(view.categorical, levels, strict=True) for level in own]
+    count = cells["n"].to_numpy().astype(np.int64)
+    sums, products = _moments(cells, view, count, levels)
+    cell, number = np.unique(task * max(len(arms), 1) + arm, return_inverse=True)
+
+    def total(values: Any) -> Any:
+        result = np.zeros((len(cell), *values.shape[1:]), dtype=values.dtype)
+        np.add.at(result, number, values)
+        return result
+
+    weighted = np.column_stack([cells[name].to_numpy() for name in WEIGHTED]) if view.weighted else None
+    d = len(features)
+    return Statistics(
+        units,
+        arms,
+        tuple(features),
+        cell // max(len(arms), 1),
+        cell % max(len(arms), 1),
+        total(count),
+        total(sums),
+        total(products),
+        np.concatenate([shift[:-1], np.zeros(d - len(view.numeric)), shift[-1:]]),
+        None if weighted is None else total(weighted),
+    )
+
+
+def _moments(
+    cells: "pa.Table", view: LogView, count: IntArray, levels: list[tuple[tuple[str, ...], IntArray]]
+) -> tuple[FloatArray, FloatArray]:
+    """Sums (C, p) and products (C, p, p) of numbers, indicators and the reward.
+
+    In a group of rows with the same categories an indicator is constant, so its products follow from the sums.
+    """
+    numbers, n_numeric = view.numbers, len(view.numeric)
+    n_levels = sum(len(names) for names, _ in levels)
+    p = n_numeric + n_levels + 1
+    place = [*range(n_numeric), p - 1]
+    sums, products = np.zeros((len(count), p)), np.zeros((len(count), p, p))
+    for i, a in enumerate(numbers):
+        sums[:, place[i]] = cells[f"s_{a}"].to_numpy()
+        for j, b in enumerate(numbers[i:], i):
+            products[:, place[i], place[j]] = products[:, place[j], place[i]] = cells[f"p_{a}_{b}"].to_numpy()
+    indicator = np.zeros((len(count), n_levels))
+    first = 0
+    for names, own in levels:
+        indicator[np.arange(len(count)), first + own] = 1.0
+        first += len(names)
+    between = slice(n_numeric, n_numeric + n_levels)
+    sums[:, between] = indicator * count[:, None]
+    cross = indicator[:, :, None] * sums[:, None, place]
+    products[:, between, place] = cross
+    products[:, place, between] = cross.transpose(0, 2, 1)
+    products[:, between, between] = count[:, None, None] * indicator[:, :, None] * indicator[:, None, :]
+    return sums, products
+
+
+def _numbered(values: Sequence[Any]) -> tuple[tuple[str, ...], IntArray]:
+    """The different values as names, in the order a person would give them, and the number of each."""
+    names = [str(value) for value in values]
+    order = sorted(set(names), key=natural)
+    place = {name: number for number, name in enumerate(order)}
+    return tuple(order), np.array([place[name] for name in names], dtype=np.int64)
+
+
+def natural(name: str) -> list[tuple[int, Any]]:
+    """A key that sorts "task 2" before "task 10"."""
+    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part]

@@ -1,0 +1,108 @@
+"""Which column of a log says what: the task, the arm, the reward, the context."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from banditree.errors import InvalidInput, invalid
+
+# The usual names, also those of MABWiser (decision, reward), Open Bandit Pipeline (action, item_id, click, pscore)
+# and mab2rec (user_id, item_id, response). Letters may be large or small.
+USUAL_NAMES = {
+    "task": ("task", "class", "segment", "group"),
+    "individual": ("individual", "individual_id", "user_id", "patient_id", "customer_id"),
+    "arm": ("arm", "action", "decision", "item_id", "treatment"),
+    "reward": ("reward", "click", "response", "outcome"),
+    "propensity": ("propensity", "pscore", "propensity_score"),
+}
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a log that are used. Exactly one of `task` and `individual` is given.
+
+    `context` are the context columns; of these, `categorical` and `numeric` settle what their type leaves open.
+    """
+
+    task: str | None
+    individual: str | None
+    arm: str
+    reward: str
+    context: tuple[str, ...] = ()
+    propensity: str | None = None
+    categorical: frozenset[str] = frozenset()
+    numeric: frozenset[str] = frozenset()
+
+    @property
+    def unit(self) -> str:
+        """The column whose values are the tasks of the statistics: the task or the individual."""
+        name = self.task if self.task is not None else self.individual
+        assert name is not None
+        return name
+
+
+def find_columns(
+    names: Sequence[str],
+    *,
+    task: str | None = None,
+    individual: str | None = None,
+    arm: str | None = None,
+    reward: str | None = None,
+    context: Sequence[str] = (),
+    propensity: str | None = None,
+    categorical: Sequence[str] = (),
+    numeric: Sequence[str] = (),
+) -> Columns:
+    """The columns of a log whose columns are called `names`: those given, and the usual names for the others.
+
+    A propensity that is recognised but not given is used only in a log without context columns: with contexts means
+    need none (NOTES 9).
+
+    >>> found = find_columns(["user_id", "item_id", "response", "age"])
+    >>> found.individual, found.arm, found.reward
+    ('user_id', 'item_id', 'response')
+    """
+    if task is not None and individual is not None:
+        raise InvalidInput("Give the column of the task, or that of the individual to find the tasks; not both.")
+    used = [name for name in (task, individual, arm, reward, propensity, *context) if name is not None]
+    for name in (*used, *categorical, *numeric):
+        if name not in names:
+            raise invalid("a column", f"one of {', '.join(names)}", name)
+    if repeated := sorted({name for name in used if used.count(name) > 1}):
+        raise invalid("columns", "used for one thing each", repeated)
+    if stray := sorted({*categorical, *numeric} - set(context)):
+        raise invalid("categorical and numeric columns", "among the context columns", stray)
+    if task is None and individual is None:
+        task = _recognise("task", names, used)
+        individual = None if task is not None else _recognise("individual", names, used)
+        if task is None and individual is None:
+            raise _unknown("task (or --individual)", names)
+    if propensity is None and not context:
+        propensity = _recognise("propensity", names, used)
+    found = {"arm": arm or _recognise("arm", names, used), "reward": reward or _recognise("reward", names, used)}
+    if unknown := [role for role, name in found.items() if name is None]:
+        raise _unknown(unknown[0], names)
+    return Columns(
+        task,
+        individual,
+        str(found["arm"]),
+        str(found["reward"]),
+        tuple(context),
+        propensity,
+        frozenset(categorical),
+        frozenset(numeric),
+    )
+
+
+def _recognise(role: str, names: Sequence[str], used: Sequence[str]) -> str | None:
+    matches = [name for name in names if name.lower() in USUAL_NAMES[role] and name not in used]
+    if len(matches) > 1:
+        raise InvalidInput(f"The {role} could be {' or '.join(matches)}. Say which: --{role} {matches[0]}.")
+    return matches[0] if matches else None
+
+
+def _unknown(role: str, names: Sequence[str]) -> InvalidInput:
+    option = role.split()[0]
+    return InvalidInput(
+        f"No column is called what the {role} usually is. Say which one it is: --{option} NAME. "
+        f"The log has: {', '.join(names)}."
+    )

@@ -1,0 +1,65 @@
+"""The columns of a log that are used, in the form in which they are used."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from banditree.errors import InvalidInput
+from banditree.training.columns import Columns
+from banditree.training.tables import Log
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+
+@dataclass(frozen=True)
+class LogView:
+    """The columns that are used, as they are used: `table` has unit, arm, category c0, c1.., number x0, x1.. and r."""
+
+    table: "ir.Table"
+    numeric: tuple[str, ...]
+    categorical: tuple[str, ...]
+    weighted: bool
+
+    @classmethod
+    def of(cls, log: Log, columns: Columns) -> "LogView":
+        """The view of a log; numbers are doubles, and what cannot be one is missing."""
+        categorical = tuple(name for name in columns.context if _is_category(log, columns, name))
+        numeric = tuple(name for name in columns.context if name not in categorical)
+        table = log.table
+        used = {"unit": table[columns.unit], "arm": table[columns.arm]}
+        used |= {f"c{index}": table[name] for index, name in enumerate(categorical)}
+        used |= {f"x{index}": as_number(table[name]) for index, name in enumerate(numeric)}
+        used["r"] = as_number(table[columns.reward])
+        if columns.propensity is not None:
+            used["w"] = 1.0 / as_number(table[columns.propensity])
+        return cls(table.select(**used), numeric, categorical, columns.propensity is not None)
+
+    @property
+    def numbers(self) -> list[str]:
+        """The numeric columns of the view, the reward last."""
+        return [*(f"x{index}" for index in range(len(self.numeric))), "r"]
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns by which rows are grouped."""
+        return ["unit", "arm", *(f"c{index}" for index in range(len(self.categorical)))]
+
+
+def as_number(column: Any) -> Any:
+    """A column as doubles; text that is no number becomes missing."""
+    kind = column.type()
+    if kind.is_string():
+        return column.try_cast("float64")
+    if kind.is_boolean():
+        return column.cast("int32").cast("float64")
+    if not kind.is_numeric():
+        raise InvalidInput(
+            f"Column {column.get_name()!r} must be numbers. Got {kind}. Turn it into numbers, or leave it out."
+        )
+    return column if kind.is_float64() else column.cast("float64")
+
+
+def _is_category(log: Log, columns: Columns, name: str) -> bool:
+    if name in columns.categorical or name in columns.numeric:
+        return name in columns.categorical
+    return bool(log.types[name].is_string())
