@@ -49,7 +49,8 @@ def as_number(column: Any) -> Any:
     """A column as doubles; text that is no number becomes missing."""
     kind = column.type()
     if kind.is_string():
-        return column.try_cast("float64")
+        # Stripped not only of spaces: DuckDB turns a bare TRY_CAST over a CSV file into a cast that fails.
+        return column.strip().try_cast("float64")
     if kind.is_boolean():
         return column.cast("int32").cast("float64")
     if not kind.is_numeric():

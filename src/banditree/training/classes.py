@@ -1,0 +1,154 @@
+"""Individuals to tasks, when the log has no labels: find the classes, then go on as with labels."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.rewards import Family
+from banditree.training.estimates import Estimates
+from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, sums_of
+from banditree.training.statistics import Statistics, group_tasks
+
+MAX_CLASSES = 20
+PATIENCE = 3  # numbers of classes tried beyond the best one so far
+HELD_OUT = 0.2
+
+
+class Criterion(StrEnum):
+    """How the number of classes is chosen."""
+
+    BIC = "bic"
+    HELD_OUT = "held-out"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One number of classes, its log-likelihood, and its score: the less the better (BIC, or held-out -2 log L)."""
+
+    n_classes: int
+    log_likelihood: float
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The classes found: everyone's class and how certain it is (U,), and the statistics with classes as tasks.
+
+    shares: (C,) of individuals. trials: the numbers of classes tried. doubt: (C, K), the part of each cell's rows that
+    belongs to another class, as far as the mixture can tell.
+    """
+
+    labels: IntArray
+    certainty: FloatArray
+    statistics: Statistics
+    shares: FloatArray
+    doubt: FloatArray
+    trials: tuple[Trial, ...]
+    criterion: Criterion
+
+    @property
+    def n_classes(self) -> int:
+        """C."""
+        return len(self.shares)
+
+
+def find_classes(
+    statistics: Statistics,
+    family: Family = Family.BERNOULLI,
+    *,
+    n_classes: int | None = None,
+    max_classes: int = MAX_CLASSES,
+    criterion: Criterion = Criterion.BIC,
+    n_starts: int = 5,
+    seed: int = 0,
+    on_progress: Callable[[int, int], bool | None] | None = None,
+) -> Classes:
+    """The classes of the individuals that are the tasks of `statistics`.
+
+    0/1 rewards without contexts: a Bernoulli rate per class and arm. All others: a linear model per class and arm with
+    Gaussian noise (rewards in a range are treated so too). Everyone is counted in their most likely class.
+    n_classes: how many, or None to choose by `criterion`: BIC with the number of individuals, or the likelihood of a
+    fifth of the individuals held out. Ever more classes are tried until three in a row are no better.
+    on_progress(done, total): numbers of classes tried; answering False goes on with the best so far.
+    """
+    criterion = Criterion(criterion)
+    n_individuals = len(statistics.tasks)
+    if n_individuals < 2:
+        raise invalid("the number of individuals", "at least 2", n_individuals)
+    if n_classes is not None and not 1 <= n_classes <= n_individuals:
+        raise invalid("n_classes", f"in [1, {n_individuals}]", n_classes)
+    if n_starts < 1:
+        raise invalid("n_starts", "at least 1", n_starts)
+    sums = sums_of(statistics, Family(family))
+    tried = [n_classes] if n_classes is not None else list(range(1, min(max_classes, n_individuals) + 1))
+    best, trials = _choose(sums, tried, criterion, n_starts, seed, on_progress)
+    return _classify(statistics, sums, best, trials, criterion)
+
+
+def _choose(
+    sums: Sums,
+    tried: Sequence[int],
+    criterion: Criterion,
+    n_starts: int,
+    seed: int,
+    on_progress: Callable[[int, int], bool | None] | None,
+) -> tuple[Mixture, list[Trial]]:
+    trials: list[Trial] = []
+    best: Mixture | None = None
+    for done, number in enumerate(tried, 1):
+        mixture = fit_mixture(sums, number, n_starts, np.random.default_rng([seed, number]))
+        trials.append(Trial(number, mixture.log_likelihood, _score(sums, mixture, criterion, n_starts, seed)))
+        lead = min(range(len(trials)), key=lambda index: trials[index].score)
+        if best is None or lead == len(trials) - 1:
+            best = mixture
+        goes_on = on_progress is None or on_progress(done, len(tried)) is not False
+        if not goes_on or len(trials) - 1 - lead >= PATIENCE:
+            break
+    assert best is not None
+    return best, trials
+
+
+def _score(sums: Sums, mixture: Mixture, criterion: Criterion, n_starts: int, seed: int) -> float:
+    if criterion is Criterion.BIC:
+        free = mixture.n_classes * sums.n_parameters + mixture.n_classes - 1
+        return -2 * mixture.log_likelihood + free * float(np.log(sums.n_individuals))
+    order = np.random.default_rng([seed, 0]).permutation(sums.n_individuals)
+    held = max(1, round(HELD_OUT * sums.n_individuals))
+    rest = fit_mixture(sums.only(order[held:]), mixture.n_classes, n_starts, np.random.default_rng([seed, 1]))
+    return -2 * posterior(sums.only(order[:held]), rest)[1]
+
+
+def _classify(
+    statistics: Statistics, sums: Sums, mixture: Mixture, trials: list[Trial], criterion: Criterion
+) -> Classes:
+    """Everyone in their most likely class; classes without anyone are left out, the largest comes first."""
+    chances, _ = posterior(sums, mixture)
+    labels = chances.argmax(axis=1)
+    sizes = np.bincount(labels, minlength=mixture.n_classes)
+    order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
+    if len(order) < 2:
+        raise InvalidInput(
+            "Everyone responds alike: one class fits best, so there is nothing to find out about a new case. "
+            "Use the arm with the highest mean, or ask for more classes."
+        )
+    labels = np.argsort(order)[np.searchsorted(np.sort(order), labels)]
+    certainty = chances.max(axis=1)
+    grouped = group_tasks(statistics, labels, [f"class {index + 1}" for index in range(len(order))])
+    doubt = np.zeros((len(order), len(statistics.arms)))
+    np.add.at(doubt, (labels[statistics.task], statistics.arm), statistics.count * (1 - certainty[statistics.task]))
+    doubt /= np.maximum(grouped.counts, 1)
+    return Classes(labels, certainty, grouped, sizes[order] / sizes.sum(), doubt, tuple(trials), criterion)
+
+
+def widen(estimates: Estimates, classes: Classes) -> Estimates:
+    """The estimates with radii that allow for individuals counted in the wrong class.
+
+    A part `doubt` of a cell's rows may belong to another class, which moves its mean by at most that part of the
+    largest difference between classes for that arm.
+    """
+    spread = np.nanmax(estimates.means, axis=0) - np.nanmin(estimates.means, axis=0)
+    return replace(estimates, radius=estimates.radius + classes.doubt * spread)
