@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import certify, demo, plan, run, show, simulate
+from banditree.cli import certify, demo, learn, plan, run, show, simulate
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
@@ -23,6 +23,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (
+    learn.learn,
     plan.plan,
     show.show,
     run.run,

@@ -10,17 +10,19 @@ from banditree.files.documents import Document
 from banditree.files.plans import PlanFile
 from banditree.files.results import ResultsFile
 from banditree.files.sessions import CaseFile
+from banditree.files.statistics import StatisticsFile
 
 DOCUMENTS: dict[str, type[Document]] = {
     "collection": CollectionFile,
     "plan": PlanFile,
     "case": CaseFile,
     "results": ResultsFile,
+    "statistics": StatisticsFile,
 }
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of one kind of file: collection, plan, case or results."""
+    """The JSON Schema of one kind of file: collection, plan, case, results or statistics."""
     return DOCUMENTS[kind].model_json_schema(by_alias=True)
 
 

@@ -86,11 +86,17 @@ def _read(log: Log, columns: Columns, law: Rewards, drop_bad_rows: bool) -> Read
     if not _all_good(cells, view, law):
         bad = describe_bad_rows(log, columns, view.categorical, law)
         if bad.n_rows and not drop_bad_rows:
-            raise InvalidInput(f"{log.name} has {bad} Correct them, or drop them: --drop-bad-rows.")
+            raise InvalidInput(f"{log.name} has {bad} {_advice(bad, columns, law)}")
         cells = sum_cells(only_good(view, law), shift, law)
         if not _all_good(cells, view, law):
             raise InvalidInput(f"{log.name} has values too large to be squared and added up. Use larger units.")
     return Reading(log.name, cell_statistics(cells, view, shift), columns, n_rows, bad)
+
+
+def _advice(bad: BadRows, columns: Columns, law: Rewards) -> str:
+    if law.family is Family.BERNOULLI and any(kind == f"{columns.reward} not 0 or 1" for kind, _ in bad.kinds):
+        return "If rewards are not 0 or 1, say what they are: --rewards bounded or gaussian."
+    return "Correct them, or drop them: --drop-bad-rows."
 
 
 def _find_shift(view: LogView, law: Rewards) -> FloatArray:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -149,13 +149,14 @@ def train(
     features: Sequence[str] | None = None,
     seed: int = 0,
     first_block: int = 0,
-    n_jobs: int = 1,
+    workers: int | Literal["joblib"] = 1,
     on_progress: Progress | None = None,
 ) -> Statistics:
     """The statistics of `n_samples` (a number, or one per task and arm) draws of every arm of every simulator.
 
     Every block of draws has its own random numbers, keyed by (seed, task, arm, block), and blocks are added up in
-    order: the result does not depend on `n_jobs` (joblib's, so a Dask cluster works through joblib's backend).
+    order, so the result does not depend on the workers: how many processes, or "joblib" for the backend set by
+    `joblib.parallel_config`, such as a Dask cluster.
     on_progress(done, total) is told the draws; answering False stops after the blocks at hand.
 
     >>> coins = Collection.bernoulli([[0.9, 0.2], [0.1, 0.6]], arms=["A", "B"])
@@ -174,7 +175,7 @@ def train(
     count = np.zeros(wanted.shape, dtype=np.int64)
     sums, products = np.zeros((*wanted.shape, p)), np.zeros((*wanted.shape, p, p))
     done = 0
-    for job, (block_sums, block_products) in zip(jobs, _run(simulators, jobs, shift, seed, n_jobs), strict=False):
+    for job, (block_sums, block_products) in zip(jobs, _run(simulators, jobs, shift, seed, workers), strict=False):
         count[job.task, job.arm] += job.n
         sums[job.task, job.arm] += block_sums
         products[job.task, job.arm] += block_products
@@ -210,16 +211,16 @@ def _find_shift(simulator: Simulator, seed: int) -> FloatArray:
 
 
 def _run(
-    simulators: Sequence[Simulator], jobs: list[Job], shift: FloatArray, seed: int, n_jobs: int
+    simulators: Sequence[Simulator], jobs: list[Job], shift: FloatArray, seed: int, workers: int | Literal["joblib"]
 ) -> Iterator[tuple[FloatArray, FloatArray]]:
     """The sums of every job, in the order of the jobs."""
-    if n_jobs == 1:
+    if workers == 1:
         return (draw_block(simulators[job.task], job, shift, seed) for job in jobs)
     try:
         from joblib import Parallel, delayed
     except ImportError:
-        raise InvalidInput('n_jobs above 1 needs joblib. Run: pip install "banditree[logs]"') from None
-    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+        raise InvalidInput('More than one worker needs joblib. Run: pip install "banditree[logs]"') from None
+    parallel = Parallel(n_jobs=None if workers == "joblib" else workers, return_as="generator")
     found: Iterator[tuple[FloatArray, FloatArray]] = parallel(
         delayed(draw_block)(simulators[job.task], job, shift, seed) for job in jobs
     )
@@ -267,7 +268,7 @@ def train_sequentially(
     failure_probability: float = FAILURE_PROBABILITY,
     max_samples: int = 1_000_000,
     seed: int = 0,
-    n_jobs: int = 1,
+    workers: int | Literal["joblib"] = 1,
     on_progress: Progress | None = None,
 ) -> Training:
     """A collection whose means are known to within an eighth of its separation, without knowing that in advance.
@@ -286,7 +287,7 @@ def train_sequentially(
     look, block, stopped = 1, 0, False
     while True:
         new = train(
-            simulators, wanted, arms=arms, tasks=tasks, features=features, seed=seed, first_block=block, n_jobs=n_jobs
+            simulators, wanted, arms=arms, tasks=tasks, features=features, seed=seed, first_block=block, workers=workers
         )
         statistics = new if statistics is None else merge_statistics(statistics, new)
         share = failure_probability / (look * (look + 1))

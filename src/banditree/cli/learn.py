@@ -1,0 +1,108 @@
+"""`banditree learn`: a log in, a collection out."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from banditree.cli.options import AsJson
+from banditree.tasks.rewards import Family
+from banditree.training.classes import Criterion
+from banditree.training.untried import Untried
+
+
+def learn(
+    log: Annotated[
+        str, typer.Argument(help="One row per decision: .csv, .parquet, .duckdb, or postgresql://host/database.")
+    ],
+    table: Annotated[str | None, typer.Option(help="The table of a database.")] = None,
+    task: Annotated[str | None, typer.Option(help="Column of the task, the kind of case.")] = None,
+    individual: Annotated[
+        str | None, typer.Option(help="Column of the individual, instead of --task: the classes are found.")
+    ] = None,
+    arm: Annotated[str | None, typer.Option(help="Column of the arm. Usual names are recognised.")] = None,
+    reward: Annotated[str | None, typer.Option(help="Column of the reward. Usual names are recognised.")] = None,
+    context: Annotated[str, typer.Option(help="Context columns, as in age,sex. Text columns are categories.")] = "",
+    categorical: Annotated[str, typer.Option(help="Context columns that are categories though they are numbers.")] = "",
+    numeric: Annotated[str, typer.Option(help="Context columns that are numbers though they look like text.")] = "",
+    propensity: Annotated[str | None, typer.Option(help="Column of the chance the logged arm had.")] = None,
+    rewards: Annotated[Family, typer.Option(help="The law of the rewards.")] = Family.BERNOULLI,
+    low: Annotated[float, typer.Option(help="Least reward, for bounded rewards.")] = 0.0,
+    high: Annotated[float, typer.Option(help="Greatest reward, for bounded rewards.")] = 1.0,
+    intercept: Annotated[bool, typer.Option(help="Whether predictions have a constant term.")] = True,
+    ridge: Annotated[float, typer.Option(min=0.0, help="Penalty on the parameters of predictions.")] = 0.0,
+    untried: Annotated[
+        Untried, typer.Option(help="Arms without an estimate for some task: what to do about them.")
+    ] = Untried.REFUSE,
+    drop_bad_rows: Annotated[bool, typer.Option("--drop-bad-rows", help="Drop bad rows instead of refusing.")] = False,
+    failure_probability: Annotated[float, typer.Option(help="Chance that any mean is outside its radius.")] = 0.05,
+    keep_sample: Annotated[int, typer.Option(min=0, help="Contexts to keep in place of their moments.")] = 0,
+    classes: Annotated[int | None, typer.Option(min=2, help="How many classes, with --individual.")] = None,
+    criterion: Annotated[Criterion, typer.Option(help="How their number is chosen.")] = Criterion.BIC,
+    merge: Annotated[float | None, typer.Option(help="Merge tasks that no arm tells apart by this much.")] = None,
+    horizon: Annotated[
+        int | None, typer.Option(min=1, help="Rounds of one case: shows what merging at which separation gives.")
+    ] = None,
+    add_to: Annotated[Path | None, typer.Option(help="Statistics of earlier rows (.json) to add these to.")] = None,
+    save_statistics: Annotated[Path | None, typer.Option(help="Where to write the statistics (.json).")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Where to write the collection (.json).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the starts of finding classes and of the sample.")] = 0,
+    json: AsJson = False,
+) -> None:
+    """Learn a collection from a log of what was tried and what happened.
+
+    Example: banditree learn visits.parquet --task group --arm treatment --reward recovered --context age -o tasks.json
+    """
+    import json as json_module
+
+    from banditree.cli.progress import progress
+    from banditree.files.collections import save_collection
+    from banditree.files.statistics import load_statistics
+    from banditree.files.statistics import save_statistics as write_statistics
+    from banditree.reports.learning import Settings, learn_document, learn_text
+    from banditree.reports.learning import learn as learn_from
+    from banditree.tasks.rewards import Rewards
+
+    settings = Settings(
+        rewards=Rewards(rewards, low=low, high=high) if rewards is Family.BOUNDED else rewards,
+        intercept=intercept,
+        ridge=ridge,
+        failure_probability=failure_probability,
+        untried=untried,
+        drop_bad_rows=drop_bad_rows,
+        sample_size=keep_sample,
+        n_classes=classes,
+        criterion=criterion,
+        separation=merge,
+        horizon=horizon,
+        seed=seed,
+    )
+    with progress("Finding classes", shown=individual is not None and not json) as on_progress:
+        report = learn_from(
+            log,
+            settings,
+            table=table,
+            add_to=None if add_to is None else load_statistics(add_to),
+            on_progress=on_progress,
+            task=task,
+            individual=individual,
+            arm=arm,
+            reward=reward,
+            context=_names(context),
+            propensity=propensity,
+            categorical=_names(categorical),
+            numeric=_names(numeric),
+        )
+    if save_statistics is not None:
+        write_statistics(report.statistics, save_statistics)
+    if output is not None:
+        save_collection(report.collection, output)
+    typer.echo(json_module.dumps(learn_document(report)) if json else learn_text(report))
+    if output is not None and not json:
+        typer.echo(f"Written to {output}. Plan on it: banditree plan {output} --horizon ROUNDS")
+
+
+def _names(given: str) -> list[str]:
+    return [name.strip() for name in given.split(",") if name.strip()]
