@@ -1,6 +1,7 @@
 """A log, on whatever engine holds it, to statistics: one query, written once."""
 
-from dataclasses import dataclass
+import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,20 +58,21 @@ def read_log(
     >>> read_log(polars.DataFrame(visits)).statistics.count.tolist()
     [2, 1]
     """
-    log = open_log(source, table)
-    columns = find_columns(list(log.types), **names)
-    law = rewards if isinstance(rewards, Rewards) else _any_law(rewards)
-    try:
-        reading = _read(log, columns, law, drop_bad_rows)
-        if not sample_size or not columns.context:
-            return reading
-        view = only_good(LogView.of(log, columns), law)
-        rows = _draw_sample(view, reading.statistics.features, sample_size, seed)
-    except (InvalidInput, MemoryError):
-        raise
-    except Exception as problem:
-        raise InvalidInput(f"{log.name} cannot be read: {first_line(problem)}") from None
-    return Reading(**{**vars(reading), "sample": rows})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what engines say of their own libraries is nothing the reader can change
+        log = open_log(source, table)
+        columns = find_columns(list(log.types), **names)
+        law = rewards if isinstance(rewards, Rewards) else _any_law(rewards)
+        try:
+            reading = _read(log, columns, law, drop_bad_rows)
+            if not sample_size or not columns.context:
+                return reading
+            view = only_good(LogView.of(log, columns), law)
+            return replace(reading, sample=_draw_sample(view, reading.statistics.features, sample_size, seed))
+        except (InvalidInput, MemoryError):
+            raise
+        except Exception as problem:
+            raise InvalidInput(f"{log.name} cannot be read: {first_line(problem)}") from None
 
 
 def _any_law(family: Family) -> Rewards:
@@ -107,7 +109,7 @@ def _find_shift(view: LogView, law: Rewards) -> FloatArray:
         values = first[name].to_numpy().astype(float)
         values = values[np.isfinite(values)]
         if values.size and not (name == "r" and law.family is not Family.GAUSSIAN):
-            shift[index] = float(np.float32(np.median(values)))
+            shift[index] = float(f"{np.median(values):.6g}")
     return shift
 
 

@@ -207,7 +207,7 @@ def _jobs(wanted: IntArray, first_block: int) -> Iterator[Job]:
 
 def _find_shift(simulator: Simulator, seed: int) -> FloatArray:
     contexts = simulator.contexts(SHIFT_DRAWS, np.random.default_rng([seed, 2**31]))
-    return np.append(np.float32(contexts.mean(axis=0)), 0.0).astype(float)
+    return np.array([*(float(f"{mean:.6g}") for mean in contexts.mean(axis=0)), 0.0])
 
 
 def _run(
