@@ -160,11 +160,20 @@ def _all_good(cells: "pa.Table", view: LogView, law: Rewards) -> bool:
 
 
 def _draw_sample(view: LogView, features: tuple[Feature, ...], sample_size: int, seed: int) -> FloatArray:
-    """At most `sample_size` contexts as rows of the statistics' features; nothing else of the log is kept."""
+    """At most `sample_size` contexts as rows of the statistics' features; nothing else of the log is kept.
+
+    DuckDB draws by the seed; engines that know no seed draw anew every time.
+    """
+    from ibis import IbisError
+
     if sample_size < 2:
         raise invalid("sample_size", "at least 2", sample_size)
     n = max(int(view.table.count().to_pyarrow().as_py()), 1)
-    rows = view.table.sample(min(1.0, 1.2 * sample_size / n), seed=seed).limit(sample_size).to_pyarrow()
+    share = min(1.0, 1.2 * sample_size / n)
+    try:
+        rows = view.table.sample(share, seed=seed).limit(sample_size).to_pyarrow()
+    except IbisError:
+        rows = view.table.sample(share).limit(sample_size).to_pyarrow()
     values = {name: rows[f"x{index}"].to_numpy() for index, name in enumerate(view.numeric)}
     labels = {name: np.array(rows[f"c{index}"].to_pylist(), str) for index, name in enumerate(view.categorical)}
     return np.column_stack(

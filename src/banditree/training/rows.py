@@ -32,7 +32,8 @@ class BadRows:
 
 
 def _is_infinite(number: Any) -> Any:
-    return number.isinf() | number.isnan()
+    """Infinite or NaN, which less itself is not 0; not every engine has a test of its own that is right."""
+    return (number - number) != 0
 
 
 def _reward_problem(reward: Any, law: Rewards) -> Any:
