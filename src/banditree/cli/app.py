@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import certify, demo, learn, plan, run, show, simulate
+from banditree.cli import certify, demo, learn, plan, reproduce, run, show, simulate
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
@@ -29,6 +29,8 @@ for command in (
     run.run,
     certify.certify,
     simulate.simulate,
+    reproduce.reproduce,
+    reproduce.experiment,
     demo.demo,
 ):
     app.command()(command)

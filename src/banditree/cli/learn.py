@@ -79,7 +79,7 @@ def learn(
         horizon=horizon,
         seed=seed,
     )
-    with progress("Finding classes", shown=individual is not None and not json) as on_progress:
+    with progress("Finding classes", visible=individual is not None and not json) as on_progress:
         report = learn_from(
             log,
             settings,

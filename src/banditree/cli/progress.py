@@ -1,21 +1,47 @@
-"""Progress bars with the time left, drawn on the error stream of a terminal and nowhere else."""
+"""Progress bars at the edge: long work gets a callback, and an interrupt asks it to stop with what it has."""
 
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
+
+
+class Report(Protocol):
+    """report(done, total, label): moves the bar; False asks the work to stop and return what it has."""
+
+    def __call__(self, done: int, total: int, label: str | None = None) -> bool:
+        """Move the bar."""
 
 
 @contextmanager
-def progress(what: str, shown: bool = True) -> Iterator[Callable[[int, int], None]]:
-    """A callback (done, total) that draws a bar while the block runs; it draws nothing where nobody looks."""
+def progress(label: str, *, visible: bool) -> Iterator[Report]:
+    """A bar on the terminal's error stream, if there is a terminal.
+
+    Ctrl-C makes the work stop at its next report, with what it has; pressed again it stops everything at once.
+    """
     from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
+    stopped: list[bool] = []
     console = Console(stderr=True)
-    if not (shown and console.is_terminal):
-        yield lambda done, total: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bars:
-        bar = bars.add_task(what, total=None)
-        yield lambda done, total: bars.update(bar, completed=done, total=total)
+    def stop(*_: object) -> None:
+        if stopped:
+            raise KeyboardInterrupt
+        stopped.append(True)
+        console.print("Stopping after the step at hand. Ctrl-C again stops at once.")
+
+    before = signal.signal(signal.SIGINT, stop)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    hidden = not (visible and console.is_terminal)
+    try:
+        with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+            line = bar.add_task(label, total=None)
+
+            def report(done: int, total: int, label: str | None = None) -> bool:
+                bar.update(line, completed=done, total=total, description=label)
+                return not stopped
+
+            yield report
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -1,6 +1,5 @@
 """`banditree simulate`: policies compared over many runs on every task of a collection."""
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditree.cli.options import AsJson, CollectionFile
+from banditree.cli.progress import progress
 
 if TYPE_CHECKING:
     from banditree.simulation.results import Summary
@@ -60,7 +60,7 @@ def simulate(
     if output is not None:
         check_results_name(output)
     truth = load_collection(collection)
-    with _cluster(dask), _progress(visible=not json) as on_progress:
+    with _cluster(dask), progress("Simulating", visible=not json) as on_progress:
         results = run_simulation(
             truth,
             [_policy(name.strip()) for name in policies.split(",") if name.strip()],
@@ -124,29 +124,6 @@ def _cluster(address: str | None) -> Iterator[None]:
         raise InvalidInput(f"No Dask scheduler answers at {address} ({problem}). Check the address.") from None
     with client, parallel_config(backend="dask"):
         yield
-
-
-@contextmanager
-def _progress(*, visible: bool) -> Iterator[Any]:
-    """A bar on the terminal; an interrupt makes the simulation stop after the batch at hand."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    stopped = []
-    before = signal.signal(signal.SIGINT, lambda *_: stopped.append(True))
-    shown = [TextColumn("Simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("batches"), TimeRemainingColumn()]
-    console = Console(stderr=True)
-    try:
-        with Progress(*shown, console=console, transient=True, disable=not (visible and console.is_terminal)) as bar:
-            line = bar.add_task("", total=None)
-
-            def on_progress(done: int, total: int) -> bool:
-                bar.update(line, completed=done, total=total)
-                return not stopped
-
-            yield on_progress
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _table(found: "list[Summary]") -> str:

@@ -1,0 +1,1 @@
+"""The paper's panels and our own experiments, as data, and what they show."""

@@ -1,0 +1,177 @@
+"""An experiment is data: a collection, policies, a horizon, runs and a seed, in one readable file."""
+
+import tomllib
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import Field, ValidationError
+
+from banditree.errors import InvalidInput
+from banditree.files.collections import load_collection
+from banditree.files.documents import Part, read_text
+from banditree.policies.registry import policy_named
+from banditree.simulation.engine import Player
+from banditree.tasks.collection import Collection, reward_variance
+from banditree.tasks.instances import hard, linear, rand
+from banditree.tasks.separation import least_separation
+from banditree.training.estimates import estimate
+from banditree.training.simulators import TaskSimulator, mean_samples, train
+from banditree.training.untried import to_collection
+
+PANELS = ("a", "b", "c", "d")
+
+
+class Tasks(Part):
+    """A collection: drawn by a generator, or read from a file beside the experiment."""
+
+    generator: Literal["hard", "rand", "linear"] | None = None
+    file: str | None = None
+    n_tasks: int | None = None
+    n_arms: int | None = None
+    n_features: int | None = None
+    separation: float | None = None
+    epsilon: float | None = None
+    sigma: float | None = None
+    seed: int = 0
+    estimated: float | None = Field(None, gt=0, description="known from samples: so many times N_est of Lemma 4.1")
+
+
+class Contender(Part):
+    """A policy by its name in the registry, with its options and the name it gets in the results."""
+
+    policy: str
+    name: str | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+
+
+class Sweep(Part):
+    """One setting after another: a parameter of the collection or the horizon takes these values."""
+
+    parameter: Literal["horizon", "n_tasks", "n_arms", "separation", "epsilon", "seed", "estimated"]
+    values: list[float] = Field(min_length=1)
+
+
+class Experiment(Part):
+    """What is played: `policies` on every task of `collection`, `runs` times over `horizon` rounds."""
+
+    title: str
+    horizon: int = Field(ge=1)
+    runs: int = Field(20, ge=1)
+    seed: int = Field(0, ge=0)
+    collection: Tasks
+    policies: list[Contender] = Field(min_length=1)
+    believed: Tasks | None = Field(None, description="what the policies know, when it is not the collection itself")
+    sweep: Sweep | None = None
+
+    def settings(self) -> list["Experiment"]:
+        """The experiments of a sweep, or this one alone."""
+        if self.sweep is None:
+            return [self]
+        return [_with(self, self.sweep.parameter, value) for value in self.sweep.values]
+
+
+def _with(experiment: Experiment, parameter: str, value: float) -> Experiment:
+    number = value if parameter in ("separation", "epsilon", "estimated") else int(value)
+    changes: dict[str, Any] = {"sweep": None, "title": f"{experiment.title}, {parameter} {number:g}"}
+    if parameter == "horizon":
+        return experiment.model_copy(update={**changes, "horizon": number})
+    field = "believed" if parameter == "estimated" else "collection"
+    tasks = getattr(experiment, field) or experiment.collection
+    return experiment.model_copy(update={**changes, field: tasks.model_copy(update={parameter: number})})
+
+
+def load_experiment(path: str | Path) -> Experiment:
+    """The experiment in a TOML file; collections it names are looked for beside it."""
+    path = Path(path)
+    experiment = parse_experiment(read_text(path), str(path))
+    return experiment.model_copy(
+        update={
+            field: tasks.model_copy(update={"file": str(path.parent / tasks.file)})
+            for field in ("collection", "believed")
+            if (tasks := getattr(experiment, field)) is not None and tasks.file is not None
+        }
+    )
+
+
+def parse_experiment(text: str, source: str) -> Experiment:
+    """The experiment that a TOML text describes; `source` names it in errors."""
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise InvalidInput(f"{source} is not TOML: {problem}.") from None
+    try:
+        experiment = Experiment.model_validate(data)
+    except ValidationError as problem:
+        first = problem.errors()[0]
+        raise InvalidInput(f"{source}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+    for contender in experiment.policies:
+        try:
+            policy_named(contender.policy)
+        except InvalidInput as problem:
+            raise InvalidInput(f"{source}: {problem}") from None
+    return experiment
+
+
+def panel_text(panel: str) -> str:
+    """The file of one of the paper's panels."""
+    return files("banditree.experiments").joinpath(f"panels/{panel}.toml").read_text(encoding="utf-8")
+
+
+def more_texts() -> dict[str, str]:
+    """The files of our own experiments, by name."""
+    found = sorted(files("banditree.experiments").joinpath("more").iterdir(), key=lambda file: file.name)
+    return {file.name.removesuffix(".toml"): file.read_text(encoding="utf-8") for file in found}
+
+
+def draw_tasks(tasks: Tasks) -> Collection:
+    """The collection that `tasks` describes.
+
+    >>> draw_tasks(Tasks(generator="rand", n_tasks=4, n_arms=6, separation=0.3)).means.shape
+    (4, 6)
+    """
+    if (tasks.file is None) == (tasks.generator is None):
+        raise InvalidInput("A collection of an experiment must have a generator or a file, one of the two.")
+    if tasks.file is not None:
+        return load_collection(tasks.file)
+    given = tasks.model_dump(exclude={"generator", "file", "estimated"}, exclude_none=True)
+    generators: dict[str, Any] = {"hard": hard, "rand": rand, "linear": linear}
+    try:
+        drawn: Collection = generators[tasks.generator or ""](**given)
+    except TypeError as problem:
+        raise InvalidInput(f"The generator {tasks.generator} cannot be called so: {problem}.") from None
+    return drawn
+
+
+def believed_tasks(experiment: Experiment, truth: Collection) -> Collection:
+    """What the policies know: the truth, another collection, or estimates of it taken as if they were the truth.
+
+    Estimates are from so many times the N_est of Lemma 4.1 for raw means, 32 s^2 log(4HMK)/separation^2 (NOTES 10).
+    """
+    if experiment.believed is None:
+        return truth
+    known = draw_tasks(experiment.believed)
+    if experiment.believed.estimated is None:
+        return known
+    enough = mean_samples(
+        horizon=experiment.horizon,
+        n_tasks=known.n_tasks,
+        n_arms=known.n_arms,
+        variance=reward_variance(known),
+        separation=experiment.believed.separation or least_separation(known).value,
+    )
+    simulators = [TaskSimulator(known, task) for task in range(known.n_tasks)]
+    n_samples = max(1, round(experiment.believed.estimated * enough))
+    statistics = train(simulators, n_samples, arms=known.arms, tasks=known.tasks, seed=experiment.seed)
+    estimated = to_collection(estimate(statistics, known.rewards), statistics)
+    return replace(estimated, radius=np.zeros(()), provenance=f"{known.provenance}, {n_samples:,} samples each")
+
+
+def players(experiment: Experiment, known: Collection) -> list[Player]:
+    """The policies of an experiment, each with what it knows."""
+    return [
+        Player(contender.name or contender.policy, policy_named(contender.policy), known, contender.options)
+        for contender in experiment.policies
+    ]

@@ -1,0 +1,62 @@
+"""Running experiments, so that what is finished is never done again."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from banditree.errors import InvalidInput
+from banditree.experiments.experiment import Experiment, believed_tasks, draw_tasks, players
+from banditree.files.results import load_results, save_results
+from banditree.simulation.engine import simulate
+from banditree.simulation.results import Results
+from banditree.version import __version__
+
+RUNS = "runs"  # the folder, beside the other outputs, that keeps the runs of each setting
+
+# on_progress(title, done, total) returns False to stop.
+OnProgress = Callable[[str, int, int], bool | None]
+
+
+class Stopped(Exception):
+    """The person stopped an experiment; the settings that were finished are kept."""
+
+
+def run_experiment(
+    experiment: Experiment, folder: Path, on_progress: OnProgress | None = None
+) -> list[tuple[Experiment, Results]]:
+    """Each setting of the experiment with its results, read from `folder` where they are there already."""
+    return [(setting, _run_setting(setting, folder, on_progress)) for setting in experiment.settings()]
+
+
+def _run_setting(setting: Experiment, folder: Path, on_progress: OnProgress | None) -> Results:
+    path = folder / RUNS / f"{setting_name(setting)}.parquet"
+    if path.exists():
+        return load_results(path)
+    truth = draw_tasks(setting.collection)
+    known = believed_tasks(setting, truth)
+    results = simulate(
+        truth,
+        players(setting, known),
+        horizon=setting.horizon,
+        runs=setting.runs,
+        seed=setting.seed,
+        believed=None if setting.believed is None else known,
+        on_progress=None if on_progress is None else lambda done, total: on_progress(setting.title, done, total),
+    )
+    if not results.finished.all():
+        raise Stopped
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save_results(results, path)
+    return results
+
+
+def setting_name(setting: Experiment) -> str:
+    """A name that changes with everything the results depend on."""
+    digest = hashlib.sha256(f"{__version__} {setting.model_dump_json()}".encode())
+    for tasks in (setting.collection, setting.believed):
+        if tasks is not None and tasks.file is not None:
+            try:
+                digest.update(Path(tasks.file).read_bytes())
+            except OSError as problem:
+                raise InvalidInput(f"{tasks.file} cannot be read: {problem.strerror}.") from None
+    return digest.hexdigest()[:16]

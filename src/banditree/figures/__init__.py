@@ -1,0 +1,1 @@
+"""Pictures: what they show as pure data, and their drawing."""

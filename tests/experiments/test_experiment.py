@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+
+from banditree.errors import InvalidInput
+from banditree.experiments.experiment import (
+    PANELS,
+    Tasks,
+    believed_tasks,
+    draw_tasks,
+    load_experiment,
+    more_texts,
+    panel_text,
+    parse_experiment,
+)
+from banditree.files.collections import save_collection
+from banditree.tasks.instances import hard, rand
+
+SMALL = """
+title = "small"
+horizon = 50
+runs = 3
+
+[collection]
+generator = "rand"
+n_tasks = 3
+n_arms = 4
+separation = 0.3
+
+[[policies]]
+policy = "mts"
+"""
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_the_panels_are_those_of_the_paper(panel):
+    experiment = parse_experiment(panel_text(panel), panel)
+    collection = draw_tasks(experiment.collection)
+    shapes = {"a": (5, 10), "b": (5, 10), "c": (10, 20), "d": (40, 40)}
+    assert collection.means.shape == shapes[panel]
+    assert experiment.runs == 20
+    assert [contender.name for contender in experiment.policies] == ["DT-ECE", "mUCB", "mTS"]
+    if panel == "a":
+        assert np.array_equal(collection.means, hard(5, 10, 0.4, 0.01).means)
+    if panel == "c":
+        assert np.array_equal(collection.means, rand(10, 20, 0.4).means)
+
+
+@pytest.mark.parametrize("name", more_texts())
+def test_our_own_experiments_can_be_read(name):
+    experiment = parse_experiment(more_texts()[name], name)
+    assert draw_tasks(experiment.collection).n_arms >= 2
+    assert all(setting.sweep is None for setting in experiment.settings())
+
+
+def test_a_sweep_is_one_setting_per_value():
+    text = SMALL + '\n[sweep]\nparameter = "n_tasks"\nvalues = [2, 3]\n'
+    settings = parse_experiment(text, "x").settings()
+    assert [setting.collection.n_tasks for setting in settings] == [2, 3]
+    assert [setting.title for setting in settings] == ["small, n_tasks 2", "small, n_tasks 3"]
+    horizons = parse_experiment(SMALL + '\n[sweep]\nparameter = "horizon"\nvalues = [10]\n', "x").settings()
+    assert horizons[0].horizon == 10
+
+
+def test_a_collection_is_looked_for_beside_the_experiment(tmp_path):
+    save_collection(rand(3, 4, 0.3), tmp_path / "tasks.json")
+    text = SMALL.split("[collection]")[0] + '[collection]\nfile = "tasks.json"\n[[policies]]\npolicy = "mts"\n'
+    (tmp_path / "my.toml").write_text(text)
+    assert draw_tasks(load_experiment(tmp_path / "my.toml").collection).means.shape == (3, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("title = ", "is not TOML"),
+        ("title = 'x'", "horizon: Field required"),
+        (SMALL.replace("horizon = 50", "horizon = 0"), "horizon: Input should be greater than or equal to 1"),
+        (SMALL.replace('"mts"', '"magic"'), "a policy must be one of dt-ece"),
+        (SMALL.replace("runs = 3", "runs = 3\ncolour = 1"), "colour: Extra inputs"),
+        (SMALL.split("[[policies]]")[0] + "policies = []", "collection.policies"),
+    ],
+)
+def test_a_wrong_experiment_is_named(text, message):
+    with pytest.raises(InvalidInput, match=message):
+        parse_experiment(text, "my.toml")
+
+
+def test_a_wrong_collection_is_named():
+    with pytest.raises(InvalidInput, match="a generator or a file"):
+        draw_tasks(Tasks())
+    with pytest.raises(InvalidInput, match="The generator rand cannot be called so"):
+        draw_tasks(Tasks(generator="rand", n_tasks=3, n_arms=4, separation=0.3, epsilon=0.1))
+
+
+def test_estimates_come_closer_with_more_samples():
+    text = SMALL.replace("horizon = 50", "horizon = 1000") + (
+        '\n[believed]\ngenerator = "rand"\nn_tasks = 3\nn_arms = 4\nseparation = 0.3\nestimated = 1\n'
+        '[sweep]\nparameter = "estimated"\nvalues = [0.1, 10]\n'
+    )
+    experiment = parse_experiment(text, "x")
+    truth = draw_tasks(experiment.collection)
+    few, many = (believed_tasks(setting, truth) for setting in experiment.settings())
+    assert not few.is_estimated
+    # Ten times N_est keep every mean within separation/4/sqrt(10) but for a chance of 1/(2H).
+    assert np.abs(many.means - truth.means).max() < 0.3 / 4 / np.sqrt(10)
+    assert np.abs(few.means - truth.means).max() > np.abs(many.means - truth.means).max()
+    assert believed_tasks(experiment.model_copy(update={"believed": None}), truth) is truth

@@ -1,0 +1,37 @@
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from banditree.reports.reproduce import numbers_csv, reproduce_panels, summary_table
+from banditree.simulation.engine import simulate
+from banditree.tasks.instances import rand
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "files"
+
+
+def test_numbers_are_one_row_per_policy_and_round():
+    results = simulate(rand(3, 4, 0.3), ["uniform", "mts"], horizon=50, runs=4, rounds=[10, 50])
+    rows = list(csv.DictReader(io.StringIO(numbers_csv({"x": results}))))
+    assert [(row["policy"], row["round"]) for row in rows] == [
+        ("uniform", "10"),
+        ("uniform", "50"),
+        ("mts", "10"),
+        ("mts", "50"),
+    ]
+    assert float(rows[1]["mean"]) == pytest.approx(results.final("uniform").mean(), rel=1e-5)
+    assert "| x | mts |" in summary_table({"x": results})
+
+
+@pytest.mark.slow
+def test_the_paper_comes_out_as_it_did_before_twice(tmp_path):
+    """Changed for a reason? banditree reproduce, then copy its claims.md and summary.md to tests/golden/files."""
+    for name in ("one", "other"):
+        reproduce_panels(tmp_path / name)
+    files = {path.name for path in (tmp_path / "one").iterdir() if path.is_file()}
+    assert {"figure.pdf", "figure.png", "numbers.csv", "claims.md", "summary.md", "panel-a.toml"} <= files
+    for name in files:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes(), name
+    for name in ("claims.md", "summary.md"):
+        assert (tmp_path / "one" / name).read_text() == (GOLDEN / name).read_text()
