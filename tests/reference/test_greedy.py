@@ -73,3 +73,42 @@ def test_compiled_search_is_the_interpreted_one():
         assert slow.threshold == fast.threshold
         assert np.array_equal(slow.low, fast.low)
         assert np.array_equal(slow.high, fast.high)
+
+
+def brute_force_interval_score(means, radius, separation):
+    """As above for means known to within a radius: a task is on a side only with its whole interval."""
+    slack = tolerance(separation)
+    best = 0
+    for lower, upper in zip(means - radius, means + radius, strict=True):
+        for b in (upper[:, None] + lower[None, :]).ravel() / 2:
+            low = (upper <= b - separation / 2 + slack / 2).sum()
+            high = (lower >= b + separation / 2 - slack / 2).sum()
+            best = max(best, min(low, high))
+    return best
+
+
+@given(tables(), st.integers(0, 1000))
+def test_score_with_radii_equals_brute_force(table, seed):
+    means, separation = table
+    rng = np.random.default_rng(seed)
+    radius = np.where(rng.random(means.shape) < 0.1, np.inf, rng.choice([0.0, 0.05, 0.1], means.shape))
+    members = np.arange(means.shape[1])
+    finite = np.where(np.isinf(radius), 1e6, radius)
+    split = greedy_split(means, members, separation, radius=radius)
+    assert split.score == brute_force_interval_score(means, finite, separation)
+    if split.score:
+        assert 0 < len(split.low) < len(members)
+        assert 0 < len(split.high) < len(members)
+        unknown = members[np.isinf(radius[split.arm])]
+        assert set(unknown) <= set(split.low) & set(split.high)
+
+
+@given(tables())
+def test_a_radius_of_zero_changes_nothing(table):
+    means, separation = table
+    members = np.arange(means.shape[1])
+    known = greedy_split(means, members, separation)
+    same = greedy_split(means, members, separation, radius=np.zeros(means.shape))
+    assert (known.arm, known.threshold, known.score) == (same.arm, same.threshold, same.score)
+    assert known.low.tolist() == same.low.tolist()
+    assert known.high.tolist() == same.high.tolist()

@@ -62,7 +62,7 @@ def usable_radius(radius: FloatArray, limit: float) -> FloatArray:
 def _measured_band(collection: Collection) -> Band:
     """w is the separation of the estimates, and rho what their radii take from it for the pair where it is least."""
     closest = least_separation(collection)
-    require_separation(collection, max(closest.value, np.finfo(float).tiny))
+    require_separation(collection, max(closest.value, 1e-12))
     if not collection.is_estimated:
         return Band(closest.value, 0.0, math.inf)
     gap, i, j = _least_gap(collection, math.inf)
@@ -122,4 +122,4 @@ def _rows_needed(collection: Collection, i: int, j: int, wanted: FloatArray) -> 
     steady[counts == 0] = np.median(steady[counts > 0]) if (counts > 0).any() else np.inf
     with np.errstate(divide="ignore"):
         needed = np.maximum(steady[[i, j]] / wanted**2 - counts[[i, j]], 0.0)
-    return np.asarray(needed if collection.counts is None else np.ceil(needed))
+    return np.asarray(needed if collection.counts is None else np.ceil(needed - 1e-6))

@@ -1,0 +1,94 @@
+"""`banditree learn` from a file to a plan."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from banditree.cli import main
+from banditree.files.collections import load_collection
+from banditree.tasks.instances import rand
+
+
+@pytest.fixture
+def log(tmp_path):
+    collection, rng, n = rand(3, 4, 0.4, seed=1), np.random.default_rng(0), 8000
+    who, arm = rng.integers(0, 60, n), rng.integers(0, 4, n)
+    frame = pl.DataFrame(
+        {
+            "patient_group": np.array(["mild", "moderate", "severe"])[who % 3],
+            "patient_id": who,
+            "treatment": np.array(["A", "B", "C", "D"])[arm],
+            "recovered": (rng.random(n) < collection.means[who % 3, arm]).astype(int),
+            "age": rng.normal(50, 10, n),
+            "sex": rng.choice(["f", "m"], n),
+        }
+    )
+    frame.write_parquet(tmp_path / "visits.parquet")
+    return tmp_path
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main([str(argument) for argument in arguments])
+    return end.value.code, *capsys.readouterr()
+
+
+ROLES = ("--arm", "treatment", "--reward", "recovered")
+
+
+def test_a_log_becomes_a_collection_that_can_be_planned_on(capsys, log):
+    code, out, _ = run(
+        capsys, "learn", log / "visits.parquet", "--task", "patient_group", *ROLES, "-o", log / "tasks.json"
+    )
+    assert code == 0
+    assert "Read 8,000 rows of visits.parquet: task is 'patient_group'" in out
+    assert load_collection(log / "tasks.json").tasks == ("mild", "moderate", "severe")
+    code, out, _ = run(capsys, "plan", log / "tasks.json", "--horizon", 10_000)
+    assert code == 0
+    assert "taken as estimates" in out
+    assert "estimated from visits.parquet, 8,000 rows" in out
+
+
+def test_contexts_reach_the_collection(capsys, log):
+    arguments = ("--task", "patient_group", *ROLES, "--context", "age, sex", "--json", "-o", log / "tasks.json")
+    code, out, _ = run(capsys, "learn", log / "visits.parquet", *arguments)
+    assert code == 0
+    assert json.loads(out)["bad_rows"]["rows"] == 0
+    collection = load_collection(log / "tasks.json")
+    assert [feature.name for feature in collection.contexts.features] == ["(intercept)", "age", "sex"]
+    assert collection.contexts.features[2].levels == ("f", "m")
+
+
+def test_individuals_become_classes(capsys, log):
+    code, out, _ = run(capsys, "learn", log / "visits.parquet", "--individual", "patient_id", *ROLES)
+    assert code == 0
+    assert "Found 3 classes among 60 individuals" in out
+
+
+def test_statistics_are_saved_and_added_to(capsys, log):
+    roles = ("--task", "patient_group", *ROLES)
+    run(capsys, "learn", log / "visits.parquet", *roles, "--save-statistics", log / "s.json")
+    code, out, _ = run(capsys, "learn", log / "visits.parquet", *roles, "--add-to", log / "s.json", "--merge", 0.2)
+    assert code == 0
+    assert "Added to the statistics of 8,000 earlier rows" in out
+    assert "Merged nothing" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("nothing.csv",), "no such file"),
+        (("visits.parquet",), "Say which one it is: --reward NAME"),
+        (("visits.parquet", "--task", "patient_group", "--reward", "age"), "--rewards bounded or gaussian"),
+        (("visits.parquet", "--task", "sex", *ROLES, "--rewards", "nonsense"), "'nonsense' is not one of"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(capsys, log, monkeypatch, arguments, words):
+    monkeypatch.chdir(log)
+    code, out, err = run(capsys, "learn", *arguments)
+    assert code == 2
+    assert out == ""
+    assert words in err
+    assert len(err.splitlines()) == 1

@@ -1,0 +1,80 @@
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from logs_to_read import ROLES, visits
+
+from banditree.errors import InvalidInput
+from banditree.reports.learning import Settings, learn, learn_document, learn_text
+from banditree.tasks.instances import rand
+from banditree.tasks.rewards import Family
+from banditree.training.untried import Untried
+
+
+def coins(n=6000, seed=0):
+    """(a log of rand-4-5 with individuals and tasks, the collection)."""
+    collection, rng = rand(4, 5, 0.4, seed=1), np.random.default_rng(seed)
+    who, arm = rng.integers(0, 80, n), rng.integers(0, 5, n)
+    reward = (rng.random(n) < collection.means[who % 4, arm]).astype(int)
+    return pl.DataFrame({"task": [f"t{w % 4}" for w in who], "user_id": who, "arm": arm, "reward": reward}), collection
+
+
+def test_a_log_becomes_a_collection_and_the_report_says_how():
+    log, truth = coins()
+    report = learn(log, Settings(horizon=2000))
+    assert (np.abs(report.collection.means - truth.means) <= report.collection.radius).all()
+    text = learn_text(report)
+    assert "Read 6,000 rows of frame: task is 'task', arm is 'arm', reward is 'reward'." in text
+    assert "within their radius with a chance of 0.95" in text
+    assert "Choosing the separation, for 2,000 rounds" in text
+    document = json.loads(json.dumps(learn_document(report)))
+    assert document["rows"] == 6000
+    assert document["choices"][0]["n_tasks"] == 4
+
+
+def test_classes_are_found_and_shown():
+    log, _ = coins(12_000)
+    report = learn(log.drop("task"))
+    assert report.classes.n_classes == 4
+    assert "Found 4 classes among 80 individuals" in learn_text(report)
+    assert "individuals" in report.collection.provenance
+    assert learn_document(report)["classes"]["trials"][0]["n_classes"] == 1
+    assert report.statistics.tasks == ("class 1", "class 2", "class 3", "class 4")  # nobody's name is kept
+
+
+def test_dropped_borrowed_and_merged_things_are_named():
+    log, _ = coins()
+    log = log.filter((pl.col("task") != "t0") | (pl.col("arm") != 3))
+    with pytest.raises(InvalidInput, match="'3' for task 't0': never tried"):
+        learn(log)
+    assert "Dropped: '3'" in learn_text(learn(log, Settings(untried=Untried.DROP_ARM)))
+    assert "Dropped: 't0'" in learn_text(learn(log, Settings(untried=Untried.DROP_TASK)))
+    borrowed = learn(log, Settings(untried=Untried.BORROW))
+    assert "Borrowed from all tasks" in learn_text(borrowed)
+    assert borrowed.collection.radius[0, 3] > 0.4
+    apart = learn(log, Settings(untried=Untried.DROP_ARM, separation=0.2))
+    assert "Merged nothing" in learn_text(apart)
+    doubled = pl.concat([log, log.with_columns(task=pl.col("task") + " again")]).filter(pl.col("arm") != 3)
+    merged = learn(doubled, Settings(separation=0.2))
+    assert merged.collection.n_tasks == 4
+    assert "Merged at 0.2 into 4 tasks: 't0 + t0 again'" in learn_text(merged)
+    bad = log.with_columns(reward=pl.when(pl.int_range(log.height) == 3).then(None).otherwise(pl.col("reward")))
+    dropped = learn(bad, Settings(untried=Untried.BORROW, drop_bad_rows=True))
+    assert "Dropped 1 bad row (reward missing: 1). First at row 4." in learn_text(dropped)
+
+
+def test_rows_of_today_are_added_to_those_of_yesterday():
+    log = visits()
+    options = {"context": ["near"], **ROLES}
+    settings = Settings(rewards=Family.GAUSSIAN)
+    yesterday = learn(log[:2000], settings, **options)
+    both = learn(log[2000:], settings, add_to=yesterday.statistics, **options)
+    whole = learn(log, settings, **options)
+    np.testing.assert_allclose(both.collection.means, whole.collection.means, rtol=1e-9)
+    np.testing.assert_allclose(both.collection.radius, whole.collection.radius, rtol=1e-6)
+    assert "Added to the statistics of 2,000 earlier rows." in learn_text(both)
+    with pytest.raises(InvalidInput, match="keep none when adding"):
+        learn(log, Settings(rewards=Family.GAUSSIAN, sample_size=10), add_to=yesterday.statistics, **options)
+    with pytest.raises(InvalidInput, match="read all rows of all individuals at once"):
+        learn(coins()[0], add_to=yesterday.statistics, individual="user_id")
