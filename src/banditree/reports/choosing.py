@@ -45,7 +45,7 @@ def choices(collection: Collection, horizon: int, separations: Sequence[float] |
 def _telling(collection: Collection) -> list[float]:
     """The least separations of what is left after no merge, one merge, and so on; a dozen of them, evenly spread."""
     gaps = np.maximum.accumulate(merge_gaps(collection.means))
-    gaps = np.unique(gaps[gaps > 0])
+    gaps = np.unique(np.round(gaps[gaps > 0], 12))  # 0.9 - 0.8 and 0.2 - 0.1 are one separation
     if len(gaps) > MAX_ROWS:
         gaps = gaps[np.unique(np.linspace(0, len(gaps) - 1, MAX_ROWS).round().astype(int))]
     return [float(gap) for gap in gaps]

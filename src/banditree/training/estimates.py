@@ -174,7 +174,7 @@ def _linear(
         contexts,
         _fill(good, theta),
         _fill(good, _theta_radius(law, error, noise, freedom, delta)),
-        _context_notes(statistics, design, contexts),
+        _propensity_notes(statistics) + _context_notes(statistics, design, contexts),
     )
 
 
@@ -225,6 +225,12 @@ def _contexts(statistics: Statistics, design: Design, sample: FloatArray | None)
     if design.intercept:
         mean, covariance = np.append(1.0, mean), np.pad(covariance, ((1, 0), (1, 0)))
     return moment_contexts(mean, covariance, design.features), n
+
+
+def _propensity_notes(statistics: Statistics) -> tuple[str, ...]:
+    if statistics.weighted is None:
+        return ()
+    return ("The propensities were not used: with context columns the means need none.",)
 
 
 def _context_notes(statistics: Statistics, design: Design, contexts: Contexts) -> tuple[str, ...]:
