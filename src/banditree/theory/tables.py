@@ -1,0 +1,109 @@
+"""Which test separates which pair of tasks, as tables: what every coefficient is computed from."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from banditree.errors import invalid
+from banditree.tasks.arrays import BoolArray, FloatArray, frozen_numbers
+from banditree.tasks.collection import Collection
+from banditree.tasks.separation import Sense, separations, tolerance
+
+
+def separating_arms(collection: Collection, separation: float, sense: Sense = Sense.MEAN) -> BoolArray:
+    """Whether pulling arm k tells tasks i and j apart by `separation`, shape (K, M, M); Pi_C is the set of arms.
+
+    >>> separating_arms(Collection.bernoulli([[0.7, 0.2], [0.3, 0.2]]), 0.4)[:, 0, 1].tolist()
+    [True, False]
+    """
+    _check(separation)
+    return separations(collection, sense) >= separation - tolerance(separation)
+
+
+def separating_policies(
+    collection: Collection, policies: Any, separation: float, sense: Sense = Sense.MEAN
+) -> BoolArray:
+    """Whether each policy tells tasks i and j apart by `separation`, shape (P, M, M); Pi_C is a class of P policies.
+
+    policies: (P, K), the probability with which a policy pulls each arm. The arm pulled is part of what is seen, so
+    D_H^2 is the average of that of the arms (Assumption 1); in the mean sense a policy has one number, its mean reward.
+
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    >>> separating_policies(two, [[0.5, 0.5], [1.0, 0.0]], 0.4)[:, 0, 1].tolist()
+    [False, True]
+    """
+    _check(separation)
+    weights = frozen_numbers("policies", policies, 2)
+    if weights.shape[1] != collection.n_arms or weights.min() < 0 or not np.allclose(weights.sum(axis=1), 1.0):
+        raise invalid("policies", f"rows of {collection.n_arms} probabilities, one per arm, that add up to 1", policies)
+    if Sense(sense) is Sense.MEAN:
+        values = collection.means @ weights.T  # (M, P)
+        distance = np.abs(values[:, None, :] - values[None, :, :]).transpose(2, 0, 1)
+    else:
+        distance = np.sqrt(np.tensordot(weights, separations(collection, sense) ** 2, 1))
+    return np.asarray(distance >= separation - tolerance(separation))
+
+
+class EvenTests(NamedTuple):
+    """Every soft test mu[arm] <= b that no other beats: the tasks it puts on the low and on the high side for certain.
+
+    `low`, `high`: (T, M). The tasks in neither are kept on both sides.
+    """
+
+    arm: tuple[int, ...]
+    threshold: tuple[float, ...]
+    low: BoolArray
+    high: BoolArray
+
+
+def even_tests(collection: Collection, separation: float, members: Sequence[int] | None = None) -> EvenTests:
+    """The soft tests of Algorithm 5 over all arms and thresholds, without those that another decides more than.
+
+    For each task i of an arm only the first task j that is `separation` above it matters, and b midway (NOTES 2).
+
+    >>> tests = even_tests(Collection.bernoulli([[0.1, 0.5], [0.5, 0.5], [0.9, 0.6]]), 0.4)
+    >>> [(arm, round(b, 2)) for arm, b in zip(tests.arm, tests.threshold)], tests.low.astype(int).tolist()
+    ([(0, 0.3), (0, 0.7)], [[1, 0, 0], [1, 1, 0]])
+    """
+    _check(separation)
+    inside = np.zeros(collection.n_tasks, dtype=bool)
+    inside[slice(None) if members is None else list(members)] = True
+    arms: list[int] = []
+    thresholds: list[float] = []
+    sides: list[tuple[BoolArray, BoolArray]] = []
+    for arm in range(collection.n_arms):
+        mu = collection.means[:, arm]
+        for below, above in _steps(np.unique(mu[inside]), separation - tolerance(separation)):
+            arms.append(arm)
+            thresholds.append(float(below + above) / 2)
+            sides.append((inside & (mu <= below), inside & (mu >= above)))
+    empty = np.zeros((0, collection.n_tasks), dtype=bool)
+    low = np.array([side[0] for side in sides]) if sides else empty
+    high = np.array([side[1] for side in sides]) if sides else empty
+    return EvenTests(tuple(arms), tuple(thresholds), low, high)
+
+
+def _steps(values: FloatArray, gap: float) -> list[tuple[float, float]]:
+    """(value, first value at least `gap` above it), the largest lower value for each upper one; `values` increasing."""
+    steps: dict[float, float] = {}
+    for below in values:
+        above = int(np.searchsorted(values - below, gap))
+        if above < len(values):
+            steps[float(values[above])] = float(below)  # a later, larger lower value decides more: it replaces
+    return [(below, above) for above, below in steps.items()]
+
+
+def _check(separation: float) -> None:
+    if not (np.isfinite(separation) and separation > 0):
+        raise invalid("separation", "a number above 0", separation)
+
+
+def check_table(table: Any) -> BoolArray:
+    """`table` (K, M, M) as symmetric booleans with an empty diagonal, or an error that says what is wrong."""
+    array = np.asarray(table, dtype=bool)
+    if array.ndim != 3 or array.shape[1] != array.shape[2] or array.shape[1] < 2 or array.shape[0] < 1:
+        raise invalid("table", "of shape (tests, tasks, tasks) with at least 1 test and 2 tasks", array.shape)
+    if (array != array.transpose(0, 2, 1)).any() or np.einsum("kii->ki", array).any():
+        raise invalid("table", "symmetric, with no task separated from itself", "a table that is not")
+    return array
