@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -104,7 +105,10 @@ class LazyTree:
 
     def freeze(self, max_boxes: int = MAX_BOXES) -> Plan:
         """The whole tree as a Plan, equal sets of survivors sharing a box; an error beyond `max_boxes` boxes."""
-        splits = self._expand(max_boxes)
+        return self.lay_out(expand(self.start, self.split, max_boxes), method="tree")
+
+    def lay_out(self, splits: Splits, method: str) -> Plan:
+        """The Plan whose tests are `splits`, the set of all tasks first, with this tree's pulls and words."""
         order = _reading_order(splits)
         number = {key: box for box, key in enumerate(order)}
         n, collection = len(order), self.collection
@@ -137,7 +141,7 @@ class LazyTree:
             tasks=collection.tasks,
             rewards=collection.rewards,
             horizon=self.horizon,
-            method="tree",
+            method=method,
             survivors=pack_survivors([splits[key][0] for key in order], collection.n_tasks),
             theta=None if collection.theta is None else round_significant(collection.theta),
             features=() if collection.contexts is None else collection.contexts.features,
@@ -146,26 +150,27 @@ class LazyTree:
             vocabulary=self.vocabulary,
         )
 
-    def _expand(self, max_boxes: int) -> Splits:
-        start = self.start
-        splits: Splits = {}
-        todo = [start]
-        found = {start.tobytes()}
-        while todo:
-            members = todo.pop()
-            split = self.split(members)
-            splits[members.tobytes()] = (members, split)
-            for child in () if split is None else (split.low, split.high):
-                key = child.tobytes()
-                if key not in found:
-                    found.add(key)
-                    todo.append(child)
-            if len(found) > max_boxes:
-                raise InvalidInput(
-                    f"The tree has more than {max_boxes:,} boxes, too many to hold or read. Merge tasks, lower the "
-                    "separation, or follow it box by box with lazy_tree."
-                )
-        return splits
+
+def expand(start: IntArray, split: Callable[[IntArray], Split | None], max_boxes: int = MAX_BOXES) -> Splits:
+    """The test that `split` gives for each set of survivors that can arise from `start`, which comes first."""
+    splits: Splits = {}
+    todo = [start]
+    found = {start.tobytes()}
+    while todo:
+        members = todo.pop()
+        test = split(members)
+        splits[members.tobytes()] = (members, test)
+        for child in () if test is None else (test.low, test.high):
+            key = child.tobytes()
+            if key not in found:
+                found.add(key)
+                todo.append(child)
+        if len(found) > max_boxes:
+            raise InvalidInput(
+                f"The tree has more than {max_boxes:,} boxes, too many to hold or read. Merge tasks, lower the "
+                "separation, or follow it box by box with lazy_tree."
+            )
+    return splits
 
 
 def lazy_tree(
@@ -215,14 +220,19 @@ def build_tree(
     """
     tree = lazy_tree(collection, horizon, separation, stop_early=stop_early, vocabulary=vocabulary)
     plan = tree.freeze(max_boxes)
-    if plan.most_pulls is not None and plan.most_pulls > horizon:
-        warnings.warn(
-            f"Testing may take {plan.most_pulls:,} rounds, more than the horizon of {horizon:,}: some cases will end "
-            "before anything is decided. A larger separation (fewer, more different tasks) shortens the tests.",
-            PlanWarning,
-            stacklevel=2,
-        )
+    warn_if_long(plan)
     return plan
+
+
+def warn_if_long(plan: Plan) -> None:
+    """Warn whoever asked for `plan` if testing may outlast the horizon (NOTES 17)."""
+    if plan.most_pulls is not None and plan.most_pulls > plan.horizon:
+        warnings.warn(
+            f"Testing may take {plan.most_pulls:,} rounds, more than the horizon of {plan.horizon:,}: some cases will "
+            "end before anything is decided. A larger separation (fewer, more different tasks) shortens the tests.",
+            PlanWarning,
+            stacklevel=3,
+        )
 
 
 def _reading_order(splits: Splits) -> list[bytes]:

@@ -1,0 +1,127 @@
+"""The least expected depth of a tree: the fewest tests on average, for a task drawn with equal chance.
+
+A test is taken to come out as the task's own mean says (mu <= b is low), which long tests do. So a case stands at
+(S, A): the survivors, and those of them that really get there. A soft split keeps tasks near b in both S but sends each
+to one A only.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from banditree.plans.greedy import Split
+from banditree.plans.tree import LazyTree, lazy_tree
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.collection import Collection
+from banditree.theory.tables import even_tests
+
+EFFORT = 30_000  # pairs (S, A) looked at
+
+
+@dataclass(frozen=True)
+class ExpectedDepth:
+    """The least expected depth, between `lower` and `upper`, and that of the greedy tree."""
+
+    lower: float
+    upper: float
+    greedy: float
+
+    @property
+    def proven(self) -> bool:
+        """Whether the bounds meet."""
+        return self.upper <= self.lower * (1 + 1e-12)
+
+
+def least_expected_depth(
+    collection: Collection, separation: float | None = None, *, effort: int = EFFORT
+) -> ExpectedDepth:
+    """The least average number of tests over tasks; exact if `effort` pairs (S, A) are enough, else bounds.
+
+    >>> least_expected_depth(Collection.bernoulli([[0.1, 0.5], [0.5, 0.1], [0.9, 0.6], [0.5, 0.9]]), 0.4)
+    ExpectedDepth(lower=2.0, upper=2.0, greedy=2.0)
+    """
+    tree = lazy_tree(collection, 1, separation)
+    M, greedy = collection.n_tasks, _tests_of_greedy(tree)
+    search = _Search(tree, effort)
+    everyone = (1 << M) - 1
+    total = search.cost(everyone, everyone, greedy)
+    lower = _fewest(M) if search.tired else min(total, greedy)
+    return ExpectedDepth(lower / M, greedy / M if search.tired else lower / M, greedy / M)
+
+
+def _tests_of_greedy(tree: LazyTree) -> int:
+    """Tests that all tasks go through together in the greedy tree."""
+    means: FloatArray = tree.collection.means
+    known: dict[bytes, Split | None] = {}
+    total = 0
+    for task in range(tree.collection.n_tasks):
+        members: IntArray = tree.start
+        while True:
+            key = members.tobytes()
+            split = known[key] if key in known else known.setdefault(key, tree.split(members))
+            if split is None:
+                break
+            members = split.low if means[task, split.arm] <= split.threshold else split.high
+            total += 1
+    return total
+
+
+class _Search:
+    """Least total cost of (S, A), sets as bits, with memory, cut off where the best known is out of reach."""
+
+    def __init__(self, tree: LazyTree, effort: int) -> None:
+        tests = even_tests(tree.collection, tree.separation)
+        arrives = [tree.collection.means[:, arm] <= b for arm, b in zip(tests.arm, tests.threshold, strict=True)]
+        self.tests = [
+            (_word(~high), _word(~low), _word(goes))
+            for low, high, goes in zip(tests.low, tests.high, arrives, strict=True)
+        ]
+        self.effort, self.looked = effort, 0
+        self.exact: dict[tuple[int, int], int] = {}
+        self.at_least: dict[tuple[int, int], int] = {}
+
+    @property
+    def tired(self) -> bool:
+        return self.looked >= self.effort
+
+    def bound(self, survivors: int, arriving: int) -> int:
+        """Tests that `arriving` tasks need at least."""
+        if arriving == 0 or survivors & (survivors - 1) == 0:
+            return 0
+        known = self.exact.get((survivors, arriving)) or self.at_least.get((survivors, arriving), 0)
+        return max(known, arriving.bit_count(), _fewest(arriving.bit_count()))
+
+    def cost(self, survivors: int, arriving: int, limit: int) -> int:
+        """The least total number of tests if it is below `limit`, else some number from `limit` on."""
+        key, least = (survivors, arriving), self.bound(survivors, arriving)
+        if least == 0 or key in self.exact or least >= limit or self.tired:
+            return least
+        self.looked += 1
+        here, best = arriving.bit_count(), limit
+        options = []
+        for low, high, goes in self.tests:
+            below, above = survivors & low, survivors & high
+            if below != survivors and above != survivors:
+                sides = ((below, arriving & goes), (above, arriving & ~goes))
+                options.append((here + self.bound(*sides[0]) + self.bound(*sides[1]), sides))
+        for least_here, (first, second) in sorted(options):
+            if least_here >= best:
+                break
+            one = self.cost(*first, best - here - self.bound(*second))
+            if here + one + self.bound(*second) < best:
+                best = min(best, here + one + self.cost(*second, best - here - one))
+        if best < limit and not self.tired:
+            self.exact[key] = best
+        elif not self.tired:
+            self.at_least[key] = max(limit, least)
+        return best
+
+
+def _fewest(n: int) -> int:
+    """The least sum of depths of a binary tree with n leaves."""
+    levels = max(n, 1).bit_length() - 1
+    return n * levels + 2 * (n - (1 << levels)) if n else 0
+
+
+def _word(members: np.ndarray) -> int:
+    return int(sum(1 << int(task) for task in np.flatnonzero(members)))
