@@ -38,7 +38,7 @@ def least_expected_depth(
     """The least average number of tests over tasks; exact if `effort` pairs (S, A) are enough, else bounds.
 
     >>> least_expected_depth(Collection.bernoulli([[0.1, 0.5], [0.5, 0.1], [0.9, 0.6], [0.5, 0.9]]), 0.4)
-    ExpectedDepth(lower=2.0, upper=2.0, greedy=2.0)
+    ExpectedDepth(lower=2.25, upper=2.25, greedy=2.25)
     """
     tree = lazy_tree(collection, 1, separation)
     M, greedy = collection.n_tasks, _tests_of_greedy(tree)

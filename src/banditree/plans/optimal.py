@@ -48,7 +48,7 @@ def optimal_depth(
     effort: how many sets of tasks to look at beyond 20 tasks before bounds are returned.
 
     >>> optimal_depth(Collection.bernoulli([[0.1, 0.5], [0.5, 0.1], [0.9, 0.6], [0.5, 0.9]]), 0.4)
-    Depth(lower=2, upper=2, greedy=2)
+    Depth(lower=3, upper=3, greedy=3)
     """
     tree = lazy_tree(collection, 1, separation, stop_early=stop_early)
     depth, _ = _solve(tree, effort)
@@ -104,8 +104,8 @@ def depth_table(low: IntArray, high: IntArray, leaves: IntArray, n_tasks: int) -
 
     low, high: (T,), the bits of the tasks a test decides. leaves: sets whose subsets need no test.
 
-    >>> depth_table(np.array([1, 2]), np.array([2, 4]), np.array([1, 2, 4]), 3).tolist()
-    [0, 0, 0, 1, 0, 255, 1, 2]
+    >>> depth_table(np.array([1, 2, 1]), np.array([2, 4, 4]), np.array([1, 2, 4]), 3).tolist()
+    [0, 0, 0, 1, 0, 1, 1, 2]
     """
     table = np.full(1 << n_tasks, UNREACHED, dtype=np.uint8)
     fill = _compiled_fill() if n_tasks >= COMPILE_FROM else fill_depths
@@ -225,4 +225,4 @@ def _leaves(tree: LazyTree) -> BoolArray:
 
 
 def _words(members: BoolArray) -> IntArray:
-    return (members * (1 << np.arange(members.shape[1]))).sum(axis=1).astype(np.int64)
+    return np.asarray(members @ (1 << np.arange(members.shape[1])), dtype=np.int64)

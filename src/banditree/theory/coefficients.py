@@ -30,8 +30,8 @@ class Coefficient:
     """A coefficient with its proof: between `lower`, which `subset` attains, and `upper`; equal when `proven`.
 
     `subset`: the task numbers of the worst set found. `witnesses`: per test, the task of it that the test tells from
-    fewest others (Eq. 2; none for C_soft). `distribution`: the best distribution over tests on `subset` (Eq. 3 only), and
-    `weights` its dual, over tasks. `reason` says why a value is infinite or not proven.
+    fewest others (Eq. 2; none for C_soft). `distribution`: the best distribution over tests on `subset` (Eq. 3 only),
+    and `weights` its dual, over tasks. `reason` says why a value is infinite or not proven.
     """
 
     lower: float
@@ -85,7 +85,8 @@ def deterministic_coefficient(table: Any, *, effort: int = EFFORT, stop: Stop | 
     found = _largest_ratio(n_tasks, measure, build, needed, _hardest(table), effort, stop)
     witnesses = ()
     if found.subset:
-        within = table[np.ix_(np.arange(n_tests), found.subset, found.subset)].sum(axis=2)
+        members = np.array(found.subset)
+        within = table[np.ix_(np.arange(n_tests), members, members)].sum(axis=2)
         witnesses = tuple(found.subset[i] for i in within.argmin(axis=1))
     reason = found.reason
     if found.lower == np.inf:
@@ -93,9 +94,7 @@ def deterministic_coefficient(table: Any, *, effort: int = EFFORT, stop: Stop | 
             f"on {len(found.subset)} tasks every test leaves some task separated from no other, "
             "so one greedy round may remove nobody"
         )
-    return Coefficient(
-        found.lower, found.upper, found.subset, witnesses, reason=reason, effort=found.effort
-    )
+    return Coefficient(found.lower, found.upper, found.subset, witnesses, reason=reason, effort=found.effort)
 
 
 def soft_coefficient(
@@ -109,7 +108,9 @@ def soft_coefficient(
     3.0
     """
     tests = even_tests(collection, separation)
-    keep = _not_dominated(np.concatenate([tests.low, tests.high], axis=1), tests.low.sum(axis=1) + tests.high.sum(axis=1))
+    keep = _not_dominated(
+        np.concatenate([tests.low, tests.high], axis=1), tests.low.sum(axis=1) + tests.high.sum(axis=1)
+    )
     low, high = tests.low[keep], tests.high[keep]
 
     def measure(subset: IntArray) -> int:
@@ -174,45 +175,37 @@ def _by_search(
     """For t = 0, 1, ... ask for a set larger than the best ratio allows, until t is too large to matter."""
     from banditree.theory.subsets import FOUND, NONE_EXISTS, find_subset
 
-    best, subset, nodes = Fraction(0), members[:0], 0
-    open_limits: list[tuple[int, int]] = []  # (t, a size that no set can have) where the search was cut short
-    limit = 0
+    subset, best, nodes, limit = members[:2], Fraction(0), 0, 0
+    upper: float | Fraction = 0  # over the t at which the search was cut short
     while best * limit < len(members):
-        size = max(2, int(best * limit) + 1)
-        budget = effort - nodes if not open_limits else 0
-        status, found, spent = find_subset(
-            tests, limit, size, budget, None if stop is None else lambda more, before=nodes: stop(before + more)
-        )
+        if (split := measure(subset)) == 0:
+            return Coefficient(np.inf, np.inf, tuple(subset.tolist()), effort=nodes)
+        best = Fraction(len(subset), split)
+        status, found, spent = find_subset(tests, limit, max(2, int(best * limit) + 1), effort - nodes, stop)
         nodes += spent
         if status == FOUND:
             subset = members[found]
-            split = measure(subset)
-            if split == 0:
-                return Coefficient(np.inf, np.inf, tuple(subset.tolist()), effort=nodes)
-            best = Fraction(len(subset), split)
             continue
         if status != NONE_EXISTS:
-            open_limits.append((limit, _too_large(tests, limit, size, max(effort // 50, 1000))))
+            size = _largest_possible(tests, limit, int(best * limit) + 1, effort // 50, stop)
+            upper = max(upper, Fraction(size, limit) if limit else np.inf if size >= 2 else 0)
         limit += 1
-    upper = max([best, *(Fraction(size - 1, t) if t else Fraction(10**9) for t, size in open_limits)])
-    reason = "" if upper == best else f"the search ended after {nodes:,} nodes"
-    return Coefficient(
-        float(best), float(upper) if upper < 10**9 else np.inf, tuple(subset.tolist()), reason=reason, effort=nodes
-    )
+    reason = "" if upper <= best else f"the search ended after {nodes:,} nodes"
+    return Coefficient(float(best), float(max(best, upper)), tuple(subset.tolist()), reason=reason, effort=nodes)
 
 
-def _too_large(tests: "Tests", limit: int, size: int, budget: int) -> int:
-    """A size of at least `size` that no set in which every test fails at `limit` has, by bisection in `budget` each."""
+def _largest_possible(tests: "Tests", limit: int, low: int, budget: int, stop: Stop | None) -> int:
+    """A size that no set in which every test fails at `limit` exceeds: by bisection, with `budget` nodes a question."""
     from banditree.theory.subsets import NONE_EXISTS, find_subset
 
-    low, high = size, tests.n_tasks + 1
-    while low < high:
+    high = tests.n_tasks + 1
+    while low < high and not (stop is not None and stop(0)):
         middle = (low + high) // 2
         if find_subset(tests, limit, middle, budget)[0] == NONE_EXISTS:
             high = middle
         else:
             low = middle + 1
-    return high
+    return high - 1
 
 
 def _root_bound(n_tasks: int, needed: IntArray) -> float:

@@ -38,7 +38,7 @@ class Game(NamedTuple):
 
 
 def solve_game(gains: FloatArray) -> Game:
-    """The best mix of the columns of `gains` (rows: tasks, columns: tests) for the worst row, and the worst mix of rows.
+    """The best mix of the columns of `gains` (tests) for the worst row (task), and the worst mix of rows.
 
     >>> game = solve_game(np.array([[2.0, 1.0], [1.0, 2.0]]))
     >>> game.value, game.distribution.tolist(), game.weights.tolist()
@@ -56,6 +56,8 @@ def solve_game(gains: FloatArray) -> Game:
         bounds=[(0.0, None)] * columns + [(None, None)],
         method="highs",
     )
+    if answer.x is None:  # cannot be: the programme has a finite optimum
+        raise ArithmeticError(f"The linear programme was not solved: {answer.message}")
     p = np.maximum(answer.x[:columns], 0.0)
     w = np.maximum(-answer.ineqlin.marginals, 0.0)
     p, w = p / p.sum(), w / w.sum()
@@ -248,7 +250,7 @@ class _Search:
         branch.blamed = branch.blamed[-MAX_ROWS:]
 
     def worst_sets(self, branch: _Branch, p: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Per task i the set of the branch, with i in it, that p tells i least from: its value (M,) and members (M, M)."""
+        """Per task i the set of the branch that p tells i least from, i in it: its value (M,), members (M, M)."""
         separated = np.tensordot(p, self.table, 1)
         order = np.where(branch.inside, -1.0, np.where(branch.available, separated, 3.0))
         np.fill_diagonal(order, -2.0)

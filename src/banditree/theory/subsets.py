@@ -81,8 +81,7 @@ def _members(word: int) -> list[int]:
     return [task for task in range(MAX_TASKS) if word >> task & 1]
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def _count(_context: Any, _word: Any) -> Any:
+def _count_bits(_context: Any, _word: Any) -> Any:
     """How many bits are set, as one machine instruction."""
     signature = numba.types.int64(numba.types.uint64)
 
@@ -90,6 +89,9 @@ def _count(_context: Any, _word: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return signature, generate
+
+
+_count = cast(Callable[[Word], int], intrinsic(_count_bits))
 
 
 @_compiled
@@ -242,9 +244,7 @@ def _propagate(
         bound, rest = _bound(chosen, available, groups, room, n_groups)
         if bound < size:
             return False, chosen, available
-        alive, dropped, available = _drop_candidates(
-            sets, owners, limit, open_, chosen, available, rest, bound - size
-        )
+        alive, dropped, available = _drop_candidates(sets, owners, limit, open_, chosen, available, rest, bound - size)
         if not alive:
             return False, chosen, available
     return True, chosen, available
@@ -284,7 +284,7 @@ def _apply_forced(
 def _bound(
     chosen: Word, available: Word, groups: Words, room: npt.NDArray[np.int64], n_groups: int
 ) -> tuple[int, Word]:
-    """(the most tasks S can have, the tasks that this count did not limit), from disjoint groups, largest gain first."""
+    """(the most tasks S can have, those this count did not limit), from disjoint groups, largest gain first."""
     rest = available & ~chosen
     bound = _count(chosen)
     while True:
