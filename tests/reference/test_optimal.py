@@ -1,0 +1,58 @@
+"""Optimal trees against a recursion that tries every test on every set."""
+
+from unittest import mock
+
+import pytest
+from hypothesis import given, settings
+from small_collections import depth_by_definition, expected_depth_by_definition, separated_collections
+
+from banditree.plans import optimal
+from banditree.plans.average import least_expected_depth
+from banditree.plans.optimal import build_optimal, optimal_depth
+from banditree.plans.tree import build_tree
+
+
+@given(separated_collections())
+@settings(max_examples=80)
+def test_depth_equals_definition(collection):
+    wanted = depth_by_definition(collection, 0.3)
+    found = optimal_depth(collection, 0.3)
+    assert (found.lower, found.upper) == (wanted, wanted)
+    with mock.patch.object(optimal, "TABLE_UP_TO", 1):
+        assert optimal_depth(collection, 0.3) == found
+
+
+@given(separated_collections())
+@settings(max_examples=40)
+def test_depth_equals_definition_when_stopping_early(collection):
+    best = [set((row == row.max()).nonzero()[0]) for row in collection.means]
+    wanted = depth_by_definition(collection, 0.3, lambda members: bool(set.intersection(*(best[i] for i in members))))
+    found = optimal_depth(collection, 0.3, stop_early=True)
+    assert (found.lower, found.upper) == (wanted, wanted)
+    with mock.patch.object(optimal, "TABLE_UP_TO", 1):
+        assert optimal_depth(collection, 0.3, stop_early=True) == found
+
+
+@given(separated_collections())
+@settings(max_examples=60)
+def test_the_plan_has_that_depth_and_ends_in_the_right_task(collection):
+    for table_up_to in (20, 1):
+        with mock.patch.object(optimal, "TABLE_UP_TO", table_up_to):
+            plan = build_optimal(collection, 10**6, 0.3)
+            assert plan.depth == optimal_depth(collection, 0.3).lower
+    assert plan.depth <= build_tree(collection, 10**6, 0.3).depth
+    for task, mu in enumerate(collection.means):
+        box = 0
+        while plan.low[box] >= 0:
+            assert task in plan.survivors_at(box)
+            total = mu[plan.arm[box]] * plan.pulls[box]
+            box = plan.low[box] if total <= plan.threshold[box] + 1e-9 else plan.high[box]
+        assert plan.task[box] == task
+
+
+@given(separated_collections(max_tasks=5))
+@settings(max_examples=40)
+def test_expected_depth_equals_definition(collection):
+    found = least_expected_depth(collection, 0.3)
+    assert found.proven
+    assert found.lower == pytest.approx(expected_depth_by_definition(collection, 0.3))
