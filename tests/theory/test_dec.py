@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -34,7 +36,7 @@ def test_bounds_enclose_a_fine_grid(gamma):
 
 def test_it_falls_with_gamma_and_is_the_value_of_its_omega():
     values = [dec(TWO, gamma) for gamma in (0.0, 0.5, 1.0, 2.0, 5.0)]
-    assert all(later.lower <= earlier.upper for earlier, later in zip(values, values[1:], strict=False))
+    assert all(later.lower <= earlier.upper for earlier, later in pairwise(values))
     for gamma, found in zip((0.5, 2.0), (values[1], values[3]), strict=True):
         attained = by_definition(TWO, gamma, np.array([found.omega]), np.array([found.policy]))
         assert attained == pytest.approx(found.lower, abs=1e-9)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import certify, demo, learn, plan, reproduce, run, show, simulate
+from banditree.cli import analyze, certify, demo, learn, plan, reproduce, run, show, simulate
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 for command in (
     learn.learn,
+    analyze.analyze,
     plan.plan,
     show.show,
     run.run,

@@ -15,6 +15,7 @@ class Method(StrEnum):
     """How the plan is found."""
 
     TREE = "tree"
+    OPTIMAL = "optimal"
 
 
 def plan(
@@ -23,7 +24,10 @@ def plan(
     separation: Annotated[
         float | None, typer.Option(help="By how much some arm must tell any two tasks apart; the collection's own.")
     ] = None,
-    method: Annotated[Method, typer.Option(help="tree: DT-ECE, fixed-size tests in a decision tree.")] = Method.TREE,
+    method: Annotated[
+        Method,
+        typer.Option(help="tree: DT-ECE, fixed-size tests in a decision tree. optimal: the same with fewest tests."),
+    ] = Method.TREE,
     stop_early: Annotated[
         bool, typer.Option("--stop-early", help="Stop testing once one arm is best for all tasks left.")
     ] = False,
@@ -37,11 +41,13 @@ def plan(
     """
     from banditree.files.collections import load_collection
     from banditree.files.plans import plan_json, save_plan
+    from banditree.plans.optimal import build_optimal
     from banditree.plans.tree import build_tree
     from banditree.plans.wording import heading
 
     known = load_collection(collection)
-    built = build_tree(known, horizon, separation, stop_early=stop_early, vocabulary=vocabulary(words))
+    build = build_optimal if method is Method.OPTIMAL else build_tree
+    built = build(known, horizon, separation, stop_early=stop_early, vocabulary=vocabulary(words))
     if output is not None:
         save_plan(built, output)
     if json:

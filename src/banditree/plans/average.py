@@ -15,7 +15,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.theory.tables import even_tests
 
-EFFORT = 30_000  # pairs (S, A) looked at
+EFFORT = 6_000  # pairs (S, A) looked at
 
 
 @dataclass(frozen=True)

@@ -28,11 +28,11 @@ UNREACHED = 255
 
 @dataclass(frozen=True)
 class Depth:
-    """C* between `lower` and `upper`, and the greedy depth it is compared with."""
+    """C* between `lower` and `upper`, and the depth of the greedy tree, None if that tree is too large to hold."""
 
     lower: int
     upper: int
-    greedy: int
+    greedy: int | None
 
     @property
     def proven(self) -> bool:
@@ -76,7 +76,7 @@ def build_optimal(
     if not depth.proven:
         raise InvalidInput(
             f"The least depth is between {depth.lower} and {depth.upper}, and finding out which took too long for "
-            f"{collection.n_tasks} tasks. Method tree has depth {depth.greedy}; or allow more effort."
+            f"{collection.n_tasks} tasks. Use method tree, whose depth is at most {depth.upper}, or allow more effort."
         )
     plan = tree.lay_out(splits, method="optimal")
     warn_if_long(plan)
@@ -84,19 +84,28 @@ def build_optimal(
 
 
 def _solve(tree: LazyTree, effort: int) -> tuple[Depth, Splits]:
-    greedy_splits = expand(tree.start, tree.split, MAX_BOXES)
-    greedy = tree.lay_out(greedy_splits, method="tree").depth
+    greedy_splits = _greedy_splits(tree)
+    greedy = tree.lay_out(greedy_splits, method="tree").depth if greedy_splits else None
     tests = _strongest_first(even_tests(tree.collection, tree.separation))
     leaves = _leaves(tree)
     if tree.collection.n_tasks <= TABLE_UP_TO:
         table = depth_table(_words(tests.low), _words(tests.high), _words(leaves), tree.collection.n_tasks)
         depth = Depth(int(table[-1]), int(table[-1]), greedy)
         return depth, expand(tree.start, lambda members: _best_split(tests, table, members))
+    enough = tree.collection.n_tasks - 1 if greedy is None else greedy
     deepening = _Deepening(tests, leaves, effort)
-    lower = deepening.least(greedy)
+    lower = deepening.least(enough)
     if deepening.tired or lower == greedy:
-        return Depth(lower, greedy, greedy), greedy_splits
+        return Depth(lower, enough, greedy), greedy_splits
     return Depth(lower, lower, greedy), expand(tree.start, deepening.split)
+
+
+def _greedy_splits(tree: LazyTree) -> Splits:
+    """The tests of the greedy tree, or none if there are too many."""
+    try:
+        return expand(tree.start, tree.split, MAX_BOXES)
+    except InvalidInput:
+        return {}
 
 
 def depth_table(low: IntArray, high: IntArray, leaves: IntArray, n_tasks: int) -> ByteArray:

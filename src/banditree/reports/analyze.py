@@ -1,0 +1,250 @@
+"""How hard is a collection? Separation, coefficients, depths and bounds, as flat facts and as text."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from banditree.plans.average import ExpectedDepth, least_expected_depth
+from banditree.plans.optimal import Depth, optimal_depth
+from banditree.plans.tree import LazyTree, lazy_tree
+from banditree.tasks.collection import Collection, reward_variance
+from banditree.tasks.rewards import Family
+from banditree.tasks.separation import Sense, least_separation
+from banditree.theory.bounds import dt_ece_regret, ece_regret, greedy_depth_bound
+from banditree.theory.coefficients import Coefficient, deterministic_coefficient, soft_coefficient
+from banditree.theory.limits import graves_lai
+from banditree.theory.randomised import randomised_coefficient
+from banditree.theory.tables import separating_arms
+
+SHOWN = 12  # tasks of the hardest set that the text names
+Progress = Callable[[str, int], bool]
+Fact = float | int | str | bool | list[str] | None
+INFINITE = "infinite"
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """The answers as flat `facts`, ready for JSON, and as `text` for a person.
+
+    Every quantity x has x_lower, x_upper and x_proven; x itself is None unless proven. Infinite values are the word
+    "infinite", since JSON has no such number.
+    """
+
+    facts: Mapping[str, Fact]
+    text: str
+
+
+def analyze(
+    collection: Collection,
+    separation: float | None = None,
+    horizon: int = 10_000,
+    *,
+    on_progress: Progress | None = None,
+) -> Analysis:
+    """Everything the theory says of a collection, at `separation` in the mean sense (its own if left out).
+
+    on_progress: called with what is being worked out and how far it is; True ends that part with the bounds so far.
+
+    >>> facts = analyze(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])).facts
+    >>> facts["deterministic_coefficient"], facts["optimal_depth"], round(facts["separation_hellinger"], 3)
+    (2.0, 1, 0.289)
+    """
+    tree = lazy_tree(collection, horizon, separation)
+    coefficients = _coefficients(tree, on_progress)
+    depth = _depth(tree, _stop(on_progress, "optimal depth"))
+    average = _average(tree, _stop(on_progress, "expected depth"))
+    facts = _separation_facts(tree, separation)
+    for name, found in coefficients.items():
+        facts |= _coefficient_facts(name, found, collection)
+    facts |= _range_facts("optimal_depth", depth.lower, depth.upper)
+    most = _most_tests(depth, collection)
+    facts |= _range_facts("greedy_depth", depth.lower if depth.greedy is None else depth.greedy, most)
+    facts |= _range_facts("expected_depth", average.lower, average.upper)
+    facts |= _bound_facts(tree, coefficients, depth)
+    return Analysis(facts, _text(facts))
+
+
+def _stop(on_progress: Progress | None, stage: str) -> Callable[[int], bool] | None:
+    return None if on_progress is None else lambda done: on_progress(stage, done)
+
+
+def _coefficients(tree: LazyTree, on_progress: Progress | None) -> dict[str, Coefficient]:
+    collection, lam = tree.collection, tree.separation
+    table = separating_arms(collection, lam)
+    fixed = deterministic_coefficient(table, stop=_stop(on_progress, "deterministic coefficient"))
+    soft = soft_coefficient(collection, lam, stop=_stop(on_progress, "soft coefficient"))
+    mixed = randomised_coefficient(table, at_most=fixed.upper, stop=_stop(on_progress, "randomised coefficient"))
+    found = {"deterministic_coefficient": fixed, "randomised_coefficient": mixed, "soft_coefficient": soft}
+    if collection.rewards.family is not Family.BOUNDED:
+        own = least_separation(collection, Sense.HELLINGER).value
+        table = separating_arms(collection, own, Sense.HELLINGER)
+        stop = _stop(on_progress, "deterministic coefficient (Hellinger)")
+        found["hellinger_coefficient"] = deterministic_coefficient(table, effort=2_000_000, stop=stop)
+    return found
+
+
+def _depth(tree: LazyTree, stop: Callable[[int], bool] | None) -> Depth:
+    if stop is not None:
+        stop(0)
+    return optimal_depth(tree.collection, _asked(tree))
+
+
+def _average(tree: LazyTree, stop: Callable[[int], bool] | None) -> ExpectedDepth:
+    if stop is not None:
+        stop(0)
+    return least_expected_depth(tree.collection, _asked(tree))
+
+
+def _asked(tree: LazyTree) -> float:
+    """The separation that gives this tree's band: estimates lose twice their radius (NOTES 4)."""
+    return tree.separation + 2 * float(tree.collection.radius.max())
+
+
+def _separation_facts(tree: LazyTree, asked: float | None) -> dict[str, Fact]:
+    collection = tree.collection
+    own = least_separation(collection, Sense.MEAN)
+    facts: dict[str, Fact] = {
+        "n_tasks": collection.n_tasks,
+        "n_arms": collection.n_arms,
+        "horizon": tree.horizon,
+        "separation": tree.separation,
+        "separation_asked": asked,
+        "separation_mean": own.value,
+        "closest_tasks": list(own.tasks),
+        "closest_told_by": own.arm,
+        "separation_hellinger": None,
+    }
+    if collection.rewards.family is not Family.BOUNDED:
+        facts["separation_hellinger"] = least_separation(collection, Sense.HELLINGER).value
+    return facts
+
+
+def _number(value: float) -> Fact:
+    return INFINITE if value == np.inf else value
+
+
+def _range_facts(name: str, lower: float, upper: float) -> dict[str, Fact]:
+    proven = upper <= lower * (1 + 1e-9)
+    return {
+        name: _number(lower) if proven else None,
+        f"{name}_lower": _number(lower),
+        f"{name}_upper": _number(upper),
+        f"{name}_proven": proven,
+    }
+
+
+def _coefficient_facts(name: str, found: Coefficient, collection: Collection) -> dict[str, Fact]:
+    return _range_facts(name, found.lower, found.upper) | {
+        f"{name}_subset": [collection.tasks[i] for i in found.subset],
+        f"{name}_reason": found.reason,
+    }
+
+
+def _most_tests(depth: Depth, collection: Collection) -> int:
+    """The depth of the greedy tree, or the most it can be where that tree is too large to hold."""
+    return collection.n_tasks - 1 if depth.greedy is None else depth.greedy
+
+
+def _bound_facts(tree: LazyTree, coefficients: Mapping[str, Coefficient], depth: Depth) -> dict[str, Fact]:
+    """The theorems with this collection's numbers; upper bounds where a coefficient is not proven."""
+    collection = tree.collection
+    gap = float(collection.gaps.max())
+    tested = dt_ece_regret(
+        horizon=tree.horizon,
+        depth=max(_most_tests(depth, collection), 1),
+        separation=tree.separation,
+        variance=reward_variance(collection),
+        radius=float(collection.radius.max()),
+        largest_gap=gap,
+    )
+    facts: dict[str, Fact] = {
+        "greedy_depth_bound": int(
+            greedy_depth_bound(n_tasks=collection.n_tasks, soft=coefficients["soft_coefficient"].upper).value
+        ),
+        "dt_ece_regret_bound": tested.value,
+        "dt_ece_samples_per_test": int(tested.parts["samples_per_test"]),
+    }
+    if "hellinger_coefficient" in coefficients:
+        facts["ece_regret_bound"] = ece_regret(
+            n_tasks=collection.n_tasks,
+            horizon=tree.horizon,
+            coefficient=coefficients["hellinger_coefficient"].upper,
+            separation=least_separation(collection, Sense.HELLINGER).value,
+            largest_gap=gap,
+        ).value
+        if collection.theta is None:
+            constants = [graves_lai(collection, task).constant for task in range(collection.n_tasks)]
+            facts["graves_lai_largest"] = _number(max(constants))
+    return facts
+
+
+def _text(facts: Mapping[str, Fact]) -> str:
+    lines = [
+        f"{facts['n_tasks']} tasks, {facts['n_arms']} arms, {facts['horizon']:,} rounds.",
+        _separation_text(facts),
+        "",
+        *(
+            f"{label:<27}{_range_text(facts, name)}"
+            for label, name in (
+                ("Deterministic coefficient", "deterministic_coefficient"),
+                ("Randomised coefficient", "randomised_coefficient"),
+                ("Soft coefficient", "soft_coefficient"),
+                ("Optimal depth", "optimal_depth"),
+                ("Greedy depth", "greedy_depth"),
+                ("Expected depth, at best", "expected_depth"),
+            )
+        ),
+        "",
+        _hardest_text(facts),
+        *_bound_text(facts),
+    ]
+    return "\n".join(lines)
+
+
+def _separation_text(facts: Mapping[str, Any]) -> str:
+    first, second = facts["closest_tasks"]
+    text = (
+        f"Separation {facts['separation']:.4g} in the mean sense; the closest tasks, {first!r} and {second!r}, are "
+        f"{facts['separation_mean']:.4g} apart (by {facts['closest_told_by']!r})."
+    )
+    if facts["separation_hellinger"] is not None:
+        text += f" In the Hellinger sense: {facts['separation_hellinger']:.4g}."
+    return text
+
+
+def _range_text(facts: Mapping[str, Any], name: str) -> str:
+    value, reason = facts[name], facts.get(f"{name}_reason", "")
+    if value == INFINITE:
+        return f"infinite: {reason}"
+    if value is not None:
+        return f"{value:.4g}, proven" if name != "greedy_depth" else f"{value:.4g}"
+    lower, upper = facts[f"{name}_lower"], facts[f"{name}_upper"]
+    above = f"{upper:.4g}" if upper != INFINITE else "infinity"
+    return f"between {lower:.4g} and {above}" + (f": {reason}" if reason else "")
+
+
+def _hardest_text(facts: Mapping[str, Any]) -> str:
+    names = facts["deterministic_coefficient_subset"]
+    shown = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+    return f"Hardest tasks to tell apart: {shown}."
+
+
+def _bound_text(facts: Mapping[str, Any]) -> list[str]:
+    depth = facts["greedy_depth"]
+    lines = [
+        f"The greedy tree has at most {facts['greedy_depth_bound']} tests on a path by Lemma 4.3"
+        + (f", and {depth} in fact." if depth is not None else "; it is too large to hold."),
+        f"DT-ECE loses at most {facts['dt_ece_regret_bound']:,.0f} over the horizon (Theorem 4.4; "
+        f"{facts['dt_ece_samples_per_test']} pulls per test).",
+    ]
+    if "ece_regret_bound" in facts:
+        lines.append(f"ECE loses at most {facts['ece_regret_bound']:,.0f} (Theorem 3.1, Hellinger sense).")
+    if facts.get("graves_lai_largest") == 0:
+        lines.append("In the long run every task's best arm tells it from the others by itself: Graves-Lai 0.")
+    elif "graves_lai_largest" in facts:
+        constant = facts["graves_lai_largest"]
+        shown = constant if constant == INFINITE else f"{constant:.4g}"
+        lines.append(f"In the long run the hardest task costs any algorithm {shown} log H (Graves-Lai).")
+    return lines
