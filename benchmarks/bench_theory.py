@@ -39,7 +39,7 @@ def timed(call: Callable[[], Any]) -> tuple[Any, float]:
     return answer, time.process_time() - start
 
 
-def values() -> bool:
+def values(effort: int) -> bool:
     find_subset(_witness_tests(np.array([[[0, 1], [1, 0]]], dtype=bool)), 1, 2, 10)  # compile first
     print(f"{'collection':<12}{'quantity':<16}{'lower':>8}{'upper':>8}{'gap':>7}{'CPU s':>8}")
     good = True
@@ -49,7 +49,7 @@ def values() -> bool:
         for quantity, call in {
             "deterministic": lambda table=table: deterministic_coefficient(table),
             "soft": lambda collection=collection: soft_coefficient(collection, LAMBDA),
-            "randomised": lambda table=table: randomised_coefficient(table),
+            "randomised": lambda table=table: randomised_coefficient(table, effort=effort),
             "optimal depth": lambda collection=collection: optimal_depth(collection, LAMBDA),
             "expected depth": lambda collection=collection: least_expected_depth(collection, LAMBDA),
         }.items():
@@ -140,8 +140,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cp-sat", action="store_true", help="also compare with OR-Tools' CP-SAT")
     parser.add_argument("--seconds", type=float, default=10.0, help="what a peer may take for one question")
+    parser.add_argument("--effort", type=int, default=3000, help="linear programmes for the randomised coefficient")
     arguments = parser.parse_args()
-    proven = values()
+    proven = values(arguments.effort)
     agreed = against_solvers(arguments.cp_sat, arguments.seconds)
     return 0 if proven and agreed else 1
 

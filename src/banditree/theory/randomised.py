@@ -17,7 +17,7 @@ from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.theory.coefficients import Coefficient, Stop
 from banditree.theory.tables import check_table
 
-EFFORT = 4_000  # linear programmes, about a quarter of a minute
+EFFORT = 8_000  # linear programmes, about half a minute
 STARTS = 12  # random sets that are improved task by task, for the lower bound
 CLOSE = 1e-6  # relative gap at which a branch is not worth following
 MAX_CUTS = 30  # rounds of adding rows to the programme of one branch
