@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from banditree.errors import InvalidInput
 from banditree.files.plans import PlanFile, plan_document, plan_from_document
+from banditree.plans.optimal import build_optimal
 from banditree.plans.plan import NONE, BoxKind
 from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
@@ -59,3 +60,22 @@ def test_json_round_trip(collection):
     document = plan_document(build_tree(collection, 10**9))
     again = PlanFile.model_validate_json(document.model_dump_json(by_alias=True))
     assert plan_document(plan_from_document(again, "x")) == document
+
+
+@given(collections(), st.integers(0, 10**6))
+def test_uncertain_means_decide_only_where_all_they_may_be_is_on_one_side(collection, seed):
+    radius = np.random.default_rng(seed).uniform(0, 0.02, collection.means.shape)
+    estimated = Collection.bernoulli(collection.means, radius=radius)
+    for build in (build_tree, build_optimal):
+        try:
+            plan = build(estimated, 10**9)
+        except InvalidInput:
+            continue
+        for box in np.flatnonzero(plan.kind == BoxKind.FIXED):
+            arm, b = plan.arm[box], plan.threshold[box] / plan.pulls[box]
+            margin = plan.separation / 2 - plan.radius - 1.01 / plan.pulls[box]
+            members = plan.survivors_at(box)
+            mu, rho = collection.means[:, arm], radius[:, arm]
+            for child, side in ((plan.low[box], mu - rho - b), (plan.high[box], b - mu - rho)):
+                dropped = np.setdiff1d(members, plan.survivors_at(child))
+                assert np.all(side[dropped] >= margin)

@@ -70,7 +70,7 @@ class _Search:
     """Least total cost of (S, A), sets as bits, with memory, cut off where the best known is out of reach."""
 
     def __init__(self, tree: LazyTree, effort: int) -> None:
-        tests = even_tests(tree.collection, tree.separation)
+        tests = even_tests(tree.collection, tree.gap, radius=tree.usable_radius)
         arrives = [tree.collection.means[:, arm] <= b for arm, b in zip(tests.arm, tests.threshold, strict=True)]
         self.tests = [
             (_word(~high), _word(~low), _word(goes))

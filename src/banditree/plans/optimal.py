@@ -86,7 +86,7 @@ def build_optimal(
 def _solve(tree: LazyTree, effort: int) -> tuple[Depth, Splits]:
     greedy_splits = _greedy_splits(tree)
     greedy = tree.lay_out(greedy_splits, method="tree").depth if greedy_splits else None
-    tests = _strongest_first(even_tests(tree.collection, tree.separation))
+    tests = _strongest_first(even_tests(tree.collection, tree.gap, radius=tree.usable_radius))
     leaves = _leaves(tree)
     if tree.collection.n_tasks <= TABLE_UP_TO:
         table = depth_table(_words(tests.low), _words(tests.high), _words(leaves), tree.collection.n_tasks)

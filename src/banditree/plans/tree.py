@@ -44,10 +44,20 @@ class LazyTree:
         return frozen(self.collection.means.T, float)
 
     @cached_property
-    def _radius(self) -> FloatArray | None:
+    def usable_radius(self) -> FloatArray | None:
+        """The radius (M, K) of every mean, infinite where it is too large to decide anything; None if all are 0."""
         if not self.collection.is_estimated:
             return None
-        return frozen(usable_radius(self.collection.radius.T, self.limit), float)
+        return frozen(usable_radius(self.collection.radius, self.limit), float)
+
+    @cached_property
+    def _radius(self) -> FloatArray | None:
+        return None if self.usable_radius is None else frozen(self.usable_radius.T, float)
+
+    @property
+    def gap(self) -> float:
+        """How far apart what two means may be must lie for a test to tell their tasks apart: w - 2 rho."""
+        return self.separation - 2 * self.radius
 
     @property
     def start(self) -> IntArray:
@@ -80,12 +90,11 @@ class LazyTree:
         if len(members) == 1 or (self.stop_early and self.shared_arm(members) != NONE):
             return None
         compiled = self._means.size >= COMPILE_FROM
-        gap = self.separation - 2 * self.radius
-        split = greedy_split(self._means, members, gap, radius=self._radius, compiled=compiled)
+        split = greedy_split(self._means, members, self.gap, radius=self._radius, compiled=compiled)
         if split.score == 0:
             names = ", ".join(repr(self.collection.tasks[i]) for i in members[:5])
             raise InvalidInput(
-                f"No arm separates any two of the tasks {names} by {gap:g}. Lower the separation or merge them."
+                f"No arm separates any two of the tasks {names} by {self.gap:g}. Lower the separation or merge them."
             )
         return split
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from banditree.errors import InvalidInput, invalid
+from banditree.training.simulators import lemma_samples, mean_samples
 
 C_GAMMA = 1 / 48  # Lemma 3.2 goes through with this, c_lambda = 2.1 and epsilon <= 1/48 (NOTES 15)
 C_LAMBDA = 2.1
@@ -168,14 +169,19 @@ def estimation_samples(
     >>> estimation_samples(n_tasks=5, n_arms=10, horizon=4000, separation=0.4, sigma=0.5, n_features=2).value
     27185
     """
-    _positive(separation=separation, smallest_gap=smallest_gap)
-    logarithm = math.log(4 * horizon * n_tasks * n_arms)
-    constant = 160 if n_features >= 2 or printed else 240
-    finest = min(separation, smallest_gap)
-    regression = constant * sigma**2 * n_features * logarithm / finest**2 * (1 if printed else 4)
-    means = 0.0 if printed else 32 * (sigma**2 + 0.25) * logarithm / separation**2
-    value = max(math.ceil(regression), math.ceil(means), n_features)
-    parts = {"regression": regression, "means": means, "at_least": float(n_features)}
+    sizes = {"horizon": horizon, "n_tasks": n_tasks, "n_arms": n_arms}
+    regression = lemma_samples(
+        **sizes,
+        n_features=n_features,
+        sigma=sigma,
+        separation=separation,
+        gap=smallest_gap,
+        share=4 if printed else 8,
+        printed=printed,
+    )
+    means = 0 if printed else mean_samples(**sizes, variance=sigma**2 + 0.25, separation=separation)
+    value = max(regression, means)
+    parts = {"regression": regression, "means": means, "at_least": n_features}
     return Bound(value, parts, "least squares to within an eighth of the separation, and raw means to within the same")
 
 

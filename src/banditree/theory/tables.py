@@ -57,10 +57,16 @@ class EvenTests(NamedTuple):
     high: BoolArray
 
 
-def even_tests(collection: Collection, separation: float, members: Sequence[int] | None = None) -> EvenTests:
+def even_tests(
+    collection: Collection,
+    separation: float,
+    members: Sequence[int] | None = None,
+    radius: FloatArray | None = None,
+) -> EvenTests:
     """The soft tests of Algorithm 5 over all arms and thresholds, without those that another decides more than.
 
     For each task i of an arm only the first task j that is `separation` above it matters, and b midway (NOTES 2).
+    radius: (M, K), may be infinite; then all of mean +- radius must lie on one side for a task to be decided (NOTES 4).
 
     >>> tests = even_tests(Collection.bernoulli([[0.1, 0.5], [0.5, 0.5], [0.9, 0.6]]), 0.4)
     >>> [(arm, round(b, 2)) for arm, b in zip(tests.arm, tests.threshold)], tests.low.astype(int).tolist()
@@ -73,24 +79,27 @@ def even_tests(collection: Collection, separation: float, members: Sequence[int]
     thresholds: list[float] = []
     sides: list[tuple[BoolArray, BoolArray]] = []
     for arm in range(collection.n_arms):
-        mu = collection.means[:, arm]
-        for below, above in _steps(np.unique(mu[inside]), separation - tolerance(separation)):
+        lower = upper = collection.means[:, arm]
+        if radius is not None:
+            lower, upper = lower - radius[:, arm], upper + radius[:, arm]
+        steps = _steps(np.unique(upper[inside]), np.unique(lower[inside]), separation - tolerance(separation))
+        for below, above in steps:
             arms.append(arm)
             thresholds.append(float(below + above) / 2)
-            sides.append((inside & (mu <= below), inside & (mu >= above)))
+            sides.append((inside & (upper <= below), inside & (lower >= above)))
     empty = np.zeros((0, collection.n_tasks), dtype=bool)
     low = np.array([side[0] for side in sides]) if sides else empty
     high = np.array([side[1] for side in sides]) if sides else empty
     return EvenTests(tuple(arms), tuple(thresholds), low, high)
 
 
-def _steps(values: FloatArray, gap: float) -> list[tuple[float, float]]:
-    """(value, first value at least `gap` above it), the largest lower value for each upper one; `values` increasing."""
+def _steps(uppers: FloatArray, lowers: FloatArray, gap: float) -> list[tuple[float, float]]:
+    """(upper end, first lower end at least `gap` above it), the largest upper end for each lower one; both rising."""
     steps: dict[float, float] = {}
-    for below in values:
-        above = int(np.searchsorted(values - below, gap))
-        if above < len(values):
-            steps[float(values[above])] = float(below)  # a later, larger lower value decides more: it replaces
+    for below in uppers[np.isfinite(uppers)]:
+        above = int(np.searchsorted(lowers - below, gap))
+        if above < len(lowers):
+            steps[float(lowers[above])] = float(below)  # a later, larger lower value decides more: it replaces
     return [(below, above) for above, below in steps.items()]
 
 

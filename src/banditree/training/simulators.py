@@ -99,21 +99,22 @@ def lemma_samples(
     separation: float,
     gap: float,
     share: int = 4,
+    printed: bool = False,
 ) -> int:
     """N_est of Lemma 4.1: samples per task and arm after which E|x'theta_hat - x'theta| <= min(gap/2, separation/4).
 
     N_est = 160 sigma^2 d log(4HMK) / min(gap^2, separation^2), each with probability at least 1 - 1/(2HMK); d = 1 needs
-    240 in place of 160, and at least d samples are needed (NOTES 10). Means known to within separation/8, which plans
-    ask for, take share=8: four times as many.
+    240 in place of 160 unless `printed`, and at least d samples are needed (NOTES 10). Means known to within
+    separation/8, which plans ask for, take share=8: four times as many.
     gap: Delta, the smallest positive gap between the best arm of a task and another (NOTES 13).
 
     >>> lemma_samples(horizon=1000, n_tasks=10, n_arms=20, n_features=3, sigma=0.5, separation=0.4, gap=0.4)
     10195
     """
     for name, value in (("sigma", sigma), ("separation", separation), ("gap", gap)):
-        if not (np.isfinite(value) and value >= 0 and (value > 0 or name == "sigma")):
-            raise invalid(name, "a finite number above 0", value)
-    constant = 160 if n_features >= 2 else 240
+        if not (value > 0 or (value == 0 and name == "sigma")):
+            raise invalid(name, "above 0", value)
+    constant = 160 if n_features >= 2 or printed else 240
     log = math.log(4 * horizon * n_tasks * n_arms)
     needed = constant * (share / 4) ** 2 * sigma**2 * n_features * log / min(gap, separation) ** 2
     return max(n_features, math.ceil(needed))
