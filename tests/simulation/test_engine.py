@@ -123,6 +123,17 @@ def test_a_policy_of_ones_own_is_a_few_functions():
     assert results.arm[0, 0, 0].tolist() == [0, 1] * 5
 
 
+def choose_from_a_copy(params, state, context, available, rng) -> int:
+    return int(state.pulls.copy()[0] % params[0])
+
+
+@pytest.mark.slow
+def test_a_policy_that_makes_arrays_unannounced_is_compiled_with_counts():
+    results = simulate(TWO, [replace(TURNS, choose=choose_from_a_copy)], horizon=10, runs=2, rounds=range(1, 11))
+    assert results.arm[0, 0, 0].tolist() == [0, 1] * 5
+
+
+@pytest.mark.slow
 def test_a_policy_that_cannot_be_compiled_says_so_and_plays_the_same():
     slow = replace(TURNS, choose=choose_turns_slowly)
     with pytest.warns(SlowSimulation, match="turns is simulated as ordinary Python.*numba cannot compile it"):

@@ -3,7 +3,7 @@
 import re
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from banditree.tasks.collection import Collection
 
 Subject = Collection | Plan | LazyTree
 LONGEST_GIST = 200  # letters of a message of numba
+NEEDS_COUNTS = "NRT required"  # of numba: a function makes an array and was compiled not to count references
 LEAN, COMPILED, INTERPRETED = "lean", "compiled", "interpreted"  # from fast to slow
 
 
@@ -97,11 +98,13 @@ def open_arena(
     if policy.replan is not None:
         problem = "it replans in Python"
     else:
-        for mode in (LEAN, COMPILED):
-            arena = Arena(world, name, policy, params, tasks, seed, rounds, mode)
+        arena = Arena(world, name, policy, params, tasks, seed, rounds, LEAN)
+        problem = _compile(arena)
+        if NEEDS_COUNTS in problem:
+            arena = replace(arena, mode=COMPILED)
             problem = _compile(arena)
-            if not problem:
-                return arena
+        if not problem:
+            return arena
     warnings.warn(
         f"{name} is simulated as ordinary Python, 100 to 1,000 times slower than compiled: {problem}.",
         SlowSimulation,
@@ -126,8 +129,10 @@ def _compile(arena: Arena) -> str:
 def _gist(message: str) -> str:
     """The line of a message of numba that says what is wrong."""
     lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;]*m", "", message).splitlines()]
+    if any(NEEDS_COUNTS in line for line in lines):
+        return NEEDS_COUNTS
     telling = [line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))]
-    return (telling or lines or ["no reason given"])[0][:LONGEST_GIST]
+    return (telling or lines or ["no reason given"])[0][:200]
 
 
 def _room(n_runs: int, n_rounds: int) -> Played:
