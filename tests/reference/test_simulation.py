@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from policy_cases import CASES, COLLECTIONS, HORIZON, play_plainly
 
+from banditree.cli.app import main
+from banditree.files.collections import save_collection
+from banditree.files.results import load_results
 from banditree.policies.registry import policy_named
 from banditree.simulation.arena import COMPILED, INTERPRETED, SlowSimulation, open_arena
 from banditree.simulation.engine import simulate
@@ -83,15 +86,14 @@ def test_policies_share_rewards():
     assert np.array_equal(results.regret[0], results.regret[1])
 
 
-def worker_has_played(_=None):
-    compiling = sys.modules.get("banditree.simulation.compiling")
-    return compiling is not None and len(compiling._loops) > 0
-
-
 @pytest.mark.slow
-def test_a_dask_cluster_gives_the_same_results(monkeypatch):
+def test_a_dask_cluster_gives_the_same_results(monkeypatch, tmp_path):
     from distributed import Client, LocalCluster
     from joblib import parallel_config
+
+    def worker_has_played():  # here, so that it travels whole
+        compiling = sys.modules.get("banditree.simulation.compiling")
+        return compiling is not None and len(compiling._loops) > 0
 
     monkeypatch.setattr("banditree.simulation.engine.STEPS_PER_BATCH", 2_000)
     truth, policies = linear(4, 5, 3, 0.3), ["mts", "dt-ece+alarm", "lints"]
@@ -105,6 +107,12 @@ def test_a_dask_cluster_gives_the_same_results(monkeypatch):
         warnings.simplefilter("ignore")  # of other packages, as they start and stop
         there = simulate(truth, policies, horizon=200, runs=40, seed=6, workers="joblib")
         played = client.run(worker_has_played)
+        save_collection(truth, tmp_path / "tasks.json")
+        command = ["simulate", str(tmp_path / "tasks.json"), "--policies", "lints", "--horizon", "200", "--runs", "3"]
+        with pytest.raises(SystemExit) as ended:
+            main([*command, "--dask", cluster.scheduler_address, "-o", str(tmp_path / "regret.json")])
+    assert ended.value.code == 0
+    assert load_results(tmp_path / "regret.json").finished.all()
     assert same(here, there)
     assert len(played) == 2
     assert all(played.values())
