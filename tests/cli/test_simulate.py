@@ -36,7 +36,7 @@ def test_policies_and_plans_are_compared(tasks, tmp_path, capsys):
     policies = f"uniform,{tmp_path / 'plan.json'}"
     code, out, _ = run(capsys, "simulate", tasks, "--policies", policies, "--horizon", 500, "--runs", 5, "-o", output)
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()[:3]] == ["policy", "uniform", "tree"]
+    assert [line.split()[0] for line in out.splitlines()[:3]] == ["policy", "uniform", "plan"]
     assert "100.00%" in out
     assert load_results(output).finished.all()
 
@@ -55,6 +55,8 @@ def test_json_for_programs(tasks, capsys):
     ("arguments", "message"),
     [
         (["--policies", "nobody"], "a policy must be one of dt-ece"),
+        (["--policies", "uniform,uniform"], "--policies must be of different names"),
+        (["--policies", ","], "policies must be at least one"),
         (["--policies", "uniform", "-o", "x.csv"], "results are written as .parquet or .json"),
         (["--policies", "uniform", "--rounds", "a,b"], "--rounds must be whole numbers"),
         (["--policies", "uniform", "--rounds", "101"], "rounds must be numbers from 1 to the horizon 100"),

@@ -246,6 +246,32 @@ def test_ece_is_algorithms_1_and_2(collection, task):
     raise AssertionError("ECE did not end within M - 1 tests")
 
 
+def test_the_steps_of_ece_on_random_tables():
+    """Algorithm 2 with what NOTES 5 adds, and the most even tests, for likelihoods that no data need give."""
+    rng, collection = np.random.default_rng(0), rand(7, 5, 0.3)
+    dropped, tied = 0, 0
+    for _ in range(300):
+        upper = np.triu(rng.random((5, 7, 7)) < 0.4, 1)
+        apart = (upper | upper.transpose(0, 2, 1)).astype(np.uint8)
+        params = ece.make_ece(collection, 100, {})._replace(apart=apart, slack=2.0)
+        state = ece.empty_state(params)
+        state.survivors[:] = rng.random(7) < 0.8
+        state.fit[:] = rng.random(7) * 4
+        survivors = np.flatnonzero(state.survivors).tolist()
+        if len(survivors) < 2 or not apart[:, survivors][:, :, survivors].any():
+            continue
+        ece.lay_out_even(params, state)
+        expected = even_tests(apart, survivors)
+        assert np.flatnonzero(state.weights).tolist() == expected
+        tied += len(expected) > 1
+        ece.keep_likely(params, state, 0)
+        expected = algorithm_2(apart, 0, survivors, state.fit, 2.0)
+        assert np.flatnonzero(state.survivors).tolist() == expected
+        dropped += len(expected) == 1
+    assert dropped > 20
+    assert tied > 20
+
+
 def test_ece_does_not_stall_where_each_arm_separates_one_pair():
     """The three tasks of NOTES 5: no arm separates the middle task, so the printed rule scores every arm 0."""
     triangle = Collection.bernoulli([[0.1, 0.5, 0.9], [0.9, 0.1, 0.5], [0.5, 0.9, 0.1]])

@@ -63,7 +63,7 @@ def simulate(
     with _cluster(dask), progress("Simulating", visible=not json) as on_progress:
         results = run_simulation(
             truth,
-            [_policy(name.strip()) for name in policies.split(",") if name.strip()],
+            _contenders(policies),
             horizon=horizon,
             runs=runs,
             seed=seed,
@@ -97,12 +97,18 @@ def _numbers(text: str) -> list[int]:
         raise invalid("--rounds", "whole numbers separated by commas", text) from None
 
 
-def _policy(name: str) -> Any:
-    if not name.endswith(".json"):
-        return name
+def _contenders(policies: str) -> dict[str, Any]:
+    """Policies by their names, and plans by those of their files."""
+    from banditree.errors import invalid
     from banditree.files.plans import load_plan
 
-    return load_plan(name)
+    found: dict[str, Any] = {}
+    for given in (part.strip() for part in policies.split(",") if part.strip()):
+        name = Path(given).stem if given.endswith(".json") else given
+        if name in found:
+            raise invalid("--policies", "of different names", name, "Rename the plan file, or name it once.")
+        found[name] = load_plan(given) if given.endswith(".json") else given
+    return found
 
 
 @contextmanager
