@@ -77,12 +77,13 @@ def test_an_estimated_collection_against_the_true_one():
 
 def test_a_task_outside_the_collection_sets_off_the_alarm():
     outside = Collection.bernoulli([[0.5, 0.95], [0.05, 0.5]], tasks=["new", "newer"])
-    results = simulate(outside, ["dt-ece", "dt-ece+alarm"], horizon=3000, runs=10, believed=TWO)
+    results = simulate(outside, ["dt-ece", "dt-ece+alarm", "mucb+alarm"], horizon=3000, runs=10, believed=TWO)
     assert (results.alarmed[0] == 0).all()
     assert (results.alarmed[1] > 0).mean() > 0.9
     assert (results.task_right == -1).all()  # nothing to compare with
     assert results.regret[1, ..., -1].mean() < results.regret[0, ..., -1].mean()
     assert (results.phase[1, ..., -1] == Phase.FALLBACK).mean() > 0.9
+    assert set(np.unique(results.phase[2])) == {Phase.ADAPTIVE, Phase.FALLBACK}
 
 
 def test_a_bounded_belief_about_0_1_rewards():

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
-from banditree.policies.base import FALLBACK, Facts, Policy, Rng
+from banditree.policies.base import ADAPTIVE, FALLBACK, Facts, Policy, Rng
 from banditree.policies.classic import ucb1
 from banditree.policies.model import CONTEXT_NEEDED, Model, lacks_context, model_of, predicted
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
@@ -161,7 +161,7 @@ def with_alarm(policy: Policy, fallback: Policy = ucb1) -> Policy:
     if inner_commitment is None:
 
         def commitment(params: AlarmParams, state: AlarmState) -> int:
-            return FALLBACK if state.alarm.alarmed[0] != 0 else -1
+            return FALLBACK if state.alarm.alarmed[0] != 0 else ADAPTIVE
     else:
 
         def commitment(params: AlarmParams, state: AlarmState) -> int:

@@ -18,6 +18,7 @@ Rng = tuple[int, int, int]  # (seed, run or case, round)
 UNDECIDED = -1  # still finding out
 NO_TASK = -2  # an arm for good that is best for every task still possible
 FALLBACK = -3  # the case fits no task: a policy that knows nothing of them plays
+ADAPTIVE = -4  # neither: a policy that never commits
 
 
 class Outcome(IntEnum):
@@ -71,8 +72,8 @@ class Policy:
     patience(params, state) -> how many rounds may be open at once before the next choice needs an outcome.
     explain(params, state) -> Facts: Python.
     replan(params, state): Python, after every update, for what cannot be compiled.
-    commitment(params, state) -> the task that is exploited for good, or UNDECIDED, NO_TASK, FALLBACK; for policies that
-    explore first and then commit.
+    commitment(params, state) -> the task that is exploited for good, or UNDECIDED, NO_TASK, FALLBACK, ADAPTIVE; for
+    policies that explore first and then commit.
     """
 
     name: str

@@ -17,7 +17,7 @@ from banditree.policies.registry import policy_named
 from banditree.policies.session import MAX_KEY, policy_for
 from banditree.simulation.arena import Arena, Played, Subject, open_arena
 from banditree.simulation.playing import ALARMED, COMMITTED, COMMITTED_TASK, COMMITTED_WELL, world_of
-from banditree.simulation.results import UNKNOWN, Phase, Results
+from banditree.simulation.results import UNKNOWN, Results
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family
@@ -221,7 +221,7 @@ def _put(results: Results, batch: Batch, played: Played, arena: Arena) -> None:
     place = (batch.player, batch.task, slice(batch.first_run, batch.first_run + batch.n_runs))
     results.regret[place] = played.regret
     results.arm[place] = played.arms
-    results.phase[place] = played.phases if arena.policy.commitment is not None else Phase.ADAPTIVE
+    results.phase[place] = played.phases
     results.committed[place] = played.marks[:, COMMITTED]
     results.alarmed[place] = played.marks[:, ALARMED]
     results.arm_right[place] = np.where(played.marks[:, COMMITTED] > 0, played.marks[:, COMMITTED_WELL], UNKNOWN)

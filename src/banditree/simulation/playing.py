@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditree.policies.base import FALLBACK, UNDECIDED
+from banditree.policies.base import ADAPTIVE, FALLBACK, UNDECIDED
 from banditree.policies.model import GAUSSIAN, Model, best_mean, model_of, predicted
 from banditree.policies.random import CONTEXT_STREAM, normal, pcg4d, reward_uniforms, unit
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
@@ -19,7 +19,7 @@ update: Any = None
 commitment: Any = None
 replan: Any = None
 
-EXPLORE, EXPLOIT, FALLEN_BACK = 0, 1, 2  # phases of a run
+EXPLORE_PHASE, EXPLOIT_PHASE, FALLBACK_PHASE, ADAPTIVE_PHASE = 0, 1, 2, 3
 NEVER = 0  # a round that did not come; rounds are counted from 1
 COMMITTED, COMMITTED_TASK, COMMITTED_WELL, ALARMED = 0, 1, 2, 3  # entries of `marks`
 N_MARKS = 4
@@ -81,17 +81,25 @@ def play(
             return int(arm)
         gap = best_mean(model, context, task) - predicted(model, context, task, arm)
         total += gap
-        if standing != UNDECIDED:
+        if standing != UNDECIDED and standing != ADAPTIVE:
             mark(marks, standing, t, gap)
         reward = draw_reward(model, context, seed, task, run, arm, int(pulls[arm]))
         pulls[arm] += 1
         update(params, state, context, arm, reward)
         replan(params, state)
         if t == rounds[place]:
-            regret[place], arms[place] = total, arm
-            phases[place] = EXPLORE if standing == UNDECIDED else FALLEN_BACK if standing == FALLBACK else EXPLOIT
+            regret[place], arms[place], phases[place] = total, arm, phase_of(standing)
             place += 1
     return 0
+
+
+def phase_of(standing: int) -> int:
+    """The phase that goes with what a policy's `commitment` returned."""
+    if standing == UNDECIDED:
+        return EXPLORE_PHASE
+    if standing == ADAPTIVE:
+        return ADAPTIVE_PHASE
+    return FALLBACK_PHASE if standing == FALLBACK else EXPLOIT_PHASE
 
 
 def mark(marks: IntArray, standing: int, t: int, gap: float) -> None:
@@ -134,7 +142,7 @@ def draw_context(world: World, seed: int, task: int, run: int, t: int, context: 
 
 def never_commits(params: Any, state: Any) -> int:
     """The commitment of a policy that makes none."""
-    return UNDECIDED
+    return ADAPTIVE
 
 
 def keeps_its_plan(params: Any, state: Any) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from banditree.errors import InvalidInput, invalid
+from banditree.simulation.playing import ADAPTIVE_PHASE, EXPLOIT_PHASE, EXPLORE_PHASE, FALLBACK_PHASE
 from banditree.tasks.arrays import FloatArray, IntArray
 
 UNKNOWN = -1  # neither right nor wrong: no commitment, or none to compare with
@@ -25,10 +26,10 @@ class BandKind(StrEnum):
 class Phase(IntEnum):
     """What a policy is doing: finding out, exploiting for good, fallen back after an alarm, or all at once."""
 
-    EXPLORE = 0
-    EXPLOIT = 1
-    FALLBACK = 2
-    ADAPTIVE = 3
+    EXPLORE = EXPLORE_PHASE
+    EXPLOIT = EXPLOIT_PHASE
+    FALLBACK = FALLBACK_PHASE
+    ADAPTIVE = ADAPTIVE_PHASE
 
 
 @dataclass(frozen=True, eq=False)
