@@ -53,6 +53,9 @@ def test_dropped_borrowed_and_merged_things_are_named():
     borrowed = learn(log, Settings(untried=Untried.BORROW))
     assert "Borrowed from all tasks" in learn_text(borrowed)
     assert borrowed.collection.radius[0, 3] > 0.4
+    rare = log.with_columns(reward=pl.when(pl.col("arm") == 3).then(1).otherwise(pl.col("reward")))
+    guessed = learn_text(learn(rare, Settings(untried=Untried.BORROW)))
+    assert "the best arm is a borrowed one, never seen to work there: '3' for 't0'" in guessed
     apart = learn(log, Settings(untried=Untried.DROP_ARM, separation=0.2))
     assert "Merged nothing" in learn_text(apart)
     doubled = pl.concat([log, log.with_columns(task=pl.col("task") + " again")]).filter(pl.col("arm") != 3)

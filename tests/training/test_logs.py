@@ -226,3 +226,27 @@ def test_names_are_in_the_order_a_person_would_give():
     reading = read_log(frame)
     assert reading.statistics.tasks == ("t1", "t2", "t10")
     assert reading.statistics.arms == ("9", "10")
+
+
+def test_whole_numbers_stored_with_a_point_are_named_without_and_nan_is_nobody(tmp_path):
+    frame = pl.DataFrame({"task": [1.0, 2.0, float("nan")], "arm": [1.5, 2.0, 2.0], "reward": [1, 0, 1]})
+    frame.write_parquet(tmp_path / "log.parquet")
+    with pytest.raises(InvalidInput, match=r"1 bad row \(task missing: 1\). First at row 3"):
+        read_log(tmp_path / "log.parquet")
+    reading = read_log(tmp_path / "log.parquet", drop_bad_rows=True)
+    assert reading.statistics.tasks == ("1", "2")
+    assert reading.statistics.arms == ("1.5", "2")
+
+
+def test_a_sample_is_the_same_for_the_same_seed(tmp_path):
+    FRAME.write_parquet(tmp_path / "log.parquet", row_group_size=200)
+    first, again = (read_log(tmp_path / "log.parquet", context=["near"], sample_size=300, **GAUSSIAN) for _ in range(2))
+    assert (first.sample == again.sample).all()
+
+
+def test_categories_of_pandas_are_categories():
+    frame = FRAME.to_pandas()
+    frame["sex"], frame["patient_group"] = frame["sex"].astype("category"), frame["patient_group"].astype("category")
+    reading = read_log(frame, context=["sex"], **GAUSSIAN)
+    assert [str(feature) for feature in reading.statistics.features] == ["sex=f", "sex=m", "sex=x"]
+    assert reading.statistics.tasks == ("mild", "severe")

@@ -183,8 +183,18 @@ def _missing_lines(report: LearnReport) -> list[str]:
     gone += [] if kept is None else [name for name in report.estimates.tasks if name not in kept.tasks]
     named = "; ".join(f"{arm!r} for {task!r}: {outcome}" for task, arm, outcome in missing[:SHOWN])
     more = f"; and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-    end = f" Dropped: {_listed(gone)}." if gone else " Borrowed from all tasks together, as good as unknown for tests."
-    return [f"Without an estimate of their own: {named}{more}.{end}"]
+    end = f" Dropped: {_listed(gone)}." if gone else " Borrowed from all tasks together, and used in no test."
+    return [f"Without an estimate of their own: {named}{more}.{end}", *_guessed_best(report)]
+
+
+def _guessed_best(report: LearnReport) -> list[str]:
+    """A warning where the arm to use for good is one that was never seen to work for that task."""
+    kept, missing = report.collection, {(task, arm) for task, arm, _ in report.estimates.missing}
+    best = [(task, kept.arms[k]) for task, k in zip(kept.tasks, kept.best_arms, strict=True)]
+    guessed = [f"{arm!r} for {task!r}" for task, arm in best if (task, arm) in missing]
+    if not guessed:
+        return []
+    return [f"Note: the best arm is a borrowed one, never seen to work there: {', '.join(guessed[:SHOWN])}."]
 
 
 def _merge_lines(merged: Merged | None) -> list[str]:

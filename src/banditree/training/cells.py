@@ -89,10 +89,15 @@ def _moments(
 
 def _numbered(values: Sequence[Any]) -> tuple[tuple[str, ...], IntArray]:
     """The different values as names, in the order a person would give them, and the number of each."""
-    names = [str(value) for value in values]
+    names = [_name(value) for value in values]
     order = sorted(set(names), key=natural)
     place = {name: number for number, name in enumerate(order)}
     return tuple(order), np.array([place[name] for name in names], dtype=np.int64)
+
+
+def _name(value: Any) -> str:
+    """The value as a name; a whole number that is stored with a point has none."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def natural(name: str) -> list[tuple[int, Any]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from banditree.tasks.rewards import Family, Rewards
 from banditree.training.columns import Columns
 from banditree.training.tables import Log
-from banditree.training.view import LogView, as_number
+from banditree.training.view import LogView, as_key, as_number
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -64,7 +64,8 @@ def describe_bad_rows(log: Log, columns: Columns, categorical: Sequence[str], la
 def _problems(log: Log, columns: Columns, categorical: Sequence[str], law: Rewards) -> list[tuple[str, Any]]:
     """(what is wrong, the test for it), in the order in which a row's first problem is named."""
     table = log.table
-    problems = [(f"{name} missing", table[name].isnull()) for name in (columns.unit, columns.arm, *categorical)]
+    keys = (columns.unit, columns.arm, *categorical)
+    problems = [(f"{name} missing", as_key(table[name]).isnull()) for name in keys]
     numeric = [name for name in columns.context if name not in categorical]
     for name in (columns.reward, *numeric, *([columns.propensity] if columns.propensity else [])):
         column, number = table[name], as_number(table[name])

@@ -26,8 +26,8 @@ class LogView:
         categorical = tuple(name for name in columns.context if _is_category(log, columns, name))
         numeric = tuple(name for name in columns.context if name not in categorical)
         table = log.table
-        used = {"unit": table[columns.unit], "arm": table[columns.arm]}
-        used |= {f"c{index}": table[name] for index, name in enumerate(categorical)}
+        used = {"unit": as_key(table[columns.unit]), "arm": as_key(table[columns.arm])}
+        used |= {f"c{index}": as_key(table[name]) for index, name in enumerate(categorical)}
         used |= {f"x{index}": as_number(table[name]) for index, name in enumerate(numeric)}
         used["r"] = as_number(table[columns.reward])
         if columns.propensity is not None:
@@ -43,6 +43,13 @@ class LogView:
     def keys(self) -> list[str]:
         """The columns by which rows are grouped."""
         return ["unit", "arm", *(f"c{index}" for index in range(len(self.categorical)))]
+
+
+def as_key(column: Any) -> Any:
+    """A column to group by; NaN and infinity are nobody's name and become missing."""
+    if not column.type().is_floating():
+        return column
+    return (column - column == 0).ifelse(column, None)
 
 
 def as_number(column: Any) -> Any:
