@@ -50,6 +50,7 @@ def test_the_same_seed_gives_the_same_classes_and_the_number_can_be_given():
     assert (first.labels == again.labels).all()
     assert len(first.trials) == 1
     assert list(first.shares) == sorted(first.shares, reverse=True)
+    np.testing.assert_allclose(np.bincount(first.labels) / 60, first.shares)
 
 
 def test_radii_allow_for_individuals_in_the_wrong_class():

@@ -102,12 +102,15 @@ def test_a_borrowed_mean_of_rewards_in_a_range_may_be_anywhere_in_it():
 
 
 def test_estimates_of_rewards_in_a_range_stay_in_it():
-    rng = np.random.default_rng(3)
-    x = rng.normal(size=40)
-    statistics = collect(["a", "b"] * 20, ["x", "x", "y", "y"] * 10, (rng.random(40) < 0.03) * 1.0, x[:, None])
-    for intercept in (True, False):
+    # Arm "x" was tried only where x is high and rises steeply there: its line is below 0 at the mean context.
+    x = np.concatenate([np.linspace(0.8, 1.0, 40), np.linspace(0.0, 1.0, 160)])
+    reward = np.concatenate([np.arange(40) >= 20, np.arange(160) % 2]).astype(float)
+    arm = ["x"] * 40 + ["y"] * 160
+    statistics = collect(np.tile(["a", "b"], 100), arm, reward, x[:, None])
+    for intercept, outside in ((True, True), (False, False)):
         found = estimate(statistics, intercept=intercept)
         assert (found.means >= 0).all()
+        assert (found.means[:, 0] == 0).all() == outside
         collection = to_collection(found, statistics)
         np.testing.assert_allclose(collection.theta @ collection.contexts.mean, collection.means, atol=1e-12)
 

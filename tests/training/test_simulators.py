@@ -12,7 +12,9 @@ from banditree.training.simulators import (
     BLOCK,
     Ending,
     GymnasiumSimulator,
+    Job,
     TaskSimulator,
+    draw_block,
     lemma_samples,
     mean_samples,
     train,
@@ -43,6 +45,13 @@ def test_results_do_not_depend_on_the_workers():
     assert (alone.sums == together.sums).all()
     other = train(simulators(LINEAR), n, arms=LINEAR.arms, seed=4)
     assert not (alone.sums == other.sums).all()
+
+
+def test_no_two_blocks_share_random_numbers():
+    simulator, shift = TaskSimulator(LINEAR, 0), np.zeros(LINEAR.contexts.n_features + 1)
+    jobs = [Job(0, 0, 0, 50), Job(0, 0, 1, 50), Job(0, 1, 0, 50), Job(1, 0, 0, 50)]
+    sums = [draw_block(simulator, job, shift, seed=0)[0].tobytes() for job in jobs]
+    assert len(set(sums)) == len(jobs)
 
 
 @pytest.mark.slow
@@ -116,6 +125,8 @@ def test_training_goes_on_until_the_means_are_known_well_enough_for_a_plan():
     assert found.ending is Ending.KNOWN
     assert (found.collection.radius <= found.separation / 8).all()
     assert (np.abs(found.collection.means - COINS.means) <= found.collection.radius).all()
+    looks = 1 + np.log2(found.statistics.counts.max() / 64)
+    assert found.estimates.failure_probability == pytest.approx(0.05 / (looks * (looks + 1)))
     assert build_tree(found.collection, 1000, found.separation).n_tests >= 3
     assert found.statistics.counts.min() < found.statistics.counts.max()  # only what is not yet known is drawn again
 
