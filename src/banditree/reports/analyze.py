@@ -1,7 +1,7 @@
 """How hard is a collection? Separation, coefficients, depths and bounds, as flat facts and as text."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -52,8 +52,8 @@ def analyze(
     (2.0, 1, 0.289)
     """
     tree = lazy_tree(collection, horizon, separation)
-    coefficients = _coefficients(tree, on_progress)
     depth = _depth(tree, _stop(on_progress, "optimal depth"))
+    coefficients = _coefficients(tree, depth, on_progress)
     average = _average(tree, _stop(on_progress, "expected depth"))
     facts = _separation_facts(tree, separation)
     for name, found in coefficients.items():
@@ -70,11 +70,13 @@ def _stop(on_progress: Progress | None, stage: str) -> Callable[[int], bool] | N
     return None if on_progress is None else lambda done: on_progress(stage, done)
 
 
-def _coefficients(tree: LazyTree, on_progress: Progress | None) -> dict[str, Coefficient]:
+def _coefficients(tree: LazyTree, depth: Depth, on_progress: Progress | None) -> dict[str, Coefficient]:
     collection, lam = tree.collection, tree.separation
     table = separating_arms(collection, lam)
     fixed = deterministic_coefficient(table, stop=_stop(on_progress, "deterministic coefficient"))
     soft = soft_coefficient(collection, lam, stop=_stop(on_progress, "soft coefficient"))
+    if soft.upper > max(depth.upper + 1, soft.lower):  # C_soft <= C* + 1 (NOTES 6)
+        soft = replace(soft, upper=float(max(depth.upper + 1, soft.lower)))
     mixed = randomised_coefficient(table, at_most=fixed.upper, stop=_stop(on_progress, "randomised coefficient"))
     found = {"deterministic_coefficient": fixed, "randomised_coefficient": mixed, "soft_coefficient": soft}
     if collection.rewards.family is not Family.BOUNDED:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LIST_UP_TO = 11  # tasks: 2,048 subsets are listed faster than the search is compiled
 SEARCH_UP_TO = 64  # tasks, the bits of a word
 EFFORT = 6_000_000  # nodes of the search, about half a minute
+AT_ONCE = 500  # nodes that are no time at all, spent even when told to stop
 Stop = Callable[[int], bool]
 
 
@@ -199,9 +200,10 @@ def _largest_possible(tests: "Tests", limit: int, low: int, budget: int, stop: S
     from banditree.theory.subsets import NONE_EXISTS, find_subset
 
     high = tests.n_tasks + 1
-    while low < high and not (stop is not None and stop(0)):
+    while low < high:
         middle = (low + high) // 2
-        if find_subset(tests, limit, middle, budget)[0] == NONE_EXISTS:
+        nodes = AT_ONCE if stop is not None and stop(0) else max(budget, AT_ONCE)
+        if find_subset(tests, limit, middle, nodes)[0] == NONE_EXISTS:
             high = middle
         else:
             low = middle + 1
