@@ -69,6 +69,8 @@ def test_a_tree_too_large_to_hold_leaves_bounds():
 def test_estimated_bounded_and_contextual_collections():
     estimated = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.04)
     assert analyze(estimated, 0.4).facts["separation"] == pytest.approx(0.32)
+    rough = analyze(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.1)).facts
+    assert (rough["separation"], rough["optimal_depth"]) == (pytest.approx(0.4), 1)
     bounded = analyze(Collection.bounded([[0.7, 0.2], [0.3, 0.6]])).facts
     assert bounded["separation_hellinger"] is None
     assert "ece_regret_bound" not in bounded

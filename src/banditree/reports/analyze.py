@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from banditree.plans.average import ExpectedDepth, least_expected_depth
+from banditree.plans.average import least_expected_depth
 from banditree.plans.optimal import Depth, optimal_depth
 from banditree.plans.tree import LazyTree, lazy_tree
 from banditree.tasks.collection import Collection, reward_variance
@@ -49,12 +49,14 @@ def analyze(
 
     >>> facts = analyze(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])).facts
     >>> facts["deterministic_coefficient"], facts["optimal_depth"], round(facts["separation_hellinger"], 3)
-    (2.0, 1, 0.289)
+    (2.0, 1, 0.296)
     """
     tree = lazy_tree(collection, horizon, separation)
-    depth = _depth(tree, _stop(on_progress, "optimal depth"))
+    _announce(on_progress, "optimal depth")
+    depth = optimal_depth(collection, separation)
     coefficients = _coefficients(tree, depth, on_progress)
-    average = _average(tree, _stop(on_progress, "expected depth"))
+    _announce(on_progress, "expected depth")
+    average = least_expected_depth(collection, separation)
     facts = _separation_facts(tree, separation)
     for name, found in coefficients.items():
         facts |= _coefficient_facts(name, found, collection)
@@ -64,6 +66,12 @@ def analyze(
     facts |= _range_facts("expected_depth", average.lower, average.upper)
     facts |= _bound_facts(tree, coefficients, depth)
     return Analysis(facts, _text(facts))
+
+
+def _announce(on_progress: Progress | None, stage: str) -> None:
+    """Tell of a part that is over soon and cannot be cut short."""
+    if on_progress is not None:
+        on_progress(stage, 0)
 
 
 def _stop(on_progress: Progress | None, stage: str) -> Callable[[int], bool] | None:
@@ -85,23 +93,6 @@ def _coefficients(tree: LazyTree, depth: Depth, on_progress: Progress | None) ->
         stop = _stop(on_progress, "deterministic coefficient (Hellinger)")
         found["hellinger_coefficient"] = deterministic_coefficient(table, effort=2_000_000, stop=stop)
     return found
-
-
-def _depth(tree: LazyTree, stop: Callable[[int], bool] | None) -> Depth:
-    if stop is not None:
-        stop(0)
-    return optimal_depth(tree.collection, _asked(tree))
-
-
-def _average(tree: LazyTree, stop: Callable[[int], bool] | None) -> ExpectedDepth:
-    if stop is not None:
-        stop(0)
-    return least_expected_depth(tree.collection, _asked(tree))
-
-
-def _asked(tree: LazyTree) -> float:
-    """The separation that gives this tree's band: estimates lose twice their radius (NOTES 4)."""
-    return tree.separation + 2 * float(tree.collection.radius.max())
 
 
 def _separation_facts(tree: LazyTree, asked: float | None) -> dict[str, Fact]:
