@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +22,17 @@ def tables(draw, max_tasks=6, max_tests=5):
         word = draw(st.integers(0, 2 ** len(pairs) - 1))
         for index, (i, j) in enumerate(pairs):
             table[k, i, j] = table[k, j, i] = word >> index & 1
+    return table
+
+
+@st.composite
+def separating_tables(draw, max_tasks=5, max_tests=4):
+    """A table in which some test separates every pair, so that the randomised coefficient is finite."""
+    table = draw(tables(max_tasks, max_tests))
+    for i, j in np.argwhere(~table.any(axis=0)):
+        if i < j:
+            k = draw(st.integers(0, len(table) - 1))
+            table[k, i, j] = table[k, j, i] = True
     return table
 
 
@@ -93,6 +105,7 @@ def depth_by_definition(collection, separation, is_leaf=lambda members: len(memb
     """C*: try every test on every set, with nothing clever."""
     tests = list(soft_tests(collection, separation))
 
+    @cache
     def depth(members):
         if is_leaf(members):
             return 0
@@ -116,6 +129,7 @@ def expected_depth_by_definition(collection, separation) -> float:
         for arm, b, low, high in zip(found.arm, found.threshold, found.low, found.high, strict=True)
     ]
 
+    @cache
     def total(members, arriving):
         if len(members) == 1 or not arriving:
             return 0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_collections import collections, separated_collections, tables
+from small_collections import collections, separated_collections, separating_tables
 
 from banditree.plans.optimal import optimal_depth
 from banditree.tasks.collection import Collection
@@ -28,6 +28,7 @@ def test_chain_of_soft_splits(collection):
     assert soft <= 2 * deterministic_coefficient(separating_arms(collection, 0.3)).lower
 
 
+@pytest.mark.slow
 @given(st.sets(st.integers(0, 31), min_size=2, max_size=6))
 @settings(max_examples=25)
 def test_chain_of_clean_splits(codes):
@@ -51,7 +52,7 @@ def test_three_tasks_in_between_break_the_printed_chain():
     assert deterministic_coefficient(table).lower == np.inf
 
 
-@given(tables(), st.randoms(use_true_random=False))
+@given(separating_tables(max_tasks=6, max_tests=5), st.randoms(use_true_random=False))
 @settings(max_examples=80)
 def test_names_do_not_matter(table, random):
     tests, tasks = list(range(table.shape[0])), list(range(table.shape[1]))
@@ -61,8 +62,8 @@ def test_names_do_not_matter(table, random):
     assert deterministic_coefficient(other).lower == deterministic_coefficient(table).lower
 
 
-@given(tables(max_tasks=4, max_tests=3), st.randoms(use_true_random=False))
-@settings(max_examples=25)
+@given(separating_tables(max_tasks=4, max_tests=3), st.randoms(use_true_random=False))
+@settings(max_examples=8)
 def test_names_do_not_matter_when_drawing_tests(table, random):
     tasks = list(range(table.shape[1]))
     random.shuffle(tasks)
@@ -70,15 +71,15 @@ def test_names_do_not_matter_when_drawing_tests(table, random):
     assert randomised_coefficient(other).lower == pytest.approx(randomised_coefficient(table).lower, rel=1e-5)
 
 
-@given(tables())
+@given(separating_tables(max_tasks=6, max_tests=5))
 @settings(max_examples=80)
 def test_one_more_test_never_raises_a_coefficient(table):
     fewer = table[:-1] if len(table) > 1 else table
     assert deterministic_coefficient(table).lower <= deterministic_coefficient(fewer).lower
 
 
-@given(tables(max_tasks=4, max_tests=3))
-@settings(max_examples=25)
+@given(separating_tables(max_tasks=4, max_tests=3))
+@settings(max_examples=8)
 def test_one_more_test_never_raises_the_randomised_coefficient(table):
     fewer = table[:-1] if len(table) > 1 else table
     assert randomised_coefficient(table).lower <= randomised_coefficient(fewer).upper * (1 + 1e-5)

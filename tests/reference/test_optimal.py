@@ -10,6 +10,7 @@ from banditree.plans import optimal
 from banditree.plans.average import least_expected_depth
 from banditree.plans.optimal import build_optimal, optimal_depth
 from banditree.plans.tree import build_tree
+from banditree.tasks.instances import rand
 
 
 @given(separated_collections())
@@ -48,6 +49,22 @@ def test_the_plan_has_that_depth_and_ends_in_the_right_task(collection):
             total = mu[plan.arm[box]] * plan.pulls[box]
             box = plan.low[box] if total <= plan.threshold[box] + 1e-9 else plan.high[box]
         assert plan.task[box] == task
+
+
+@pytest.mark.parametrize(("seed", "depth", "average"), [(3, 4, 3.25), (0, 4, None), (1, None, None), (2, None, None)])
+def test_eight_tasks(seed, depth, average):
+    """Larger than what Hypothesis draws: on seed 3 the greedy tree has five levels, one too many."""
+    collection = rand(8, 12, 0.4, seed=seed)
+    found = optimal_depth(collection, 0.4)
+    assert found.lower == depth_by_definition(collection, 0.4) == (depth or found.lower)
+    assert build_optimal(collection, 10**6, 0.4).depth == found.lower
+    with mock.patch.object(optimal, "TABLE_UP_TO", 1):
+        assert optimal_depth(collection, 0.4) == found
+        assert build_optimal(collection, 10**6, 0.4).depth == found.lower
+    mean = least_expected_depth(collection, 0.4)
+    assert mean.proven
+    assert mean.lower == expected_depth_by_definition(collection, 0.4) == (average or mean.lower)
+    assert mean.lower <= mean.greedy
 
 
 @given(separated_collections(max_tasks=5))

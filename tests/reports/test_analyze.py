@@ -48,7 +48,7 @@ def test_an_infinite_coefficient_is_a_word_and_explained():
 
 def test_told_to_stop_it_gives_bounds():
     stages = []
-    found = analyze(rand(16, 12, 0.3), 0.3, on_progress=lambda stage, done: bool(stages.append(stage)) or True)
+    found = analyze(rand(14, 10, 0.3), 0.3, on_progress=lambda stage, done: bool(stages.append(stage)) or True)
     assert {"randomised coefficient", "optimal depth"} <= set(stages)
     facts = found.facts
     assert facts["randomised_coefficient"] is None
@@ -57,13 +57,14 @@ def test_told_to_stop_it_gives_bounds():
     assert "Randomised coefficient     between " in found.text
 
 
+@pytest.mark.slow
 def test_a_tree_too_large_to_hold_leaves_bounds():
-    collection = rand(22, 12, 0.3)
+    collection = rand(21, 12, 0.3)
     whole = analyze(collection, 0.3, on_progress=lambda stage, done: True).facts
     with mock.patch.object(optimal, "MAX_BOXES", 10):
         facts = analyze(collection, 0.3, on_progress=lambda stage, done: True).facts
     assert facts["greedy_depth"] is None
-    assert facts["greedy_depth_lower"] <= whole["greedy_depth"] <= facts["greedy_depth_upper"] == 21
+    assert facts["greedy_depth_lower"] <= whole["greedy_depth"] <= facts["greedy_depth_upper"] == 20
 
 
 def test_estimated_bounded_and_contextual_collections():
