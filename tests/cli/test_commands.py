@@ -38,7 +38,7 @@ def test_plan_show_and_run(folder, cli):
     assert code == 0
     assert "Box 1. Give A 17 times. At most 8 successes: go to box 2." in out
     assert "The means were taken as known exactly" in out
-    code, shown, _ = cli("show", "plan.json")
+    code, shown, _ = cli("show", "plan.json", "--format", "list")
     assert (code, shown.strip()) == (0, str(load_plan("plan.json")))
     code, out, _ = cli("run", "plan.json", answers="1\n0\n?\nnonsense\n7\nm\nq\n")
     assert code == 0
@@ -99,7 +99,8 @@ def test_demo(folder, cli):
     assert code == 0
     assert "Results are in my results" in out
     names = sorted(path.name for path in (folder / "my results").iterdir())
-    assert names == ["patient.case.json", "plan.json", "plan.txt", "treatments.csv"]
+    assert names == ["patient.case.json", "plan.json", "plan.txt", "report.html", "treatments.csv"]
+    assert out.rstrip().endswith(str(folder / "my results" / "report.html"))
 
 
 @pytest.mark.parametrize(
@@ -115,6 +116,7 @@ def test_demo(folder, cli):
         (["plan", "means.csv", "--horizon", "100", "-o", "no/where.json"], "cannot be written"),
         (["plan", "empty.csv", "--horizon", "100", "-o", "plan.json"], "empty.csv is empty"),
         (["show", "means.csv"], "is not JSON"),
+        (["report", "means.csv", "nothing.json", "-o", "r.html"], "nothing.json: no such file"),
         (["run", "nothing.json"], "no such file"),
         (["prove"], "No such command 'prove'"),
         (["--fast"], "No such option"),
@@ -138,7 +140,7 @@ def test_notes_go_to_the_error_stream(folder, cli):
     assert err.startswith("Note: Testing may take")
 
 
-@pytest.mark.parametrize("command", ["plan", "show", "run", "demo"])
+@pytest.mark.parametrize("command", ["plan", "show", "run", "report", "demo"])
 def test_every_command_has_help_with_an_example(command, cli):
     code, out, _ = cli(command, "--help")
     assert code == 0

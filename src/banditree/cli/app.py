@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import analyze, certify, demo, learn, plan, reproduce, run, show, simulate
+from banditree.cli import analyze, certify, demo, learn, plan, report, reproduce, run, show, simulate
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
@@ -32,6 +32,7 @@ for command in (
     simulate.simulate,
     reproduce.reproduce,
     reproduce.experiment,
+    report.report,
     demo.demo,
 ):
     app.command()(command)

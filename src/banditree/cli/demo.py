@@ -25,12 +25,13 @@ def demo(
     import json as json_module
 
     from banditree.files.collections import load_collection
-    from banditree.files.documents import write_text
+    from banditree.files.documents import write_bytes, write_text
     from banditree.files.plans import save_plan
     from banditree.files.sessions import save_session
     from banditree.plans.tree import build_tree
     from banditree.plans.wording import vocabulary_from
     from banditree.policies.session import start_session
+    from banditree.reports.report import write_report
 
     folder.mkdir(parents=True, exist_ok=True)
     means = folder / "treatments.csv"
@@ -39,6 +40,8 @@ def demo(
     plan = build_tree(clinic, HORIZON, stop_early=True, vocabulary=vocabulary_from(WORDS))
     save_plan(plan, folder / "plan.json")
     write_text(folder / "plan.txt", f"{plan}\n")
+    page = folder / "report.html"
+    write_bytes(page, write_report(plan, clinic, page.suffix))
     rng = np.random.default_rng(seed)
     group = int(rng.integers(clinic.n_tasks))
     case = start_session(plan, seed=seed)
@@ -56,6 +59,7 @@ def demo(
             "group": clinic.tasks[group],
             "settled": settled,
             "recoveries": recoveries,
+            "report": str(page),
         }
         typer.echo(json_module.dumps(result))
         return
@@ -65,7 +69,8 @@ def demo(
         f"rounds the plan settled on treatment {settled}, with {recoveries} recoveries. Knowing the group from the "
         f"start would give {HORIZON * clinic.values[group]:.0f} on average.\n{case.describe()}\n\n"
         f"Results are in {folder}: treatments.csv (what was known), plan.json and plan.txt (the plan), "
-        "patient.case.json (the case).\n"
+        "patient.case.json (the case), report.html (all of it to look at).\n"
         f"Look at the plan: {program()} show {folder / 'plan.json'}\n"
-        f"Follow it yourself: {program()} run {folder / 'plan.json'} --case my.case.json"
+        f"Follow it yourself: {program()} run {folder / 'plan.json'} --case my.case.json\n"
+        f"Open in a browser: {page.resolve()}"
     )

@@ -57,6 +57,7 @@ def plan(
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
     if output is not None:
         typer.echo(f"Written to {output}. Look at it: {program()} show {output}. Follow it: {program()} run {output}")
+        typer.echo(f"All about it in one file: {program()} report {collection} {output} -o report.html")
 
 
 def _what_was_known(radius: float, provenance: str) -> str:

@@ -1,16 +1,114 @@
-"""`banditree show`: a plan as text."""
+"""`banditree show`: a plan as text or as a picture."""
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from banditree.cli.options import AsJson, PlanFile
+from banditree.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from banditree.plans.plan import Plan
 
 
-def show(plan: PlanFile, json: AsJson = False) -> None:
-    """Print a plan, box by box.
+class Format(StrEnum):
+    """How the plan is shown."""
 
-    Example: banditree show plan.json
+    TEXT = "text"
+    LIST = "list"
+    SVG = "svg"
+    PDF = "pdf"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    HTML = "html"
+
+
+SUFFIXES = {".txt": "text", ".svg": "svg", ".pdf": "pdf", ".mmd": "mermaid", ".dot": "dot", ".gv": "dot"}
+SUFFIXES |= {".html": "html", ".htm": "html"}
+
+
+def show(
+    plan: PlanFile,
+    format: Annotated[
+        Format | None,
+        typer.Option(
+            help="text: a tree of boxes; list: box by box; else a flowchart. [default: as the output's name ends]"
+        ),
+    ] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it.")] = None,
+    tasks: Annotated[
+        Path | None, typer.Option(help="The collection: adds the chances and costs of each box to html.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Show a plan: as a tree in the terminal, or as a flowchart to print or to click through.
+
+    Example: banditree show plan.json -o plan.html
     """
+    from banditree.files.documents import write_bytes
     from banditree.files.plans import load_plan, plan_json
 
     loaded = load_plan(plan)
-    typer.echo(plan_json(loaded) if json else str(loaded), nl=not json)
+    if json:
+        typer.echo(plan_json(loaded), nl=False)
+        return
+    chosen = _format(format, output)
+    content = _content(loaded, chosen, tasks, colour=output is None and _has_colour())
+    if output is not None:
+        write_bytes(output, content)
+        typer.echo(f"Written to {output}.")
+    else:
+        typer.echo(content.decode(), nl=False, color=True)
+
+
+def _format(given: Format | None, output: Path | None) -> Format:
+    if given is None:
+        given = Format.TEXT
+        if output is not None:
+            if output.suffix.lower() not in SUFFIXES:
+                known = ", ".join(SUFFIXES)
+                raise InvalidInput(f"--output must end in one of {known}, or come with --format. Got {str(output)!r}.")
+            given = Format(SUFFIXES[output.suffix.lower()])
+    if given is Format.PDF and output is None:
+        raise InvalidInput("A PDF is not text for a terminal. Give a file: -o plan.pdf.")
+    return given
+
+
+def _has_colour() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def _content(plan: "Plan", chosen: Format, tasks: Path | None, colour: bool) -> bytes:
+    from banditree.figures.flowchart import flowchart_info
+
+    if chosen is Format.LIST:
+        return f"{plan}\n".encode()
+    info = flowchart_info(plan)
+    if chosen is Format.PDF:
+        from banditree.figures.drawing import flowchart_pages
+        from banditree.figures.pdf import pdf
+
+        return pdf(flowchart_pages(info))
+    if chosen is Format.HTML:
+        from banditree.figures.html import flowchart_html
+
+        if tasks is None:
+            return flowchart_html(info, None, "Chances and costs are shown with --tasks.").encode()
+        from banditree.files.collections import load_collection
+        from banditree.reports.report import reach_or_note
+
+        return flowchart_html(info, *reach_or_note(plan, load_collection(tasks))).encode()
+    if chosen is Format.SVG:
+        from banditree.figures.drawing import flowchart_scene
+        from banditree.figures.svg import svg
+
+        return svg(flowchart_scene(info)).encode()
+    from banditree.figures.sources import dot, mermaid
+    from banditree.figures.text import flowchart_text
+
+    writers = {Format.MERMAID: mermaid, Format.DOT: dot}
+    return writers[chosen](info).encode() if chosen in writers else f"{flowchart_text(info, colour)}\n".encode()

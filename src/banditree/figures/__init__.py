@@ -1,1 +1,1 @@
-"""Pictures: what they show as pure data, and their drawing."""
+"""Pictures: what they show as pure data (`*_info`), and their drawing."""

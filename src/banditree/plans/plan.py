@@ -129,6 +129,11 @@ class Plan:
 
         return plan_text(self)
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from banditree.figures.notebook import plan_bundle
+
+        return plan_bundle(self)
+
 
 def _longest(plan: Plan, weight: IntArray) -> int:
     """The heaviest path from box 0 to a leaf over links that lead forward."""

@@ -8,7 +8,7 @@ from typing import Any
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.plans.exact import Certificate, certify
 from banditree.plans.laws import Claim
-from banditree.plans.plan import Plan
+from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.tree import build_tree
 from banditree.plans.wording import counted
 from banditree.tasks.collection import Collection
@@ -81,10 +81,18 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
     }
 
 
-def certificate_text(report: CertificateReport) -> str:
-    """A table with one row per task and a sentence on what it means."""
-    c = report.certificate
-    head = ["task", "regret", "wrong arm", "wrong task", "rounds of testing", "95% within", "undecided"]
+def certificate_rows(report: CertificateReport, words: Vocabulary | None = None) -> tuple[list[str], list[list[str]]]:
+    """The head of the table for people, in their words, and one row per task."""
+    c, words = report.certificate, words or Vocabulary()
+    head = [
+        words.task,
+        "regret",
+        f"wrong {words.arm}",
+        f"wrong {words.task}",
+        "rounds of testing",
+        "95% within",
+        "undecided",
+    ]
     rows = [
         [
             name,
@@ -97,10 +105,16 @@ def certificate_text(report: CertificateReport) -> str:
         ]
         for i, name in enumerate(c.tasks)
     ]
-    return "\n".join([*table_lines(head, rows), "", *_sentences(report)])
+    return head, rows
 
 
-def _sentences(report: CertificateReport) -> list[str]:
+def certificate_text(report: CertificateReport) -> str:
+    """A table with one row per task and a sentence on what it means."""
+    return "\n".join([*table_lines(*certificate_rows(report)), "", *certificate_sentences(report)])
+
+
+def certificate_sentences(report: CertificateReport) -> list[str]:
+    """What the numbers mean and how they compare with the guarantee of the paper."""
     c = report.certificate
     exact = c.claim is Claim.EXACT
     lines = [

@@ -116,6 +116,11 @@ class Results:
             raise InvalidInput(f"No run of {policy} is finished on every task. Let the simulation go on for longer.")
         return np.asarray(self.regret[number][:, whole])
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from banditree.figures.notebook import results_bundle
+
+        return results_bundle(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Band:

@@ -167,6 +167,11 @@ class Collection:
             f"{self.rewards.family} rewards{context}, {known}"
         )
 
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        from banditree.figures.notebook import collection_bundle
+
+        return collection_bundle(self)
+
 
 def _without_contexts(
     means: Any,

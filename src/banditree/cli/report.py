@@ -1,0 +1,31 @@
+"""`banditree report`: everything about a plan in one file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from banditree.cli.options import CollectionFile, PlanFile
+
+
+def report(
+    collection: CollectionFile,
+    plan: PlanFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write it: .html or .pdf.")],
+    results: Annotated[
+        Path | None, typer.Option(help="Results of `banditree simulate` to compare with (.parquet or .json).")
+    ] = None,
+) -> None:
+    """Write one file about a plan: what was known, the plan, its certificate, the alternatives, the settings.
+
+    Example: banditree report tasks.json plan.json -o report.html
+    """
+    from banditree.files.collections import load_collection
+    from banditree.files.documents import write_bytes
+    from banditree.files.plans import load_plan
+    from banditree.files.results import load_results
+    from banditree.reports.report import write_report
+
+    simulated = None if results is None else load_results(results)
+    write_bytes(output, write_report(load_plan(plan), load_collection(collection), output.suffix, simulated))
+    typer.echo(f"Written to {output}.")

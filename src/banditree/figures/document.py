@@ -1,0 +1,208 @@
+"""A document as a list of blocks, written as one HTML file or as PDF pages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from banditree.figures.drawing import A4, flowchart_pages, scaled
+from banditree.figures.flowchart import FlowchartInfo
+from banditree.figures.html import flowchart_data, flowchart_section, page
+from banditree.figures.pdf import pdf
+from banditree.figures.reach import ReachInfo
+from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Shape, Text, fitted, moved, text_width, wrap
+from banditree.figures.svg import svg
+
+MARGIN = 42.0
+SMALL_TABLE = 6.0  # the smallest print of a table on paper
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The title of a section."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """Some sentences; `soft` ones are remarks."""
+
+    text: str
+    soft: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of cells; the first column is text and the others are numbers."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Names and values."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Pictures side by side where there is room, each with a caption."""
+
+    scenes: tuple[tuple[Scene, str], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Flowchart:
+    """The flowchart of a plan, with the numbers of its boxes or a note on why there are none."""
+
+    info: FlowchartInfo
+    reach: ReachInfo | None
+    note: str
+
+
+Block = Heading | Paragraph | Table | Facts | Figures | Flowchart
+
+
+def document_html(title: str, blocks: Sequence[Block]) -> str:
+    """One file, nothing fetched from anywhere."""
+    body = "\n".join(_html(block) for block in blocks)
+    data = [flowchart_data(block.info, block.reach, block.note) for block in blocks if isinstance(block, Flowchart)]
+    return page(title, f"<main>\n<h1>{escape(title)}</h1>\n{body}\n</main>", "".join(data[:1]))
+
+
+def _html(block: Block) -> str:
+    if isinstance(block, Heading):
+        return f"<h2>{escape(block.text)}</h2>"
+    if isinstance(block, Paragraph):
+        soft = ' class="soft"' if block.soft else ""
+        return f"<p{soft}>{escape(block.text)}</p>"
+    if isinstance(block, Facts):
+        pairs = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in block.pairs)
+        return f"<dl>{pairs}</dl>"
+    if isinstance(block, Table):
+        return _html_table(block)
+    if isinstance(block, Figures):
+        figures = ""
+        for scene, caption in block.scenes:
+            drawing = _themed(svg(scene, margin=4, background=None))
+            figures += f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>\n"
+        return f'<div class="figures">{figures}</div>'
+    return flowchart_section(block.info, block.reach, block.note)
+
+
+def _html_table(table: Table) -> str:
+    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
+    rows = ""
+    for name, *cells in table.rows:
+        numbers = "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+        rows += f'<tr><th scope="row">{escape(name)}</th>{numbers}</tr>\n'
+    label = escape(", ".join(table.head))
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _themed(drawing: str) -> str:
+    """A picture that follows the light or dark colours of its page."""
+    for colour, name in ((INK, "ink"), (GREY, "soft"), (FAINT, "faint")):
+        drawing = drawing.replace(f'"{colour}"', f'"var(--{name})"')
+    return drawing
+
+
+def document_pdf(title: str, blocks: Sequence[Block]) -> bytes:
+    """The blocks on A4 pages; flowcharts have pages of their own, where they stand."""
+    sheets = _Sheets()
+    sheets.write(title, 16.0, INK, bold=True, after=8)
+    for block in blocks:
+        if isinstance(block, Heading):
+            sheets.room(60)
+            sheets.y += 10
+            sheets.write(block.text, 12.0, INK, bold=True, after=4)
+        elif isinstance(block, Paragraph):
+            sheets.write(block.text, 9.0, GREY if block.soft else INK, after=5)
+        elif isinstance(block, Facts):
+            for name, value in block.pairs:
+                sheets.write(f"{name}: {value}", 9.0, INK, after=1)
+        elif isinstance(block, Table):
+            _print_table(sheets, block)
+        elif isinstance(block, Figures):
+            for scene, caption in block.scenes:
+                sheets.picture(scene, caption)
+        else:
+            sheets.insert(flowchart_pages(block.info))
+    return pdf(sheets.pages())
+
+
+class _Sheets:
+    """A4 pages that fill from above."""
+
+    def __init__(self) -> None:
+        self.done: list[Scene] = []
+        self.shapes: list[Shape] = []
+        self.y = MARGIN
+
+    def room(self, height: float) -> None:
+        """Start another page unless `height` fits on this one."""
+        if self.y + height > A4[1] - MARGIN and self.shapes:
+            self.turn()
+
+    def turn(self) -> None:
+        """Finish this page."""
+        if self.shapes:
+            self.done.append(Scene(*A4, tuple(self.shapes)))
+        self.shapes, self.y = [], MARGIN
+
+    def write(self, text: str, size: float, colour: str, bold: bool = False, after: float = 0.0) -> None:
+        """A wrapped text at the left margin."""
+        for line in wrap(text, A4[0] - 2 * MARGIN, size, bold, most=60):
+            self.room(size * 1.45)
+            self.y += size * 1.45
+            self.shapes.append(Text(MARGIN, self.y, line, size, colour, bold))
+        self.y += after
+
+    def picture(self, scene: Scene, caption: str) -> None:
+        """A picture no wider than the text and no higher than the page, with its caption."""
+        most = A4[1] - 2 * MARGIN - 40
+        factor = min(1.0, (A4[0] - 2 * MARGIN) / scene.width, most / scene.height)
+        self.room(scene.height * factor + 40)
+        self.y += 8
+        self.shapes += [moved(shape, MARGIN, self.y) for shape in scaled(scene.shapes, factor)]
+        self.y += scene.height * factor + 4
+        self.write(caption, 8.0, GREY, after=6)
+
+    def insert(self, pages: Sequence[Scene]) -> None:
+        """Whole pages between this one and the next."""
+        self.turn()
+        self.done += pages
+
+    def pages(self) -> list[Scene]:
+        """All pages."""
+        self.turn()
+        return self.done
+
+
+def _print_table(sheets: _Sheets, table: Table) -> None:
+    """Columns as wide as their widest cell, in smaller print if that is too wide for the page."""
+    size = 8.5
+    widths = [max(text_width(row[c], size, row is table.head) for row in (table.head, *table.rows)) + 12
+              for c in range(len(table.head))]  # fmt: skip
+    factor = min(1.0, (A4[0] - 2 * MARGIN) / sum(widths))
+    size = max(size * factor, SMALL_TABLE)
+    widths = [width * factor for width in widths]
+    for row in (table.head, *table.rows):
+        sheets.room(size * 1.6)
+        sheets.y += size * 1.6
+        x = MARGIN
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            text = fitted(cell, width - 4, size, row is table.head)
+            place = x if column == 0 else x + width - 4
+            anchor = "start" if column == 0 else "end"
+            sheets.shapes.append(Text(place, sheets.y, text, size, INK, row is table.head, anchor))
+            x += width
+        if row is table.head:
+            line = sheets.y + size * 0.4
+            sheets.shapes.append(Line(((MARGIN, line), (x, line)), GREY, 0.6))
+    sheets.y += 8

@@ -1,0 +1,155 @@
+"""How likely each box is for each task, what it has cost to get there, and the most likely path."""
+
+import heapq
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from banditree.errors import InvalidInput
+from banditree.plans.exact import exit_laws
+from banditree.plans.laws import Laws, box_laws
+from banditree.plans.plan import BoxKind, Plan
+from banditree.tasks.arrays import FloatArray
+from banditree.tasks.collection import Collection
+
+MOST_WORK = 3e10  # multiplications that a plan with links back may take here: some seconds
+
+
+@dataclass(frozen=True, eq=False)
+class ReachInfo:
+    """For each of M tasks and N boxes, as if the tests had all the rounds they need.
+
+    chance: (M, N), to get to the box at all. cost, rounds: (M, N), the expected regret and rounds until a case gets
+    there, of those that do; nan where none does. paths: for each task the boxes (counted from 1) of its most likely
+    way. note: what the numbers rest on, or "".
+    """
+
+    tasks: tuple[str, ...]
+    chance: FloatArray
+    cost: FloatArray
+    rounds: FloatArray
+    paths: tuple[tuple[int, ...], ...]
+    note: str
+
+
+@dataclass(frozen=True, eq=False)
+class Exits:
+    """Of each test under each task, low and high side: chance (N, M, 2), and expected pulls on that event (N, M, 2)."""
+
+    chance: FloatArray
+    pulls: FloatArray
+
+
+def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
+    """The chance, the cost and the rounds of getting to every box; estimated means are taken as they are.
+
+    >>> from banditree.plans.tree import build_tree
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    >>> info = reach_info(build_tree(two, horizon=1000), two)
+    >>> info.chance.round(3).tolist(), info.cost[:, 2].round(1).tolist(), info.paths
+    ([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]], [0.0, 28.8], ((1, 3), (1, 2)))
+    """
+    known = replace(collection, radius=np.zeros_like(collection.means)) if collection.is_estimated else collection
+    laws = box_laws(plan, known)
+    if laws.reasons:
+        raise InvalidInput(f"The chances of the boxes are not known: {'; '.join(laws.reasons)}.")
+    exits = _exits(plan, laws)
+    price = np.stack([laws.cost.T, np.ones_like(laws.cost.T)], axis=2)  # (N, M, 2): regret and rounds of one pull
+    chance, spent = _forward(plan, exits, price) if not plan.has_links_back else _with_loops(plan, exits, price)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(chance[:, :, None] > 0, spent / chance[:, :, None], np.nan)
+    paths = tuple(_likely_path(plan, exits.chance[:, task]) for task in range(collection.n_tasks))
+    note = "" if known is collection else "if the means are as estimated"
+    return ReachInfo(collection.tasks, chance.T, mean[:, :, 0].T, mean[:, :, 1].T, paths, note)
+
+
+def _exits(plan: Plan, laws: Laws) -> Exits:
+    """What each test does; the pulls of a score box are not independent of the side on which it is left."""
+    down, up, pulls = exit_laws(plan, laws)
+    chance = np.stack([down, up], axis=2)
+    joint = chance * np.where(np.isfinite(pulls), pulls, 0.0)[:, :, None]
+    for box in np.flatnonzero(plan.kind == BoxKind.SCORE):
+        for task in np.flatnonzero(np.isfinite(pulls[box])):
+            low = _pulls_if_low(plan, int(box), laws.least[task, box])
+            joint[box, task] = low, pulls[box, task] - low
+    return Exits(chance, joint)
+
+
+def _pulls_if_low(plan: Plan, box: int, chances: FloatArray) -> float:
+    """E[pulls; left below] of a score that starts at 0: with h the chance to leave below, (I - P) g = h."""
+    floor, ceil = int(plan.floor[box]), int(plan.ceil[box])
+    n = floor + ceil - 1  # scores from 1 - floor to ceil - 1
+    step, below = np.eye(n), np.zeros(n)
+    for points, p in zip(plan.points[box].tolist(), chances.tolist(), strict=False):
+        inside = np.arange(max(0, -points), min(n, n - points))
+        step[inside, inside + points] -= p
+        below[: max(0, min(n, -points))] += p
+    left_below = np.linalg.solve(step, below)
+    return float(np.linalg.solve(step, left_below)[floor - 1])
+
+
+def _forward(plan: Plan, exits: Exits, price: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Chance (N, M) of each box and E[price so far; the box is reached] (N, M, 2): one pass, as numbers only rise."""
+    M = price.shape[1]
+    chance, spent = np.zeros((plan.n_boxes, M)), np.zeros((plan.n_boxes, M, 2))
+    chance[0] = 1.0
+    for box in range(plan.n_boxes):
+        for side, child in enumerate(plan.children(box)):
+            p, pulls = exits.chance[box, :, side], exits.pulls[box, :, side]
+            chance[child] += chance[box] * p
+            spent[child] += spent[box] * p[:, None] + (chance[box] * pulls)[:, None] * price[box]
+    return chance, spent
+
+
+def _with_loops(plan: Plan, exits: Exits, price: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The same where links lead back: for each box in turn, the walk that stops on its first arrival there.
+
+    With x the expected visits of each box before that, and h the chance to get there yet,
+    E[price; reached] is the sum over links u -> v of x_u price_u E[pulls of u; it leads to v] h_v.
+    """
+    n, M = plan.n_boxes, price.shape[1]
+    if M * n**4 > MOST_WORK:
+        raise InvalidInput(f"The chances of {n} boxes with links back take too long. Show the plan without them.")
+    move, pulls = np.zeros((M, n, n)), np.zeros((M, n, n))
+    for box in range(n):
+        for side, child in enumerate(plan.children(box)):
+            move[:, box, child] += exits.chance[box, :, side]
+            pulls[:, box, child] += exits.pulls[box, :, side]
+    chance, spent = np.zeros((n, M)), np.zeros((n, M, 2))
+    for target in range(n):
+        before = move.copy()
+        before[:, target] = 0.0
+        before[:, :, target] = 0.0
+        stay = np.eye(n) - before
+        start = np.zeros((M, n, 1))
+        start[:, 0] = 1.0
+        visits = np.linalg.solve(stay.transpose(0, 2, 1), start)[:, :, 0]
+        hits = move[:, :, target].copy()
+        hits[:, target] = 0.0
+        yet = np.linalg.solve(stay, hits[:, :, None])[:, :, 0]
+        yet[:, target] = 1.0
+        visits[:, target] = 0.0
+        chance[target] = yet[:, 0]
+        onward = np.einsum("muv,mv->mu", pulls, yet)
+        spent[target] = np.einsum("mu,ump,mu->mp", visits, price, onward)
+    return chance, spent
+
+
+def _likely_path(plan: Plan, chance: FloatArray) -> tuple[int, ...]:
+    """The path from box 1 to a leaf with the highest chance, given the chances (N, 2) of one task."""
+    best: dict[int, tuple[float, int]] = {}
+    todo = [(0.0, 0, -1)]
+    while todo:
+        length, box, parent = heapq.heappop(todo)
+        if box in best:
+            continue
+        best[box] = (length, parent)
+        if plan.kind[box] == BoxKind.EXPLOIT:
+            break
+        for side, child in enumerate(plan.children(box)):
+            if chance[box, side] > 0:
+                heapq.heappush(todo, (length - float(np.log(chance[box, side])), child, box))
+    path = [box]
+    while best[path[-1]][1] >= 0:
+        path.append(best[path[-1]][1])
+    return tuple(number + 1 for number in reversed(path))

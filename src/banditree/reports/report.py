@@ -1,0 +1,286 @@
+"""The report of a plan: what was known, the plan, its certificate, the alternatives and the settings, in one file."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput, PlanWarning, invalid
+from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
+from banditree.figures.curves import curves_info
+from banditree.figures.document import (
+    Block,
+    Facts,
+    Figures,
+    Flowchart,
+    Heading,
+    Paragraph,
+    Table,
+    document_html,
+    document_pdf,
+)
+from banditree.figures.flowchart import flowchart_info
+from banditree.figures.heat_map import heat_map_info, heat_map_scene
+from banditree.figures.pareto import Candidate, pareto_info, pareto_scene
+from banditree.figures.reach import ReachInfo, reach_info
+from banditree.figures.scene import Scene
+from banditree.figures.spending import spending_info, spending_scene
+from banditree.plans.exact import Certificate, certify
+from banditree.plans.laws import Claim
+from banditree.plans.plan import Plan, Vocabulary, current_versions
+from banditree.plans.tree import build_tree
+from banditree.plans.wording import counted, heading, number, plural
+from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
+from banditree.simulation.results import Results, mean_band, worst_band
+from banditree.tasks.collection import Collection
+from banditree.tasks.separation import least_separation
+
+MAX_ALTERNATIVE = 2_000  # boxes of a plan that is built only to be compared with
+MANY_TASKS = 30  # tasks from which a table shows the ones with the most regret
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Something that could be done instead: its boxes (None if it is no plan), its regret, and how that is known."""
+
+    name: str
+    boxes: int | None
+    mean: float | None
+    worst: float | None
+    how: str
+
+
+def write_report(plan: Plan, collection: Collection, suffix: str, results: Results | None = None) -> bytes:
+    """The report as the content of a file: `suffix` is .html or .pdf. The same inputs give the same bytes."""
+    writers: dict[str, Callable[[str, list[Block]], bytes]] = {
+        ".html": lambda title, blocks: document_html(title, blocks).encode(),
+        ".pdf": document_pdf,
+    }
+    if suffix.lower() not in writers:
+        raise invalid("the name of a report", "one that ends in .html or .pdf", suffix)
+    title = f"{heading(plan).split(' over ')[0]}: report"
+    return writers[suffix.lower()](title, report_blocks(plan, collection, results))
+
+
+def report_blocks(plan: Plan, collection: Collection, results: Results | None = None) -> list[Block]:
+    """Everything in the report, in order."""
+    if plan.arms != collection.arms:
+        raise InvalidInput(
+            f"The plan is about {', '.join(plan.arms[:5])} and the collection about {', '.join(collection.arms[:5])}. "
+            "Report on a plan with the collection that it was made for."
+        )
+    certificate, why = _certified(plan, collection)
+    blocks: list[Block] = [
+        Paragraph(heading(plan)),
+        *_summary(plan, certificate),
+        Heading(f"What was known of the {plural(plan.vocabulary.task)}"),
+        *_known(plan, collection),
+        Heading("The plan"),
+        _flowchart(plan, collection),
+        Heading("What it costs and how often it errs"),
+        *_certificate(plan, certificate, why),
+        *_course(plan, collection, certificate),
+        Heading("Compared with the alternatives"),
+        *_comparison(plan, collection, certificate, results),
+        Heading("Settings and versions"),
+        Facts(tuple(settings(plan, collection))),
+    ]
+    return blocks
+
+
+def _certified(plan: Plan, collection: Collection) -> tuple[CertificateReport | None, str]:
+    try:
+        return certificate_report(plan, collection), ""
+    except InvalidInput as problem:
+        return None, str(problem)
+
+
+def _summary(plan: Plan, report: CertificateReport | None) -> list[Block]:
+    if report is None:
+        return []
+    c, words = report.certificate, plan.vocabulary
+    most = "" if c.claim is Claim.EXACT else "at most "
+    wrong = float(c.wrong_arm.max())
+    chance = "never" if wrong == 0 else f"with a chance of {most}{wrong:.2g}"
+    sentence = (
+        f"In the worst {words.task} ({c.worst_task}) it loses {most}{c.worst_regret:,.4g} {words.reward} on average "
+        f"over {counted(c.horizon, 'round')}, compared with the best {words.arm} from the start; it settles for a "
+        f"{words.arm} that is not the best {chance}."
+    )
+    if c.undecided.max() > 0.01:
+        sentence += f" Up to {c.undecided.max():.1%} of the cases are still being tested when the rounds end."
+    return [Paragraph(sentence)]
+
+
+def _known(plan: Plan, collection: Collection) -> list[Block]:
+    closest = least_separation(collection)
+    blocks: list[Block] = [
+        Paragraph(f"{collection} ({collection.provenance})."),
+        Paragraph(f"The two hardest to tell apart: {closest}."),
+    ]
+    if collection.is_estimated:
+        blocks += _estimates(collection, plan.vocabulary)
+    else:
+        blocks.append(Paragraph("The means were taken as known exactly; nothing was estimated."))
+    scene = heat_map_scene(heat_map_info(collection, plan.separation, plan.vocabulary))
+    return [*blocks, Figures(((scene, "Darker is higher; a slash marks pairs that no test tells apart well enough."),))]
+
+
+def _estimates(collection: Collection, words: Vocabulary) -> list[Block]:
+    """How well each task was estimated: the radius within which its means are."""
+    radius = collection.radius
+    worst = np.argsort(-radius.max(axis=1), kind="stable")[:MANY_TASKS]
+    rows = tuple(
+        (
+            collection.tasks[i],
+            f"{radius[i].mean():.4f}",
+            f"{radius[i].max():.4f}",
+            collection.arms[int(radius[i].argmax())],
+        )
+        for i in worst
+    )
+    text = f"The means are estimates, within {radius.max():.3g} of the truth at worst, {radius.mean():.3g} on average."
+    return [Paragraph(text), Table((words.task, "mean radius", "largest radius", f"of the {words.arm}"), rows)]
+
+
+def _flowchart(plan: Plan, collection: Collection) -> Block:
+    reach, note = reach_or_note(plan, collection)
+    return Flowchart(flowchart_info(plan), reach, note)
+
+
+def reach_or_note(plan: Plan, collection: Collection) -> tuple[ReachInfo | None, str]:
+    """The chances of the boxes, or why they cannot be had."""
+    try:
+        return reach_info(plan, collection), ""
+    except InvalidInput as problem:
+        return None, f"{problem}"
+
+
+def _certificate(plan: Plan, report: CertificateReport | None, why: str) -> list[Block]:
+    if report is None:
+        return [Paragraph(f"Not available: {why}")]
+    head, rows = certificate_rows(report, plan.vocabulary)
+    shown = rows
+    blocks: list[Block] = []
+    if len(rows) > MANY_TASKS:
+        worst = np.argsort(-report.certificate.regret, kind="stable")[:MANY_TASKS]
+        shown = [rows[i] for i in worst]
+        blocks.append(Paragraph(f"The {MANY_TASKS} of {len(rows)} with the most regret:", soft=True))
+    blocks.append(Table(tuple(head), tuple(tuple(row) for row in shown)))
+    return [*blocks, *(Paragraph(sentence) for sentence in certificate_sentences(report))]
+
+
+def _course(plan: Plan, collection: Collection, report: CertificateReport | None) -> list[Block]:
+    """How the plan goes round by round and where its regret comes from, as far as that is known exactly."""
+    if report is None or report.certificate.claim is not Claim.EXACT:
+        because = "; ".join(report.certificate.reasons) if report is not None else "the plan could not be certified"
+        return [Paragraph(f"Curves over the rounds are not available: {because}.", soft=True)]
+    scenes: list[tuple[Scene, str]] = []
+    for info in (course_info(plan, collection), survivors_info(plan, collection)):
+        scenes.append((timeline_scene(info), info.note))
+    spent = spending_scene(spending_info(plan, report.certificate))
+    scenes.append(
+        (spent, "Tests cost while they find out; a last box costs where it is wrong. Computed, not simulated.")
+    )
+    return [Figures(tuple(scenes))]
+
+
+def _comparison(
+    plan: Plan, collection: Collection, report: CertificateReport | None, results: Results | None
+) -> list[Block]:
+    found = alternatives(plan, collection, None if report is None else report.certificate)
+    if results is not None:
+        found += _simulated(results, plan.horizon)
+    rows = tuple(
+        (
+            one.name,
+            "-" if one.boxes is None else f"{one.boxes:,}",
+            "-" if one.mean is None else f"{one.mean:,.2f}",
+            "-" if one.worst is None else f"{one.worst:,.2f}",
+            one.how,
+        )
+        for one in found
+    )
+    blocks: list[Block] = [Table(("what", "boxes", "mean regret", "worst regret", "how it is known"), rows)]
+    scenes: list[tuple[Scene, str]] = []
+    plans = [
+        Candidate(one.name, one.boxes, one.worst)
+        for one in found
+        if one.boxes is not None and one.worst is not None
+    ]  # fmt: skip
+    if len(plans) > 1:
+        caption = "Filled points are plans that no other one beats in size and in regret."
+        scenes.append((pareto_scene(pareto_info(plans)), caption))
+    if results is not None:
+        (panel,) = curves_info({"Regret, mean over tasks": results})
+        info = regret_info(panel)
+        scenes.append((timeline_scene(info), info.note))
+    else:
+        text = "Adaptive policies (mTS, mUCB, UCB1, ...) need a simulation: give one with --results."
+        blocks.append(Paragraph(text, soft=True))
+    return [*blocks, Figures(tuple(scenes))] if scenes else blocks
+
+
+def alternatives(plan: Plan, collection: Collection, certificate: Certificate | None) -> list[Alternative]:
+    """What could be done instead, with regret over the same rounds: other plans, one arm for all, arms at random."""
+    found = []
+    if certificate is not None:
+        found.append(_of_certificate("this plan", plan.n_boxes, certificate))
+    horizon, words = plan.horizon, plan.vocabulary
+    builders: dict[str, dict[str, Any]] = {"tree": {}, "tree, stopping early": {"stop_early": True}}
+    for name, options in builders.items():
+        found.append(_built(name, collection, horizon, options))
+    regret = horizon * collection.gaps
+    single = int(regret.max(axis=0).argmin())
+    arm = f"{collection.arms[single]} for all"
+    found.append(Alternative(arm, 1, float(regret[:, single].mean()), float(regret[:, single].max()), "exact"))
+    by_chance = regret.mean(axis=1)
+    everyone = f"a random {words.arm} each round"
+    found.append(Alternative(everyone, None, float(by_chance.mean()), float(by_chance.max()), "exact"))
+    return found
+
+
+def _of_certificate(name: str, boxes: int, certificate: Certificate) -> Alternative:
+    return Alternative(name, boxes, certificate.mean_regret, certificate.worst_regret, str(certificate.claim))
+
+
+def _built(name: str, collection: Collection, horizon: int, options: dict[str, Any]) -> Alternative:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlanWarning)
+            other = build_tree(collection, horizon, max_boxes=MAX_ALTERNATIVE, **options)
+            return _of_certificate(name, other.n_boxes, certify(other, collection))
+    except InvalidInput as problem:
+        return Alternative(name, None, None, None, f"not available: {problem}")
+
+
+def _simulated(results: Results, horizon: int) -> list[Alternative]:
+    """The policies of a simulation; one over other rounds than the plan's says so."""
+    found, rounds = [], int(results.rounds[-1])
+    over = "" if rounds == horizon else f" ({counted(rounds, 'round')})"
+    for policy in results.policies:
+        mean, worst = mean_band(results, policy), worst_band(results, policy)
+        runs = int(results.finished[results.number(policy)].all(axis=0).sum())
+        within = [f"±{band.mean[-1] - band.low[-1]:,.2f}" for band in (mean, worst)]
+        how = f"{runs:,} runs{over}, {within[0]} and {within[1]} (95%)"
+        found.append(Alternative(policy, None, float(mean.mean[-1]), float(worst.mean[-1]), how))
+    return found
+
+
+def settings(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
+    """What made the plan and this report."""
+    made = ", ".join(f"{name} {version}" for name, version in plan.versions.items())
+    now = ", ".join(f"{name} {version}" for name, version in current_versions().items())
+    return [
+        ("method", plan.method),
+        ("rounds of one case", f"{plan.horizon:,}"),
+        ("separation", "not used" if plan.separation is None else number(plan.separation)),
+        ("radius of the means", number(plan.radius)),
+        ("seed", "none: nothing is random" if plan.seed is None else str(plan.seed)),
+        ("rewards", str(collection.rewards.family)),
+        ("source of the means", collection.provenance),
+        ("plan made by", made),
+        ("report made by", now),
+    ]

@@ -1,0 +1,49 @@
+"""A real Chromium for the tests of pages. Where it is missing they are skipped with a word on what to install; in CI
+they fail."""
+
+import os
+import shutil
+import tempfile
+
+import pytest
+
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+]
+MISSING = (
+    "The browser tests need Chromium and its driver. On Debian and Ubuntu: apt-get install chromium chromium-driver"
+)
+
+
+def tool(*names):
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(f"{MISSING} ({names[0]} was not found).")
+    return found
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    browser = tool("chromium", "chromium-browser", "google-chrome")
+    driver = tool("chromedriver")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile:
+        for flag in (*FLAGS, f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        window = webdriver.Chrome(options=options, service=Service(driver))
+        yield window
+        window.quit()

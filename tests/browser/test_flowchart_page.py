@@ -1,0 +1,275 @@
+"""The HTML flowchart and the report in a real browser, as wide as a phone and as a desk."""
+
+import base64
+from functools import lru_cache
+from importlib.resources import files
+
+import pytest
+from figure_plans import made
+
+from banditree.figures.flowchart import flowchart_info
+from banditree.figures.html import flowchart_html
+from banditree.figures.reach import reach_info
+from banditree.reports.report import write_report
+
+pytestmark = pytest.mark.slow
+
+PHONE, DESK = (375, 800), (1280, 900)
+SIZES = pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+PLANS = pytest.mark.parametrize("name", ["3 boxes", "15 boxes", "60 boxes", "links back", "40 tasks"])
+
+# Pairs of visible things that share more than a pixel; the fold button sits on the corner of its own box.
+OVERLAPS = """
+const things = [...document.querySelectorAll('.flow .wrap, .flow .link, .flow .answer, .legend li')]
+  .map(e => [e, e.getBoundingClientRect()]).filter(([e, r]) => r.width > 2 && r.height > 2);
+const found = [];
+for (let i = 0; i < things.length; i++) for (let j = i + 1; j < things.length; j++) {
+  const [a, p] = things[i], [b, q] = things[j];
+  if (a.contains(b) || b.contains(a)) continue;
+  const across = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+  if (across > 1 && Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top) > 1)
+    found.push(a.className + ' ' + a.textContent.slice(0, 40) + ' | ' + b.className + ' ' + b.textContent.slice(0, 40));
+}
+return found;
+"""
+# Text that does not fit into its box.
+OVERFLOWS = """
+return [...document.querySelectorAll('.wrap .state, .wrap .action span, .wrap .question span')].filter(e => {
+  const box = e.closest('.wrap').getBoundingClientRect(), r = e.getBoundingClientRect();
+  const out = r.left < box.left - 1 || r.right > box.right + 1 || r.bottom > box.bottom + 1;
+  return r.width && (out || (e.clientWidth && e.scrollWidth > e.clientWidth + 1));
+}).map(e => e.textContent);
+"""
+
+
+@lru_cache
+def page_of(name):
+    plan, known = made(name)
+    return flowchart_html(flowchart_info(plan), reach_info(plan, known))
+
+
+@pytest.fixture
+def show(chromium, tmp_path):
+    """Open a page at some size; in the end nothing may have been complained about or fetched."""
+
+    def opened(content, size, dark=False):
+        path = tmp_path / "page.html"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        width, height = size
+        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [scheme]})
+        chromium.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+        chromium.get(path.as_uri())
+        return chromium
+
+    yield opened
+    assert chromium.get_log("browser") == []
+    assert chromium.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+def assert_in_order(window):
+    assert window.execute_script(OVERLAPS) == []
+    assert window.execute_script(OVERFLOWS) == []
+    wide = "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    scroll, client = window.execute_script(wide)
+    assert scroll <= client
+
+
+def pick(window, task):
+    script = (
+        "const s = document.getElementById('pick-task'); s.value = arguments[0]; s.dispatchEvent(new Event('change'))"
+    )
+    window.execute_script(script, str(task))
+
+
+def box(window, number):
+    return window.find_element("id", f"box-{number}")
+
+
+@SIZES
+@PLANS
+def test_nothing_overlaps_and_nothing_scrolls_sideways(name, size, show):
+    window = show(page_of(name), size)
+    assert_in_order(window)
+    pick(window, 1)
+    assert_in_order(window)
+
+
+@SIZES
+def test_pointing_at_a_box_tells_what_is_known_of_it(size, show):
+    from selenium.webdriver import ActionChains
+
+    plan, known = made("15 boxes")
+    info, reach = flowchart_info(plan), reach_info(plan, known)
+    window = show(page_of("15 boxes"), size)
+    target = box(window, 2)
+    window.execute_script("arguments[0].scrollIntoView({block: 'start', behavior: 'instant'})", target)
+    if size == PHONE:
+        target.click()
+    else:
+        ActionChains(window).move_to_element(target).perform()
+    facts = window.find_element("id", "facts").text
+    assert facts.startswith("Box 2")
+    for task in info.box(2).possible:
+        assert known.tasks[task] in facts
+    assert f"({len(info.box(2).possible)} of {known.n_tasks})" in facts
+    rows = window.execute_script(
+        "return [...document.querySelectorAll('#facts tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+    )
+    assert len(rows) == known.n_tasks
+    wide = window.execute_script("const d = document.getElementById('details'); return d.scrollWidth - d.clientWidth")
+    assert wide <= 0
+    for name, chance, cost, rounds in rows:
+        task = known.tasks.index(name)
+        expected = reach.chance[task, 1]
+        if expected >= 0.9995:
+            assert chance in ("100%", "> 99.9%")
+        elif expected >= 0.0005:
+            assert float(chance.rstrip("%")) == pytest.approx(100 * expected, abs=0.051)
+        else:
+            assert float(chance) == pytest.approx(expected, rel=0.06)
+        assert float(cost.replace(",", "")) == pytest.approx(reach.cost[task, 1], abs=0.051)
+        assert float(rounds.replace(",", "")) == pytest.approx(reach.rounds[task, 1], abs=0.051)
+
+
+def test_the_details_can_be_put_away_on_a_phone(show):
+    window = show(page_of("3 boxes"), PHONE)
+    box(window, 1).click()
+    window.find_element("id", "hide").click()
+    assert not window.find_element("id", "details").is_displayed()
+    box(window, 2).click()
+    assert window.find_element("id", "facts").text.startswith("Box 2")
+
+
+@SIZES
+@pytest.mark.parametrize("name", ["15 boxes", "links back"])
+def test_picking_a_task_lights_its_most_likely_path(name, size, show):
+    plan, known = made(name)
+    reach = reach_info(plan, known)
+    window = show(page_of(name), size)
+    lit = "return [...document.querySelectorAll('.node.lit')].map(n => Number(n.dataset.target))"
+    for task in range(known.n_tasks):
+        pick(window, task)
+        assert sorted(window.execute_script(lit)) == sorted(reach.paths[task])
+        said = window.find_element("id", "path").text
+        assert said == f"Most likely path: box {', '.join(map(str, reach.paths[task]))}."
+    pick(window, "")
+    assert window.execute_script(lit) == []
+
+
+@SIZES
+def test_subtrees_collapse_and_expand(size, show):
+    window = show(page_of("15 boxes"), size)
+    visible = "return [...document.querySelectorAll('.box')].filter(b => b.offsetParent).length"
+    everything = window.execute_script(visible)
+    fold = window.find_element("css selector", "#box-2 ~ .fold")
+    window.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", fold)
+    assert fold.get_attribute("aria-expanded") == "true"
+    fold.click()
+    assert fold.get_attribute("aria-expanded") == "false"
+    assert window.execute_script(visible) < everything
+    assert_in_order(window)
+    window.find_element("id", "fold-all").click()
+    assert window.execute_script(visible) == 1
+    window.find_element("id", "unfold-all").click()
+    assert window.execute_script(visible) == everything
+
+
+def test_the_keyboard_is_enough(show):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    window = show(page_of("links back"), DESK)
+    focused = "return document.activeElement.id || document.activeElement.className"
+
+    def press(*keys):
+        ActionChains(window).send_keys(*keys).perform()
+        return window.execute_script(focused)
+
+    seen = [press(Keys.TAB) for _ in range(4)]
+    assert seen == ["pick-task", "fold-all", "unfold-all", "box-1"]
+    assert window.find_element("id", "facts").text.startswith("Box 1")
+    assert press(Keys.ARROW_DOWN) == "box-4"
+    assert press(Keys.ARROW_DOWN) == "box-2"
+    assert press(Keys.ARROW_RIGHT) == "box-3"
+    press(Keys.ARROW_LEFT)  # closes box 3
+    assert press(Keys.ARROW_LEFT) == "box-2"
+    assert not box(window, 6).is_displayed()
+    assert press(Keys.TAB) == "fold"
+    press(Keys.ENTER)
+    assert not box(window, 3).is_displayed()
+    press(Keys.ENTER)
+    assert box(window, 3).is_displayed()
+
+
+def test_links_lead_to_their_box_even_if_it_is_folded_away(show):
+    window = show(page_of("40 tasks"), DESK)
+    link = window.find_element("css selector", ".link")
+    target = link.get_attribute("href").split("#")[1]
+    window.execute_script(
+        "const n = document.getElementById(arguments[0]).closest('.node').parentElement.closest('.node');"
+        "n.querySelector('.fold').click()", target
+    )  # fmt: skip
+    assert not window.find_element("id", target).is_displayed()
+    if not link.is_displayed():
+        window.execute_script("arguments[0].click()", link)
+    else:
+        window.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", link)
+        link.click()
+    assert window.find_element("id", target).is_displayed()
+    assert window.execute_script("return document.activeElement.id") == target
+
+
+def assert_accessible(window):
+    script = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    window.execute_script(script)
+    found = window.execute_async_script("const done = arguments[0]; axe.run().then(done)")
+    serious = [
+        (problem["id"], [node["html"][:150] for node in problem["nodes"][:3]])
+        for problem in found["violations"]
+        if problem["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+    assert len(found["passes"]) > 10
+
+
+@SIZES
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["15 boxes", "links back", "contextual"])
+def test_axe_finds_nothing_serious(name, dark, size, show):
+    window = show(page_of(name), size, dark)
+    assert_accessible(window)
+    box(window, 2).click()
+    pick(window, 0)
+    assert_accessible(window)
+
+
+@SIZES
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_report_in_a_browser(dark, size, show):
+    plan, known = made("15 boxes")
+    window = show(write_report(plan, known, ".html"), size, dark)
+    assert_in_order(window)
+    assert_accessible(window)
+    assert len(window.find_elements("css selector", "figure svg")) >= 5
+
+
+def test_the_list_alone_tells_the_plan(show):
+    """What a screen reader finds: a list in a list, each box with its number, text and the answer that leads there."""
+    window = show(page_of("3 boxes"), DESK)
+    tree = window.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
+    names = [node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "button" and "name" in node]
+    assert any("1" in name and "Give A 113 times" in name and "At most 56 successes?" in name for name in names)
+    roles = [node.get("role", {}).get("value") for node in tree]
+    assert roles.count("listitem") >= 3
+    texts = [node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "StaticText"]
+    assert {"yes", "no"} <= set(texts)
+
+
+@pytest.mark.parametrize(("name", "least", "most"), [("3 boxes", 1, 1), ("40 tasks", 4, 40)])
+def test_pages_can_be_printed(name, least, most, show):
+    printed = base64.b64decode(show(page_of(name), DESK).print_page())
+    assert printed.startswith(b"%PDF")
+    assert least <= printed.count(b"/Type /Page\n") <= most

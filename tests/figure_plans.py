@@ -1,0 +1,61 @@
+"""Plans of several sizes for the tests of figures, with their collections."""
+
+from functools import lru_cache
+
+from example_plans import score_plan
+
+from banditree.plans.tree import build_tree
+from banditree.plans.wording import vocabulary_from
+from banditree.tasks.collection import Collection
+from banditree.tasks.instances import linear, rand
+
+WORDS = vocabulary_from(
+    {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse", "give": "Administer"}
+)
+
+
+def three():
+    two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], tasks=["mild", "severe"], arms=["A", "B"])
+    return build_tree(two, 4000), two
+
+
+def about(n_boxes):
+    """A tree of about that many boxes, some of them shared, with long names and other words."""
+    n_tasks = {15: 7, 60: 27}[n_boxes]
+    tasks = [f"a rather long name of group {i}" if i % 3 else f"g{i}" for i in range(n_tasks)]
+    arms = [f"Acetylsalicylic-acid-{k}-mg" if k % 4 == 0 else f"drug {k}" for k in range(30)]
+    known = Collection.bernoulli(rand(n_tasks, 30, 0.4).means, tasks=tasks, arms=arms)
+    return build_tree(known, 10_000, 0.4, vocabulary=WORDS), known
+
+
+def links_back():
+    known = Collection.bernoulli(
+        [[0.9, 0.5, 0.2], [0.2, 0.7, 0.4], [0.3, 0.3, 0.8]], tasks=["one", "two", "three"], arms=["A", "B", "C"]
+    )
+    return score_plan(), known
+
+
+def forty():
+    known = rand(40, 40, 0.4)
+    return build_tree(known, 10_000, 0.4), known
+
+
+def contextual():
+    known = linear(4, 5, 3, 0.2)
+    return build_tree(known, 5000, 0.2), known
+
+
+MAKERS = {
+    "3 boxes": three,
+    "15 boxes": lambda: about(15),
+    "60 boxes": lambda: about(60),
+    "links back": links_back,
+    "40 tasks": forty,
+    "contextual": contextual,
+}
+
+
+@lru_cache
+def made(name):
+    """(plan, collection) by name."""
+    return MAKERS[name]()

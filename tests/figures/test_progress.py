@@ -1,0 +1,27 @@
+import io
+
+from banditree.figures.progress import LOG_STEPS, progress_bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_log_gets_a_line_per_tenth():
+    log = io.StringIO()
+    with progress_bar("Working", "batches", stream=log) as on_progress:
+        assert all(on_progress(done, 1000) for done in range(1, 1001))
+    lines = log.getvalue().splitlines()
+    assert len(lines) == LOG_STEPS + 1
+    assert lines[-1] == "Working: 1,000 of 1,000 batches"
+    assert "\x1b" not in log.getvalue()
+
+
+def test_a_terminal_gets_a_bar(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    with progress_bar("Working", stream=terminal) as on_progress:
+        assert on_progress(5, 10)
+    assert "Working" in terminal.getvalue()
+    assert "\x1b[" in terminal.getvalue()

@@ -1,0 +1,112 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from figure_plans import MAKERS, made
+from hypothesis import given, settings
+from random_plans import cases
+
+from banditree.errors import InvalidInput
+from banditree.figures import reach
+from banditree.figures.reach import reach_info
+from banditree.plans.exact import certify, require_end
+from banditree.plans.laws import box_laws
+from banditree.plans.plan import BoxKind
+from banditree.plans.tree import build_tree
+from banditree.tasks.collection import Collection
+
+
+@pytest.mark.parametrize("name", [name for name in MAKERS if name != "40 tasks"])
+def test_leaves_are_reached_as_the_certificate_says(name):
+    plan, known = made(name)
+    info = reach_info(plan, known)
+    certificate = certify(plan, known, horizon=max(plan.horizon, 20_000))
+    leaves = plan.kind == BoxKind.EXPLOIT
+    np.testing.assert_allclose(info.chance[:, leaves], certificate.leaves[:, leaves], atol=1e-9)
+    np.testing.assert_allclose(info.chance[:, 0], 1.0)
+    assert (info.cost[:, 0] == 0).all()
+    rounds = np.nansum(info.rounds[:, leaves] * info.chance[:, leaves], axis=1)
+    np.testing.assert_allclose(rounds, certificate.pulls, rtol=1e-6)
+
+
+@settings(max_examples=40)
+@given(cases(links_back=False))
+def test_one_pass_agrees_with_the_walk_that_stops_at_each_box(case):
+    plan, known = case
+    laws = box_laws(plan, known)
+    exits = reach._exits(plan, laws)
+    price = np.stack([laws.cost.T, np.ones_like(laws.cost.T)], axis=2)
+    for fast, slow in zip(reach._forward(plan, exits, price), reach._with_loops(plan, exits, price), strict=True):
+        np.testing.assert_allclose(fast, slow, atol=1e-9)
+
+
+@settings(max_examples=30)
+@given(cases())
+def test_cost_at_the_leaves_is_that_of_the_tests(case):
+    """Until a leaf, the mean cost is that of all tests: the same linear system, solved for another question."""
+    from banditree.plans.exact import solve
+
+    plan, known = case
+    laws = box_laws(plan, known)
+    try:
+        down, up, pulls = require_end(plan, known, laws, 10_000)
+    except InvalidInput:
+        return
+    info = reach_info(plan, known)
+    leaves = plan.kind == BoxKind.EXPLOIT
+    spent = np.nansum(info.cost[:, leaves] * info.chance[:, leaves], axis=1)
+    cost = np.where(leaves[:, None], 0.0, pulls * laws.cost.T)
+    np.testing.assert_allclose(spent, solve(plan, down, up, cost), rtol=1e-6, atol=1e-9)
+
+
+def simulated(plan, means, rng):
+    """{box: rounds at the first visit} of one case, one reward at a time."""
+    box, t, first = 0, 0, {}
+    while True:
+        first.setdefault(box, t)
+        if plan.kind[box] == BoxKind.EXPLOIT:
+            return first
+        mean, score = means[plan.arm[box]], 0
+        if plan.kind[box] == BoxKind.FIXED:
+            score, t = rng.binomial(plan.pulls[box], mean), t + int(plan.pulls[box])
+            low = score <= plan.threshold[box]
+        else:
+            while -plan.floor[box] < score < plan.ceil[box]:
+                score, t = score + plan.points[box][int(rng.random() < mean)], t + 1
+            low = score < 0
+        box = int(plan.low[box] if low else plan.high[box])
+
+
+def test_links_back_against_a_simulation():
+    """Bands of 4.5 standard errors over 30 comparisons: a false alarm in about 5,000 seeds."""
+    plan, known = made("links back")
+    info = reach_info(plan, known)
+    rng, n = np.random.default_rng(7), 3000
+    for task in range(3):
+        visits = [simulated(plan, known.means[task], rng) for _ in range(n)]
+        for box in range(plan.n_boxes):
+            times = [visit[box] for visit in visits if box in visit]
+            p = info.chance[task, box]
+            assert abs(len(times) / n - p) <= 4.5 * np.sqrt(p * (1 - p) / n) + 1e-9
+            if len(times) > 200:
+                error = np.std(times) / np.sqrt(len(times))
+                assert abs(np.mean(times) - info.rounds[task, box]) <= 4.5 * error + 1e-9
+
+
+def test_the_most_likely_path_ends_where_most_cases_end():
+    plan, known = made("15 boxes")
+    info = reach_info(plan, known)
+    for task, path in enumerate(info.paths):
+        assert path[0] == 1
+        assert plan.task[path[-1] - 1] == task
+        for box, following in pairwise(path):
+            assert following - 1 in list(plan.children(box - 1))
+
+
+def test_estimates_are_taken_as_they_are_and_unknown_laws_are_refused():
+    known = Collection.bernoulli([[0.9, 0.2], [0.1, 0.8]], radius=0.01)
+    info = reach_info(build_tree(known, 500), known)
+    assert info.note == "if the means are as estimated"
+    bounded = Collection.bounded([[0.9, 0.2], [0.1, 0.8]])
+    with pytest.raises(InvalidInput, match="only the means and the range"):
+        reach_info(build_tree(bounded, 500), bounded)

@@ -1,0 +1,80 @@
+"""Flowcharts as they were written by earlier versions. Refresh with: python tests/golden/test_figures.py"""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from example_plans import score_plan
+
+from banditree.figures.timeline import course_info, survivors_info
+from banditree.figures.flowchart import flowchart_info
+from banditree.figures.heat_map import heat_map_info
+from banditree.figures.reach import reach_info
+from banditree.figures.sources import dot, mermaid
+from banditree.figures.spending import spending_info
+from banditree.figures.text import flowchart_text
+from banditree.plans.exact import certify
+from banditree.plans.tree import build_tree
+from banditree.tasks.collection import Collection
+from banditree.tasks.instances import rand
+
+FILES = Path(__file__).parent / "files"
+PLANS = {"rand-10-20": lambda: build_tree(rand(10, 20, 0.4), 10_000, 0.4), "score": score_plan}
+
+
+def info_text(info):
+    return "\n".join(json.dumps(asdict(box)) for box in info.boxes) + "\n"
+
+
+WRITERS = {"flow.txt": lambda info: flowchart_text(info) + "\n", "mmd": mermaid, "dot": dot, "flow.jsonl": info_text}
+
+
+def rounded(value):
+    """Numbers to nine digits, so that the last bits of another machine do not matter."""
+    if hasattr(value, "tolist"):
+        return rounded(value.tolist())
+    if isinstance(value, dict):
+        return {key: rounded(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(inner) for inner in value]
+    return float(f"{value:.9g}") if isinstance(value, float) else value
+
+
+def charts():
+    """The data of every other figure of one small plan."""
+    known = Collection.bernoulli(
+        [[0.8, 0.3, 0.5], [0.2, 0.7, 0.5], [0.4, 0.3, 0.9]], tasks=["one", "two", "three"], arms=["A", "B", "C"]
+    )
+    plan = build_tree(known, 40, 0.4)
+    infos = {
+        "heat map": heat_map_info(known),
+        "course": course_info(plan, known),
+        "survivors": survivors_info(plan, known),
+        "spending": spending_info(plan, certify(plan, known)),
+        "reach": reach_info(plan, known),
+    }
+    return {name: rounded(asdict(info)) for name, info in infos.items()}
+
+
+@pytest.mark.filterwarnings("ignore::banditree.errors.PlanWarning")
+def test_data_of_the_charts():
+    assert charts() == json.loads((FILES / "charts.json").read_text())
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+@pytest.mark.parametrize("name", PLANS)
+def test_flowchart(name, kind):
+    assert WRITERS[kind](flowchart_info(PLANS[name]())) == (FILES / f"{name}.{kind}").read_text()
+
+
+if __name__ == "__main__":
+    for name, make in PLANS.items():
+        for kind, write in WRITERS.items():
+            (FILES / f"{name}.{kind}").write_text(write(flowchart_info(make())))
+    lines = [f"{json.dumps(name)}: {json.dumps(info)}" for name, info in charts().items()]
+    (FILES / "charts.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
