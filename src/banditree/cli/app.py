@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import analyze, certify, demo, learn, plan, report, reproduce, run, show, simulate
+from banditree.cli import analyze, certify, demo, learn, plan, report, reproduce, run, serve, show, simulate
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
@@ -30,9 +30,10 @@ for command in (
     run.run,
     certify.certify,
     simulate.simulate,
+    report.report,
     reproduce.reproduce,
     reproduce.experiment,
-    report.report,
+    serve.serve,
     demo.demo,
 ):
     app.command()(command)

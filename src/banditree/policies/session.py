@@ -48,11 +48,16 @@ class Step:
 
 @dataclass
 class Round:
-    """One asked round: its arm, its context, and what was reported of it (None while open)."""
+    """One asked round: its arm, its context, and what was reported of it (None while open).
+
+    overridden: a person chose the arm. tallied: the policy counted the outcome.
+    """
 
     arm: int
     context: list[float] | None = None
     reward: Reported | None = None
+    overridden: bool = False
+    tallied: bool = False
 
 
 class Session:
@@ -103,6 +108,15 @@ class Session:
         """The rounds that were asked and wait for an outcome."""
         return [n for n, entry in enumerate(self.rounds[self.n_applied :], self.n_applied + 1) if entry.reward is None]
 
+    @property
+    def off_plan_rounds(self) -> list[int]:
+        """The rounds whose arm was not the policy's: overridden, or asked before a correction led elsewhere."""
+        return [
+            n
+            for n, entry in enumerate(self.rounds, 1)
+            if entry.overridden or (n <= self.n_applied and not entry.tallied and entry.reward is not MISSING)
+        ]
+
     @overload
     def ask(self, n: None = None, *, context: Any = None, available: Iterable[str | int] | None = None) -> Step: ...
 
@@ -151,6 +165,40 @@ class Session:
         entry.reward = value
         self._apply_told()
 
+    def override(self, arm: str | int, round: int | None = None, *, context: Any = None) -> Step:
+        """The round in which a person gives another arm than the policy's: an open one, or a new one if none is open.
+
+        Its outcome is told like any other, recorded and not tallied; the round counts towards the horizon.
+        """
+        k, x = arm_number(self.arms, arm), self._context(context)
+        if round is None and not self.open_rounds:
+            if len(self.rounds) >= self.horizon:
+                return Step(len(self.rounds) + 1, outcome=Outcome.HORIZON_REACHED)
+            self.rounds.append(Round(k, _known(x), overridden=True))
+            return self._step(len(self.rounds))
+        number = self._round_to_tell(round)
+        entry = self.rounds[number - 1]
+        if entry.reward is not None:
+            raise InvalidInput(f"Round {number} has its outcome already. {self._open_rounds_sentence()}")
+        if entry.arm == k and not entry.overridden:
+            raise invalid("arm", f"another than the one of round {number}", self.arms[k], "That is no override.")
+        self.rounds[number - 1] = Round(k, entry.context if context is None else _known(x), overridden=True)
+        return self._step(number)
+
+    def correct(self, reward: float | Missing, round: int) -> None:
+        """Replace what was told of a round, and play the case again from its start with the right value.
+
+        Rounds that were asked on the strength of the wrong value keep their arm; where the policy, knowing better,
+        would not have given it, they are no longer tallied.
+        """
+        number = self._round_to_tell(round)
+        value: Reported = reward if isinstance(reward, Missing) else check_reward(self.rewards, reward)
+        if self.rounds[number - 1].reward is None:
+            raise InvalidInput(f"Round {number} has no outcome to correct yet: tell it. {self._open_rounds_sentence()}")
+        self.rounds[number - 1].reward = value
+        self.state, self.n_applied = self.policy.init(self.params), 0
+        self._apply_told()
+
     def explain(self) -> Facts:
         """Where the case stands, in numbers; `describe` puts it in words."""
         return self.policy.explain(self.params, self.state)
@@ -191,8 +239,7 @@ class Session:
         arm = int(self.policy.choose(self.params, self.state, context, mask, (self.seed, self.case, number)))
         if arm < 0:
             return Step(number, outcome=Outcome(arm))
-        known = None if np.isnan(context).any() else context.tolist()
-        self.rounds.append(Round(arm, known or None))
+        self.rounds.append(Round(arm, _known(context)))
         return self._step(number)
 
     def _patience(self) -> int:
@@ -203,12 +250,22 @@ class Session:
             entry = self.rounds[self.n_applied]
             if entry.reward is None:
                 return
-            if not isinstance(entry.reward, Missing):
-                context = self._context(entry.context)
+            context = self._context(entry.context)
+            entry.tallied = False
+            if not isinstance(entry.reward, Missing) and self._fits(entry, context):
+                entry.tallied = True
                 self.policy.update(self.params, self.state, context, entry.arm, entry.reward)
                 if self.policy.replan is not None:
                     self.policy.replan(self.params, self.state)
             self.n_applied += 1
+
+    def _fits(self, entry: Round, context: FloatArray) -> bool:
+        """Whether the policy, were this arm the only one available, would give it."""
+        if entry.overridden:
+            return False
+        mask, rng = np.zeros(len(self.arms), dtype=bool), (self.seed, self.case, self.n_applied + 1)
+        mask[entry.arm] = True
+        return self.policy.choose(self.params, self.state, context, mask, rng) == entry.arm
 
     def _round_to_tell(self, number: int | None) -> int:
         if number is None:
@@ -331,6 +388,11 @@ def _fill_state(state: Any, data: Mapping[str, Any]) -> None:
             _fill_state(value, data[name])
 
 
+def _known(context: FloatArray) -> list[float] | None:
+    """A context as it is kept; None when none was given."""
+    return None if np.isnan(context).any() or not context.size else context.tolist()
+
+
 def _shown(value: Reported) -> str:
     return value.value if isinstance(value, Missing) else f"{value:g}"
 
@@ -343,5 +405,6 @@ def _round_to_json(entry: Round) -> dict[str, Any]:
 
 
 def _round_from_json(data: Mapping[str, Any]) -> Round:
-    reward = data["reward"]
-    return Round(data["arm"], data["context"], MISSING if reward == MISSING.value else reward)
+    reward = MISSING if data["reward"] == MISSING.value else data["reward"]
+    tallied = data.get("tallied", reward not in (None, MISSING))  # snapshots before overrides did not say
+    return Round(data["arm"], data["context"], reward, data.get("overridden", False), tallied)

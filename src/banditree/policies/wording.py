@@ -30,6 +30,8 @@ def describe(session: "Session") -> str:
     if not facts.exploiting and facts.pulls is not None:
         lines.append(_tally(session, facts.pulls, facts, words))
     lines += possible_lines(session, facts, words)
+    if strayed := len(session.off_plan_rounds):
+        lines.append(f"Not as planned: {counted(strayed, 'round')} with another {words.arm}, not tallied.")
     return " ".join(lines)
 
 

@@ -1,0 +1,112 @@
+"""`banditree serve` and `banditree add-user`: the service, and the first people who may use it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from banditree.errors import InvalidInput
+
+Database = Annotated[
+    str,
+    typer.Option(help="A file (SQLite), or a URL such as postgresql://user@host/name.", envvar="BANDITREE_DATABASE"),
+]
+
+
+def serve(
+    database: Database = "banditree.db",
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 8000,
+    authentication: Annotated[
+        bool, typer.Option("--authentication", help="People log in. Needed on any address but this computer's.")
+    ] = False,
+    allowed_hosts: Annotated[str, typer.Option(help="Names in the address bar that are answered, with commas.")] = "",
+    insecure_cookies: Annotated[
+        bool, typer.Option("--insecure-cookies", help="Log-in without HTTPS, as for a trial on this computer.")
+    ] = False,
+    session_hours: Annotated[int, typer.Option(min=1, help="How long a log-in lasts.")] = 12,
+    login_attempts: Annotated[int, typer.Option(min=1, help="Wrong passwords before a wait.")] = 5,
+    login_window: Annotated[int, typer.Option(min=1, help="Seconds of that wait.")] = 300,
+    max_body: Annotated[int, typer.Option(min=1000, help="Bytes of a request.")] = 1_000_000,
+    max_upload: Annotated[int, typer.Option(min=1000, help="Bytes of a plan or collection.")] = 32_000_000,
+    cached_rounds: Annotated[int, typer.Option(min=0, help="Rounds kept in memory, over all cases.")] = 500_000,
+    waiting_commands: Annotated[int, typer.Option(min=1, help="Requests in line before 503.")] = 10_000,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Serve plans and cases over HTTP. The API is described at /api/v1/openapi.json.
+
+    Example: banditree serve --database clinic.db
+    """
+    needs_extra()
+    from banditree.service.server import serve as run
+    from banditree.service.settings import Settings
+
+    settings = Settings(
+        database=database,
+        host=host,
+        port=port,
+        authentication=authentication,
+        allowed_hosts=tuple(name.strip() for name in allowed_hosts.split(",") if name.strip()),
+        secure_cookies=not insecure_cookies,
+        session_hours=session_hours,
+        login_attempts=login_attempts,
+        login_window=login_window,
+        max_body=max_body,
+        max_upload=max_upload,
+        cached_rounds=cached_rounds,
+        waiting_commands=waiting_commands,
+        log_level=log_level,
+    )
+    if log_level not in ("debug", "info", "warning", "error"):
+        raise InvalidInput(f"--log-level must be debug, info, warning or error. Got {log_level!r}.")
+    if "://" not in database and not Path(database).resolve().parent.is_dir():
+        raise InvalidInput(f"{database} cannot be made: its folder does not exist. Make the folder first.")
+    typer.echo(f"Serving {database} at http://{host}:{port} (Ctrl-C stops). API: /api/v1/openapi.json", err=True)
+    with refusals_as_one_line():
+        run(settings)
+
+
+def add_user(
+    name: Annotated[str, typer.Argument(help="The name to log in with.")],
+    role: Annotated[str, typer.Option(help="viewer, operator or admin.")] = "operator",
+    database: Database = "banditree.db",
+) -> None:
+    """Let somebody in: asks for the password, of at least 10 characters.
+
+    Example: banditree add-user ada --role admin --database clinic.db
+    """
+    needs_extra()
+    from banditree.service.database import Database as Opened
+    from banditree.service.people import Role
+    from banditree.service.people import add_user as add
+    from banditree.service.settings import Settings
+
+    password = typer.prompt("Password", hide_input=True)
+    with refusals_as_one_line():
+        opened = Opened(Settings(database=database))
+        with opened.write() as connection:
+            add(connection, "command line", name, Role.named(role), password)
+    typer.echo(f"{name} can log in as {role}.")
+
+
+@contextmanager
+def refusals_as_one_line() -> Iterator[None]:
+    """What the service refuses, as an error of the command line."""
+    from banditree.service.problems import Refused
+
+    try:
+        yield
+    except Refused as problem:
+        raise InvalidInput(problem.message) from None
+
+
+def needs_extra() -> None:
+    """Say what to install where the service's libraries are missing."""
+    try:
+        for name in ("alembic", "argon2", "fastapi", "sqlalchemy", "uvicorn"):
+            import_module(name)
+    except ImportError as missing:
+        raise InvalidInput(f'The service needs {missing.name}. Run: pip install "banditree[service]"') from None

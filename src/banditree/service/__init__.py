@@ -1,0 +1,1 @@
+"""HTTP API and durable cases. Needs the extra `service`; nothing here is imported before `banditree serve`."""

@@ -1,0 +1,81 @@
+"""Who sent a request: the person behind a token or cookie, with the role the route asks for."""
+
+import hmac
+import time
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+
+from banditree.service import people
+from banditree.service.database import Database
+from banditree.service.edge import SAFE_METHODS
+from banditree.service.people import LOCAL, Person, Role
+from banditree.service.problems import Forbidden, NotLoggedIn
+
+COOKIE = "banditree_session"
+CSRF_HEADER = "x-csrf-token"
+REMEMBERED = 1.0  # seconds for which a token is taken as still valid
+MOST_REMEMBERED = 10_000
+
+
+class Door:
+    """Knows who is who; remembers each answer for a second, so a revoked token works that much longer at most."""
+
+    def __init__(self, database: Database, authentication: bool) -> None:
+        self.database, self.authentication = database, authentication
+        self._seen: dict[tuple[str, bool], tuple[float, Person]] = {}
+
+    async def person(self, request: Request) -> Person:
+        """Who sent this request."""
+        if not self.authentication:
+            return LOCAL
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        by_cookie = scheme.lower() != "bearer"
+        secret = request.cookies.get(COOKIE, "") if by_cookie else token.strip()
+        if not secret:
+            raise NotLoggedIn("Log in, or send a token as 'Authorization: Bearer ...'.")
+        person = await self._known(secret, by_cookie)
+        if by_cookie and request.method not in SAFE_METHODS:
+            sent = request.headers.get(CSRF_HEADER, "")
+            if not hmac.compare_digest(sent.encode(), people.csrf_token(secret).encode()):
+                raise Forbidden("The header X-CSRF-Token is missing or wrong. Send the csrf_token of /api/v1/me.")
+        return person
+
+    async def _known(self, secret: str, by_cookie: bool) -> Person:
+        now, key = time.monotonic(), (people.digest(secret), by_cookie)
+        remembered = self._seen.get(key)
+        if remembered is not None and now - remembered[0] < REMEMBERED:
+            return remembered[1]
+        person = await run_in_threadpool(self._look_up, secret, by_cookie)
+        if len(self._seen) >= MOST_REMEMBERED:
+            self._seen.clear()
+        self._seen[key] = (now, person)
+        return person
+
+    def forget(self) -> None:
+        """Look everybody up again."""
+        self._seen.clear()
+
+    def _look_up(self, secret: str, by_cookie: bool) -> Person:
+        with self.database.read() as connection:
+            return people.who(connection, secret, by_cookie)
+
+
+def at_least(role: Role) -> Callable[[Request], Awaitable[Person]]:
+    """A dependency: the person behind a request, refused if the role is too low."""
+
+    async def allowed(request: Request) -> Person:
+        person = await request.app.state.door.person(request)
+        request.state.user = person.name
+        if person.role < role:
+            raise Forbidden(f"This needs the role {role.word}, and {person.name} has {person.role.word}.")
+        return person  # type: ignore[no-any-return]
+
+    return allowed
+
+
+Viewer = Annotated[Person, Depends(at_least(Role.VIEWER))]
+Operator = Annotated[Person, Depends(at_least(Role.OPERATOR))]
+Admin = Annotated[Person, Depends(at_least(Role.ADMIN))]

@@ -1,0 +1,127 @@
+"""The application: routes, errors in one shape, health, and what is opened and closed with it."""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from banditree.errors import InvalidInput
+from banditree.service import case_routes, people_routes, plan_routes
+from banditree.service.access import Door, Viewer
+from banditree.service.database import Database
+from banditree.service.desk import Desk
+from banditree.service.edge import Edge, Metrics
+from banditree.service.models import Answer, Done
+from banditree.service.people import has_admin
+from banditree.service.problems import Refused, body, problem
+from banditree.service.replies import ERRORS, reply
+from banditree.service.settings import Settings
+from banditree.version import __version__
+
+CODES = {400: "invalid", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
+DESCRIPTION = """Follow exploration plans for many cases. Put a plan on record, start a case, ask what to do next, tell
+what happened. Every answered report is on disk. Success is `{"data": ...}`,
+an error `{"error": {"code", "message"}}`."""
+
+log = logging.getLogger("banditree.service")
+
+
+def create_app(settings: Settings) -> FastAPI:
+    """The service as an ASGI application. The database is opened and brought up to date here."""
+    database = Database(settings)
+    _check_that_somebody_can_log_in(settings, database)
+    desk = Desk(database, cached_rounds=settings.cached_rounds, waiting=settings.waiting_commands)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        desk.open()
+        yield
+        await run_in_threadpool(desk.close)
+        database.close()
+
+    app = FastAPI(
+        title="banditree",
+        version=__version__,
+        description=DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/v1/openapi.json",
+    )
+    metrics = Metrics()
+    app.state.settings, app.state.desk, app.state.metrics = settings, desk, metrics
+    app.state.door = Door(database, settings.authentication)
+    for router in (case_routes.router, plan_routes.router, people_routes.router):
+        app.include_router(router)
+    _add_operations(app, desk, metrics)
+    _add_error_handlers(app)
+    app.add_middleware(Edge, settings=settings, metrics=metrics)
+    return app
+
+
+def _check_that_somebody_can_log_in(settings: Settings, database: Database) -> None:
+    with database.read() as connection:
+        if settings.authentication and not has_admin(connection):
+            raise InvalidInput("Nobody can log in yet. Make the first admin: banditree add-user NAME --role admin")
+
+
+def _add_operations(app: FastAPI, desk: Desk, metrics: Metrics) -> None:
+    @app.get("/health", response_model=Answer[Done], tags=["operations"])
+    async def health() -> Response:
+        """The process is alive."""
+        return reply(Done(done=True))
+
+    @app.get("/ready", response_model=Answer[Done], tags=["operations"], responses=ERRORS)
+    async def ready() -> Response:
+        """The database answers and has the right version: requests can come in."""
+        await run_in_threadpool(desk.database.check)
+        return reply(Done(done=True))
+
+    @app.get("/metrics", response_class=PlainTextResponse, tags=["operations"], responses=ERRORS)
+    async def show_metrics(person: Viewer) -> str:
+        """Counts and times in the format of Prometheus."""
+        return metrics.text(
+            {
+                "transactions_total": desk.n_transactions,
+                "commands_total": desk.n_commands,
+                "events_total": desk.n_events,
+                "waiting_commands": desk.n_waiting,
+                "cached_cases": desk.n_cached,
+            }
+        )
+
+
+def _add_error_handlers(app: FastAPI) -> None:
+    async def refuse(request: Request, error: Exception) -> Response:
+        status, content = problem(error)
+        if status >= 500:
+            log.error("failed", exc_info=error if status == 500 else None, extra={"fields": {"status": status}})
+        headers = {"retry-after": "5"} if status in (429, 503) else None
+        return JSONResponse(content, status, headers)
+
+    async def refuse_body(request: Request, error: Any) -> Response:
+        return JSONResponse(body("invalid", sentence(error)), 422)
+
+    async def refuse_route(request: Request, error: Any) -> Response:
+        content = body(CODES.get(error.status_code, "invalid"), f"{str(error.detail).rstrip('.')}.")
+        return JSONResponse(content, error.status_code, error.headers)
+
+    app.add_exception_handler(Refused, refuse)
+    app.add_exception_handler(InvalidInput, refuse)
+    app.add_exception_handler(Exception, refuse)
+    app.add_exception_handler(RequestValidationError, refuse_body)
+    app.add_exception_handler(HTTPException, refuse_route)
+
+
+def sentence(error: RequestValidationError) -> str:
+    """The first thing that is wrong with a request, where it is, and how many more there are."""
+    problems = error.errors()
+    place = ".".join(str(part) for part in problems[0]["loc"][1:]) or "the body"
+    more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
+    return f"{place[:200]}: {problems[0]['msg'][:300]}.{more}"

@@ -1,0 +1,214 @@
+"""The routes over cases: start, ask, tell, override, correct, note, close, erase, one by one or many at once."""
+
+import secrets
+from asyncio import Future
+from typing import Annotated, Literal
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from banditree.policies.session import MISSING, Missing
+from banditree.service import records
+from banditree.service.access import Admin, Operator, Viewer
+from banditree.service.cases import MAX_NUMBER, Event
+from banditree.service.desk import Transaction
+from banditree.service.models import (
+    Answer,
+    Ask,
+    AskMany,
+    CaseLine,
+    Close,
+    Correct,
+    Done,
+    EventOut,
+    Failure,
+    Id,
+    NewCase,
+    NewCases,
+    Note,
+    Override,
+    Standing,
+    StepOut,
+    Tell,
+    TellMany,
+    TellOut,
+)
+from banditree.service.people import Person
+from banditree.service.problems import NotFound
+from banditree.service.replies import ERRORS, desk_of, many, read, reply
+from banditree.service.schema import events
+from banditree.service.standings import event_out, standing, step_out
+
+router = APIRouter(prefix="/api/v1", tags=["cases"], responses=ERRORS)
+CaseId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="the id of a case")]
+After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="go on after this number")]
+
+
+def start(request: Request, person: Person, new: NewCase) -> "Future[Standing]":
+    """Start one case."""
+    id = new.id or secrets.token_hex(8)
+
+    def act(transaction: Transaction) -> Standing:
+        return standing(transaction.start(person.name, id, new.plan, new.label))
+
+    return desk_of(request).enqueue(act, (id,))
+
+
+def ask(request: Request, person: Person, id: str, asked: Ask) -> "Future[list[StepOut]]":
+    """Ask for one case."""
+
+    def act(transaction: Transaction) -> list[StepOut]:
+        return _ask(transaction, person, id, asked)
+
+    return desk_of(request).enqueue(act, (id,))
+
+
+def _ask(transaction: Transaction, person: Person, id: str, asked: Ask) -> list[StepOut]:
+    steps = transaction.case(id).ask(person.name, asked.n, asked.context, asked.available)
+    return [step_out(step) for step in steps]
+
+
+def tell(request: Request, person: Person, id: str, told: Tell) -> "Future[TellOut]":
+    """Tell for one case."""
+
+    def act(transaction: Transaction) -> TellOut:
+        recorded = transaction.case(id).tell(person.name, told.round, _reward(told.reward))
+        steps = None if told.ask is None else _ask(transaction, person, id, told.ask)
+        return TellOut(recorded=recorded, steps=steps)
+
+    return desk_of(request).enqueue(act, (id,))
+
+
+def _reward(given: float | Literal["missing"]) -> float | Missing:
+    return MISSING if isinstance(given, str) else given
+
+
+@router.post("/cases", response_model=Answer[Standing])
+async def start_case(request: Request, person: Operator, body: NewCase) -> Response:
+    """Start a case. With an id of your own, sending it twice starts it once."""
+    return reply(await start(request, person, body))
+
+
+@router.post("/cases/start", response_model=Answer[list[Answer[Standing] | Failure]])
+async def start_cases(request: Request, person: Operator, body: NewCases) -> Response:
+    """Start many cases in one call."""
+    return await many([start(request, person, new) for new in body.cases])
+
+
+@router.post("/cases/ask", response_model=Answer[list[Answer[list[StepOut]] | Failure]])
+async def ask_cases(request: Request, person: Operator, body: AskMany) -> Response:
+    """Ask for many cases in one call."""
+    return await many([ask(request, person, one.case, one) for one in body.asks])
+
+
+@router.post("/cases/tell", response_model=Answer[list[Answer[TellOut] | Failure]])
+async def tell_cases(request: Request, person: Operator, body: TellMany) -> Response:
+    """Report many outcomes in one call; each stands on its own."""
+    return await many([tell(request, person, one.case, one) for one in body.tells])
+
+
+@router.get("/cases", response_model=Answer[list[CaseLine]])
+async def list_cases(
+    request: Request,
+    person: Viewer,
+    plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
+    state: Annotated[Literal["open", "waiting", "closed", "erased"] | None, Query()] = None,
+    after: After = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+) -> Response:
+    """Cases in the order they were started; waiting: with a round whose outcome is not known yet."""
+    lines = await read(request, records.list_cases, plan=plan, state=state, after=after, limit=limit)
+    return reply([CaseLine(**line) for line in lines])
+
+
+@router.get("/cases/{id}", response_model=Answer[Standing])
+async def show_case(request: Request, person: Viewer, id: CaseId) -> Response:
+    """Where a case stands and why."""
+    return reply(await desk_of(request).submit(lambda transaction: standing(transaction.case(id)), (id,)))
+
+
+@router.get("/cases/{id}/events", response_model=Answer[list[EventOut]])
+async def list_events(
+    request: Request,
+    person: Viewer,
+    id: CaseId,
+    after: After = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Response:
+    """The history of a case, in order."""
+
+    def query(connection: sa.Connection) -> list[EventOut]:
+        rows = records.case_rows(connection, [id])
+        if not rows:
+            raise NotFound(f"There is no case {id}.")
+        found = sa.select(*records.EVENT_COLUMNS).where(events.c.case == rows[0]["number"], events.c.seq > after)
+        page = connection.execute(found.order_by(events.c.seq).limit(limit))
+        return [event_out(Event(*row)) for row in page]
+
+    return reply(await read(request, query))
+
+
+@router.post("/cases/{id}/ask", response_model=Answer[list[StepOut]])
+async def ask_case(request: Request, person: Operator, id: CaseId, body: Ask) -> Response:
+    """What to do next: the open rounds, the same again until they are told."""
+    return reply(await ask(request, person, id, body))
+
+
+@router.post("/cases/{id}/tell", response_model=Answer[TellOut])
+async def tell_case(request: Request, person: Operator, id: CaseId, body: Tell) -> Response:
+    """Report what happened in a round. The same report again changes nothing; another value is refused with 409."""
+    return reply(await tell(request, person, id, body))
+
+
+@router.post("/cases/{id}/override", response_model=Answer[StepOut])
+async def override_case(request: Request, person: Operator, id: CaseId, body: Override) -> Response:
+    """Give another arm than the plan's. Its outcome is told like any other, recorded and not tallied."""
+
+    def act(transaction: Transaction) -> StepOut:
+        case = transaction.case(id)
+        return step_out(case.override(person.name, body.arm, body.reason, body.round, body.context))
+
+    return reply(await desk_of(request).submit(act, (id,)))
+
+
+@router.post("/cases/{id}/correct", response_model=Answer[Standing])
+async def correct_case(request: Request, person: Operator, id: CaseId, body: Correct) -> Response:
+    """Replace a wrong outcome; the history keeps both."""
+
+    def act(transaction: Transaction) -> Standing:
+        case = transaction.case(id)
+        case.correct(person.name, body.round, _reward(body.reward), body.reason)
+        return standing(case)
+
+    return reply(await desk_of(request).submit(act, (id,)))
+
+
+@router.post("/cases/{id}/note", response_model=Answer[Done])
+async def note_case(request: Request, person: Operator, id: CaseId, body: Note) -> Response:
+    """Write something down."""
+
+    def act(transaction: Transaction) -> Done:
+        transaction.case(id).note(person.name, body.text)
+        return Done(done=True)
+
+    return reply(await desk_of(request).submit(act, (id,)))
+
+
+@router.post("/cases/{id}/close", response_model=Answer[Done])
+async def close_case(request: Request, person: Operator, id: CaseId, body: Close) -> Response:
+    """End a case. It still takes notes and corrections."""
+
+    def act(transaction: Transaction) -> Done:
+        return Done(done=transaction.case(id).close(person.name, body.reason))
+
+    return reply(await desk_of(request).submit(act, (id,)))
+
+
+@router.post("/cases/{id}/erase", response_model=Answer[Done])
+async def erase_case(request: Request, person: Admin, id: CaseId) -> Response:
+    """Blank everything of a case but that it was: arms, outcomes, contexts, notes and its label."""
+
+    def act(transaction: Transaction) -> Done:
+        return Done(done=transaction.erase(person.name, id))
+
+    return reply(await desk_of(request).submit(act, (id,)))

@@ -1,0 +1,290 @@
+"""The desk: the one thread of a server that decides and writes, many requests per transaction.
+
+Requests wait in line while the previous transaction goes to disk; then all of them are decided against the current
+state and written together. So a busy server syncs once for many reports, no two requests of one server ever race, and
+an answer goes out only after its transaction is on disk. Other servers on the same database are noticed twice: each
+transaction begins by reading the events that are new, and events carry numbers that can be taken only once. If another
+server was faster after all, the commands are decided again, one by one.
+"""
+
+import asyncio
+import queue
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from banditree.errors import InvalidInput
+from banditree.service import records
+from banditree.service.cases import Case, Event, Followed
+from banditree.service.database import Database
+from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
+
+MOST_TOGETHER = 256  # commands per transaction
+MOST_PLANS = 64  # plans kept in memory
+WEIGHT = 10  # a case takes about as much memory as this many rounds, and its rounds
+TRIES = 5  # against other servers, before giving up
+
+
+@dataclass(eq=False)
+class Command:
+    """Something to decide and write. cases: the ids it is about; None: it needs a transaction of its own."""
+
+    act: Callable[["Transaction"], Any]
+    cases: tuple[str, ...] | None = ()
+    answer: asyncio.Future[Any] | None = None
+    result: Any = None
+    error: Exception | None = None
+
+
+class Transaction:
+    """What a command sees: the connection, and the cases as they are now."""
+
+    def __init__(self, desk: "Desk", connection: sa.Connection) -> None:
+        self._desk, self.connection = desk, connection
+        self.touched: dict[str, Case] = {}
+
+    def case(self, id: str) -> Case:
+        """A case, current with everything on record and decided so far."""
+        case = self.touched.get(id)
+        if case is None:
+            raise NotFound(f"There is no case {id}.")
+        return case
+
+    def start(self, actor: str, id: str, plan: str, label: str | None) -> Case:
+        """A new case; one that exists already, if it follows the same plan."""
+        if (case := self.touched.get(id)) is not None:
+            if case.followed.id != plan:
+                raise Conflict(f"Case {id} exists and follows plan {case.followed.id}.")
+            return case
+        case = records.add_case(self.connection, actor, id, self._desk.followed(self.connection, plan), label)
+        self.touched[id] = case
+        return case
+
+    def erase(self, actor: str, id: str) -> bool:
+        """Blank the content of a case and mark it; False if it was already."""
+        case = self.case(id)
+        if not case.erase(actor):
+            return False
+        records.add_events(self.connection, [case])
+        case.new.clear()
+        records.blank(self.connection, case)
+        records.note_action(self.connection, actor, "erase case", id, None)
+        return True
+
+
+class Desk:
+    """Runs commands in their own thread (`submit`), or in this one (`run`)."""
+
+    def __init__(self, database: Database, *, cached_rounds: int = 500_000, waiting: int = 10_000) -> None:
+        self.database, self.cached_rounds = database, cached_rounds
+        self.n_transactions = self.n_commands = self.n_events = 0
+        self._cases: OrderedDict[str, Case] = OrderedDict()
+        self._plans: OrderedDict[str, Followed] = OrderedDict()
+        self._rounds = 0
+        self._line: queue.Queue[Command | None] = queue.Queue(waiting)
+        self._one_at_a_time = threading.Lock()
+        self._thread = threading.Thread(target=self._serve, name="desk", daemon=True)
+        self._closed = False
+
+    def open(self) -> "Desk":
+        """Start the thread."""
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """Finish what is in line, then stop."""
+        self._closed = True
+        self._line.put(None)
+        if self._thread.is_alive():
+            self._thread.join()
+
+    @property
+    def n_waiting(self) -> int:
+        """Commands in line."""
+        return self._line.qsize()
+
+    @property
+    def n_cached(self) -> int:
+        """Cases in memory."""
+        return len(self._cases)
+
+    async def submit(self, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None = ()) -> Any:
+        """What `act` returns, once it is on disk."""
+        return await self.enqueue(act, cases)
+
+    def enqueue(self, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None = ()) -> "asyncio.Future[Any]":
+        """A future with what `act` returns, done once it is on disk."""
+        answer = asyncio.get_running_loop().create_future()
+        if self._closed:
+            raise Unavailable("The service is shutting down. Send the request again.")
+        try:
+            self._line.put_nowait(Command(act, cases, answer))
+        except queue.Full:
+            raise Unavailable("Too many requests are waiting. Send the request again.") from None
+        return answer
+
+    def run(self, commands: Sequence[Command]) -> None:
+        """Decide and write some commands; each then has its result or its error."""
+        with self._one_at_a_time:
+            for group in _groups(commands):
+                self._run_group(group)
+
+    def followed(self, connection: sa.Connection, id: str) -> Followed:
+        """A plan on record, from memory where it is there: plans never change."""
+        if id not in self._plans:
+            self._plans[id] = records.followed_of(connection, id)
+            if len(self._plans) > MOST_PLANS:
+                self._plans.popitem(last=False)
+        self._plans.move_to_end(id)
+        return self._plans[id]
+
+    def _serve(self) -> None:
+        while (first := self._line.get()) is not None:
+            commands = [first]
+            while len(commands) < MOST_TOGETHER and not self._line.empty():
+                following = self._line.get()
+                if following is None:
+                    self._line.put(None)
+                    break
+                commands.append(following)
+            self.run(commands)
+            _deliver(commands)
+
+    def _run_group(self, commands: Sequence[Command]) -> None:
+        try:
+            self._attempt(commands)
+        except Unavailable as error:
+            for command in commands:
+                command.error = error
+        except Exception:  # one of them stands in the way of the others
+            for command in commands:
+                self._run_alone(command)
+
+    def _run_alone(self, command: Command) -> None:
+        for _ in range(TRIES):
+            try:
+                return self._attempt([command])
+            except IntegrityError:
+                command.error = Unavailable("Others are changing the same. Send the request again.")
+            except _Undone:
+                return None
+            except Exception as error:
+                command.error = error
+                return None
+        return None
+
+    def _attempt(self, commands: Sequence[Command]) -> None:
+        ids = {id for command in commands for id in command.cases or ()}
+        transaction = None
+        try:
+            with self.database.write() as connection:
+                transaction = Transaction(self, connection)
+                transaction.touched = self._current(connection, ids)
+                for command in commands:
+                    self._act(command, transaction)
+                written = records.add_events(connection, transaction.touched.values())
+        except BaseException:
+            for id in ids | (set() if transaction is None else set(transaction.touched)):
+                self._forget(id)
+            raise
+        self.n_transactions, self.n_commands = self.n_transactions + 1, self.n_commands + len(commands)
+        self.n_events += written
+        self._keep(transaction.touched)
+
+    def _act(self, command: Command, transaction: Transaction) -> None:
+        """Run one command. If it fails after having changed something, the whole transaction is undone."""
+        mine = [transaction.touched[id] for id in command.cases or () if id in transaction.touched]
+        before = [len(case.new) for case in mine]
+        try:
+            command.result, command.error = command.act(transaction), None
+        except IntegrityError:
+            raise
+        except Exception as error:
+            command.error = error
+            changed = command.cases is None or before != [len(case.new) for case in mine]
+            if changed or not isinstance(error, Refused | InvalidInput):
+                raise _Undone from error
+
+    def _current(self, connection: sa.Connection, ids: set[str]) -> dict[str, Case]:
+        """The cases of these ids that exist, brought up to date."""
+        known = {id: self._cases[id] for id in ids if id in self._cases}
+        self._refresh(connection, known.values())
+        cold = ids - known.keys()
+        return {**known, **self._load(connection, cold)} if cold else known
+
+    def _refresh(self, connection: sa.Connection, known: Iterable[Case]) -> None:
+        by_number = {case.number: case for case in known}
+        if not by_number:
+            return
+        for number, seq in connection.execute(records.LAST_SEQS, {"numbers": list(by_number)}).all():
+            case = by_number[number]
+            if seq is not None and seq != case.seq:
+                rows = connection.execute(records.EVENTS_AFTER, {"number": number, "after": case.seq})
+                case.fold([Event(*row) for row in rows])
+
+    def _load(self, connection: sa.Connection, ids: set[str]) -> dict[str, Case]:
+        found: dict[int, Case] = {}
+        for row in records.case_rows(connection, ids):
+            followed = self.followed(connection, row["plan"])
+            found[row["number"]] = Case(row["number"], row["id"], followed, row["label"], row["at"])
+        if found:
+            rows = connection.execute(records.EVENTS_OF, {"numbers": list(found)})
+            for number, of_case in groupby(rows, key=lambda row: row[0]):
+                found[number].fold([Event(*row[1:]) for row in of_case])
+        return {case.id: case for case in found.values()}
+
+    def _keep(self, touched: Mapping[str, Case]) -> None:
+        for id, case in touched.items():
+            self._forget(id)
+            case.new.clear()
+            if not case.erased:
+                case.weight = len(case.session.rounds) + WEIGHT
+                self._cases[id] = case
+                self._rounds += case.weight
+        while self._rounds > self.cached_rounds:
+            self._forget(next(iter(self._cases)))
+
+    def _forget(self, id: str) -> None:
+        if (case := self._cases.pop(id, None)) is not None:
+            self._rounds -= case.weight
+
+
+class _Undone(Exception):
+    """A command failed after it had changed something."""
+
+
+def _groups(commands: Sequence[Command]) -> Iterator[list[Command]]:
+    """Commands about cases together, every other one by itself, in order."""
+    for together, group in groupby(commands, key=lambda command: command.cases is not None):
+        if together:
+            yield list(group)
+        else:
+            yield from ([command] for command in group)
+
+
+def _deliver(commands: Iterable[Command]) -> None:
+    """Hand the answers over to the event loops that wait for them, each woken once."""
+    waiting: dict[asyncio.AbstractEventLoop, list[Command]] = {}
+    for command in commands:
+        if command.answer is not None:
+            waiting.setdefault(command.answer.get_loop(), []).append(command)
+    for loop, theirs in waiting.items():
+        with suppress(RuntimeError):  # a loop that is gone has nobody waiting
+            loop.call_soon_threadsafe(_settle, theirs)
+
+
+def _settle(commands: Iterable[Command]) -> None:
+    for command in commands:
+        if command.answer is None or command.answer.done():
+            continue  # whoever asked has hung up
+        if command.error is not None:
+            command.answer.set_exception(command.error)
+        else:
+            command.answer.set_result(command.result)

@@ -1,0 +1,168 @@
+"""The outermost layer of every request: who may send it from where, how large it is, what is logged and counted."""
+
+import json
+import logging
+import time
+from collections import defaultdict
+from collections.abc import MutableMapping
+from itertools import accumulate
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from banditree.service.problems import Forbidden, Refused, TooLarge, problem
+from banditree.service.settings import Settings
+
+UPLOADS = ("/api/v1/plans", "/api/v1/collections")
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+SECURITY_HEADERS = {
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds
+
+log = logging.getLogger("banditree.service")
+
+
+class Metrics:
+    """Counts of requests and how long they took, in the text format that Prometheus reads."""
+
+    def __init__(self) -> None:
+        self.requests: dict[tuple[str, str, int], int] = defaultdict(int)
+        self.buckets: dict[str, list[int]] = defaultdict(lambda: [0] * (len(BOUNDS) + 1))
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def count(self, method: str, route: str, status: int, seconds: float) -> None:
+        """One more request."""
+        self.requests[method, route, status] += 1
+        self.seconds[route] += seconds
+        self.buckets[route][sum(seconds > bound for bound in BOUNDS)] += 1
+
+    def text(self, gauges: MutableMapping[str, float]) -> str:
+        """Everything counted so far, and some current values."""
+        lines = ["# TYPE banditree_requests_total counter"]
+        for (method, route, status), n in sorted(self.requests.items()):
+            lines.append(f'banditree_requests_total{{method="{method}",route="{route}",status="{status}"}} {n}')
+        lines.append("# TYPE banditree_request_seconds histogram")
+        for route, counts in sorted(self.buckets.items()):
+            for bound, n in zip((*map(str, BOUNDS), "+Inf"), accumulate(counts), strict=True):
+                lines.append(f'banditree_request_seconds_bucket{{route="{route}",le="{bound}"}} {n}')
+            lines.append(f'banditree_request_seconds_sum{{route="{route}"}} {self.seconds[route]:.6f}')
+            lines.append(f'banditree_request_seconds_count{{route="{route}"}} {sum(counts)}')
+        for name, value in gauges.items():
+            kind = "counter" if name.endswith("_total") else "gauge"
+            lines += [f"# TYPE banditree_{name} {kind}", f"banditree_{name} {value:g}"]
+        return "\n".join(lines) + "\n"
+
+
+class Edge:
+    """Wraps the application: refuses what must not come in, adds the security headers, logs and counts.
+
+    A line of the log has the route and never the body, so no outcome and no note gets into it.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
+        self.app, self.settings, self.metrics = app, settings, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        began, status = time.perf_counter(), 500
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], *RAW_HEADERS]
+            await send(message)
+
+        try:
+            limit = self._check(scope)
+            await self.app(scope, _limited(receive, limit), send_with_headers)
+        except Refused as error:
+            await _answer(error, send_with_headers)
+        finally:
+            self._note(scope, status, time.perf_counter() - began)
+        return None
+
+    def _check(self, scope: Scope) -> int:
+        """The most bytes this request may have; refuses what comes from elsewhere."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if self.settings.hosts and _name(host) not in self.settings.hosts:
+            raise Forbidden(f"This service does not answer to the name {_name(host)[:100]!r}.")
+        origin = headers.get("origin")
+        if scope["method"] not in SAFE_METHODS and origin is not None and urlsplit(origin).netloc != host:
+            raise Forbidden("Another web site sent this request.")
+        settings = self.settings
+        limit = settings.max_upload if scope["path"].rstrip("/") in UPLOADS else settings.max_body
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > limit:
+            raise TooLarge(f"A request here may have at most {limit:,} bytes. Got {length[:20]}.")
+        return limit
+
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        route = getattr(scope.get("route"), "path", "other")
+        method = scope["method"] if scope["method"] in METHODS else "other"
+        self.metrics.count(method, route, status, seconds)
+        if log.isEnabledFor(logging.INFO):
+            fields = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
+            log.info("request", extra={"fields": {**fields, "user": scope.get("state", {}).get("user")}})
+
+
+METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
+
+
+def _name(host: str) -> str:
+    """The host without its port.
+
+    >>> _name("localhost:8000"), _name("[::1]:80")
+    ('localhost', '[::1]')
+    """
+    return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    """`receive` that stops a body which is longer than it said."""
+    seen = 0
+
+    async def counting() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > limit:
+            # of this type, since FastAPI lets no other error out while it reads a body
+            raise HTTPException(TooLarge.status, f"A request here may have at most {limit:,} bytes.")
+        return message
+
+    return counting
+
+
+async def _answer(error: Refused, send: Send) -> None:
+    status, body = problem(error)
+    content = json.dumps(body).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per line: time in UTC, level, what happened, and its fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line of a record."""
+        at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z"
+        line: dict[str, Any] = {"at": at, "level": record.levelname.lower(), "event": record.getMessage()}
+        line |= getattr(record, "fields", {})
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False)

@@ -1,0 +1,159 @@
+"""Everything on record as CSV or Parquet.
+
+decisions: one row per outcome, with the value after all corrections and the names and values of the context: what
+`banditree learn decisions.parquet --individual case --arm arm --reward reward` reads. events: the history itself.
+"""
+
+import csv
+import json
+import tempfile
+from collections.abc import Iterable, Iterator
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Any, Literal
+
+import sqlalchemy as sa
+
+from banditree.errors import InvalidInput
+from banditree.service import records
+from banditree.service.cases import Kind
+from banditree.service.database import Database
+from banditree.service.schema import cases, events, plans
+from banditree.tasks.contexts import INTERCEPT, Feature
+
+ROWS_TOGETHER = 20_000
+Columns = dict[str, type]
+Rows = Iterator[list[Any]]
+
+DECISIONS: Columns = {
+    "case": str,
+    "plan": str,
+    "round": int,
+    "arm": str,
+    "reward": float,
+    "overridden": bool,
+    "at": str,
+}
+EVENTS: Columns = {
+    "case": str,
+    "plan": str,
+    "seq": int,
+    "kind": str,
+    "round": int,
+    "arm": str,
+    "reward": float,
+    "details": str,
+    "at": str,
+    "actor": str,
+}
+
+
+def write_export(database: Database, what: Literal["decisions", "events"], format: str, plan: str | None) -> Path:
+    """A temporary file with everything on record, or with the cases of one plan."""
+    handle = tempfile.NamedTemporaryFile(prefix="banditree-export-", delete=False)  # noqa: SIM115
+    handle.close()
+    path = Path(handle.name)
+    write = write_csv if format == "csv" else write_parquet
+    try:
+        with database.read() as connection:
+            features = plan_features(connection, plan)
+            history = event_rows(connection, plan)
+            if what == "events":
+                write(path, EVENTS, history)
+            else:
+                write(path, DECISIONS | context_columns(features), decision_rows(history, features))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def event_rows(connection: sa.Connection, plan: str | None) -> Rows:
+    """Every event, ordered by case and number, as the columns `EVENTS`."""
+    columns = [cases.c.id, cases.c.plan, *(events.c[name] for name in list(EVENTS)[2:])]
+    query = sa.select(*columns).join(cases, cases.c.number == events.c.case).order_by(events.c.case, events.c.seq)
+    if plan is not None:
+        query = query.where(cases.c.plan == plan)
+    for row in connection.execution_options(yield_per=ROWS_TOGETHER).execute(query):
+        yield list(row)
+
+
+def decision_rows(history: Iterable[list[Any]], features: dict[str, tuple[Feature, ...]]) -> Rows:
+    """One row per outcome that is known, as `DECISIONS` and the context columns. Erased cases have none."""
+    names = context_columns(features)
+    for (case, plan), rows in groupby(history, key=lambda row: (row[0], row[1])):
+        rounds: dict[int, dict[str, Any]] = {}
+        for row in rows:
+            _fold(rounds, dict(zip(EVENTS, row, strict=True)))
+        for number, entry in sorted(rounds.items()):
+            if entry.get("reward") is not None and entry["arm"] is not None:
+                values = context_values(features[plan], entry["details"])
+                line = [case, plan, number, entry["arm"], entry["reward"], entry["overridden"], entry["at"]]
+                yield line + [values.get(name) for name in names]
+
+
+def _fold(rounds: dict[int, dict[str, Any]], event: dict[str, Any]) -> None:
+    entry = rounds.setdefault(event["round"], {"overridden": False}) if event["round"] is not None else {}
+    if event["kind"] in (Kind.ASKED, Kind.OVERRIDDEN):
+        overridden = event["kind"] == Kind.OVERRIDDEN
+        details = json.loads(event["details"] or "{}")
+        kept = {key: details[key] for key in ("context", "given") if key in details}
+        entry.update(arm=event["arm"], overridden=overridden, details=kept or entry.get("details", {}))
+    elif event["kind"] in (Kind.TOLD, Kind.MISSING, Kind.CORRECTED):
+        entry.update(reward=event["reward"], at=event["at"])
+
+
+def plan_features(connection: sa.Connection, plan: str | None) -> dict[str, tuple[Feature, ...]]:
+    """The features of the plans that are exported."""
+    ids = [plan] if plan is not None else [row[0] for row in connection.execute(sa.select(plans.c.id))]
+    return {id: records.followed_of(connection, id).plan.features for id in ids}
+
+
+def context_columns(features: dict[str, tuple[Feature, ...]]) -> Columns:
+    """A column per named part of the contexts: text where some plan knows levels of it, else numbers."""
+    columns: Columns = {}
+    for feature in (feature for of_plan in features.values() for feature in of_plan):
+        if feature.name != INTERCEPT:
+            name = f"context_{feature.name}" if feature.name in DECISIONS else feature.name
+            known = columns.get(name, float)
+            columns[name] = str if feature.level is not None else known
+    return columns
+
+
+def context_values(features: tuple[Feature, ...], details: dict[str, Any]) -> dict[str, Any]:
+    """The context of a round by name: as it was given, or read off its vector."""
+    given = details.get("given")
+    if given is None:
+        given = {}
+        for feature, value in zip(features, details.get("context", ()), strict=False):
+            if feature.level is None:
+                given[feature.name] = value
+            elif value:
+                given[feature.name] = feature.level
+    return {f"context_{name}" if name in DECISIONS else name: value for name, value in given.items()}
+
+
+def write_csv(path: Path, columns: Columns, rows: Rows) -> None:
+    """The rows as CSV, with a header."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(rows)
+
+
+def write_parquet(path: Path, columns: Columns, rows: Rows) -> None:
+    """The rows as Parquet, in groups, so that memory does not grow with their number."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise InvalidInput('Parquet needs pyarrow. Ask for CSV, or: pip install "banditree[service]" pyarrow') from None
+    types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+    schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
+    with pq.ParquetWriter(path, schema) as writer:
+        while group := list(islice(rows, ROWS_TOGETHER)):
+            arrays = [
+                pa.array([None if value is None else kind(value) for value in column], types[kind])
+                for column, kind in zip(zip(*group, strict=True), columns.values(), strict=True)
+            ]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))

@@ -1,0 +1,324 @@
+"""What goes in and out over HTTP. Success is {"data": ...}, an error is {"error": {"code", "message"}}."""
+
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
+
+from banditree.service.cases import MAX_NUMBER
+
+Data = TypeVar("Data")
+NO_NUL = r"^[^\x00]*$"  # which PostgreSQL does not keep
+
+Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=NO_NUL)]
+Words = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=NO_NUL)]
+ArmName = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=NO_NUL)]
+RoundNumber = Annotated[int, Strict(), Field(ge=1, le=MAX_NUMBER)]
+Number = Annotated[float, Strict()]
+Reward = Number | Literal["missing"]
+Context = dict[ArmName, Number | ArmName] | list[Number]
+RoleName = Literal["viewer", "operator", "admin"]
+Password = Annotated[str, StringConstraints(min_length=10, max_length=200, pattern=NO_NUL)]
+
+
+class Shape(BaseModel):
+    """A body: nothing unknown in it, and no NaN or infinity."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+class Answer(Shape, Generic[Data]):
+    """The one shape of success."""
+
+    data: Data
+
+
+class Problem(Shape):
+    """What went wrong: a code for programs, a sentence for people."""
+
+    code: str
+    message: str
+
+
+class Failure(Shape):
+    """The one shape of an error."""
+
+    error: Problem
+
+
+class NewCollection(Shape):
+    """A collection file with a name."""
+
+    name: Name
+    collection: dict[str, Any] = Field(description='the content of a collection file ("banditree/collection/1")')
+
+
+class NewPlan(Shape):
+    """A plan file with a name, and the collection it was made from where the alarm is wanted."""
+
+    name: Name
+    plan: dict[str, Any] = Field(description='the content of a plan file ("banditree/plan/1")')
+    collection: Id | None = None
+
+
+class Created(Shape):
+    """The id of what is on record now."""
+
+    id: str
+
+
+class DocumentLine(Shape):
+    """A plan or collection on record."""
+
+    id: str
+    name: str
+    at: str
+    actor: str
+    collection: str | None = None
+
+
+class NewCase(Shape):
+    """A case to start. id: yours (a pseudonym), or left out for a random one; the same id again is the same case."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"plan": "4f1c9a7be0d2c3a5", "label": "bed 12"}]})
+    plan: Id
+    id: Id | None = None
+    label: Name | None = None
+
+
+class NewCases(Shape):
+    """Many cases to start."""
+
+    cases: list[NewCase] = Field(min_length=1, max_length=1000)
+
+
+class Ask(Shape):
+    """What to do next. n: rounds to open at once. available: the arms that can be given now; all when left out."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{}, {"n": 5, "available": ["A", "B"]}]})
+    n: Annotated[int, Strict(), Field(ge=1, le=1000)] = 1
+    context: Context | None = None
+    available: list[ArmName] | None = Field(None, max_length=10_000)
+
+
+class AskCase(Ask):
+    """What to do next in one of many cases."""
+
+    case: Id
+
+
+class AskMany(Shape):
+    """Many cases to ask for."""
+
+    asks: list[AskCase] = Field(min_length=1, max_length=1000)
+
+
+class Tell(Shape):
+    """What happened in a round. ask: also say what to do next, in the same answer."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"round": 1, "reward": 1}, {"round": 2, "reward": "missing"}]}
+    )
+    round: RoundNumber
+    reward: Reward
+    ask: Ask | None = None
+
+
+class TellCase(Tell):
+    """What happened in a round of one of many cases."""
+
+    case: Id
+
+
+class TellMany(Shape):
+    """Many outcomes to report."""
+
+    tells: list[TellCase] = Field(min_length=1, max_length=1000)
+
+
+class Override(Shape):
+    """Another arm than the plan's, and why. round: an open one; a new one is opened where none is open."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"arm": "B", "reason": "A is out of stock"}]})
+    arm: ArmName
+    reason: Words
+    round: RoundNumber | None = None
+    context: Context | None = None
+
+
+class Correct(Shape):
+    """The right outcome of a round that was told wrongly, and why."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"round": 3, "reward": 0, "reason": "typed wrongly"}]})
+    round: RoundNumber
+    reward: Reward
+    reason: Words
+
+
+class Note(Shape):
+    """Something to write down."""
+
+    text: Words
+
+
+class Close(Shape):
+    """The end of a case."""
+
+    reason: Words | None = None
+
+
+class StepOut(Shape):
+    """A round and its arm, or the outcome that says why there is none."""
+
+    round: int
+    arm: str | None = None
+    outcome: str | None = None
+    message: str
+
+
+class TellOut(Shape):
+    """recorded: false if exactly this was on record already. steps: what to do next, where that was asked."""
+
+    recorded: bool
+    steps: list[StepOut] | None = None
+
+
+class Done(Shape):
+    """done: false if it was so already."""
+
+    done: bool
+
+
+class AlarmOut(Shape):
+    """Whether the evidence fits no task, and what is done about it."""
+
+    ringing: bool
+    message: str
+
+
+class Standing(Shape):
+    """Where a case stands and why. box is counted from 1. as_planned: nobody gave another arm than the plan's."""
+
+    id: str
+    plan: str
+    label: str | None
+    at: str
+    state: Literal["open", "closed", "erased"]
+    events: int
+    rounds: int
+    horizon: int
+    open_rounds: list[int]
+    box: int | None = None
+    exploiting: bool = False
+    arm: str | None = None
+    pulls: int | None = None
+    total: float | None = None
+    possible: list[str] | None = None
+    as_planned: bool = True
+    off_plan_rounds: list[int] = Field(default_factory=list)
+    certificate: Literal["as planned", "not as planned"] = "as planned"
+    alarm: AlarmOut | None = None
+    description: str
+
+
+class CaseLine(Shape):
+    """A case in a list; number orders the list and is where the next page begins."""
+
+    number: int
+    id: str
+    plan: str
+    label: str | None
+    at: str
+    actor: str
+    state: Literal["open", "closed", "erased"]
+    rounds: int
+    waiting: int
+
+
+class EventOut(Shape):
+    """One line of a case's history."""
+
+    seq: int
+    kind: str
+    round: int | None
+    arm: str | None
+    reward: float | None
+    details: dict[str, Any] | None
+    at: str
+    actor: str
+
+
+class Login(Shape):
+    """A name and a password."""
+
+    name: Name
+    password: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NO_NUL)]
+
+
+class Me(Shape):
+    """Who you are. csrf_token: to be sent as X-CSRF-Token with every change, where you logged in with a cookie."""
+
+    name: str
+    role: RoleName
+    csrf_token: str | None = None
+
+
+class NewUser(Shape):
+    """A user to let in."""
+
+    name: Id
+    role: RoleName
+    password: Password
+
+
+class ChangeUser(Shape):
+    """What to change of a user."""
+
+    role: RoleName | None = None
+    password: Password | None = None
+    disabled: bool | None = None
+
+
+class UserLine(Shape):
+    """A user."""
+
+    name: str
+    role: RoleName
+    disabled: bool
+    at: str
+
+
+class NewToken(Shape):
+    """An API token to make: a name to know it by, a role not above yours."""
+
+    name: Name
+    role: RoleName = "operator"
+
+
+class TokenOut(Shape):
+    """A new token; it is shown this once."""
+
+    id: str
+    token: str
+
+
+class TokenLine(Shape):
+    """A token, without its secret."""
+
+    id: str
+    user: str
+    role: RoleName
+    name: str
+    at: str
+    revoked: bool
+
+
+class AuditLine(Shape):
+    """Who did what."""
+
+    number: int
+    at: str
+    actor: str
+    action: str
+    subject: str | None
+    address: str | None

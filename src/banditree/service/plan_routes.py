@@ -1,0 +1,76 @@
+"""The routes over collections, plans and exports."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.background import BackgroundTask
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import FileResponse
+
+from banditree.service import exports, records
+from banditree.service.access import Operator, Viewer
+from banditree.service.models import Answer, Created, DocumentLine, Id, NewCollection, NewPlan
+from banditree.service.replies import ERRORS, desk_of, read, reply, write
+from banditree.service.schema import collections, plans
+
+router = APIRouter(prefix="/api/v1", responses=ERRORS)
+DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+
+
+@router.post("/collections", response_model=Answer[Created], tags=["plans"])
+async def add_collection(request: Request, person: Operator, body: NewCollection) -> Response:
+    """Put a collection on record."""
+    return reply(Created(id=await write(request, records.add_collection, person.name, body.name, body.collection)))
+
+
+@router.get("/collections", response_model=Answer[list[DocumentLine]], tags=["plans"])
+async def list_collections(request: Request, person: Viewer) -> Response:
+    """The collections on record."""
+    return reply([DocumentLine(**line) for line in await read(request, records.documents, collections)])
+
+
+@router.get("/collections/{id}", response_model=Answer[dict[str, Any]], tags=["plans"])
+async def show_collection(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """A collection, as its file."""
+    return _document(await read(request, records.document_of, collections, id))
+
+
+@router.post("/plans", response_model=Answer[Created], tags=["plans"])
+async def add_plan(request: Request, person: Operator, body: NewPlan) -> Response:
+    """Put a plan on record; with its collection, its cases have the alarm."""
+    arguments = (person.name, body.name, body.plan, body.collection)
+    return reply(Created(id=await write(request, records.add_plan, *arguments)))
+
+
+@router.get("/plans", response_model=Answer[list[DocumentLine]], tags=["plans"])
+async def list_plans(request: Request, person: Viewer) -> Response:
+    """The plans on record."""
+    return reply([DocumentLine(**line) for line in await read(request, records.documents, plans)])
+
+
+@router.get("/plans/{id}", response_model=Answer[dict[str, Any]], tags=["plans"])
+async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """A plan, as its file."""
+    return _document(await read(request, records.document_of, plans, id))
+
+
+def _document(text: str) -> Response:
+    return Response(json.dumps({"data": json.loads(text)}), media_type="application/json")
+
+
+@router.get("/export/{what}", tags=["export"], response_class=FileResponse)
+async def export(
+    request: Request,
+    person: Operator,
+    what: Literal["decisions", "events"],
+    format: Annotated[Literal["csv", "parquet"], Query()] = "csv",
+    plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
+) -> Response:
+    """Everything on record: decisions, one row per outcome as `banditree learn` reads it, or events, one row each."""
+    path = await run_in_threadpool(exports.write_export, desk_of(request).database, what, format, plan)
+    await write(request, records.note_action, person.name, f"export {what}", plan, None)
+    media = "text/csv" if format == "csv" else "application/vnd.apache.parquet"
+    return FileResponse(
+        path, media_type=media, filename=f"{what}.{format}", background=BackgroundTask(path.unlink, missing_ok=True)
+    )

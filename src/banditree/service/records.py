@@ -1,0 +1,170 @@
+"""Every statement over collections, plans, cases and events; connections come from `Database`."""
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import sqlalchemy as sa
+
+from banditree.files.collections import CollectionFile, collection_document, collection_from_document
+from banditree.files.documents import dump, parse
+from banditree.files.plans import PlanFile, fingerprint, plan_from_document, plan_json
+from banditree.plans.plan import Plan
+from banditree.service.cases import Case, Event, Followed, utc_now
+from banditree.service.following import policy_of
+from banditree.service.problems import Conflict, NotFound, Refused
+from banditree.service.schema import audit, cases, collections, events, plans
+from banditree.tasks.collection import Collection
+
+Row = sa.RowMapping
+EVENT_COLUMNS = [events.c[name] for name in Event._fields]
+
+_last_seq = sa.select(sa.func.max(events.c.seq)).where(events.c.case == cases.c.number).scalar_subquery()
+LAST_SEQS = sa.select(cases.c.number, _last_seq).where(cases.c.number.in_(sa.bindparam("numbers", expanding=True)))
+CASES_BY_ID = sa.select(cases).where(cases.c.id.in_(sa.bindparam("ids", expanding=True)))
+EVENTS_OF = (
+    sa.select(events.c.case, *EVENT_COLUMNS)
+    .where(events.c.case.in_(sa.bindparam("numbers", expanding=True)))
+    .order_by(events.c.case, events.c.seq)
+)
+EVENTS_AFTER = (
+    sa.select(*EVENT_COLUMNS)
+    .where(events.c.case == sa.bindparam("number"), events.c.seq > sa.bindparam("after"))
+    .order_by(events.c.seq)
+)
+ADD_EVENT = sa.insert(events)
+
+
+def note_action(connection: sa.Connection, actor: str, action: str, subject: str | None, address: str | None) -> None:
+    """A line of the audit trail."""
+    row = {"at": utc_now(), "actor": actor, "action": action, "subject": subject, "address": address}
+    connection.execute(sa.insert(audit), row)
+
+
+def add_collection(connection: sa.Connection, actor: str, name: str, document: Any) -> str:
+    """The id of a collection that was given as its file; the same collection again keeps the first name."""
+    collection = collection_from_document(parse(CollectionFile, document, "The collection"), "The collection")
+    text = dump(collection_document(collection))
+    id = sha256(text.encode()).hexdigest()[:16]
+    _add_once(connection, collections, {"id": id, "name": name, "document": text}, actor)
+    return id
+
+
+def add_plan(connection: sa.Connection, actor: str, name: str, document: Any, collection: str | None) -> str:
+    """The id of a plan that was given as its file; the same plan again must come with the same collection."""
+    plan = plan_from_document(parse(PlanFile, document, "The plan"), "The plan")
+    id = fingerprint(plan)
+    if collection is not None:
+        _check_collection(plan, collection_of(connection, collection))
+    found = connection.execute(sa.select(plans.c.collection).where(plans.c.id == id)).first()
+    if found is not None and found[0] != collection:
+        raise Conflict(f"Plan {id} is on record with collection {found[0]}, and its cases count on that.")
+    row = {"id": id, "name": name, "document": plan_json(plan), "collection": collection}
+    _add_once(connection, plans, row, actor)
+    return id
+
+
+def _check_collection(plan: Plan, collection: Collection) -> None:
+    if plan.arms != collection.arms or plan.tasks != collection.tasks or plan.rewards != collection.rewards:
+        raise Refused("The plan and the collection must have the same arms, tasks and kind of rewards.")
+
+
+def _add_once(connection: sa.Connection, table: sa.Table, row: dict[str, Any], actor: str) -> None:
+    if connection.execute(sa.select(table.c.id).where(table.c.id == row["id"])).first() is None:
+        connection.execute(sa.insert(table), {**row, "at": utc_now(), "actor": actor})
+        note_action(connection, actor, f"add {table.name[:-1]}", row["id"], None)
+
+
+def collection_of(connection: sa.Connection, id: str) -> Collection:
+    """The collection of an id."""
+    text = document_of(connection, collections, id)
+    return collection_from_document(parse(CollectionFile, json.loads(text), id), id)
+
+
+def followed_of(connection: sa.Connection, id: str) -> Followed:
+    """The plan of an id with the policy that follows it."""
+    plan = plan_from_document(parse(PlanFile, json.loads(document_of(connection, plans, id)), id), id)
+    known = connection.execute(sa.select(plans.c.collection).where(plans.c.id == id)).scalar()
+    collection = None if known is None else collection_of(connection, known)
+    return Followed(id, plan, policy_of(plan, collection), collection is not None)
+
+
+def document_of(connection: sa.Connection, table: sa.Table, id: str) -> str:
+    """The file of a plan or collection, as text."""
+    text = connection.execute(sa.select(table.c.document).where(table.c.id == id)).scalar()
+    if text is None:
+        raise NotFound(f"There is no {table.name[:-1]} {id}.")
+    return str(text)
+
+
+def documents(connection: sa.Connection, table: sa.Table) -> Sequence[Row]:
+    """What there is of plans or collections, without their content, oldest first."""
+    columns = [column for column in table.c if column.name != "document"]
+    return connection.execute(sa.select(*columns).order_by(table.c.at, table.c.id)).mappings().all()
+
+
+def add_case(connection: sa.Connection, actor: str, id: str, followed: Followed, label: str | None) -> Case:
+    """A new case on record."""
+    row = {"id": id, "plan": followed.id, "label": label, "at": utc_now(), "actor": actor}
+    number = connection.execute(sa.insert(cases).returning(cases.c.number), row).scalar_one()
+    return Case(number, id, followed, label, row["at"] or "")
+
+
+def case_rows(connection: sa.Connection, ids: Iterable[str]) -> Sequence[Row]:
+    """The rows of cases by id, without those that do not exist."""
+    return connection.execute(CASES_BY_ID, {"ids": list(ids)}).mappings().all()
+
+
+def add_events(connection: sa.Connection, written: Iterable[Case]) -> int:
+    """Write down what is new in some cases, in the order of the keys, so that servers cannot block each other."""
+    rows = [
+        {"case": case.number, **event._asdict()}
+        for case in sorted(written, key=lambda case: case.number)
+        for event in case.new
+    ]
+    if rows:
+        connection.execute(ADD_EVENT, rows)
+    return len(rows)
+
+
+def blank(connection: sa.Connection, case: Case) -> None:
+    """Remove the content of a case and keep its events."""
+    nothing = {"arm": None, "reward": None, "details": None}
+    connection.execute(sa.update(events).where(events.c.case == case.number).values(nothing))
+    connection.execute(sa.update(cases).where(cases.c.number == case.number).values(label=None))
+
+
+def list_cases(
+    connection: sa.Connection, *, plan: str | None, state: str | None, after: int, limit: int
+) -> list[dict[str, Any]]:
+    """A page of cases in the order they were started, each with how many rounds were asked and wait for an outcome."""
+    kinds = {kind: _has(kind) for kind in ("closed", "erased")}
+    asked = _count(sa.func.max(events.c.round))
+    told = _count(sa.func.count(), events.c.kind.in_(("told", "missing")))
+    query = sa.select(cases, asked.label("asked"), told.label("told"), *(has.label(k) for k, has in kinds.items()))
+    query = query.where(cases.c.number > after).order_by(cases.c.number).limit(limit)
+    if plan is not None:
+        query = query.where(cases.c.plan == plan)
+    if state == "open":
+        query = query.where(~kinds["closed"], ~kinds["erased"])
+    elif state == "waiting":
+        query = query.where(~kinds["closed"], ~kinds["erased"], asked > told)
+    elif state is not None:
+        query = query.where(kinds[state])
+    return [_case_line(row) for row in connection.execute(query).mappings()]
+
+
+def _has(kind: str) -> sa.ColumnElement[bool]:
+    return sa.exists().where(events.c.case == cases.c.number, events.c.kind == kind)
+
+
+def _count(what: Any, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
+    counted = sa.select(what).where(events.c.case == cases.c.number, *conditions).scalar_subquery()
+    return sa.func.coalesce(counted, 0)
+
+
+def _case_line(row: sa.RowMapping) -> dict[str, Any]:
+    state = "erased" if row["erased"] else "closed" if row["closed"] else "open"
+    line = {name: row[name] for name in ("number", "id", "plan", "label", "at", "actor")}
+    return {**line, "state": state, "rounds": row["asked"], "waiting": row["asked"] - row["told"]}

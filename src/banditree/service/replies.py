@@ -1,0 +1,62 @@
+"""How answers are put together: one shape for success, one for errors, many commands in one call."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
+
+from fastapi import Request, Response
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+
+from banditree.service.database import Database
+from banditree.service.desk import Desk, Transaction
+from banditree.service.models import Answer, Failure, Problem
+from banditree.service.problems import problem
+
+ERRORS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Failure}, "503": {"model": Failure}}
+
+
+def desk_of(request: Request) -> Desk:
+    """The desk of the service that got this request."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def reply(data: BaseModel | Sequence[BaseModel], status: int = 200) -> Response:
+    """{"data": ...}, written by pydantic without checking again what was just built."""
+    content = Answer[Any].model_construct(data=data).model_dump_json()
+    return Response(content, status, media_type="application/json")
+
+
+async def read(request: Request, query: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """What a function of `records` or `people` reads, over a connection of its own."""
+    database: Database = desk_of(request).database
+
+    def inside() -> Any:
+        with database.read() as connection:
+            return query(connection, *arguments, **options)
+
+    return await run_in_threadpool(inside)
+
+
+async def write(request: Request, change: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function of `records` or `people` returns after its change is on disk."""
+
+    def act(transaction: Transaction) -> Any:
+        return change(transaction.connection, *arguments)
+
+    return await desk_of(request).submit(act, None)
+
+
+async def many(answers: Iterable[Awaitable[Any]]) -> Response:
+    """One answer for many commands: for each its data or its error, in order; those refused changed nothing."""
+    results = await asyncio.gather(*answers, return_exceptions=True)
+    return reply([_item(result) for result in results])
+
+
+def _item(result: Any) -> BaseModel:
+    if not isinstance(result, BaseException):
+        return Answer[Any].model_construct(data=result)
+    if not isinstance(result, Exception):
+        raise result
+    return Failure(error=Problem(**problem(result)[1]["error"]))

@@ -1,0 +1,108 @@
+"""The tables. Events are only ever added; erasure blanks their content and keeps the rows.
+
+A case's events are numbered 1, 2, 3, ... and that number is part of the key: who computed an event from an outdated
+state finds its number taken, and starts again from the current one. A second unique index says the same of outcomes:
+one per case and round, whatever the code does. Times are UTC in ISO 8601; the order is that of the numbers.
+"""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    text,
+)
+
+metadata = MetaData()
+
+collections = Table(
+    "collections",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("document", Text, nullable=False),
+    Column("at", String(27), nullable=False),
+    Column("actor", Text, nullable=False),
+)
+
+plans = Table(
+    "plans",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("collection", ForeignKey("collections.id")),
+    Column("document", Text, nullable=False),
+    Column("at", String(27), nullable=False),
+    Column("actor", Text, nullable=False),
+)
+
+cases = Table(
+    "cases",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("id", Text, nullable=False, unique=True),
+    Column("plan", ForeignKey("plans.id"), nullable=False),
+    Column("label", Text),
+    Column("at", String(27), nullable=False),
+    Column("actor", Text, nullable=False),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("case", ForeignKey("cases.number"), primary_key=True, autoincrement=False),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(10), nullable=False),
+    Column("round", Integer),
+    Column("arm", Text),
+    Column("reward", Float),
+    Column("details", Text),
+    Column("at", String(27), nullable=False),
+    Column("actor", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+OUTCOMES = text("kind IN ('told', 'missing')")
+Index("one_outcome", events.c.case, events.c.round, unique=True, sqlite_where=OUTCOMES, postgresql_where=OUTCOMES)
+
+users = Table(
+    "users",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("role", String(8), nullable=False),
+    Column("password", Text, nullable=False),
+    Column("disabled", Boolean, nullable=False, default=False),
+    Column("at", String(27), nullable=False),
+)
+
+# Log-ins and API tokens: a secret that was given out, kept only as its hash.
+secrets = Table(
+    "secrets",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("kind", String(8), nullable=False),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("user", ForeignKey("users.name"), nullable=False),
+    Column("role", String(8), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("at", String(27), nullable=False),
+    Column("expires", String(27)),
+    Column("revoked", Boolean, nullable=False, default=False),
+)
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("at", String(27), nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("action", String(24), nullable=False),
+    Column("subject", Text),
+    Column("address", Text),
+    Index("audit_by_action", "action", "at"),
+)

@@ -1,0 +1,35 @@
+"""Running the service: logs as JSON lines, and a shutdown that finishes what was begun."""
+
+import logging
+import sys
+
+import uvicorn
+
+from banditree.service.app import create_app
+from banditree.service.edge import JsonLines
+from banditree.service.settings import Settings
+
+GRACE = 10  # seconds for requests in flight when the service is told to stop
+
+
+def serve(settings: Settings) -> None:
+    """Serve until told to stop (SIGTERM or Ctrl-C)."""
+    start_logging(settings.log_level)
+    app = create_app(settings)
+    config = uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+    )
+    uvicorn.Server(config).run()
+
+
+def start_logging(level: str) -> None:
+    """One JSON object per line on standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -1,0 +1,66 @@
+"""Cases and steps as they are answered."""
+
+import json
+from typing import Any
+
+from banditree.plans.wording import counted
+from banditree.policies.session import Step
+from banditree.service.cases import Case, Event
+from banditree.service.models import AlarmOut, EventOut, Standing, StepOut
+
+
+def step_out(step: Step) -> StepOut:
+    """A step as it is answered."""
+    outcome = None if step.outcome is None else step.outcome.name.lower()
+    return StepOut(round=step.round, arm=step.name, outcome=outcome, message=str(step))
+
+
+def event_out(event: Event) -> EventOut:
+    """An event as it is answered."""
+    details = None if event.details is None else json.loads(event.details)
+    return EventOut(**{**event._asdict(), "details": details})
+
+
+def standing(case: Case) -> Standing:
+    """Where a case stands and why."""
+    session = case.session
+    common: dict[str, Any] = {
+        "id": case.id,
+        "plan": case.followed.id,
+        "label": case.label,
+        "at": case.at,
+        "state": case.state,
+    }
+    common |= {"events": case.seq, "horizon": session.horizon}
+    if case.erased:
+        return Standing(**common, rounds=0, open_rounds=[], description="This case was erased.")
+    facts, strayed = session.explain(), session.off_plan_rounds
+    return Standing(
+        **common,
+        rounds=len(session.rounds),
+        open_rounds=session.open_rounds,
+        box=None if facts.box is None else facts.box + 1,
+        exploiting=facts.exploiting,
+        arm=None if facts.arm is None else session.arms[facts.arm],
+        pulls=facts.pulls,
+        total=facts.total,
+        possible=None if facts.possible is None else [session.tasks[i] for i in facts.possible],
+        as_planned=not strayed,
+        off_plan_rounds=strayed,
+        certificate="not as planned" if strayed else "as planned",
+        alarm=_alarm(case),
+        description=session.describe(),
+    )
+
+
+def _alarm(case: Case) -> AlarmOut | None:
+    if not case.followed.has_alarm:
+        return None
+    tasks = counted(len(case.session.tasks), case.followed.plan.vocabulary.task)
+    if "alarm" not in case.session.explain().details:
+        return AlarmOut(ringing=False, message=f"The evidence fits at least one of the {tasks}.")
+    return AlarmOut(
+        ringing=True,
+        message=f"The evidence fits none of the {tasks} of the collection, so the plan's promise does not hold for "
+        "this case. From now on UCB1, which knows nothing of them, chooses.",
+    )
