@@ -83,6 +83,19 @@ def _reward(given: float | Literal["missing"]) -> float | Missing:
     return MISSING if isinstance(given, str) else given
 
 
+# The two that a busy service answers most come first: routes are tried in order.
+@router.post("/cases/{id}/ask", response_model=Answer[list[StepOut]])
+async def ask_case(request: Request, person: Operator, id: CaseId, body: Ask) -> Response:
+    """What to do next: the open rounds, the same again until they are told."""
+    return reply(await ask(request, person, id, body))
+
+
+@router.post("/cases/{id}/tell", response_model=Answer[TellOut])
+async def tell_case(request: Request, person: Operator, id: CaseId, body: Tell) -> Response:
+    """Report what happened in a round. The same report again changes nothing; another value is refused with 409."""
+    return reply(await tell(request, person, id, body))
+
+
 @router.post("/cases", response_model=Answer[Standing])
 async def start_case(request: Request, person: Operator, body: NewCase) -> Response:
     """Start a case. With an id of your own, sending it twice starts it once."""
@@ -146,18 +159,6 @@ async def list_events(
         return [event_out(Event(*row)) for row in page]
 
     return reply(await read(request, query))
-
-
-@router.post("/cases/{id}/ask", response_model=Answer[list[StepOut]])
-async def ask_case(request: Request, person: Operator, id: CaseId, body: Ask) -> Response:
-    """What to do next: the open rounds, the same again until they are told."""
-    return reply(await ask(request, person, id, body))
-
-
-@router.post("/cases/{id}/tell", response_model=Answer[TellOut])
-async def tell_case(request: Request, person: Operator, id: CaseId, body: Tell) -> Response:
-    """Report what happened in a round. The same report again changes nothing; another value is refused with 409."""
-    return reply(await tell(request, person, id, body))
 
 
 @router.post("/cases/{id}/override", response_model=Answer[StepOut])

@@ -10,6 +10,7 @@ server was faster after all, the commands are decided again, one by one.
 import asyncio
 import queue
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +29,7 @@ from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
 
 MOST_TOGETHER = 256  # commands per transaction
 MOST_PLANS = 64  # plans kept in memory
+PATIENCE = 0.25  # of the time the last transaction took: how long to wait for company
 WEIGHT = 10  # a case takes about as much memory as this many rounds, and its rounds
 TRIES = 5  # against other servers, before giving up
 
@@ -88,7 +90,8 @@ class Desk:
         self._cases: OrderedDict[str, Case] = OrderedDict()
         self._plans: OrderedDict[str, Followed] = OrderedDict()
         self._rounds = 0
-        self._line: queue.Queue[Command | None] = queue.Queue(waiting)
+        self._line: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
+        self._waiting = waiting
         self._one_at_a_time = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name="desk", daemon=True)
         self._closed = False
@@ -124,10 +127,9 @@ class Desk:
         answer = asyncio.get_running_loop().create_future()
         if self._closed:
             raise Unavailable("The service is shutting down. Send the request again.")
-        try:
-            self._line.put_nowait(Command(act, cases, answer))
-        except queue.Full:
-            raise Unavailable("Too many requests are waiting. Send the request again.") from None
+        if self._line.qsize() >= self._waiting:
+            raise Unavailable("Too many requests are waiting. Send the request again.")
+        self._line.put(Command(act, cases, answer))
         return answer
 
     def run(self, commands: Sequence[Command]) -> None:
@@ -146,16 +148,28 @@ class Desk:
         return self._plans[id]
 
     def _serve(self) -> None:
+        expected, took = 1, 0.0
         while (first := self._line.get()) is not None:
-            commands = [first]
-            while len(commands) < MOST_TOGETHER and not self._line.empty():
-                following = self._line.get()
-                if following is None:
-                    self._line.put(None)
-                    break
-                commands.append(following)
+            commands = self._gather(first, expected, PATIENCE * took)
+            began = time.monotonic()
             self.run(commands)
+            expected, took = len(commands), time.monotonic() - began
             _deliver(commands)
+
+    def _gather(self, first: Command, expected: int, seconds: float) -> list[Command]:
+        """What is in line. Those just answered often come back at once, so as many are waited for, a short while."""
+        commands, until = [first], time.monotonic() + seconds
+        while len(commands) < MOST_TOGETHER:
+            left = until - time.monotonic() if len(commands) < expected else 0.0
+            try:
+                following = self._line.get(timeout=left) if left > 0 else self._line.get_nowait()
+            except queue.Empty:
+                break
+            if following is None:
+                self._line.put(None)
+                break
+            commands.append(following)
+        return commands
 
     def _run_group(self, commands: Sequence[Command]) -> None:
         try:
@@ -221,9 +235,7 @@ class Desk:
 
     def _refresh(self, connection: sa.Connection, known: Iterable[Case]) -> None:
         by_number = {case.number: case for case in known}
-        if not by_number:
-            return
-        for number, seq in connection.execute(records.LAST_SEQS, {"numbers": list(by_number)}).all():
+        for number, seq in records.last_seqs(connection, list(by_number)):
             case = by_number[number]
             if seq is not None and seq != case.seq:
                 rows = connection.execute(records.EVENTS_AFTER, {"number": number, "after": case.seq})

@@ -22,6 +22,7 @@ EVENT_COLUMNS = [events.c[name] for name in Event._fields]
 
 _last_seq = sa.select(sa.func.max(events.c.seq)).where(events.c.case == cases.c.number).scalar_subquery()
 LAST_SEQS = sa.select(cases.c.number, _last_seq).where(cases.c.number.in_(sa.bindparam("numbers", expanding=True)))
+LAST_SEQ = sa.select(sa.func.max(events.c.seq)).where(events.c.case == sa.bindparam("number"))
 CASES_BY_ID = sa.select(cases).where(cases.c.id.in_(sa.bindparam("ids", expanding=True)))
 EVENTS_OF = (
     sa.select(events.c.case, *EVENT_COLUMNS)
@@ -114,6 +115,13 @@ def add_case(connection: sa.Connection, actor: str, id: str, followed: Followed,
 def case_rows(connection: sa.Connection, ids: Iterable[str]) -> Sequence[Row]:
     """The rows of cases by id, without those that do not exist."""
     return connection.execute(CASES_BY_ID, {"ids": list(ids)}).mappings().all()
+
+
+def last_seqs(connection: sa.Connection, numbers: list[int]) -> Sequence[tuple[int, int | None]]:
+    """(case, number of its last event) for some cases; the query for one is the cheaper one."""
+    if len(numbers) == 1:
+        return [(numbers[0], connection.execute(LAST_SEQ, {"number": numbers[0]}).scalar())]
+    return [(number, seq) for number, seq in connection.execute(LAST_SEQS, {"numbers": numbers})] if numbers else []
 
 
 def add_events(connection: sa.Connection, written: Iterable[Case]) -> int:

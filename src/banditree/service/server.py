@@ -25,6 +25,7 @@ def serve(settings: Settings) -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE,
     )
+    sys.setswitchinterval(0.0005)  # seconds; the desk's thread waits for the other one after every sync
     uvicorn.Server(config).run()
 
 
