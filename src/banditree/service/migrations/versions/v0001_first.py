@@ -9,16 +9,23 @@ down_revision = None
 OUTCOMES = sa.text("kind IN ('told', 'missing')")
 
 
+def _at() -> sa.Column[str]:
+    return sa.Column("at", sa.String(27), nullable=False)
+
+
+def _actor() -> sa.Column[str]:
+    return sa.Column("actor", sa.Text, nullable=False)
+
+
 def upgrade() -> None:
     """Create every table."""
-    at, actor = sa.Column("at", sa.String(27), nullable=False), sa.Column("actor", sa.Text, nullable=False)
     op.create_table(
         "collections",
         sa.Column("id", sa.String(16), primary_key=True),
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("document", sa.Text, nullable=False),
-        at.copy(),
-        actor.copy(),
+        _at(),
+        _actor(),
     )
     op.create_table(
         "plans",
@@ -26,8 +33,8 @@ def upgrade() -> None:
         sa.Column("name", sa.Text, nullable=False),
         sa.Column("collection", sa.String(16), sa.ForeignKey("collections.id")),
         sa.Column("document", sa.Text, nullable=False),
-        at.copy(),
-        actor.copy(),
+        _at(),
+        _actor(),
     )
     op.create_table(
         "cases",
@@ -35,8 +42,8 @@ def upgrade() -> None:
         sa.Column("id", sa.Text, nullable=False, unique=True),
         sa.Column("plan", sa.String(16), sa.ForeignKey("plans.id"), nullable=False),
         sa.Column("label", sa.Text),
-        at.copy(),
-        actor.copy(),
+        _at(),
+        _actor(),
     )
     op.create_table(
         "events",
@@ -47,19 +54,19 @@ def upgrade() -> None:
         sa.Column("arm", sa.Text),
         sa.Column("reward", sa.Float),
         sa.Column("details", sa.Text),
-        at.copy(),
-        actor.copy(),
+        _at(),
+        _actor(),
         sqlite_with_rowid=False,
     )
     op.create_index(
         "one_outcome", "events", ["case", "round"], unique=True, sqlite_where=OUTCOMES, postgresql_where=OUTCOMES
     )
-    _create_people(at)
+    _create_people()
     op.create_table(
         "audit",
         sa.Column("number", sa.Integer, primary_key=True),
-        at.copy(),
-        actor.copy(),
+        _at(),
+        _actor(),
         sa.Column("action", sa.String(24), nullable=False),
         sa.Column("subject", sa.Text),
         sa.Column("address", sa.Text),
@@ -67,14 +74,14 @@ def upgrade() -> None:
     op.create_index("audit_by_action", "audit", ["action", "at"])
 
 
-def _create_people(at: sa.Column[str]) -> None:
+def _create_people() -> None:
     op.create_table(
         "users",
         sa.Column("name", sa.Text, primary_key=True),
         sa.Column("role", sa.String(8), nullable=False),
         sa.Column("password", sa.Text, nullable=False),
         sa.Column("disabled", sa.Boolean, nullable=False),
-        at.copy(),
+        _at(),
     )
     op.create_table(
         "secrets",
@@ -84,7 +91,7 @@ def _create_people(at: sa.Column[str]) -> None:
         sa.Column("user", sa.Text, sa.ForeignKey("users.name"), nullable=False),
         sa.Column("role", sa.String(8), nullable=False),
         sa.Column("name", sa.Text, nullable=False),
-        at.copy(),
+        _at(),
         sa.Column("expires", sa.String(27)),
         sa.Column("revoked", sa.Boolean, nullable=False),
     )
