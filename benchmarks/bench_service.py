@@ -1,7 +1,7 @@
 """How many ask+tell pairs per second the service answers, against one bare durable insert per request.
 
-Both run in the same framework (FastAPI and SQLAlchemy Core under uvicorn) in processes of their own, on the same kind of
-database, with the same number of clients, alternating in short turns within one run: durable inserts vary with whatever
+Both run in the same framework (FastAPI and SQLAlchemy Core under uvicorn) in processes of their own, on the same kind
+of database, with the same number of clients, alternating in short turns within one run: durable inserts vary with whatever
 else the machine does, so only the ratio counts. The bare insert writes one row of three columns in one transaction per
 request, with the same sync settings, and does nothing else.
 
@@ -163,7 +163,11 @@ def compare(name, service_db, bare_url, options):
         for clients in options.clients:
             rates, times, work = {}, {}, {}
             for turn in range(options.turns):
-                for label, play in (("bare insert", bare_client), ("two requests", two_requests), ("one request", one_request)):
+                for label, play in (
+                    ("bare insert", bare_client),
+                    ("two requests", two_requests),
+                    ("one request", one_request),
+                ):
                     names = [f"{name}-{clients}-{label[:3]}-{turn}-{i}" for i in range(clients)]
                     if play is not bare_client:
                         for case in names:

@@ -1,11 +1,36 @@
 """The policy that follows a plan in the service: the plan itself, with the alarm where the collection is known."""
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
 from banditree.plans.plan import Plan
+from banditree.policies.alarm import AlarmParams, with_alarm
 from banditree.policies.base import Policy
-from banditree.policies.follow import follow
+from banditree.policies.follow import FollowParams, follow, make_follow
 from banditree.tasks.collection import Collection
 
 
 def policy_of(plan: Plan, collection: Collection | None) -> Policy:
-    """`follow`."""
-    return follow
+    """`follow`; with a collection, `follow` until the evidence fits none of its tasks, and UCB1 from then on.
+
+    Both are made for the plan: the alarm takes its means from the collection, which the plan does not have.
+
+    >>> from banditree.plans.tree import build_tree
+    >>> clinic = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]])
+    >>> policy_of(build_tree(clinic, 100), clinic).name
+    'follow+alarm'
+    """
+    if collection is None:
+        return follow
+
+    def make_planned(_collection: Collection, horizon: int, options: Mapping[str, Any]) -> FollowParams:
+        return make_follow(plan, horizon, options)
+
+    guarded = with_alarm.__wrapped__(replace(follow, make=make_planned))
+
+    def make(_plan: Plan, horizon: int, options: Mapping[str, Any]) -> AlarmParams:
+        params: AlarmParams = guarded.make(collection, horizon, options)
+        return params
+
+    return replace(guarded, make=make)
