@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # Test modules share a few readers and loops that live beside them.
@@ -11,3 +12,22 @@ sys.path.insert(0, str(Path(__file__).parent))
 # The same examples on every machine: a failure here is a failure everywhere.
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)
 settings.load_profile("steady")
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A real PostgreSQL server, one per test process."""
+    from running_service import postgres_server
+
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request, tmp_path):
+    """A new, empty database of each kind the service runs on."""
+    from running_service import new_database
+
+    if request.param == "sqlite":
+        return str(tmp_path / "cases.db")
+    return new_database(request.getfixturevalue("postgres"), "under_test")

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 import sqlalchemy as sa
-from running_service import clinic_plan, do, local
+from running_service import clinic_plan, do, local, new_database
 from sqlalchemy.exc import IntegrityError
 
 from banditree.errors import InvalidInput
@@ -165,6 +165,32 @@ def test_two_desks_in_a_race_never_double_and_never_lose(database, database_url,
     assert sorted(answers, key=str) == [False] * 15 + [True] * 15
     assert [row[3] for row in history(database) if row[2] == "told"] == list(range(1, 16))
     assert state(other) == state(desk)
+    other.database.close()
+
+
+def test_a_desk_that_was_overtaken_decides_again(postgres):
+    url = new_database(postgres, "overtaken")
+    desk, other = Desk(Database(local(url))), Desk(Database(local(url)))
+    plan = do(desk, lambda tx: records.add_plan(tx.connection, "ada", "clinic", PLAN, None), alone=True)
+    do(desk, lambda tx: tx.start("ada", "c", plan, None), "c")
+    ask(desk, n=3)
+    overtaken = []
+
+    def slow(tx):
+        if not overtaken:  # between the reading and the writing of this desk, another one writes
+            overtaken.append(tell(other, 1, 1))
+        return tx.case("c").tell("ada", 2, 0)
+
+    commands = [Command(slow, ("c",)), Command(lambda tx: tx.case("c").tell("ada", 1, 0), ("c",))]
+    desk.run(commands)
+    assert (commands[0].result, commands[0].error) == (True, None)
+    assert str(commands[1].error) == "Round 1 was already told as 1. Got 0. Open: 3."
+    assert [(row[1], row[2], row[3], row[5]) for row in history(desk.database)[3:]] == [
+        (4, "told", 1, 1.0),
+        (5, "told", 2, 0.0),
+    ]
+    assert state(other) == state(desk)
+    desk.database.close()
     other.database.close()
 
 

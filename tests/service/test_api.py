@@ -1,0 +1,292 @@
+"""The API as a client sees it."""
+
+import csv
+import io
+import json
+import threading
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from running_service import CLINIC, clinic_plan, client_of, in_thread, local
+
+from banditree.plans.tree import build_tree
+from banditree.policies.session import MISSING
+from banditree.service.client import ServiceError
+from banditree.tasks.instances import linear
+
+
+@pytest.fixture
+def http(service):
+    return service[1]
+
+
+@pytest.fixture
+def client(http):
+    return client_of(http, retries=0)
+
+
+@pytest.fixture
+def case(client):
+    return client.start(client.add_plan(clinic_plan(), "clinic"), label="bed 1").id
+
+
+def error_of(answer):
+    body = answer.json()
+    assert list(body) == ["error"]
+    assert list(body["error"]) == ["code", "message"]
+    return answer.status_code, body["error"]["code"], body["error"]["message"]
+
+
+def test_a_whole_case(client, case):
+    step = client.ask(case)[0]
+    while step.arm is not None:
+        told = client.tell(case, step.round, 0 if step.arm == "A" else 1, ask=1)
+        assert told.recorded
+        step = told.steps[0]
+    assert (step.outcome, step.message) == ("horizon_reached", "All rounds of this case have been used.")
+    where = client.case(case)
+    assert (where.rounds, where.exploiting, where.arm, where.possible) == (100, True, "B", ["severe"])
+    assert (where.certificate, where.open_rounds, where.events) == ("as planned", [], 200)
+    client.end(case, "done")
+    assert client.case(case).state == "closed"
+    assert [event.kind for event in client.events(case, after=198)] == ["asked", "told", "closed"][-3:]
+
+
+def test_late_repeated_and_out_of_order_reports(client, case):
+    assert [step.round for step in client.ask(case, 4)] == [1, 2, 3, 4]
+    assert client.tell(case, 3, 1).recorded is True
+    assert client.tell(case, 3, 1).recorded is False
+    assert client.tell(case, 1, MISSING).recorded is True
+    with pytest.raises(ServiceError, match="Round 3 was already told as 1. Got 0. Open: 2, 4.") as refused:
+        client.tell(case, 3, 0)
+    assert (refused.value.status, refused.value.code) == (409, "conflict")
+    with pytest.raises(ServiceError, match="round must be one that was asked. Got 9. Open: 2, 4.") as refused:
+        client.tell(case, 9, 0)
+    assert refused.value.status == 422
+    assert client.case(case).events == 6
+
+
+def test_two_clients_on_one_round_one_wins_and_the_other_is_told_so(service, client, case):
+    client.ask(case, 10)
+    http, answers = service[1], {}
+
+    def report(number, reward):
+        answer = http.post(f"/api/v1/cases/{case}/tell", json={"round": number, "reward": reward})
+        answers[number, reward] = answer.status_code
+
+    threads = [threading.Thread(target=report, args=(n, r)) for n in range(1, 11) for r in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in range(1, 11):
+        assert sorted((answers[number, 0], answers[number, 1])) == [200, 409]
+    told = [event for event in client.events(case) if event.kind == "told"]
+    assert {(event.round, int(event.reward)) for event in told} == {
+        key for key, status in answers.items() if status == 200
+    }
+
+
+def test_overrides_and_corrections(client, case):
+    client.ask(case, available=["B"])
+    assert client.ask(case, available=["B"])[0].outcome == "arm_not_available"
+    step = client.override(case, "B", "A is out of stock")
+    assert (step.round, step.arm) == (1, "B")
+    client.tell(case, 1, 1)
+    where = client.case(case)
+    assert (where.pulls, where.rounds, where.certificate, where.off_plan_rounds) == (0, 1, "not as planned", [1])
+    assert "Not as planned: 1 round with another arm, not tallied." in where.description
+    client.tell(case, client.ask(case)[0].round, 1)
+    where = client.correct(case, 2, 0, "typed wrongly")
+    assert (where.pulls, where.total) == (1, 0.0)
+    kinds = [(event.kind, event.reward, event.details) for event in client.events(case)]
+    assert kinds[-2:] == [("told", 1.0, None), ("corrected", 0.0, {"reason": "typed wrongly"})]
+
+
+def test_a_correction_that_leads_elsewhere(client, case):
+    for number in range(1, 18):  # box 1: give A 17 times, at most 8 successes lead to B
+        client.tell(case, client.ask(case)[0].round, int(number <= 9))
+    assert client.case(case).arm == "A"
+    for _ in range(3):
+        client.tell(case, client.ask(case)[0].round, 1)
+    where = client.correct(case, 1, 0, "typed wrongly")
+    assert (where.arm, where.possible, where.off_plan_rounds) == ("B", ["severe"], [18, 19, 20])
+    assert client.ask(case)[0].arm == "B"
+    where = client.correct(case, 1, 1, "it was right")
+    assert (where.arm, where.certificate) == ("A", "as planned")
+
+
+def test_the_alarm_is_seen(client):
+    plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"))
+    case = client.start(plan).id
+    assert client.case(case).alarm.ringing is False
+    for number in range(16):  # half successes on A fit neither .9 nor .1
+        client.tell(case, client.ask(case)[0].round, number % 2)
+    where = client.case(case)
+    assert where.alarm.ringing
+    assert where.alarm.message.startswith("The evidence fits none of the 2 tasks of the collection")
+    assert client.ask(case)[0].arm == "B"  # UCB1 tries what was not tried
+    assert client.case(client.start(client.add_plan(clinic_plan(101), "no collection")).id).alarm is None
+
+
+def test_contexts_by_name(client):
+    plan = build_tree(linear(2, 3, 2, 0.3), 2000)
+    case = client.start(client.add_plan(plan, "linear")).id
+    while client.case(case).exploiting is False:
+        for step in client.ask(case, 1000):
+            client.tell(case, step.round, 0.0)
+    assert client.ask(case)[0].outcome == "context_needed"
+    step = client.ask(case, context={"x1": 0.5})[0]
+    client.tell(case, step.round, 0.25)
+    assert client.events(case, after=client.case(case).events - 2)[0].details == {
+        "context": [1.0, 0.5],
+        "given": {"x1": 0.5},
+    }
+    last = list(csv.DictReader(io.StringIO(client.export().decode())))[-1]
+    assert (last["x1"], last["reward"]) == ("0.5", "0.25")
+
+
+def test_batches(http, client, case):
+    plan = client.case(case).plan
+    body = {"cases": [{"plan": plan, "id": f"b{n}"} for n in range(3)] + [{"plan": "none"}]}
+    started = http.post("/api/v1/cases/start", json=body).json()["data"]
+    assert [one["data"]["id"] for one in started[:3]] == ["b0", "b1", "b2"]
+    assert started[3]["error"]["code"] == "not_found"
+    asked = http.post("/api/v1/cases/ask", json={"asks": [{"case": f"b{n}", "n": 2} for n in range(3)]}).json()["data"]
+    assert [[step["round"] for step in one["data"]] for one in asked] == [[1, 2]] * 3
+    tells = [{"case": "b0", "round": 1, "reward": 1}, {"case": "b1", "round": 5, "reward": 1}]
+    tells += [{"case": "b0", "round": 2, "reward": 0, "ask": {"n": 2}}]
+    told = http.post("/api/v1/cases/tell", json={"tells": tells}).json()["data"]
+    assert told[0] == {"data": {"recorded": True, "steps": None}}
+    assert told[1]["error"]["message"] == "round must be one that was asked. Got 5. Open: 1, 2."
+    assert [step["round"] for step in told[2]["data"]["steps"]] == [3, 4]
+
+
+def test_exports(client, case):
+    for step in client.ask(case, 4):
+        client.tell(case, step.round, MISSING if step.round == 2 else 1)
+    client.correct(case, 3, 0, "typed wrongly")
+    client.override(case, "B", "no A")
+    client.tell(case, 5, 1)
+    rows = list(csv.DictReader(io.StringIO(client.export().decode())))
+    assert [(row["round"], row["arm"], row["reward"], row["overridden"]) for row in rows] == [
+        ("1", "A", "1.0", "False"),
+        ("3", "A", "0.0", "False"),
+        ("4", "A", "1.0", "False"),
+        ("5", "B", "1.0", "True"),
+    ]
+    assert {row["case"] for row in rows} == {case}
+    for what in ("decisions", "events"):
+        table = pq.read_table(io.BytesIO(client.export(what, "parquet"))).to_pylist()
+        text = list(csv.DictReader(io.StringIO(client.export(what).decode())))
+        assert [{k: "" if v is None else str(v) for k, v in row.items()} for row in table] == text
+    assert len(text) == client.case(case).events == 11
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "message"),
+    [
+        ("cases/C/tell", {"round": 1, "reward": 0.5}, 422, "reward must be 0 or 1. Got 0.5."),
+        ("cases/C/tell", {"round": 1, "reward": "1"}, 422, "reward"),
+        ("cases/C/tell", {"round": 1, "reward": True}, 422, "reward"),
+        (
+            "cases/C/tell",
+            {"round": 2**40, "reward": 1},
+            422,
+            "round: Input should be less than or equal to 2147483647.",
+        ),
+        ("cases/C/tell", {"reward": 1}, 422, "round: Field required."),
+        ("cases/C/tell", {"round": 1, "reward": 1, "rewrad": 1}, 422, "rewrad: Extra inputs are not permitted."),
+        (
+            "cases/C/tell",
+            {"round": 1, "reward": 1, "ask": {"available": ["Z"]}},
+            422,
+            "an arm must be one of A, B. Got 'Z'.",
+        ),
+        ("cases/C/ask", {"context": {"age": 3}}, 422, "context must be left out"),
+        ("cases/C/ask", {"available": ["Z"]}, 422, "an arm must be one of A, B. Got 'Z'."),
+        ("cases/C/override", {"arm": "A", "reason": "x"}, 422, "That is no override."),
+        ("cases/C/override", {"arm": "B"}, 422, "reason: Field required."),
+        ("cases/C/correct", {"round": 1, "reward": 1, "reason": "x"}, 422, "Round 1 has no outcome to correct yet"),
+        ("cases/C/note", {"text": "a\x00b"}, 422, "text: String should match pattern"),
+        ("cases/nobody/ask", {}, 404, "There is no case nobody."),
+        ("cases/C/nonsense", {}, 404, "Not Found."),
+        ("cases", {"plan": "none"}, 404, "There is no plan none."),
+        ("cases", [], 422, "the body: Input should be a valid dictionary"),
+        ("plans", {"name": "x", "plan": {}}, 422, "The plan is not a plan file of banditree"),
+        ("collections", {"name": "x", "collection": {"schema": "banditree/plan/1"}}, 422, "is a plan file, and a coll"),
+    ],
+)
+def test_bad_input_gets_one_shape_and_changes_nothing(http, client, case, path, body, status, message):
+    client.ask(case)
+    before = client.case(case), client.events(case), client.export("events")
+    found = error_of(http.post(f"/api/v1/{path.replace('C', case)}", json=body))
+    assert found[0] == status
+    assert message in found[2]
+    assert before == (client.case(case), client.events(case), client.export("events"))
+
+
+def test_bodies_that_are_not_json_or_too_large(service, http):
+    assert error_of(http.post("/api/v1/cases", content=b"{", headers={"content-type": "application/json"}))[:2] == (
+        422,
+        "invalid",
+    )
+    assert error_of(http.post("/api/v1/cases", content=b"x" * 1_000_001))[:2] == (413, "too_large")
+    chunks = (b"x" * 100_000 for _ in range(11))  # without a length
+    assert error_of(http.post("/api/v1/cases", content=chunks, headers={"content-type": "application/json"}))[0] == 413
+    assert error_of(http.put("/api/v1/cases"))[:2] == (405, "method_not_allowed")
+
+
+def test_headers_and_hosts(http):
+    answer = http.get("/health")
+    assert answer.headers["content-security-policy"].startswith("default-src 'none'")
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert error_of(http.get("/health", headers={"host": "evil.example"}))[:2] == (403, "forbidden")
+    origin = {"origin": "http://evil.example"}
+    assert error_of(http.post("/api/v1/cases", json={}, headers=origin))[2] == "Another web site sent this request."
+
+
+def test_health_readiness_and_metrics(http, client, case):
+    assert http.get("/health").json() == http.get("/ready").json() == {"data": {"done": True}}
+    text = http.get("/metrics").text
+    assert 'banditree_requests_total{method="POST",route="/api/v1/cases",status="200"} 1' in text
+    assert "banditree_cached_cases 1" in text
+    assert 'banditree_request_seconds_bucket{route="/api/v1/plans",le="+Inf"} 1' in text
+
+
+def test_no_outcome_gets_into_the_log(http, client, case, caplog):
+    caplog.set_level("INFO", "banditree.service")
+    client.ask(case)
+    client.note(case, "a secret")
+    http.post(f"/api/v1/cases/{case}/tell", json={"round": 1, "reward": 0.123456})
+    lines = [json.dumps(record.fields) for record in caplog.records]
+    assert len(lines) == 3
+    assert json.loads(lines[2])["route"] == "/api/v1/cases/{id}/tell"
+    assert not any("secret" in line or "0.123" in line or case in line for line in lines)
+
+
+def test_a_long_case_stays_fast(tmp_path):
+    """Rounds at the end of a long case cost what they cost at its start: the fold is kept."""
+    with in_thread(local(tmp_path / "long.db")) as (app, http):
+        client = client_of(http)
+        case = client.start(client.add_plan(clinic_plan(20_000), "long")).id
+        step, spent = client.ask(case, 1000), []
+        while len(step) > 1 or step[0].arm:
+            tells = [{"case": case, "round": one.round, "reward": 1} for one in step]
+            http.post("/api/v1/cases/tell", json={"tells": tells})
+            events = app.state.desk.n_transactions
+            step = client.ask(case, 1000)
+            spent.append(app.state.desk.n_transactions - events)
+        assert client.case(case).rounds == 20_000
+        assert np.max(spent) == 1
+        app.state.desk._forget(case)
+        assert client.case(case).rounds == 20_000
+
+
+def test_an_erased_case(http, client, case):
+    client.ask(case)
+    assert http.post(f"/api/v1/cases/{case}/erase").json() == {"data": {"done": True}}
+    assert client.case(case).state == "erased"
+    assert client.events(case)[0].arm is None
+    assert client.export().decode().count("\n") == 1
