@@ -229,3 +229,95 @@ def _told(case, rewards):
 def test_keys_are_checked(options):
     with pytest.raises(InvalidInput, match="a whole number in"):
         start_session(build_tree(CLINIC, 100), **options)
+
+
+def test_an_override_is_recorded_and_not_tallied():
+    case = new_case()
+    assert case.ask(available=["B"]).outcome is Outcome.ARM_NOT_AVAILABLE
+    step = case.override("B")
+    assert (step.round, step.name) == (1, "B")
+    assert case.ask() == step
+    case.tell(1)
+    assert (case.explain().pulls, len(case.rounds), case.off_plan_rounds) == (0, 1, [1])
+    case.ask(n=3)
+    case.override("B", 3)
+    for number in (2, 3, 4):
+        case.tell(1, number)
+    assert (case.explain().pulls, case.explain().total, case.off_plan_rounds) == (2, 2.0, [1, 3])
+    assert "Not as planned: 2 rounds with another arm, not tallied." in case.describe()
+
+
+def test_overrides_count_towards_the_horizon():
+    case = new_case(20)
+    for _ in range(20):
+        case.override("B")
+        case.tell(0)
+    assert case.ask().outcome is Outcome.HORIZON_REACHED
+    assert case.override("B").outcome is Outcome.HORIZON_REACHED
+
+
+@pytest.mark.parametrize(
+    ("arm", "number", "message"),
+    [
+        ("A", 2, "another than the one of round 2. Got 'A'. That is no override."),
+        ("B", 1, "Round 1 has its outcome already. Open: 2, 3."),
+        ("B", None, "round must be given. Got None. Open: 2, 3."),
+        ("B", 7, "round must be one that was asked. Got 7."),
+        ("C", 2, "an arm must be one of A, B. Got 'C'"),
+    ],
+)
+def test_a_wrong_override_leaves_everything_as_it_was(arm, number, message):
+    case = new_case()
+    case.ask(n=3)
+    case.tell(1, 1)
+    before = state_of(case)
+    with pytest.raises(InvalidInput, match=message):
+        case.override(arm, number)
+    assert state_of(case) == before
+
+
+def test_a_correction_plays_the_case_again():
+    wrong, right = new_case(), new_case()
+    for number in range(1, 9):
+        wrong.tell(number % 2, wrong.ask().round)
+        right.tell(0 if number == 3 else number % 2, right.ask().round)
+    wrong.correct(0, 3)
+    assert state_of(wrong) == state_of(right)
+    wrong.correct(MISSING, 3)
+    assert wrong.explain().pulls == 7
+    before = state_of(wrong)
+    with pytest.raises(InvalidInput, match="reward must be 0 or 1. Got 0.5"):
+        wrong.correct(0.5, 3)
+    wrong.ask()
+    with pytest.raises(InvalidInput, match="Round 9 has no outcome to correct yet: tell it. Open: 9."):
+        wrong.correct(1, 9)
+    assert json.loads(state_of(wrong))["state"] == json.loads(before)["state"]
+
+
+def test_rounds_asked_on_the_strength_of_a_wrong_report_are_not_tallied_after_its_correction():
+    case = new_case()
+    pulls = int(case.subject.pulls[0])
+    for number in range(pulls):
+        case.tell(int(number < 9), case.ask().round)  # one more than at most 8: to A
+    for _ in range(4):
+        case.tell(1, case.ask().round)
+    case.ask(n=2)
+    assert case.off_plan_rounds == []
+    case.correct(0, 1)
+    assert case.ask().arm == 0  # what is open stays open, and keeps its arm
+    case.tell(1, pulls + 5)
+    case.tell(1, pulls + 6)
+    assert case.off_plan_rounds == list(range(pulls + 1, pulls + 7))
+    assert case.ask().name == "B"
+    case.correct(1, 1)
+    assert case.off_plan_rounds == []
+    case.tell(1, pulls + 7)
+    assert case.off_plan_rounds == [pulls + 7]
+
+
+def test_snapshots_from_before_overrides_are_read():
+    case = _told(new_case(), [1, 0, 1])
+    old = json.loads(state_of(case))
+    for entry in old["rounds"]:
+        del entry["overridden"], entry["tallied"]
+    assert state_of(resume_session(case.subject, old)) == state_of(case)

@@ -1,0 +1,100 @@
+"""Whatever happens to a case, its events say all of it."""
+
+import numpy as np
+from example_plans import score_plan
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from running_service import CLINIC, clinic_plan
+
+from banditree.errors import InvalidInput
+from banditree.policies.session import MISSING, start_session
+from banditree.service.cases import Case, Followed
+from banditree.service.following import policy_of
+from banditree.service.problems import Refused
+
+rewards = st.sampled_from([0, 1, MISSING])
+rounds = st.integers(1, 40)
+actions = st.one_of(
+    st.tuples(st.just("ask"), st.integers(1, 6)),
+    st.tuples(st.just("tell"), rounds, rewards),
+    st.tuples(st.just("tell next"), rewards),
+    st.tuples(st.just("override"), st.sampled_from(["A", "B"]), st.none() | rounds),
+    st.tuples(st.just("correct"), rounds, rewards),
+    st.tuples(st.just("note"), st.text(max_size=5)),
+    st.tuples(st.just("close")),
+)
+PLANS = [
+    Followed("tree", clinic_plan(60), policy_of(clinic_plan(60), None)),
+    Followed("score", score_plan(), policy_of(score_plan(), None)),
+    Followed("alarm", clinic_plan(60), policy_of(clinic_plan(60), CLINIC), True),
+]
+
+
+def play(case, action):
+    kind, *given = action
+    if kind == "ask":
+        case.ask("ada", *given, None, None)
+    elif kind == "tell":
+        case.tell("ada", *given)
+    elif kind == "tell next" and case.session.open_rounds:
+        case.tell("ada", case.session.open_rounds[0], *given)
+    elif kind == "override":
+        arm = case.session.arms[0 if given[0] == "A" else 1]
+        case.override("ada", arm, "why not", given[1], None)
+    elif kind == "correct":
+        case.correct("ada", *given, "typed wrongly")
+    elif kind == "note":
+        case.note("ada", *given)
+    elif kind == "close":
+        case.close("ada", None)
+
+
+def rebuilt(case):
+    again = Case(case.number, case.id, case.followed, case.label, case.at)
+    again.fold(case.new)
+    return again
+
+
+@settings(max_examples=200)
+@given(st.sampled_from(PLANS), st.lists(actions, max_size=60))
+def test_a_case_is_the_fold_of_its_events_and_refusals_leave_no_trace(followed, script):
+    case = Case(1, "c", followed, None, "now")
+    for action in script:
+        before = case.session.snapshot(), len(case.new), case.state
+        try:
+            play(case, action)
+        except (InvalidInput, Refused):
+            assert (case.session.snapshot(), len(case.new), case.state) == before
+    assert [event.seq for event in case.new] == list(range(1, len(case.new) + 1))
+    again = rebuilt(case)
+    assert (again.session.snapshot(), again.seq, again.state) == (case.session.snapshot(), case.seq, case.state)
+    told = [event.round for event in case.new if event.kind in ("told", "missing")]
+    assert len(told) == len(set(told))
+
+
+@given(st.sampled_from(PLANS), st.lists(st.sampled_from([0, 1, MISSING, "override"]), max_size=60))
+def test_overrides_leave_the_plan_where_it_would_be_without_them(followed, script):
+    """The same outcomes with and without overridden rounds in between: the same box, pulls and total."""
+    case, plain = Case(1, "c", followed, None, "now"), start_session(followed.plan)
+    if followed.has_alarm:
+        plain = Case(2, "d", followed, None, "now").session
+    for item in script:
+        if len(case.session.rounds) >= case.session.horizon:
+            break
+        if item == "override":
+            arms = case.session.arms
+            step = case.override("ada", arms[0], "why not", None, None)
+            case.tell("ada", step.round, 1)
+        else:
+            case.tell("ada", case.ask("ada", 1, None, None)[0].round, item)
+            plain.tell(item, plain.ask().round)
+    for mine, theirs in zip(_flat(case.session.state), _flat(plain.state), strict=True):
+        assert np.array_equal(mine, theirs)
+
+
+def _flat(state):
+    for value in state:
+        if isinstance(value, np.ndarray):
+            yield value
+        else:
+            yield from _flat(value)

@@ -1,0 +1,128 @@
+"""Whatever is sent, the answer is never a 5xx: schemathesis over the whole OpenAPI document, and mangled uploads."""
+
+import copy
+import json
+import random
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, settings
+from running_service import CLINIC, client_of, clinic_plan, in_thread, local
+from schemathesis.checks import not_a_server_error
+
+from banditree.files.collections import collection_document
+from banditree.files.plans import plan_document
+from banditree.tasks.instances import linear
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "files"
+ODD = [None, -1, 0, 1, 2**70, 1e308, -0.5, "", "x", "\u0000", "é" * 50, [], {}, [[]], [1, [2]], True, {"a": 1}]
+
+
+@pytest.fixture(scope="module")
+def open_service(tmp_path_factory):
+    with in_thread(local(tmp_path_factory.mktemp("bad") / "cases.db")) as (_app, http):
+        client = client_of(http)
+        plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"))
+        client.start(plan, "0")
+        yield http
+
+
+def checked(answer):
+    """A response in one of the two shapes, and not a 5xx."""
+    assert answer.status_code < 500, answer.text
+    if answer.headers["content-type"] == "application/json" and "openapi" not in str(answer.url):
+        assert list(answer.json()) == (["data"] if answer.status_code < 400 else ["error"])
+    return answer
+
+
+def sweep(http, n_examples):
+    """Requests made up from the OpenAPI document, right and wrong ones."""
+    schema = schemathesis.openapi.from_url(f"{http.base_url}/api/v1/openapi.json")
+    schema.config.generation.update(modes=list(schemathesis.GenerationMode))
+    n_operations = 0
+    for operation in schema.get_all_operations():
+        case_strategy = operation.ok().as_strategy()
+
+        @settings(max_examples=n_examples, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+        @schemathesis.hypothesis.given(case=case_strategy)
+        def check(case):
+            answer = case.call()
+            case.validate_response(answer, checks=[not_a_server_error])
+
+        check()
+        n_operations += 1
+    return n_operations
+
+
+def mangled(document, rng):
+    """A copy with one to three of its parts removed, doubled or replaced by something odd."""
+    changed = copy.deepcopy(document)
+    for _ in range(rng.randint(1, 3)):
+        parent = changed
+        while True:
+            keys = list(parent) if isinstance(parent, dict) else list(range(len(parent)))
+            if not keys:
+                break
+            key = rng.choice(keys)
+            if isinstance(parent[key], dict | list) and parent[key] and rng.random() < 0.75:
+                parent = parent[key]
+                continue
+            kind = rng.random()
+            if kind < 0.2:
+                del parent[key]
+            elif kind < 0.3 and isinstance(parent, list):
+                parent.append(parent[key])
+            else:
+                parent[key] = rng.choice(ODD)
+            break
+    return changed
+
+
+def uploads():
+    plans = [json.loads(path.read_text()) for path in sorted(GOLDEN.glob("*.plan.json"))]
+    plans.append(plan_document(clinic_plan()).model_dump(mode="json", by_alias=True, exclude_none=True))
+    known = [CLINIC, linear(4, 5, 3, 0.2)]
+    collections = [collection_document(one).model_dump(mode="json", by_alias=True, exclude_none=True) for one in known]
+    return plans, collections
+
+
+def fuzz(http, n, seed):
+    """Upload mangled plans and collections; where a mangled plan is taken, follow it for a while."""
+    rng, (plans, collections), taken = random.Random(seed), uploads(), 0
+    for _ in range(n):
+        answer = checked(http.post("/api/v1/plans", json={"name": "x", "plan": mangled(rng.choice(plans), rng)}))
+        if answer.status_code == 200:
+            taken += 1
+            follow(http, answer.json()["data"]["id"])
+        collection = mangled(rng.choice(collections), rng)
+        checked(http.post("/api/v1/collections", json={"name": "x", "collection": collection}))
+    return taken
+
+
+def follow(http, plan):
+    case = checked(http.post("/api/v1/cases", json={"plan": plan})).json()["data"]["id"]
+    for _ in range(3):
+        for step in checked(http.post(f"/api/v1/cases/{case}/ask", json={"n": 3})).json()["data"]:
+            checked(http.post(f"/api/v1/cases/{case}/tell", json={"round": step["round"], "reward": 1}))
+    checked(http.get(f"/api/v1/cases/{case}"))
+
+
+@pytest.mark.slow
+def test_no_request_the_document_can_describe_breaks_the_service(open_service):
+    assert sweep(open_service, 15) > 30
+
+
+@pytest.mark.slow
+def test_mangled_uploads_are_refused_or_work(open_service):
+    assert fuzz(open_service, 150, seed=0) > 5
+
+
+@pytest.mark.soak
+def test_no_request_breaks_the_service_at_length(open_service):
+    assert sweep(open_service, 1000) > 30
+
+
+@pytest.mark.soak
+def test_mangled_uploads_at_length(open_service):
+    assert fuzz(open_service, 20_000, seed=1) > 500
