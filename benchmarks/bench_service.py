@@ -1,9 +1,9 @@
 """How many ask+tell pairs per second the service answers, against one bare durable insert per request.
 
 Both run in the same framework (FastAPI and SQLAlchemy Core under uvicorn) in processes of their own, on the same kind
-of database, with the same number of clients, alternating in short turns within one run: durable inserts vary with whatever
-else the machine does, so only the ratio counts. The bare insert writes one row of three columns in one transaction per
-request, with the same sync settings, and does nothing else.
+of database, with the same number of clients, alternating in short turns within one run: durable inserts vary with
+whatever else the machine does, so only the ratio counts. The bare insert writes one row of three columns in one
+transaction per request, with the same sync settings, and does nothing else.
 
 Two ways to play: `two requests` (ask, then tell) and `one request` (tell that also asks for the next round).
 

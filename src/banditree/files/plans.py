@@ -165,7 +165,7 @@ def plan_from_document(document: PlanFile, source: str) -> Plan:
     """The plan that a file describes; `source` names the file in errors."""
     try:
         return _plan(document)
-    except InvalidInput as problem:
+    except (ValueError, OverflowError) as problem:  # InvalidInput, or numpy's of ragged lists and huge numbers
         raise InvalidInput(f"{source}: {problem}") from None
 
 

@@ -1,0 +1,88 @@
+import io
+import subprocess
+import sys
+
+import httpx
+import pytest
+from running_service import free_port, local, start_process
+
+from banditree.cli import main
+from banditree.service.database import Database
+from banditree.service.people import Role, password_matches
+
+
+@pytest.fixture
+def cli(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments, answers=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return end.value.code or 0, out, err
+
+    return run
+
+
+def test_adding_a_user(cli):
+    code, out, _ = cli("add-user", "ada", "--role", "admin", "--database", "x.db", answers="correct horse battery\n")
+    assert code == 0
+    assert out.endswith("ada can log in as admin.\n")
+    database = Database(local("x.db"))
+    with database.read() as connection:
+        assert password_matches(connection, "ada", "correct horse battery") is Role.ADMIN
+    database.close()
+    code, _, err = cli("add-user", "ada", "--database", "x.db", answers="correct horse battery\n")
+    assert code == 2
+    assert err.endswith("banditree: There is a user 'ada' already.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["serve", "--host", "0.0.0.0"], "Add --authentication, or leave --host out."),
+        (["serve", "--database", "no/such/folder.db"], "its folder does not exist"),
+        (["serve", "--port", "0"], "'--port'"),
+        (["serve", "--log-level", "loud"], "--log-level must be"),
+        (["serve", "--authentication"], "Make the first admin: banditree add-user NAME --role admin"),
+        (["serve", "--database", "postgresql://nobody@127.0.0.1:1/none"], "The database cannot be used now"),
+    ],
+)
+def test_bad_options_are_one_line_and_exit_code_2(cli, arguments, message):
+    code, _, err = cli(*arguments)
+    assert code == 2
+    assert message in err.splitlines()[-1]
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", ["serve", "add-user"])
+def test_help_has_an_example(cli, command):
+    code, out, _ = cli(command, "--help")
+    assert code == 0
+    assert f"Example: banditree {command}" in out
+
+
+def test_without_the_extra_it_says_what_to_install(cli, monkeypatch):
+    monkeypatch.setitem(sys.modules, "argon2", None)
+    code, _, err = cli("serve")
+    assert (code, err) == (2, 'banditree: The service needs argon2. Run: pip install "banditree[service]"\n')
+
+
+def test_serving_and_stopping(tmp_path):
+    port = free_port()
+    process = start_process(tmp_path / "cases.db", port)
+    try:
+        assert httpx.get(f"http://127.0.0.1:{port}/api/v1/cases").json() == {"data": []}
+        process.terminate()
+        assert process.wait(timeout=20) in (0, -15)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_commands_that_do_not_serve_do_not_load_the_service():
+    heavy = ("fastapi", "sqlalchemy", "httpx")
+    code = f"import sys; import banditree.cli.app; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,46 @@
+"""The page on the service says everything there is, and its example runs."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from banditree.service.settings import Settings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
+
+
+def test_every_route_is_on_the_page(service):
+    document = service[1].get("/api/v1/openapi.json").json()
+    for path in document["paths"]:
+        assert re.search(rf"{re.escape(path)}[`,]", PAGE), path
+
+
+def test_every_operation_says_what_it_does(service):
+    document = service[1].get("/api/v1/openapi.json").json()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            assert operation.get("description"), (method, path)
+            if path.startswith("/api"):
+                assert operation["responses"]["4XX"]["content"]["application/json"]["schema"]["$ref"].endswith(
+                    "Failure"
+                )
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(Settings)])
+def test_every_setting_is_on_the_page_and_an_option(name):
+    import inspect
+
+    from banditree.cli.serve import serve
+
+    option = "insecure_cookies" if name == "secure_cookies" else name
+    assert f"--{option.replace('_', '-')}`" in PAGE
+    default = inspect.signature(serve).parameters[option].default
+    assert default == {"secure_cookies": False, "allowed_hosts": ""}.get(name, getattr(Settings(), name))
+
+
+def test_the_example_runs(service, capsys):
+    code = re.search(r"^```py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[1]
+    exec(code.replace("http://127.0.0.1:8000", str(service[1].base_url)), {})
+    assert "Not as planned: 1 round with another arm, not tallied." in capsys.readouterr().out
