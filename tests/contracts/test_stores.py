@@ -70,6 +70,17 @@ def test_the_tables_are_those_the_code_knows(database):
         assert connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar() == newest_version()
 
 
+def test_every_transaction_is_synced(database):
+    with database.write() as connection:
+        if connection.dialect.name == "sqlite":
+            settings = ("journal_mode", "synchronous", "foreign_keys")
+            found = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in settings]
+            assert found == ["wal", 2, 1]
+        else:
+            names = ("fsync", "synchronous_commit", "full_page_writes")
+            assert [connection.exec_driver_sql(f"SHOW {name}").scalar() for name in names] == ["on"] * 3
+
+
 def test_opening_again_changes_nothing(database, desk, case, database_url):
     tell(desk, ask(desk)[0].round, 1)
     before = history(database)

@@ -1,5 +1,6 @@
 """`banditree serve` and `banditree add-user`: the service, and the first people who may use it."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -74,7 +75,7 @@ def add_user(
     role: Annotated[str, typer.Option(help="viewer, operator or admin.")] = "operator",
     database: Database = "banditree.db",
 ) -> None:
-    """Let somebody in: asks for the password, of at least 10 characters.
+    """Let somebody in: asks for the password, of at least 10 characters, or reads it from standard input.
 
     Example: banditree add-user ada --role admin --database clinic.db
     """
@@ -84,7 +85,8 @@ def add_user(
     from banditree.service.people import add_user as add
     from banditree.service.settings import Settings
 
-    password = typer.prompt("Password", hide_input=True)
+    asks = sys.stdin.isatty()
+    password = typer.prompt("Password", hide_input=True) if asks else sys.stdin.readline().rstrip("\r\n")
     with refusals_as_one_line():
         opened = Opened(Settings(database=database))
         with opened.write() as connection:

@@ -14,8 +14,8 @@ GRACE = 10  # seconds for requests in flight when the service is told to stop
 
 def serve(settings: Settings) -> None:
     """Serve until told to stop (SIGTERM or Ctrl-C)."""
-    start_logging(settings.log_level)
     app = create_app(settings)
+    start_logging(settings.log_level)
     config = uvicorn.Config(
         app,
         host=settings.host,
