@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from banditree.errors import InvalidInput
 from banditree.figures.axes import Axis, tick_label, tick_step
-from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
 from banditree.figures.curves import curves_info
 from banditree.figures.heat_map import MOST_SHOWN, heat_map_info, heat_map_scene, ink_on, shade
 from banditree.figures.pareto import Candidate, pareto_info, pareto_scene
 from banditree.figures.scene import PALETTE, Line, Text
 from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.svg import svg
+from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
 from banditree.plans.exact import certify, course
 from banditree.plans.plan import BoxKind
 from banditree.plans.tree import build_tree

@@ -11,13 +11,13 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from example_plans import score_plan
 
-from banditree.figures.timeline import course_info, survivors_info
 from banditree.figures.flowchart import flowchart_info
 from banditree.figures.heat_map import heat_map_info
 from banditree.figures.reach import reach_info
 from banditree.figures.sources import dot, mermaid
 from banditree.figures.spending import spending_info
 from banditree.figures.text import flowchart_text
+from banditree.figures.timeline import course_info, survivors_info
 from banditree.plans.exact import certify
 from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection

@@ -34,6 +34,7 @@ for command in (
     reproduce.reproduce,
     reproduce.experiment,
     serve.serve,
+    serve.add_user,
     demo.demo,
 ):
     app.command()(command)

@@ -1,11 +1,11 @@
 """How plans, collections and results show themselves in notebooks."""
 
-from banditree.figures.timeline import regret_info, timeline_scene
 from banditree.figures.curves import curves_info
 from banditree.figures.drawing import flowchart_scene
 from banditree.figures.flowchart import flowchart_info
 from banditree.figures.heat_map import heat_map_info, heat_map_scene
 from banditree.figures.svg import svg
+from banditree.figures.timeline import regret_info, timeline_scene
 from banditree.plans.plan import Plan
 from banditree.simulation.results import Results
 from banditree.tasks.collection import Collection

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditree.figures.axes import CHART_HEIGHT, CHART_WIDTH, axes, frame
-from banditree.figures.curves import CurvePanel, curves_info
+from banditree.figures.curves import CurvePanel
 from banditree.figures.scene import INK, PALETTE, Line, Polygon, Scene, Shape, Text, fitted, text_width
 from banditree.plans.exact import course
 from banditree.plans.laws import box_laws

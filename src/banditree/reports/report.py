@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from banditree.errors import InvalidInput, PlanWarning, invalid
-from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
 from banditree.figures.curves import curves_info
 from banditree.figures.document import (
     Block,
@@ -27,6 +26,7 @@ from banditree.figures.pareto import Candidate, pareto_info, pareto_scene
 from banditree.figures.reach import ReachInfo, reach_info
 from banditree.figures.scene import Scene
 from banditree.figures.spending import spending_info, spending_scene
+from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
 from banditree.plans.exact import Certificate, certify
 from banditree.plans.laws import Claim
 from banditree.plans.plan import Plan, Vocabulary, current_versions
