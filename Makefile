@@ -39,6 +39,7 @@ lint: .venv/test.done
 
 .venv/test.done: .venv/demo.done
 	$(PY) -m pip install --quiet --editable '.[dev]'
+	@sh .ci/tools
 	@touch $@
 
 .venv/bench.done: .venv/demo.done
