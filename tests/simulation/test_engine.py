@@ -75,6 +75,18 @@ def test_an_estimated_collection_against_the_true_one():
     assert (results.arm_right == 1).all()  # the arm is right, the name is not
 
 
+def test_tasks_are_matched_by_name_and_not_by_number():
+    turned = Collection.bernoulli(TWO.means[::-1], tasks=TWO.tasks[::-1])
+    results = simulate(TWO, ["dt-ece"], horizon=300, runs=5, tasks=[1], believed=turned)
+    assert (results.task_right == 1).all()
+
+
+def test_rewards_beyond_the_believed_range_are_refused():
+    truth, narrow = (Collection.bounded([[0.1, 0.9], [0.9, 0.1]], high=high) for high in (5.0, 1.0))
+    with pytest.raises(InvalidInput, match=r"what mucb is given must be about rewards in \[0, 5\]"):
+        simulate(truth, ["mucb"], horizon=10, believed=narrow)
+
+
 def test_a_task_outside_the_collection_sets_off_the_alarm():
     outside = Collection.bernoulli([[0.5, 0.95], [0.05, 0.5]], tasks=["new", "newer"])
     results = simulate(outside, ["dt-ece", "dt-ece+alarm", "mucb+alarm"], horizon=3000, runs=10, believed=TWO)
