@@ -77,7 +77,7 @@ def test_an_estimated_collection_against_the_true_one():
 
 def test_tasks_are_matched_by_name_and_not_by_number():
     turned = Collection.bernoulli(TWO.means[::-1], tasks=TWO.tasks[::-1])
-    results = simulate(TWO, ["dt-ece"], horizon=300, runs=5, tasks=[1], believed=turned)
+    results = simulate(TWO, ["dt-ece"], horizon=300, runs=5, believed=turned)
     assert (results.task_right == 1).all()
 
 
