@@ -87,6 +87,7 @@ def test_rewards_beyond_the_believed_range_are_refused():
         simulate(truth, ["mucb"], horizon=10, believed=narrow)
 
 
+@pytest.mark.slow
 def test_a_task_outside_the_collection_sets_off_the_alarm():
     outside = Collection.bernoulli([[0.5, 0.95], [0.05, 0.5]], tasks=["new", "newer"])
     results = simulate(outside, ["dt-ece", "dt-ece+alarm", "mucb+alarm"], horizon=3000, runs=10, believed=TWO)

@@ -160,6 +160,7 @@ def test_false_alarms_are_as_rare_as_stated(kind, name):
         assert at_most(int((results.alarmed[0, task] > 0).sum()), 300, rate)
 
 
+@pytest.mark.slow
 def test_the_alarm_does_not_waste_its_rate():
     """The evidence against the true task alone reaches 1/alpha in at most alpha of cases, and in over alpha/6."""
     truth, rate, n = Collection.gaussian([[0.0, 0.0], [5.0, 5.0]], sigma=1.0), 0.3, 300
@@ -176,6 +177,7 @@ def test_the_alarm_does_not_waste_its_rate():
     assert crossed > n * rate / 6
 
 
+@pytest.mark.slow
 def test_an_estimate_within_its_radius_sets_off_no_alarm():
     truth = Collection.bernoulli([[0.5, 0.3], [0.2, 0.8]])
     shifted = Collection.bernoulli(truth.means + 0.1, radius=0.1)
