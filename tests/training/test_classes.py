@@ -98,6 +98,16 @@ def test_em_never_loses_likelihood():
     assert values[-1] > values[0]
 
 
+def test_of_very_many_individuals_some_choose_the_classes_for_all(monkeypatch):
+    monkeypatch.setattr("banditree.training.classes.MAX_FITTED", 60)
+    statistics, true = hidden_log(rand(4, 6, 0.4), 300, 60)
+    found = find_classes(statistics)
+    assert found.n_classes == 4
+    assert len(found.labels) == 300
+    assert adjusted_rand_score(true, found.labels) >= 0.95
+    assert found.trials[3].log_likelihood > found.trials[0].log_likelihood
+
+
 def test_progress_can_stop_the_search():
     statistics, _ = hidden_log(rand(4, 6, 0.4), 60, 40)
     found = find_classes(statistics, on_progress=lambda done, total: done < 3)

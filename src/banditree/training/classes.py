@@ -10,10 +10,11 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import Estimates
-from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, sums_of
+from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, refine_mixture, sums_of
 from banditree.training.statistics import Statistics, group_tasks
 
 MAX_CLASSES = 20
+MAX_FITTED = 5_000  # individuals from whom the number of classes is chosen; the fit is then carried on with all
 PATIENCE = 3  # numbers of classes tried beyond the best one so far
 HELD_OUT = 0.2
 
@@ -72,7 +73,8 @@ def find_classes(
     0/1 rewards without contexts: a Bernoulli rate per class and arm. All others: a linear model per class and arm with
     Gaussian noise (rewards in a range are treated so too). Everyone is counted in their most likely class.
     n_classes: how many, or None to choose by `criterion`: BIC with the number of individuals, or the likelihood of a
-    fifth of the individuals held out. Ever more classes are tried until three in a row are no better.
+    fifth of the individuals held out. Ever more classes are tried until three in a row are no better. With more than
+    5,000 individuals this is done for 5,000 of them drawn by the seed, and the best mixture is then fitted to all.
     on_progress(done, total): numbers of classes tried; answering False goes on with the best so far.
     """
     criterion = Criterion(criterion)
@@ -85,7 +87,12 @@ def find_classes(
         raise invalid("n_starts", "at least 1", n_starts)
     sums = sums_of(statistics, Family(family))
     tried = [n_classes] if n_classes is not None else list(range(1, min(max_classes, n_individuals) + 1))
-    best, trials = _choose(sums, tried, criterion, n_starts, seed, on_progress)
+    some = sums
+    if n_individuals > MAX_FITTED:
+        some = sums.only(np.random.default_rng([seed, 0]).choice(n_individuals, MAX_FITTED, replace=False))
+    best, trials = _choose(some, tried, criterion, n_starts, seed, on_progress)
+    if some is not sums:
+        best = refine_mixture(sums, best)
     return _classify(statistics, sums, best, trials, criterion)
 
 

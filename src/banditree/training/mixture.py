@@ -132,6 +132,11 @@ def fit_mixture(sums: Sums, n_classes: int, n_starts: int, rng: np.random.Genera
     return max(runs, key=lambda run: run.log_likelihood)
 
 
+def refine_mixture(sums: Sums, mixture: Mixture) -> Mixture:
+    """The mixture after EM on these individuals, started from one that was fitted to others."""
+    return _run_em(sums, posterior(sums, mixture)[0])
+
+
 def _run_em(sums: Sums, chances: FloatArray) -> Mixture:
     """EM from the chances (U, C) of a start until the likelihood no longer grows."""
     before = -np.inf
