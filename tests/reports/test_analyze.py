@@ -30,6 +30,12 @@ def test_every_quantity_has_its_bounds_and_its_proof():
     assert json.loads(json.dumps(dict(facts), allow_nan=False)) == facts
 
 
+def test_a_proven_value_stays_proven_whatever_the_depth():
+    facts = analyze(rand(8, 12, 0.4, seed=0), 0.4, on_progress=lambda stage, done: stage.startswith("random")).facts
+    assert facts["soft_coefficient_proven"]
+    assert facts["soft_coefficient_upper"] < facts["optimal_depth_upper"] + 1
+
+
 def test_the_text_names_the_hardest_tasks():
     means = [[0.1, 0.5], [0.5, 0.1], [0.9, 0.6], [0.5, 0.9]]
     text = analyze(Collection.bernoulli(means, tasks=["north", "south", "east", "west"]), 0.4).text
@@ -72,6 +78,13 @@ def test_estimated_bounded_and_contextual_collections():
     assert analyze(estimated, 0.4).facts["separation"] == pytest.approx(0.32)
     rough = analyze(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.1)).facts
     assert (rough["separation"], rough["optimal_depth"]) == (pytest.approx(0.4), 1)
+    uneven = np.array([[0.02, 0.5], [0.05, 0.01], [0.01, 0.02]])  # the second arm's mean of the first task is unknown
+    three = analyze(Collection.bernoulli([[0.9, 0.5], [0.5, 0.1], [0.5, 0.9]], radius=uneven)).facts
+    assert (three["soft_coefficient"], three["optimal_depth"], three["deterministic_coefficient"]) == (
+        3.0,
+        2,
+        3.0,  # 1.5 if the second arm could be used for all
+    )
     bounded = analyze(Collection.bounded([[0.7, 0.2], [0.3, 0.6]])).facts
     assert bounded["separation_hellinger"] is None
     assert "ece_regret_bound" not in bounded

@@ -79,10 +79,10 @@ def _stop(on_progress: Progress | None, stage: str) -> Callable[[int], bool] | N
 
 
 def _coefficients(tree: LazyTree, depth: Depth, on_progress: Progress | None) -> dict[str, Coefficient]:
-    collection, lam = tree.collection, tree.separation
-    table = separating_arms(collection, lam)
+    collection, lam, radius = tree.collection, tree.gap, tree.usable_radius
+    table = separating_arms(collection, lam, radius=radius)
     fixed = deterministic_coefficient(table, stop=_stop(on_progress, "deterministic coefficient"))
-    soft = soft_coefficient(collection, lam, stop=_stop(on_progress, "soft coefficient"))
+    soft = soft_coefficient(collection, lam, radius=radius, stop=_stop(on_progress, "soft coefficient"))
     if soft.upper > max(depth.upper + 1, soft.lower):  # C_soft <= C* + 1 (NOTES 6)
         soft = replace(soft, upper=float(max(depth.upper + 1, soft.lower)))
     mixed = randomised_coefficient(table, at_most=fixed.upper, stop=_stop(on_progress, "randomised coefficient"))
@@ -149,7 +149,7 @@ def _bound_facts(tree: LazyTree, coefficients: Mapping[str, Coefficient], depth:
         depth=max(_most_tests(depth, collection), 1),
         separation=tree.separation,
         variance=reward_variance(collection),
-        radius=float(collection.radius.max()),
+        radius=tree.radius,
         largest_gap=gap,
     )
     facts: dict[str, Fact] = {

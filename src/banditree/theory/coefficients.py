@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banditree.tasks.arrays import BoolArray, IntArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.theory.tables import check_table, even_tests
 
@@ -99,16 +99,22 @@ def deterministic_coefficient(table: Any, *, effort: int = EFFORT, stop: Stop | 
 
 
 def soft_coefficient(
-    collection: Collection, separation: float, *, effort: int = EFFORT, stop: Stop | None = None
+    collection: Collection,
+    separation: float,
+    *,
+    radius: FloatArray | None = None,
+    effort: int = EFFORT,
+    stop: Stop | None = None,
 ) -> Coefficient:
     """C_soft of NOTES 6: the most, over sets S of tasks, of |S| / the most even soft split of S by any arm.
 
     It bounds trees with soft splits, as Eq. (2) does not: C_soft <= C* + 1 and D_greedy <= 1 + C_soft ln(M/2).
+    radius: of estimated means, as in `tables.even_tests`.
 
     >>> soft_coefficient(Collection.bernoulli([[0.1, 0.5], [0.5, 0.5], [0.9, 0.6]]), 0.4).lower
     3.0
     """
-    tests = even_tests(collection, separation)
+    tests = even_tests(collection, separation, radius=radius)
     keep = _not_dominated(
         np.concatenate([tests.low, tests.high], axis=1), tests.low.sum(axis=1) + tests.high.sum(axis=1)
     )
@@ -186,6 +192,7 @@ def _by_search(
         nodes += spent
         if status == FOUND:
             subset = members[found]
+            assert len(subset) > best * measure(subset)  # a larger ratio each time, so this ends
             continue
         if status != NONE_EXISTS:
             size = _largest_possible(tests, limit, int(best * limit) + 1, effort // 50, stop)

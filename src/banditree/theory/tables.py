@@ -11,14 +11,21 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.separation import Sense, separations, tolerance
 
 
-def separating_arms(collection: Collection, separation: float, sense: Sense = Sense.MEAN) -> BoolArray:
+def separating_arms(
+    collection: Collection, separation: float, sense: Sense = Sense.MEAN, radius: FloatArray | None = None
+) -> BoolArray:
     """Whether pulling arm k tells tasks i and j apart by `separation`, shape (K, M, M); Pi_C is the set of arms.
+
+    radius: (M, K), may be infinite: what separates two estimated means is then the distance between their intervals.
 
     >>> separating_arms(Collection.bernoulli([[0.7, 0.2], [0.3, 0.2]]), 0.4)[:, 0, 1].tolist()
     [True, False]
     """
     _check(separation)
-    return separations(collection, sense) >= separation - tolerance(separation)
+    distance = separations(collection, sense)
+    if radius is not None:
+        distance -= radius.T[:, :, None] + radius.T[:, None, :]
+    return distance >= separation - tolerance(separation)
 
 
 def separating_policies(
