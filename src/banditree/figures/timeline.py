@@ -43,6 +43,7 @@ class TimelineInfo:
 def regret_info(panel: CurvePanel) -> TimelineInfo:
     """The regret of simulated policies, averaged over tasks and runs, with 95% bands.
 
+    >>> from banditree.figures.curves import curves_info
     >>> from banditree.simulation.engine import simulate
     >>> from banditree.tasks.instances import rand
     >>> (panel,) = curves_info({"small": simulate(rand(3, 4, 0.2), ["uniform"], horizon=100, runs=20)})

@@ -22,6 +22,14 @@ SHOWN = 12  # tasks of the hardest set that the text names
 Progress = Callable[[str, int], bool]
 Fact = float | int | str | bool | list[str] | None
 INFINITE = "infinite"
+QUANTITIES = (
+    ("Deterministic coefficient", "deterministic_coefficient"),
+    ("Randomised coefficient", "randomised_coefficient"),
+    ("Soft coefficient", "soft_coefficient"),
+    ("Optimal depth", "optimal_depth"),
+    ("Greedy depth", "greedy_depth"),
+    ("Expected depth, at best", "expected_depth"),
+)
 
 
 @dataclass(frozen=True)
@@ -178,20 +186,10 @@ def _text(facts: Mapping[str, Fact]) -> str:
         f"{facts['n_tasks']} tasks, {facts['n_arms']} arms, {facts['horizon']:,} rounds.",
         _separation_text(facts),
         "",
-        *(
-            f"{label:<27}{_range_text(facts, name)}"
-            for label, name in (
-                ("Deterministic coefficient", "deterministic_coefficient"),
-                ("Randomised coefficient", "randomised_coefficient"),
-                ("Soft coefficient", "soft_coefficient"),
-                ("Optimal depth", "optimal_depth"),
-                ("Greedy depth", "greedy_depth"),
-                ("Expected depth, at best", "expected_depth"),
-            )
-        ),
+        *(f"{label:<27}{range_text(facts, name)}" for label, name in QUANTITIES),
         "",
         _hardest_text(facts),
-        *_bound_text(facts),
+        *bound_lines(facts),
     ]
     return "\n".join(lines)
 
@@ -207,7 +205,8 @@ def _separation_text(facts: Mapping[str, Any]) -> str:
     return text
 
 
-def _range_text(facts: Mapping[str, Any], name: str) -> str:
+def range_text(facts: Mapping[str, Any], name: str) -> str:
+    """A quantity of `QUANTITIES` in words: proven, between bounds, or infinite and why."""
     value, reason = facts[name], facts.get(f"{name}_reason", "")
     if value == INFINITE:
         return f"infinite: {reason}"
@@ -224,7 +223,8 @@ def _hardest_text(facts: Mapping[str, Any]) -> str:
     return f"Hardest tasks to tell apart: {shown}."
 
 
-def _bound_text(facts: Mapping[str, Any]) -> list[str]:
+def bound_lines(facts: Mapping[str, Any]) -> list[str]:
+    """What the theorems say of these tasks, one sentence each."""
     depth = facts["greedy_depth"]
     lines = [
         f"The greedy tree has at most {facts['greedy_depth_bound']} tests on a path by Lemma 4.3"

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -29,15 +28,19 @@ from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
 from banditree.plans.exact import Certificate, certify
 from banditree.plans.laws import Claim
+from banditree.plans.optimal import build_optimal
 from banditree.plans.plan import Plan, Vocabulary, current_versions
 from banditree.plans.tree import build_tree
 from banditree.plans.wording import counted, heading, number, plural
+from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
 from banditree.simulation.results import Results, mean_band, worst_band
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 
 MAX_ALTERNATIVE = 2_000  # boxes of a plan that is built only to be compared with
+THEORY_TASKS = 20  # beyond, the searches of the theory may take minutes
+THEORY_STEPS = 1_000  # of each search; a count and not a time, so that the same inputs give the same report
 MANY_TASKS = 30  # tasks from which a table shows the ones with the most regret
 
 
@@ -82,6 +85,8 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
         Heading("What it costs and how often it errs"),
         *_certificate(plan, certificate, why),
         *_course(plan, collection, certificate),
+        Heading("What the theory says"),
+        *_theory(plan, collection),
         Heading("Compared with the alternatives"),
         *_comparison(plan, collection, certificate, results),
         Heading("Settings and versions"),
@@ -187,6 +192,25 @@ def _course(plan: Plan, collection: Collection, report: CertificateReport | None
     return [Figures(tuple(scenes))]
 
 
+def _theory(plan: Plan, collection: Collection) -> list[Block]:
+    """Coefficients, depths and bounds, with a search short enough for a report."""
+    if collection.n_tasks > THEORY_TASKS:
+        return [
+            Paragraph(
+                f"Left out for more than {THEORY_TASKS} tasks, where it may take minutes: banditree analyze works it out.",
+                soft=True,
+            )
+        ]
+    try:
+        facts = analyze(
+            collection, plan.separation, plan.horizon, on_progress=lambda _, done: done > THEORY_STEPS
+        ).facts
+    except InvalidInput as problem:
+        return [Paragraph(f"Not available: {problem}", soft=True)]
+    pairs = tuple((label, range_text(facts, name)) for label, name in QUANTITIES)
+    return [*(Paragraph(line) for line in bound_lines(facts)), Facts(pairs)]
+
+
 def _comparison(
     plan: Plan, collection: Collection, report: CertificateReport | None, results: Results | None
 ) -> list[Block]:
@@ -229,9 +253,12 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
     if certificate is not None:
         found.append(_of_certificate("this plan", plan.n_boxes, certificate))
     horizon, words = plan.horizon, plan.vocabulary
-    builders: dict[str, dict[str, Any]] = {"tree": {}, "tree, stopping early": {"stop_early": True}}
-    for name, options in builders.items():
-        found.append(_built(name, collection, horizon, options))
+    builders: dict[str, Callable[[], Plan]] = {
+        "tree": lambda: build_tree(collection, horizon, max_boxes=MAX_ALTERNATIVE),
+        "tree, stopping early": lambda: build_tree(collection, horizon, max_boxes=MAX_ALTERNATIVE, stop_early=True),
+        "tree of least depth": lambda: build_optimal(collection, horizon),
+    }
+    found += [_built(name, build, collection) for name, build in builders.items()]
     regret = horizon * collection.gaps
     single = int(regret.max(axis=0).argmin())
     arm = f"{collection.arms[single]} for all"
@@ -246,11 +273,11 @@ def _of_certificate(name: str, boxes: int, certificate: Certificate) -> Alternat
     return Alternative(name, boxes, certificate.mean_regret, certificate.worst_regret, str(certificate.claim))
 
 
-def _built(name: str, collection: Collection, horizon: int, options: dict[str, Any]) -> Alternative:
+def _built(name: str, build: Callable[[], Plan], collection: Collection) -> Alternative:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlanWarning)
-            other = build_tree(collection, horizon, max_boxes=MAX_ALTERNATIVE, **options)
+            other = build()
             return _of_certificate(name, other.n_boxes, certify(other, collection))
     except InvalidInput as problem:
         return Alternative(name, None, None, None, f"not available: {problem}")
