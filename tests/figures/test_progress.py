@@ -10,11 +10,11 @@ class Terminal(io.StringIO):
 
 def test_a_log_gets_a_line_per_tenth():
     log = io.StringIO()
-    with progress_bar("Working", "batches", stream=log) as on_progress:
+    with progress_bar("Working", log, quiet=0) as on_progress:
         assert all(on_progress(done, 1000) for done in range(1, 1001))
     lines = log.getvalue().splitlines()
     assert len(lines) == LOG_STEPS + 1
-    assert lines[-1] == "Working: 1,000 of 1,000 batches"
+    assert lines[-1] == "Working: 1,000 of 1,000"
     assert "\x1b" not in log.getvalue()
 
 
@@ -25,3 +25,13 @@ def test_a_terminal_gets_a_bar(monkeypatch):
         assert on_progress(5, 10)
     assert "Working" in terminal.getvalue()
     assert "\x1b[" in terminal.getvalue()
+
+
+def test_short_work_says_nothing_in_a_log_and_labels_may_change():
+    log = io.StringIO()
+    with progress_bar("Working", log) as on_progress:
+        on_progress(1, 2)
+    assert log.getvalue() == ""
+    with progress_bar("Working", log, quiet=0) as on_progress:
+        on_progress(1, 2, "Resting")
+    assert log.getvalue() == "Resting: 1 of 2\n"

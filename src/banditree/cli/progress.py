@@ -1,45 +1,40 @@
 """Progress bars at the edge: long work gets a callback, and an interrupt asks it to stop with what it has."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-
-class Report(Protocol):
-    """report(done, total, label): moves the bar; False asks the work to stop and return what it has."""
-
-    def __call__(self, done: int, total: int, label: str | None = None) -> bool:
-        """Move the bar."""
+if TYPE_CHECKING:
+    from banditree.figures.progress import Report
 
 
 @contextmanager
-def progress(label: str, *, visible: bool) -> Iterator[Report]:
-    """A bar on the terminal's error stream, if there is a terminal.
+def progress(label: str, *, visible: bool) -> Iterator["Report"]:
+    """A bar on the terminal's error stream, or lines in a log.
 
     Ctrl-C makes the work stop at its next report, with what it has; pressed again it stops everything at once.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+    from contextlib import nullcontext
+
+    from banditree.figures.progress import progress_bar
 
     stopped: list[bool] = []
-    console = Console(stderr=True)
 
     def stop(*_: object) -> None:
         if stopped:
             raise KeyboardInterrupt
         stopped.append(True)
-        console.print("Stopping after the step at hand. Ctrl-C again stops at once.")
+        sys.stderr.write("Stopping after the step at hand. Ctrl-C again stops at once.\n")
 
     before = signal.signal(signal.SIGINT, stop)
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    hidden = not (visible and console.is_terminal)
     try:
-        with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
-            line = bar.add_task(label, total=None)
+        with progress_bar(label) if visible else nullcontext() as bar:
 
             def report(done: int, total: int, label: str | None = None) -> bool:
-                bar.update(line, completed=done, total=total, description=label)
+                if bar is not None:
+                    bar(done, total, label)
                 return not stopped
 
             yield report

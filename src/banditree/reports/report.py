@@ -195,16 +195,14 @@ def _course(plan: Plan, collection: Collection, report: CertificateReport | None
 def _theory(plan: Plan, collection: Collection) -> list[Block]:
     """Coefficients, depths and bounds, with a search short enough for a report."""
     if collection.n_tasks > THEORY_TASKS:
-        return [
-            Paragraph(
-                f"Left out for more than {THEORY_TASKS} tasks, where it may take minutes: banditree analyze works it out.",
-                soft=True,
-            )
-        ]
+        text = f"Left out for more than {THEORY_TASKS} tasks, where it may take minutes: see banditree analyze."
+        return [Paragraph(text, soft=True)]
+
+    def tired(_stage: str, done: int) -> bool:
+        return done > THEORY_STEPS
+
     try:
-        facts = analyze(
-            collection, plan.separation, plan.horizon, on_progress=lambda _, done: done > THEORY_STEPS
-        ).facts
+        facts = analyze(collection, plan.separation, plan.horizon, on_progress=tired).facts
     except InvalidInput as problem:
         return [Paragraph(f"Not available: {problem}", soft=True)]
     pairs = tuple((label, range_text(facts, name)) for label, name in QUANTITIES)
