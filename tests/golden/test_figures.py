@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import asdict
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
@@ -11,19 +12,25 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from example_plans import score_plan
 
+from banditree.cli.demo import HORIZON, WORDS
+from banditree.figures.drawing import flowchart_scene
 from banditree.figures.flowchart import flowchart_info
 from banditree.figures.heat_map import heat_map_info
 from banditree.figures.reach import reach_info
 from banditree.figures.sources import dot, mermaid
 from banditree.figures.spending import spending_info
+from banditree.figures.svg import svg
 from banditree.figures.text import flowchart_text
 from banditree.figures.timeline import course_info, survivors_info
+from banditree.files.collections import load_collection
 from banditree.plans.exact import certify
 from banditree.plans.tree import build_tree
+from banditree.plans.wording import vocabulary_from
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 
 FILES = Path(__file__).parent / "files"
+PICTURE = Path(__file__).parents[2] / "docs" / "plan.svg"
 PLANS = {"rand-10-20": lambda: build_tree(rand(10, 20, 0.4), 10_000, 0.4), "score": score_plan}
 
 
@@ -61,6 +68,18 @@ def charts():
     return {name: rounded(asdict(info)) for name, info in infos.items()}
 
 
+def clinic_drawing():
+    """The plan of `banditree demo`, as the pages of the project show it."""
+    with as_file(files("banditree.cli").joinpath("data/treatments.csv")) as path:
+        clinic = load_collection(path)
+    plan = build_tree(clinic, HORIZON, stop_early=True, vocabulary=vocabulary_from(WORDS))
+    return svg(flowchart_scene(flowchart_info(plan)))
+
+
+def test_the_picture_on_the_pages_is_that_of_the_demo():
+    assert clinic_drawing() == PICTURE.read_text()
+
+
 @pytest.mark.filterwarnings("ignore::banditree.errors.PlanWarning")
 def test_data_of_the_charts():
     assert charts() == json.loads((FILES / "charts.json").read_text())
@@ -76,5 +95,6 @@ if __name__ == "__main__":
     for name, make in PLANS.items():
         for kind, write in WRITERS.items():
             (FILES / f"{name}.{kind}").write_text(write(flowchart_info(make())))
+    PICTURE.write_text(clinic_drawing())
     lines = [f"{json.dumps(name)}: {json.dumps(info)}" for name, info in charts().items()]
     (FILES / "charts.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
