@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 
 from banditree.errors import InvalidInput
 from banditree.files.collections import collection_document
-from banditree.files.plans import plan_document
+from banditree.files.plans import fingerprint
 from banditree.policies.session import MISSING
 from banditree.service import people, records
 from banditree.service.database import Database, newest_version
@@ -19,7 +19,8 @@ from banditree.service.problems import Conflict, NotFound, NotLoggedIn, Refused,
 from banditree.service.schema import audit, cases, events, metadata, plans
 from banditree.tasks.instances import linear
 
-PLAN = plan_document(clinic_plan()).model_dump(mode="json", by_alias=True, exclude_none=True)
+PLAN = (fingerprint(clinic_plan()), clinic_plan())
+HASH = people.hashed("correct horse battery")
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def desk(database):
 
 @pytest.fixture
 def case(desk):
-    plan = do(desk, lambda tx: records.add_plan(tx.connection, "ada", "clinic", PLAN, None), alone=True)
+    plan = do(desk, lambda tx: records.add_plan(tx.connection, "ada", "clinic", *PLAN, None), alone=True)
     do(desk, lambda tx: tx.start("ada", "c", plan, "bed 1"), "c")
     return "c"
 
@@ -182,7 +183,7 @@ def test_two_desks_in_a_race_never_double_and_never_lose(database, database_url,
 def test_a_desk_that_was_overtaken_decides_again(postgres):
     url = new_database(postgres, "overtaken")
     desk, other = Desk(Database(local(url))), Desk(Database(local(url)))
-    plan = do(desk, lambda tx: records.add_plan(tx.connection, "ada", "clinic", PLAN, None), alone=True)
+    plan = do(desk, lambda tx: records.add_plan(tx.connection, "ada", "clinic", *PLAN, None), alone=True)
     do(desk, lambda tx: tx.start("ada", "c", plan, None), "c")
     ask(desk, n=3)
     overtaken = []
@@ -293,27 +294,28 @@ def test_memory_holds_as_much_as_it_may_and_forgotten_cases_come_back(database, 
 
 def test_plans_and_collections(desk, database):
     add = lambda *given: do(desk, lambda tx: records.add_plan(tx.connection, "ada", *given), alone=True)  # noqa: E731
-    assert add("clinic", PLAN, None) == add("again", PLAN, None)
+    assert add("clinic", *PLAN, None) == add("again", *PLAN, None) == PLAN[0]
     with database.read() as connection:
         assert [line["name"] for line in records.documents(connection, plans)] == ["clinic"]
     with pytest.raises(InvalidInput, match="The plan is not a plan file"):
-        add("x", {"schema": "nonsense"}, None)
+        records.read_plan({"schema": "nonsense"})
     with pytest.raises(NotFound, match="There is no collection nowhere"):
-        add("x", PLAN, "nowhere")
+        add("x", *PLAN, "nowhere")
     other = collection_document(linear(2, 3, 2, 0.3)).model_dump(mode="json", by_alias=True, exclude_none=True)
-    known = do(desk, lambda tx: records.add_collection(tx.connection, "ada", "other", other), alone=True)
+    given = records.read_collection(other)
+    known = do(desk, lambda tx: records.add_collection(tx.connection, "ada", "other", *given), alone=True)
     with pytest.raises(Refused, match="must have the same arms, tasks and kind of rewards"):
-        add("x", PLAN, known)
+        add("x", *PLAN, known)
 
 
 def test_people(desk, database):
     settings = local("unused.db", login_attempts=2)
     write = lambda change, *given: do(desk, lambda tx: change(tx.connection, *given), alone=True)  # noqa: E731
-    write(people.add_user, "root", "ada", Role.ADMIN, "correct horse battery")
+    write(people.add_user, "root", "ada", Role.ADMIN, HASH)
     with pytest.raises(Conflict, match="There is a user 'ada' already"):
-        write(people.add_user, "root", "ada", Role.VIEWER, "correct horse battery")
+        write(people.add_user, "root", "ada", Role.VIEWER, HASH)
     with pytest.raises(Refused, match="at least 10 characters. Got 5"):
-        write(people.add_user, "root", "bob", Role.VIEWER, "short")
+        people.hashed("short")
     with pytest.raises(Conflict, match="'ada' is the last admin"):
         write(people.change_user, "root", "ada", Role.VIEWER, None, None)
     _id, token = write(people.give_secret, people.TOKEN, "ada", Role.OPERATOR, "script", None)
@@ -332,7 +334,7 @@ def test_people(desk, database):
         write(records.note_action, "nobody", people.LOGIN_FAILED, "ada", "10.0.0.1")
     with database.read() as connection, pytest.raises(TooMany, match="Wait 300 seconds"):
         people.check_attempts(connection, settings, "ada", "10.0.0.2")
-    write(people.add_user, "root", "bob", Role.ADMIN, "correct horse battery")
+    write(people.add_user, "root", "bob", Role.ADMIN, HASH)
     write(people.change_user, "root", "ada", None, None, True)
     with database.read() as connection:
         with pytest.raises(NotLoggedIn):

@@ -11,7 +11,7 @@ from banditree.service.access import COOKIE
 from banditree.service.app import create_app
 from banditree.service.client import Client
 from banditree.service.database import Database
-from banditree.service.people import Role, add_user
+from banditree.service.people import Role, add_user, hashed
 from banditree.service.settings import Settings
 
 PASSWORD = "correct horse battery"
@@ -25,7 +25,7 @@ def address(tmp_path_factory):
     opened = Database(local(path))
     with opened.write() as connection:
         for name, role in NAMES.items():
-            add_user(connection, "test", name, role, PASSWORD)
+            add_user(connection, "test", name, role, hashed(PASSWORD))
     opened.close()
     settings = local(path, authentication=True, secure_cookies=False, login_attempts=3)
     with in_thread(settings) as (_app, http):
@@ -98,7 +98,7 @@ def test_cookies_are_secure_unless_told_otherwise(tmp_path):
     path = tmp_path / "secure.db"
     opened = Database(local(path))
     with opened.write() as connection:
-        add_user(connection, "test", "ada", Role.ADMIN, PASSWORD)
+        add_user(connection, "test", "ada", Role.ADMIN, hashed(PASSWORD))
     opened.close()
     with in_thread(local(path, authentication=True)) as (_app, http):
         assert "secure" in log_in(http, "ada").headers["set-cookie"].lower()

@@ -285,3 +285,16 @@ def test_an_erased_case(http, client, case):
     assert client.case(case).state == "erased"
     assert client.events(case)[0].arm is None
     assert client.export().decode().count("\n") == 1
+
+
+def test_an_error_of_ours_is_a_500_in_the_same_shape_and_in_the_log(http, client, case, monkeypatch, caplog):
+    monkeypatch.setattr(Case, "note", lambda *_: 1 // 0)
+    answer = http.post(f"/api/v1/cases/{case}/note", json={"text": "x"})
+    assert error_of(answer) == (
+        500,
+        "internal",
+        "Something went wrong here, and it is in the log. Nothing was changed.",
+    )
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert "ZeroDivisionError" in caplog.text
+    assert client.case(case).events == 0

@@ -81,7 +81,7 @@ def add_user(
     """
     needs_extra()
     from banditree.service.database import Database as Opened
-    from banditree.service.people import Role
+    from banditree.service.people import Role, hashed
     from banditree.service.people import add_user as add
     from banditree.service.settings import Settings
 
@@ -90,7 +90,7 @@ def add_user(
     with refusals_as_one_line():
         opened = Opened(Settings(database=database))
         with opened.write() as connection:
-            add(connection, "command line", name, Role.named(role), password)
+            add(connection, "command line", name, Role.named(role), hashed(password))
     typer.echo(f"{name} can log in as {role}.")
 
 

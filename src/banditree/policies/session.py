@@ -46,7 +46,7 @@ class Step:
         return f"Round {self.round}: {self.name}"
 
 
-@dataclass
+@dataclass(slots=True)
 class Round:
     """One asked round: its arm, its context, and what was reported of it (None while open).
 

@@ -19,7 +19,7 @@ from banditree.service.desk import Desk
 from banditree.service.edge import Edge, Metrics
 from banditree.service.models import Answer, Done
 from banditree.service.people import has_admin
-from banditree.service.problems import Refused, body, problem
+from banditree.service.problems import Refused, Unavailable, body, problem
 from banditree.service.replies import ERRORS, reply
 from banditree.service.settings import Settings
 from banditree.version import __version__
@@ -100,8 +100,8 @@ def _add_operations(app: FastAPI, desk: Desk, metrics: Metrics) -> None:
 def _add_error_handlers(app: FastAPI) -> None:
     async def refuse(request: Request, error: Exception) -> Response:
         status, content = problem(error)
-        if status >= 500:
-            log.error("failed", exc_info=error if status == 500 else None, extra={"fields": {"status": status}})
+        if status == Unavailable.status:
+            log.error("unavailable", extra={"fields": {"reason": content["error"]["message"]}})
         headers = {"retry-after": "5"} if status in (429, 503) else None
         return JSONResponse(content, status, headers)
 
@@ -114,7 +114,6 @@ def _add_error_handlers(app: FastAPI) -> None:
 
     app.add_exception_handler(Refused, refuse)
     app.add_exception_handler(InvalidInput, refuse)
-    app.add_exception_handler(Exception, refuse)
     app.add_exception_handler(RequestValidationError, refuse_body)
     app.add_exception_handler(HTTPException, refuse_route)
 

@@ -120,6 +120,8 @@ def open_engine(url: str) -> sa.Engine:
 def migrate(connection: sa.Connection) -> None:
     """Bring the tables to the newest version; replicas that start together wait for each other."""
     if connection.dialect.name == "postgresql":
+        connection.execute(sa.text("SET LOCAL statement_timeout = 0"))
+        connection.execute(sa.text("SET LOCAL lock_timeout = 0"))
         connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
     config = alembic_config()
     config.attributes["connection"] = connection

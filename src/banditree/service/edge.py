@@ -76,7 +76,7 @@ class Edge:
         """Handle one request."""
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
-        began, status = time.perf_counter(), 500
+        began, status = time.perf_counter(), 0
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -88,7 +88,11 @@ class Edge:
         try:
             limit = self._check(scope)
             await self.app(scope, _limited(receive, limit), send_with_headers)
-        except Refused as error:
+        except Exception as error:
+            if not isinstance(error, Refused):
+                log.error("failed", exc_info=error)
+            if status:  # the answer had begun: cut it off
+                raise
             await _answer(error, send_with_headers)
         finally:
             self._note(scope, status, time.perf_counter() - began)
@@ -147,7 +151,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
     return counting
 
 
-async def _answer(error: Refused, send: Send) -> None:
+async def _answer(error: Exception, send: Send) -> None:
     status, body = problem(error)
     content = json.dumps(body).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]

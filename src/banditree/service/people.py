@@ -60,24 +60,24 @@ class Person:
 LOCAL = Person("local", Role.ADMIN)
 
 
-def add_user(connection: sa.Connection, actor: str, name: str, role: Role, password: str) -> None:
-    """A new user."""
+def add_user(connection: sa.Connection, actor: str, name: str, role: Role, hash: str) -> None:
+    """A new user, with the hash of the password."""
     if connection.execute(sa.select(users.c.name).where(users.c.name == name)).first() is not None:
         raise Conflict(f"There is a user {name!r} already.")
-    row = {"name": name, "role": role.word, "password": hashed(password), "disabled": False, "at": utc_now()}
+    row = {"name": name, "role": role.word, "password": hash, "disabled": False, "at": utc_now()}
     connection.execute(sa.insert(users), row)
     note_action(connection, actor, "add user", f"{name} ({role.word})", None)
 
 
 def change_user(
-    connection: sa.Connection, actor: str, name: str, role: Role | None, password: str | None, disabled: bool | None
+    connection: sa.Connection, actor: str, name: str, role: Role | None, hash: str | None, disabled: bool | None
 ) -> None:
     """Change what is given; a new role, a new password or being disabled ends the user's log-ins and tokens."""
     row = connection.execute(sa.select(users).where(users.c.name == name)).mappings().first()
     if row is None:
         raise NotFound(f"There is no user {name!r}.")
     changes: dict[str, Any] = {} if role is None else {"role": role.word}
-    changes |= {} if password is None else {"password": hashed(password)}
+    changes |= {} if hash is None else {"password": hash}
     changes |= {} if disabled is None else {"disabled": disabled}
     if not changes:
         raise Refused("Give a role, a password or disabled.")

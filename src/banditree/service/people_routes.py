@@ -6,6 +6,7 @@ from typing import Annotated
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
 from banditree.service import people, records
 from banditree.service.access import COOKIE, Admin, Door, Viewer
@@ -92,7 +93,8 @@ async def list_users(request: Request, person: Admin) -> Response:
 @router.post("/users", response_model=Answer[Created])
 async def add_user(request: Request, person: Admin, body: NewUser) -> Response:
     """Let somebody in."""
-    await write(request, people.add_user, person.name, body.name, Role.named(body.role), body.password)
+    hash = await run_in_threadpool(people.hashed, body.password)
+    await write(request, people.add_user, person.name, body.name, Role.named(body.role), hash)
     return reply(Created(id=body.name))
 
 
@@ -100,7 +102,8 @@ async def add_user(request: Request, person: Admin, body: NewUser) -> Response:
 async def change_user(request: Request, person: Admin, name: UserName, body: ChangeUser) -> Response:
     """Change a role or password, or disable a user; their log-ins and tokens end."""
     role = None if body.role is None else Role.named(body.role)
-    await write(request, people.change_user, person.name, name, role, body.password, body.disabled)
+    hash = None if body.password is None else await run_in_threadpool(people.hashed, body.password)
+    await write(request, people.change_user, person.name, name, role, hash, body.disabled)
     _door(request).forget()
     return reply(Done(done=True))
 

@@ -21,7 +21,8 @@ DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 @router.post("/collections", response_model=Answer[Created], tags=["plans"])
 async def add_collection(request: Request, person: Operator, body: NewCollection) -> Response:
     """Put a collection on record."""
-    return reply(Created(id=await write(request, records.add_collection, person.name, body.name, body.collection)))
+    id, text = await run_in_threadpool(records.read_collection, body.collection)
+    return reply(Created(id=await write(request, records.add_collection, person.name, body.name, id, text)))
 
 
 @router.get("/collections", response_model=Answer[list[DocumentLine]], tags=["plans"])
@@ -39,7 +40,8 @@ async def show_collection(request: Request, person: Viewer, id: DocumentId) -> R
 @router.post("/plans", response_model=Answer[Created], tags=["plans"])
 async def add_plan(request: Request, person: Operator, body: NewPlan) -> Response:
     """Put a plan on record; with its collection, its cases have the alarm."""
-    arguments = (person.name, body.name, body.plan, body.collection)
+    id, plan = await run_in_threadpool(records.read_plan, body.plan)
+    arguments = (person.name, body.name, id, plan, body.collection)
     return reply(Created(id=await write(request, records.add_plan, *arguments)))
 
 

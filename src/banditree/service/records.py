@@ -43,19 +43,27 @@ def note_action(connection: sa.Connection, actor: str, action: str, subject: str
     connection.execute(sa.insert(audit), row)
 
 
-def add_collection(connection: sa.Connection, actor: str, name: str, document: Any) -> str:
-    """The id of a collection that was given as its file; the same collection again keeps the first name."""
+def read_collection(document: Any) -> tuple[str, str]:
+    """(id, text) of a collection that was given as its file."""
     collection = collection_from_document(parse(CollectionFile, document, "The collection"), "The collection")
     text = dump(collection_document(collection))
-    id = sha256(text.encode()).hexdigest()[:16]
+    return sha256(text.encode()).hexdigest()[:16], text
+
+
+def read_plan(document: Any) -> tuple[str, Plan]:
+    """(id, plan) of a plan that was given as its file."""
+    plan = plan_from_document(parse(PlanFile, document, "The plan"), "The plan")
+    return fingerprint(plan), plan
+
+
+def add_collection(connection: sa.Connection, actor: str, name: str, id: str, text: str) -> str:
+    """Put a collection on record; the same again keeps the first name."""
     _add_once(connection, collections, {"id": id, "name": name, "document": text}, actor)
     return id
 
 
-def add_plan(connection: sa.Connection, actor: str, name: str, document: Any, collection: str | None) -> str:
-    """The id of a plan that was given as its file; the same plan again must come with the same collection."""
-    plan = plan_from_document(parse(PlanFile, document, "The plan"), "The plan")
-    id = fingerprint(plan)
+def add_plan(connection: sa.Connection, actor: str, name: str, id: str, plan: Plan, collection: str | None) -> str:
+    """Put a plan on record; the same again must come with the same collection."""
     if collection is not None:
         _check_collection(plan, collection_of(connection, collection))
     found = connection.execute(sa.select(plans.c.collection).where(plans.c.id == id)).first()
