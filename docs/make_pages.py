@@ -1,7 +1,7 @@
 """Writes the pages that come from the code: commands, API, file formats, errors, and what the examples print.
 
-Run: python docs/make_pages.py (all), or python docs/make_pages.py --quick (without running the examples). The tests fail
-when a page is not what this gives.
+Run: python docs/make_pages.py (all), or python docs/make_pages.py --quick (without running the examples). The tests
+fail when a page is not what this gives.
 """
 
 import ast
@@ -37,14 +37,24 @@ ROOMS = {  # in the order of the sentence that says what banditree does
     "errors": "Errors",
 }
 MORE = {  # modules and names that are documented without being public names of the package
-    "training": ["banditree.training.logs.read_log", "banditree.training.estimates.estimate",
-                 "banditree.training.classes.find_classes", "banditree.training.merging.merge"],
+    "training": [
+        "banditree.training.logs.read_log",
+        "banditree.training.estimates.estimate",
+        "banditree.training.classes.find_classes",
+        "banditree.training.merging.merge",
+    ],
     "plans": ["banditree.plans.exact.certify", "banditree.plans.exact.course", "banditree.plans.exact.regret_bound"],
-    "policies": ["banditree.policies.base.Policy", "banditree.policies.base.Outcome",
-                 "banditree.policies.registry.policy_named"],
+    "policies": [
+        "banditree.policies.base.Policy",
+        "banditree.policies.base.Outcome",
+        "banditree.policies.registry.policy_named",
+    ],
     "simulation": ["banditree.simulation.engine.simulate"],
-    "reports": ["banditree.reports.learning.learn", "banditree.reports.learning.Settings",
-                "banditree.reports.choosing.choices"],
+    "reports": [
+        "banditree.reports.learning.learn",
+        "banditree.reports.learning.Settings",
+        "banditree.reports.choosing.choices",
+    ],
 }
 
 
@@ -56,9 +66,15 @@ def commands_page() -> str:
 
     group: Any = typer.main.get_command(app)
     functions = {_command_name(registered): registered.callback for registered in app.registered_commands}
-    lines = ["# Commands", "", "Every command has `--help`. Bad input prints one line and exits with 2; Ctrl-C exits with 130."]
+    lines = [
+        "# Commands",
+        "",
+        "Every command has `--help`. Bad input prints one line and exits with 2; Ctrl-C exits with 130.",
+    ]
     lines += ["Commands that print results print JSON for programs with `--json`.", ""]
-    lines += [f"- [`banditree {name}`](#banditree-{name}): {_first(command.help)}" for name, command in group.commands.items()]
+    lines += [
+        f"- [`banditree {name}`](#banditree-{name}): {_first(command.help)}" for name, command in group.commands.items()
+    ]
     for name, command in group.commands.items():
         lines += ["", f"## banditree {name}", "", *_command_lines(command, typing.get_type_hints(functions[name]))]
     return "\n".join(lines) + "\n"
@@ -81,7 +97,8 @@ def _command_lines(command: Any, types: dict[str, Any]) -> Iterator[str]:
         yield from ("```", *(line.strip() for line in example.strip().splitlines()), "```", "")
     yield from ("| argument or option | what it is | default |", "| --- | --- | --- |")
     for parameter in command.params:
-        yield f"| {_spelled(parameter)} | {_cell(_described(parameter, types[parameter.name]))} | {_cell(_default(parameter))} |"
+        about, default = _described(parameter, types[parameter.name]), _default(parameter)
+        yield f"| {_spelled(parameter)} | {_cell(about)} | {_cell(default)} |"
 
 
 def _spelled(parameter: Any) -> str:
@@ -117,7 +134,11 @@ def api_page() -> str:
     for name in banditree.__all__:
         home = banditree._HOMES[name]
         homes[home.split(".")[1]].append(f"{home}.{name}")
-    lines = ["# API", "", "Names in the first part of each section come from `import banditree`. Shape letters are fixed: M tasks,"]
+    lines = [
+        "# API",
+        "",
+        "Names in the first part of each section come from `import banditree`. Shape letters are fixed: M tasks,",
+    ]
     lines += ["K arms, d context features, H rounds, R runs, N boxes.", ""]
     for room, title in ROOMS.items():
         names = homes[room] + [name for name in MORE.get(room, []) if name not in homes[room]]
@@ -130,8 +151,16 @@ def api_page() -> str:
 
 def files_page() -> str:
     """The top-level fields of every kind of file, from its JSON Schema."""
-    lines = ["# File formats", "", "All files are JSON, written whole or not at all, with the version of their format in `schema`."]
-    lines += ["Files of an older version are read; files of a newer one are refused with what to do. Collections may also be a", "plain CSV matrix: see [collections](../collections.md#files).", ""]
+    lines = [
+        "# File formats",
+        "",
+        "All files are JSON, written whole or not at all, with the version of their format in `schema`.",
+    ]
+    lines += [
+        "Files of an older version are read; files of a newer one are refused with what to do. Collections may also be",
+        "a plain CSV matrix: see [collections](../collections.md#files).",
+        "",
+    ]
     for path in sorted((DOCS / "schemas").glob("*.schema.json")):
         schema = json.loads(path.read_text(encoding="utf-8"))
         kind = path.name.split(".")[0]
@@ -163,18 +192,16 @@ def errors_page() -> str:
     lines = [
         "# Errors",
         "",
-        "Bad input raises `InvalidInput` (a `ValueError`); the terminal prints its one line and exits with 2. A message says",
-        "what was wrong, the value, and what to do. What can go wrong while a case is played is not an error but a named",
-        "`Outcome` of a step. Below, every message in the code; `…` stands for the values of your case.",
+        "Bad input raises `InvalidInput` (a `ValueError`); the terminal prints its one line and exits with 2. A message",
+        "says what was wrong, the value, and what to do. What can go wrong while a case is played is not an error but a",
+        "named `Outcome` of a step. Below, every message in the code; `…` stands for the values of your case.",
         "",
     ]
-    for room in ("tasks", "training", "theory", "plans", "policies", "simulation", "files", "figures", "experiments", "reports", "service", "cli"):
-        found = [(path, text) for path in sorted((SOURCE / room).rglob("*.py")) for text in _messages(path)]
+    for room in [*ROOMS, "cli"]:
+        found = [text for path in sorted((SOURCE / room).rglob("*.py")) for text in _messages(path)]
         if found:
             lines += [f"## {room}", ""]
-            for text in dict.fromkeys(text for _path, text in found):
-                lines.append(f"- {text}")
-            lines.append("")
+            lines += [*(f"- {text}" for text in dict.fromkeys(found)), ""]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -227,7 +254,9 @@ def printed(name: str, picture: Path | None = None) -> str:
 
 def with_output(page: str, output: str) -> str:
     """The page with its block of output replaced."""
-    return re.sub(r"(```text\n).*?(^```$)", lambda m: m[1] + output + m[2], page, count=1, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(
+        r"(```text\n).*?(^```$)", lambda m: m[1] + output + m[2], page, count=1, flags=re.DOTALL | re.MULTILINE
+    )
 
 
 PAGES = {

@@ -177,29 +177,29 @@ def verdict(found: dict[str, np.ndarray], bought: np.ndarray) -> str:
 
 
 def draw(report: LearnReport, found: dict[str, np.ndarray], bought: np.ndarray, path: Path) -> None:
-    """Left: what each class buys. Right: hit rates on the held-out households."""
+    """Above: what each class buys. Below: hit rates on the held-out households."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     assert report.classes is not None
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "banditree", "font.size": 9, "font.family": "sans-serif"}):
-        figure = Figure(figsize=(8.4, 3.0), layout="constrained")
-        left, right = figure.subplots(1, 2)
+        figure = Figure(figsize=(5.6, 5.4), layout="constrained")
+        above, below = figure.subplots(2, 1)  # one above the other, to be read on a phone
         names = [f"class {n + 1} ({share:.0%})" for n, share in enumerate(report.classes.shares)]
         start = np.zeros(len(names))
         for brand, colour in zip(BRANDS, COLOURS, strict=True):
             width = report.collection.means[:, report.collection.arms.index(brand)]
-            left.barh(names, width, left=start, color=colour, label=brand)
+            above.barh(names, width, left=start, color=colour, label=brand)
             start += width
-        left.invert_yaxis()
-        left.set_xlabel("share of purchases")
-        left.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, handlelength=1)
+        above.invert_yaxis()
+        above.set_xlabel("share of purchases")
+        above.legend(ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, handlelength=1)
         rates = [hit.sum() / bought.sum() for hit in found.values()]
-        bars = right.barh(list(found), rates, color=["#999999", *["#0072B2"] * (len(found) - 2), "#DDDDDD"])
-        right.bar_label(bars, fmt="%.2f", padding=3)
-        right.invert_yaxis()
-        right.set_xlim(0, 1)
-        right.set_xlabel("offers that hit, held-out households")
+        bars = below.barh(list(found), rates, color=["#999999", *["#0072B2"] * (len(found) - 2), "#DDDDDD"])
+        below.bar_label(bars, fmt="%.2f", padding=3)
+        below.invert_yaxis()
+        below.set_xlim(0, 1)
+        below.set_xlabel("offers that hit, held-out households")
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 

@@ -1,0 +1,162 @@
+"""The pages: nothing public left out, nothing stale, and a site that builds without warnings or outside help."""
+
+import contextlib
+import importlib.util
+import inspect
+import io
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+import banditree
+from banditree.cli import main
+from banditree.cli.app import app
+from banditree.policies.registry import POLICIES
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md"))
+REFRESH = "Run: python docs/make_pages.py"
+
+
+@pytest.fixture(scope="module")
+def maker():
+    spec = importlib.util.spec_from_file_location("make_pages", DOCS / "make_pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def text_of(page):
+    return (DOCS / page).read_text(encoding="utf-8")
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "page", ["reference/commands.md", "reference/api.md", "reference/files.md", "reference/errors.md"]
+)
+def test_pages_from_the_code_are_not_stale(maker, page):
+    assert text_of(page) == maker.PAGES[page](), REFRESH
+
+
+def test_every_public_name_is_documented():
+    documented = {
+        name.rsplit(".", 1)[1] for name in re.findall(r"^::: (\S+)$", text_of("reference/api.md"), re.MULTILINE)
+    }
+    assert set(banditree.__all__) <= documented, REFRESH
+    for name in banditree.__all__:
+        value = getattr(banditree, name)
+        if inspect.isclass(value) or inspect.isfunction(value):
+            assert inspect.getdoc(value), name
+
+
+def test_every_name_of_the_api_page_exists():
+    for full in re.findall(r"^::: (\S+)$", text_of("reference/api.md"), re.MULTILINE):
+        module, name = full.rsplit(".", 1)
+        assert hasattr(importlib.import_module(module), name), full
+
+
+def test_every_command_and_option_is_documented_and_says_what_it_does():
+    page = text_of("reference/commands.md")
+    for name, command in typer.main.get_command(app).commands.items():
+        section = page.partition(f"\n## banditree {name}\n")[2].partition("\n## ")[0]
+        assert section, name
+        assert "Example:" in command.help, f"{name} has no example in its help"
+        for parameter in command.params:
+            assert parameter.help, f"{name} {parameter.name} has no help"
+            for option in parameter.opts if parameter.param_type_name == "option" else [parameter.name.upper()]:
+                assert f"`{option}`" in section, f"{name} {option}"
+
+
+def test_every_policy_is_named_on_some_page():
+    everything = "".join(map(text_of, PAGES))
+    assert [name for name in POLICIES if f"`{name}`" not in everything] == []
+
+
+def test_every_kind_of_file_has_its_schema_on_the_page():
+    for schema in (DOCS / "schemas").glob("*.json"):
+        assert f"schemas/{schema.name}" in text_of("reference/files.md"), REFRESH
+        for field in json.loads(schema.read_text(encoding="utf-8"))["properties"]:
+            assert f"`{field}`" in text_of("reference/files.md"), REFRESH
+
+
+def anchors(page):
+    titles = re.findall(
+        r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text_of(page), flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
+    return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_to_sections_lead_somewhere(page):
+    for path, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", text_of(page)):
+        target = os.path.normpath(Path(page).parent / path) if path else page
+        assert anchor in anchors(target), f"{path}#{anchor}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_can_be_reached_from_the_menu(page):
+    assert re.search(rf": {re.escape(page)}$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "bash")])
+def test_commands_on_the_pages_run(page, tmp_path, monkeypatch):
+    """Python and bash blocks in their order; in a bash block, every line that begins with `banditree`."""
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    printed = io.StringIO()
+    for language, block in re.findall(r"^```(python|bash)\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL):
+        if language == "python":
+            exec(compile(block, page, "exec"), names)
+            continue
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.startswith("banditree "):
+                with contextlib.redirect_stdout(printed), pytest.raises(SystemExit) as ended:
+                    main(shlex.split(line)[1:])
+                assert ended.value.code == 0, line
+    for shown in blocks(page, "text"):
+        for line in filter(str.strip, shown.splitlines()):
+            assert line.strip() in printed.getvalue(), line
+
+
+@pytest.mark.parametrize("name", ["crackers", "incentives"])
+def test_examples_print_what_their_pages_show(maker, name, tmp_path):
+    picture = tmp_path / "picture.svg"
+    assert blocks(f"examples/{name}.md", "text")[0] == maker.printed(name, picture), REFRESH
+    assert picture.stat().st_size > 10_000
+    assert (DOCS / "images" / f"{name}.svg").exists()
+
+
+def test_the_plan_for_crackers_helps_and_the_one_for_incentives_does_not(maker, capsys):
+    crackers = maker.example("crackers").main()
+    found, bought = crackers["found"], crackers["bought"].sum()
+    assert found["plan, 2 classes"].sum() / bought > found["best-selling brand"].sum() / bought + 0.05
+    assert all(hits.sum() <= found["favourite, in hindsight"].sum() for hits in found.values())
+    incentives = maker.example("incentives").main()
+    assert incentives["certificate"].worst_regret > 20 * incentives["value"].worst_loss * 1000
+    assert incentives["value"].tailored - incentives["value"].everyone < 0.01
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings_and_asks_nobody_for_anything(tmp_path):
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"]
+    done = subprocess.run(
+        build, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    )
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
+    for page in (tmp_path / "site").rglob("*.html"):
+        loaded = re.findall(
+            r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(https?:[^\s\">]+)", page.read_text(encoding="utf-8")
+        )
+        assert loaded == [], page
