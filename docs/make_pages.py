@@ -10,7 +10,9 @@ import importlib.util
 import io
 import json
 import re
+import shlex
 import sys
+import tempfile
 import typing
 from collections.abc import Iterator
 from enum import Enum
@@ -49,7 +51,22 @@ MORE = {  # modules and names that are documented without being public names of 
         "banditree.policies.base.Outcome",
         "banditree.policies.registry.policy_named",
     ],
-    "simulation": ["banditree.simulation.engine.simulate"],
+    "simulation": [
+        "banditree.simulation.engine.simulate",
+        "banditree.simulation.engine.Player",
+        "banditree.simulation.results.Results",
+        "banditree.simulation.results.summaries",
+    ],
+    "theory": [
+        "banditree.theory.coefficients.deterministic_coefficient",
+        "banditree.theory.coefficients.soft_coefficient",
+        "banditree.theory.randomised.randomised_coefficient",
+        "banditree.theory.dec.dec",
+        "banditree.theory.limits.bayes_regret",
+        "banditree.theory.limits.graves_lai",
+    ],
+    "service": ["banditree.service.client.Client", "banditree.service.settings.Settings"],
+    "figures": ["banditree.figures.flowchart.flowchart_info", "banditree.figures.curves.draw_curves"],
     "reports": [
         "banditree.reports.learning.learn",
         "banditree.reports.learning.Settings",
@@ -187,14 +204,55 @@ def _type(about: dict[str, Any], schema: dict[str, Any]) -> str:
     return str(about.get("type", "any"))
 
 
+def http_page() -> str:
+    """Every route of the service, from its OpenAPI description."""
+    from banditree.service.app import create_app
+    from banditree.service.settings import Settings
+
+    with tempfile.TemporaryDirectory() as folder:
+        app = create_app(Settings(database=str(Path(folder) / "none.db")))
+        described = app.openapi()
+    lines = [
+        "# HTTP API",
+        "",
+        "What `banditree serve` answers; [the service](../service.md) says what it is for, who may do what, and every",
+        'setting. Answers are `{"data": ...}`, errors `{"error": {"code", "message"}}`. The running service has the',
+        "whole description, with the schema of every answer, at `/api/v1/openapi.json`.",
+        "",
+    ]
+    tagged: dict[str, list[str]] = {}
+    for path, methods in described["paths"].items():
+        for method, route in methods.items():
+            tagged.setdefault(route["tags"][0], []).extend(_route_lines(f"{method.upper()} {path}", route, described))
+    for tag, routes in tagged.items():
+        lines += [f"## {tag}", "", *routes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _route_lines(title: str, route: dict[str, Any], described: dict[str, Any]) -> Iterator[str]:
+    yield from (f"### `{title}`", "", _escape(route.get("description", "")), "")
+    fields = [
+        (one["name"], one["in"], one.get("schema", {}), one.get("required")) for one in route.get("parameters", [])
+    ]
+    body = route.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    schema = described["components"]["schemas"].get(body.get("$ref", "/").rsplit("/", 1)[1], {})
+    for name, about in schema.get("properties", {}).items():
+        fields.append((name, "body", about, name in schema.get("required", [])))
+    if fields:
+        yield from ("| field | in | type |", "| --- | --- | --- |")
+        for name, place, about, required in fields:
+            yield f"| `{name}`{'' if required else ' (may be left out)'} | {place} | {_cell(_type(about, schema))} |"
+        yield ""
+
+
 def errors_page() -> str:
     """Every message with which something given is refused, by module."""
     lines = [
         "# Errors",
         "",
-        "Bad input raises `InvalidInput` (a `ValueError`); the terminal prints its one line and exits with 2. A message",
-        "says what was wrong, the value, and what to do. What can go wrong while a case is played is not an error but a",
-        "named `Outcome` of a step. Below, every message in the code; `…` stands for the values of your case.",
+        "Bad input raises `InvalidInput` (a `ValueError`); the terminal prints its one line and exits with 2. A",
+        "message says what was wrong, the value, and what to do. What can go wrong while a case is played is not an",
+        "error but a named `Outcome` of a step. Below, every message in the code; `…` stands for your values.",
         "",
     ]
     for room in [*ROOMS, "cli"]:
@@ -259,10 +317,24 @@ def with_output(page: str, output: str) -> str:
     )
 
 
+def draw_first_plan(folder: Path) -> None:
+    """The flowchart of the plan that the first page builds, by the commands that are on it."""
+    from banditree.cli import main as command
+
+    page = (DOCS / "index.md").read_text(encoding="utf-8")
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+        exec(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[0], {})
+        lines = re.findall(r"^banditree (learn|plan)(.*)$", page, re.MULTILINE)
+        for name, rest in [*lines, ("show", f" plan.json -o {shlex.quote(str(DOCS / 'images' / 'plan.svg'))}")]:
+            with contextlib.suppress(SystemExit):
+                command([name, *shlex.split(rest)])
+
+
 PAGES = {
     "reference/commands.md": commands_page,
     "reference/api.md": api_page,
     "reference/files.md": files_page,
+    "reference/http.md": http_page,
     "reference/errors.md": errors_page,
 }
 
@@ -271,7 +343,11 @@ def main(quick: bool = False) -> None:
     """Write all pages that come from the code."""
     for name, make in PAGES.items():
         (DOCS / name).write_text(make(), encoding="utf-8")
-    for name in () if quick else EXAMPLES:
+    if quick:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        draw_first_plan(Path(folder))
+    for name in EXAMPLES:
         page = DOCS / "examples" / f"{name}.md"
         output = printed(name, DOCS / "images" / f"{name}.svg")
         page.write_text(with_output(page.read_text(encoding="utf-8"), output), encoding="utf-8")
