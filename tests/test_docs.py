@@ -124,7 +124,7 @@ def test_commands_on_the_pages_run(page, tmp_path, monkeypatch):
                 with contextlib.redirect_stdout(printed), pytest.raises(SystemExit) as ended:
                     main(shlex.split(line)[1:])
                 assert ended.value.code == 0, line
-    for shown in blocks(page, "text"):
+    for shown in blocks(page, "(?:text| {.text .wrap})"):
         for line in filter(str.strip, shown.splitlines()):
             assert line.strip() in printed.getvalue(), line
 
