@@ -60,15 +60,17 @@ def log_of(collection, n, seed):
     ids=["rand-10-20", "linear"],
 )
 def test_plans_from_logs_classify_the_true_task_at_the_promised_rate(truth, family):
-    statistics = log_of(truth, 200_000, seed=2)
-    found = to_collection(estimate(statistics, family), statistics)
-    # True of 95 logs in 100, and what the promise rests on.
-    assert (np.abs(found.means - truth.means) <= found.radius).all()
-    plan = build_tree(found, 10**5)
-    cases = 200
-    wrong = wrong_cases(plan, truth, cases, seed=2)
-    # The promise is 1/(2H) per case; more than the 1 - 1e-4 quantile would be a false alarm once in 10,000.
-    assert wrong <= binom.ppf(1 - 1e-4, cases * truth.n_tasks, 1 / (2 * 10**5))
+    missed, wrong, cases = 0, 0, 20
+    for seed in range(10):
+        statistics = log_of(truth, 200_000, seed)
+        found = to_collection(estimate(statistics, family), statistics)
+        if (np.abs(found.means - truth.means) > found.radius).any():
+            missed += 1  # allowed for 1 log in 20; the promise is about the others
+            continue
+        wrong += wrong_cases(build_tree(found, 10**5), truth, cases, seed=100 + seed)
+    # Both limits are the 1 - 1e-4 quantiles: a false alarm once in 10,000 if the rates are just as promised.
+    assert missed <= binom.ppf(1 - 1e-4, 10, 0.05)
+    assert wrong <= binom.ppf(1 - 1e-4, (10 - missed) * cases * truth.n_tasks, 1 / (2 * 10**5))
 
 
 @pytest.mark.slow
