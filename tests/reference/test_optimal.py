@@ -67,6 +67,14 @@ def test_eight_tasks(seed, depth, average):
     assert mean.lower <= mean.greedy
 
 
+@pytest.mark.parametrize("seed", [9, 26, 49])
+def test_the_most_even_test_is_not_always_the_best(seed):
+    """Three tests are enough here, but not when each is chosen for its smaller children alone."""
+    collection = rand(7, 6, 0.3, seed=seed)
+    assert depth_by_definition(collection, 0.3) == 3
+    assert build_optimal(collection, 10**6, 0.3).depth == 3
+
+
 @given(separated_collections(max_tasks=5))
 @settings(max_examples=40)
 def test_expected_depth_equals_definition(collection):

@@ -78,19 +78,24 @@ def test_estimated_bounded_and_contextual_collections():
     assert analyze(estimated, 0.4).facts["separation"] == pytest.approx(0.32)
     rough = analyze(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.1)).facts
     assert (rough["separation"], rough["optimal_depth"]) == (pytest.approx(0.4), 1)
-    uneven = np.array([[0.02, 0.5], [0.05, 0.01], [0.01, 0.02]])  # the second arm's mean of the first task is unknown
-    three = analyze(Collection.bernoulli([[0.9, 0.5], [0.5, 0.1], [0.5, 0.9]], radius=uneven)).facts
-    assert (three["soft_coefficient"], three["optimal_depth"], three["deterministic_coefficient"]) == (
-        3.0,
-        2,
-        3.0,  # 1.5 if the second arm could be used for all
-    )
     bounded = analyze(Collection.bounded([[0.7, 0.2], [0.3, 0.6]])).facts
     assert bounded["separation_hellinger"] is None
     assert "ece_regret_bound" not in bounded
     contextual = analyze(linear(4, 5, 3, 0.2)).facts
     assert "graves_lai_largest" not in contextual
     assert contextual["ece_regret_bound"] > 0
+
+
+def test_means_known_badly_make_a_collection_harder():
+    """Without the first task's means of arms 1 and 2, no test splits the four tasks evenly any more."""
+    means = [[0.1, 0.1, 0.0], [0.1, 0.9, 0.9], [0.9, 0.1, 0.9], [0.9, 0.9, 0.9]]
+    names = ("soft_coefficient", "deterministic_coefficient", "optimal_depth")
+    well = analyze(Collection.bernoulli(means, radius=0.01)).facts
+    assert [well[name] for name in names] == [3.0, 3.0, 2]
+    radius = np.full((4, 3), 0.01)
+    radius[0, :2] = 0.5
+    badly = analyze(Collection.bernoulli(means, radius=radius)).facts
+    assert [badly[name] for name in names] == [4.0, 4.0, 3]
 
 
 def test_too_large_a_separation_names_the_closest_tasks():

@@ -87,7 +87,7 @@ def randomised_coefficient(
 
     Finite whenever every pair is separated by some test (NOTES 5). The answer carries the best distribution over tests
     on the worst set and the dual weights over its tasks. effort: linear programmes after which bounds are returned.
-    at_most: an upper bound already known, such as C of Eq. (2).
+    at_most: an upper bound already known, such as C of Eq. (2). Proven means to a millionth: it is linear programming.
 
     >>> one_pair_each = np.zeros((3, 3, 3), dtype=bool)
     >>> for test, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
