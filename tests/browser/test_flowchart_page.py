@@ -193,6 +193,8 @@ def test_the_keyboard_is_enough(show):
     assert window.find_element("id", "facts").text.startswith("Box 1")
     assert press(Keys.ARROW_DOWN) == "box-4"
     assert press(Keys.ARROW_DOWN) == "box-2"
+    assert press(Keys.ARROW_UP) == "box-4"
+    assert press(Keys.ARROW_DOWN) == "box-2"
     assert press(Keys.ARROW_RIGHT) == "box-3"
     press(Keys.ARROW_LEFT)  # closes box 3
     assert press(Keys.ARROW_LEFT) == "box-2"
@@ -262,6 +264,7 @@ def test_the_list_alone_tells_the_plan(show):
     tree = window.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     names = [node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "button" and "name" in node]
     assert any("1" in name and "Give A 113 times" in name and "At most 56 successes?" in name for name in names)
+    assert "Branches of box 1" in names
     roles = [node.get("role", {}).get("value") for node in tree]
     assert roles.count("listitem") >= 3
     texts = [node["name"]["value"] for node in tree if node.get("role", {}).get("value") == "StaticText"]

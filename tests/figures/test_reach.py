@@ -110,3 +110,29 @@ def test_estimates_are_taken_as_they_are_and_unknown_laws_are_refused():
     bounded = Collection.bounded([[0.9, 0.2], [0.1, 0.8]])
     with pytest.raises(InvalidInput, match="only the means and the range"):
         reach_info(build_tree(bounded, 500), bounded)
+
+
+@settings(max_examples=40)
+@given(cases())
+def test_pulls_of_a_score_by_side_against_step_by_step(case):
+    """The walk one pull at a time until next to nothing is left of it."""
+    plan, known = case
+    laws = box_laws(plan, known)
+    exits = reach._exits(plan, laws)
+    for box in np.flatnonzero(plan.kind == BoxKind.SCORE):
+        floor, ceil, points = plan.floor[box], plan.ceil[box], plan.points[box]
+        for task in range(known.n_tasks):
+            mass, spent = {0: 1.0}, np.zeros(2)
+            for pull in range(1, 3000):
+                onward = {}
+                for score, weight in mass.items():
+                    for step, p in zip(points, laws.least[task, box], strict=False):
+                        after = int(score + step)
+                        if -floor < after < ceil:
+                            onward[after] = onward.get(after, 0.0) + weight * p
+                        else:
+                            spent[int(after >= ceil)] += pull * weight * p
+                mass = onward
+                if sum(mass.values()) < 1e-13:
+                    break
+            np.testing.assert_allclose(exits.pulls[box, task], spent, rtol=1e-6, atol=1e-8)
