@@ -69,6 +69,7 @@ def test_without_the_extra_it_says_what_to_install(cli, monkeypatch):
     assert (code, err) == (2, 'banditree: The service needs argon2. Run: pip install "banditree[service]"\n')
 
 
+@pytest.mark.slow
 def test_serving_and_stopping(tmp_path):
     port = free_port()
     process = start_process(tmp_path / "cases.db", port)

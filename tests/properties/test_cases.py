@@ -13,15 +13,15 @@ from banditree.service.following import policy_of
 from banditree.service.problems import Refused
 
 rewards = st.sampled_from([0, 1, MISSING])
-rounds = st.integers(1, 40)
+rounds = st.integers(1, 12)
 actions = st.one_of(
     st.tuples(st.just("ask"), st.integers(1, 6)),
     st.tuples(st.just("tell"), rounds, rewards),
-    st.tuples(st.just("tell next"), rewards),
+    st.tuples(st.just("step"), rewards),
+    st.tuples(st.just("step"), rewards),
     st.tuples(st.just("override"), st.sampled_from(["A", "B"]), st.none() | rounds),
     st.tuples(st.just("correct"), rounds, rewards),
     st.tuples(st.just("note"), st.text(max_size=5)),
-    st.tuples(st.just("close")),
 )
 PLANS = [
     Followed("tree", clinic_plan(60), policy_of(clinic_plan(60), None)),
@@ -36,8 +36,8 @@ def play(case, action):
         case.ask("ada", *given, None, None)
     elif kind == "tell":
         case.tell("ada", *given)
-    elif kind == "tell next" and case.session.open_rounds:
-        case.tell("ada", case.session.open_rounds[0], *given)
+    elif kind == "step" and (step := case.ask("ada", 1, None, None)[0]).arm is not None:
+        case.tell("ada", step.round, *given)
     elif kind == "override":
         arm = case.session.arms[0 if given[0] == "A" else 1]
         case.override("ada", arm, "why not", given[1], None)
@@ -45,8 +45,6 @@ def play(case, action):
         case.correct("ada", *given, "typed wrongly")
     elif kind == "note":
         case.note("ada", *given)
-    elif kind == "close":
-        case.close("ada", None)
 
 
 def rebuilt(case):
@@ -56,8 +54,8 @@ def rebuilt(case):
 
 
 @settings(max_examples=200)
-@given(st.sampled_from(PLANS), st.lists(actions, max_size=60))
-def test_a_case_is_the_fold_of_its_events_and_refusals_leave_no_trace(followed, script):
+@given(st.sampled_from(PLANS), st.lists(actions, min_size=10, max_size=60), st.booleans())
+def test_a_case_is_the_fold_of_its_events_and_refusals_leave_no_trace(followed, script, closes):
     case = Case(1, "c", followed, None, "now")
     for action in script:
         before = case.session.snapshot(), len(case.new), case.state
@@ -65,6 +63,8 @@ def test_a_case_is_the_fold_of_its_events_and_refusals_leave_no_trace(followed, 
             play(case, action)
         except (InvalidInput, Refused):
             assert (case.session.snapshot(), len(case.new), case.state) == before
+    if closes:
+        case.close("ada", None)
     assert [event.seq for event in case.new] == list(range(1, len(case.new) + 1))
     again = rebuilt(case)
     assert (again.session.snapshot(), again.seq, again.state) == (case.session.snapshot(), case.seq, case.state)

@@ -204,6 +204,7 @@ def test_a_database_file_that_is_gone_gives_503(tmp_path):
         assert client.tell(case, 1, 1).recorded
 
 
+@pytest.mark.slow
 def test_a_database_server_that_is_gone_gives_503_and_comes_back(postgres):
     url = new_database(postgres, "gone")
     with in_thread(local(url)) as (_app, http):
