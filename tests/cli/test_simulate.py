@@ -1,9 +1,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
 
@@ -13,6 +10,7 @@ from banditree.files.plans import save_plan
 from banditree.files.results import load_results
 from banditree.plans.tree import build_tree
 from banditree.policies.registry import POLICIES
+from banditree.simulation import engine
 from banditree.tasks.instances import rand
 
 
@@ -77,34 +75,22 @@ def test_the_help_names_every_policy(capsys):
     assert all(f"{name}," in words or f"{name};" in words for name in POLICIES)
 
 
-@pytest.mark.slow
-def test_interrupting_keeps_what_is_finished(tasks, tmp_path):
+def test_interrupting_keeps_what_is_finished(tasks, tmp_path, capsys, monkeypatch):
+    """A real Ctrl-C, sent once the third batch is in."""
+    put, batches = engine._put, []
+
+    def put_and_interrupt(*arguments):
+        put(*arguments)
+        batches.append(arguments)
+        if len(batches) == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(engine, "_put", put_and_interrupt)
+    monkeypatch.setattr(engine, "STEPS_PER_BATCH", 10_000)
     output = tmp_path / "regret.json"
-    command = [
-        sys.executable,
-        "-m",
-        "banditree",
-        "simulate",
-        str(tasks),
-        "--policies",
-        "uniform",
-        "--horizon",
-        "100000",
-    ]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    process = subprocess.Popen(
-        [*command, "--runs", "100000", "--rounds", "100000", "-o", str(output)],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    time.sleep(8)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Stopped early" in err
-    assert "Traceback" not in err
+    command = ["simulate", tasks, "--policies", "uniform", "--horizon", 100, "--runs", 2000, "--workers", 1]
+    code, out, err = run(capsys, *command, "-o", output)
+    assert code == 130
+    assert "Stopped early: 300 of 6,000 runs are finished and kept." in err
     assert out.splitlines()[1].startswith("uniform")
-    kept = load_results(output)
-    assert 0 < kept.finished.sum() < kept.finished.size
+    assert load_results(output).finished.sum() == 300
