@@ -162,7 +162,7 @@ def estimation_samples(
 
     Printed: 160 sigma^2 d log(4HMK)/min(Delta, lambda)^2 for an error of lambda/4; 160 needs d >= 2, d = 1 needs 240.
     lambda/4 leaves DT-ECE no margin, so unless `printed` the error is lambda/8: four times as many, and raw means need
-    their own 32 (sigma^2 + 1/4) log(4HMK)/lambda^2 (NOTES 4, 10).
+    their own 128 (sigma^2 + 1/4) log(4HMK)/lambda^2, four times the 32 that lambda/4 takes (NOTES 4, 10).
 
     separation: lambda, mean sense. smallest_gap: Delta, the smallest positive gap (NOTES 13). n_features: d.
 
@@ -179,7 +179,7 @@ def estimation_samples(
         share=4 if printed else 8,
         printed=printed,
     )
-    means = 0 if printed else mean_samples(**sizes, variance=sigma**2 + 0.25, separation=separation)
+    means = 0 if printed else mean_samples(**sizes, variance=sigma**2 + 0.25, separation=separation, share=8)
     value = max(regression, means)
     parts = {"regression": regression, "means": means, "at_least": n_features}
     return Bound(value, parts, "least squares to within an eighth of the separation, and raw means to within the same")
