@@ -5,7 +5,7 @@ PY := .venv/bin/python
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check soak bench pins clean
+.PHONY: demo test check soak bench docs pins clean
 
 demo: .venv/demo.done
 	@$(PY) -m banditree demo --folder banditree-demo
@@ -23,6 +23,12 @@ soak: .venv/test.done
 
 bench: .venv/bench.done
 	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(PY) $$bench || exit 1; done
+
+# The documentation site, in site/.
+docs: .venv/test.done
+	@$(PY) docs/make_pages.py --quick
+	@$(PY) -m mkdocs build --strict --quiet
+	@echo "The documentation is in site/index.html"
 
 .PHONY: lint
 lint: .venv/test.done
@@ -54,4 +60,4 @@ pins:
 	@rm -rf .venv-pins
 
 clean:
-	rm -rf .venv banditree-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
+	rm -rf .venv banditree-demo site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage
