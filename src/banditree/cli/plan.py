@@ -2,34 +2,84 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from banditree.cli.options import AsJson, CollectionFile, Words, program, vocabulary
+from banditree.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from banditree.plans.plan import Plan
+    from banditree.tasks.collection import Collection
 
 LONG = 60  # boxes from which a plan is summed up in the terminal rather than printed whole
+SCORE_PANEL = "For the method score"
+TREE_PANEL = "For the methods tree and optimal"
 
 
 class Method(StrEnum):
     """How the plan is found."""
 
+    SCORE = "score"
     TREE = "tree"
     OPTIMAL = "optimal"
+
+
+class For(StrEnum):
+    """What a score plan is best for."""
+
+    WORST = "worst"
+    MEAN = "mean"
 
 
 def plan(
     collection: CollectionFile,
     horizon: Annotated[int, typer.Option(min=1, help="Rounds of one case.")],
-    separation: Annotated[
-        float | None, typer.Option(help="By how much some arm must tell any two tasks apart; the collection's own.")
-    ] = None,
     method: Annotated[
-        Method,
-        typer.Option(help="tree: DT-ECE, fixed-size tests in a decision tree. optimal: the same with fewest tests."),
-    ] = Method.TREE,
+        Method | None,
+        typer.Option(
+            help="score: few boxes with a running score, least regret. tree: DT-ECE, fixed-size tests in a decision "
+            "tree. optimal: the same with fewest tests. [default: score for 0/1 rewards without contexts, else tree]"
+        ),
+    ] = None,
+    separation: Annotated[
+        float | None,
+        typer.Option(
+            help="By how much some arm must tell any two tasks apart; the collection's own.",
+            rich_help_panel=TREE_PANEL,
+        ),
+    ] = None,
     stop_early: Annotated[
-        bool, typer.Option("--stop-early", help="Stop testing once one arm is best for all tasks left.")
+        bool,
+        typer.Option(
+            "--stop-early", help="Stop testing once one arm is best for all tasks left.", rich_help_panel=TREE_PANEL
+        ),
+    ] = False,
+    objective: Annotated[
+        For, typer.Option(help="Least regret for the worst task, or on average.", rich_help_panel=SCORE_PANEL)
+    ] = For.WORST,
+    boxes: Annotated[
+        int | None, typer.Option(min=1, help="Most boxes. [default: 4 per task]", rich_help_panel=SCORE_PANEL)
+    ] = None,
+    longest_path: Annotated[
+        int | None, typer.Option(min=1, help="Most tests one after the other.", rich_help_panel=SCORE_PANEL)
+    ] = None,
+    no_links_back: Annotated[
+        bool, typer.Option("--no-links-back", help="Never return to an earlier box.", rich_help_panel=SCORE_PANEL)
+    ] = False,
+    max_wrong_arm: Annotated[
+        float | None,
+        typer.Option(help="Highest chance to settle for an arm that is not the best.", rich_help_panel=SCORE_PANEL),
+    ] = None,
+    steps: Annotated[
+        int | None,
+        typer.Option(min=1, help="How long to search. [default: 1,000 per task]", rich_help_panel=SCORE_PANEL),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the search.", rich_help_panel=SCORE_PANEL)] = 0,
+    pareto: Annotated[
+        bool,
+        typer.Option("--pareto", help="A table of plans of growing size to choose from.", rich_help_panel=SCORE_PANEL),
     ] = False,
     words: Words = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the plan (.json).")] = None,
@@ -37,27 +87,111 @@ def plan(
 ) -> None:
     """Build the plan of a collection.
 
+    Ctrl-C during a search keeps the best plan so far.
+
     Example: banditree plan means.csv --horizon 10000 -o plan.json
     """
     from banditree.files.collections import load_collection
     from banditree.files.plans import plan_json, save_plan
-    from banditree.plans.optimal import build_optimal
-    from banditree.plans.tree import build_tree
     from banditree.plans.wording import heading
 
     known = load_collection(collection)
-    build = build_optimal if method is Method.OPTIMAL else build_tree
-    built = build(known, horizon, separation, stop_early=stop_early, vocabulary=vocabulary(words))
+    method = method or _default_method(known, tree_options=separation is not None or stop_early)
+    search = {
+        "objective": objective.value,
+        "longest_path": longest_path,
+        "links_back": not no_links_back,
+        "max_wrong_arm": max_wrong_arm,
+        "steps": steps,
+        "seed": seed,
+        "vocabulary": vocabulary(words),
+    }
+    if pareto:
+        _show_front(known, horizon, search, output, json)
+        return
+    if method is Method.SCORE:
+        built = _search(known, horizon, {**search, "boxes": boxes}, visible=not json)
+    else:
+        built = _tree(method, known, horizon, separation, stop_early, words)
     if output is not None:
         save_plan(built, output)
     if json:
         typer.echo(plan_json(built), nl=False)
         return
     typer.echo(str(built) if built.n_boxes <= LONG else heading(built))
+    if method is Method.SCORE:
+        typer.echo(f"\n{_regret(built, known)}")
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
     if output is not None:
         typer.echo(f"Written to {output}. Look at it: {program()} show {output}. Follow it: {program()} run {output}")
         typer.echo(f"All about it in one file: {program()} report {collection} {output} -o report.html")
+
+
+def _default_method(known: "Collection", *, tree_options: bool) -> Method:
+    from banditree.tasks.rewards import Family
+
+    simple = known.rewards.family is Family.BERNOULLI and known.theta is None
+    return Method.SCORE if simple and not tree_options else Method.TREE
+
+
+def _tree(
+    method: Method, known: "Collection", horizon: int, separation: float | None, stop_early: bool, words: str
+) -> "Plan":
+    from banditree.plans.optimal import build_optimal
+    from banditree.plans.tree import build_tree
+
+    build = build_optimal if method is Method.OPTIMAL else build_tree
+    return build(known, horizon, separation, stop_early=stop_early, vocabulary=vocabulary(words))
+
+
+def _search(known: "Collection", horizon: int, options: dict[str, Any], *, visible: bool) -> "Plan":
+    from banditree.cli.progress import progress
+    from banditree.plans.goals import Progress
+    from banditree.plans.score import build_score_plan
+
+    with progress("Searching", visible=visible) as report:
+
+        def on_progress(p: Progress) -> bool:
+            return report(p.done, p.total, f"Searching: {p.best:,.2f} with {p.n_boxes} boxes")
+
+        return build_score_plan(known, horizon, on_progress=on_progress, **options)
+
+
+def _show_front(known: "Collection", horizon: int, search: dict[str, Any], output: Path | None, as_json: bool) -> None:
+    import json as json_module
+
+    from banditree.cli.progress import progress
+    from banditree.files.plans import save_plan
+    from banditree.plans.goals import Progress
+    from banditree.plans.score import pareto_front
+    from banditree.reports.pareto import front_rows, front_text
+
+    with progress("Searching", visible=not as_json) as report:
+
+        def on_progress(p: Progress) -> bool:
+            return report(p.done, p.total, f"Searching: {p.best:,.2f} with {p.n_boxes} boxes")
+
+        plans = pareto_front(known, horizon, on_progress=on_progress, **search)
+    if not plans:
+        raise InvalidInput("No plan was found. Allow more steps.")
+    rows = front_rows(plans, known)
+    typer.echo(json_module.dumps(rows) if as_json else front_text(rows))
+    for plan, row in zip(plans, rows, strict=True):
+        if output is not None:
+            path = output.with_stem(f"{output.stem}-{row['boxes']}")
+            save_plan(plan, path)
+            if not as_json:
+                typer.echo(f"Written to {path}.")
+
+
+def _regret(built: "Plan", known: "Collection") -> str:
+    from banditree.plans.exact import certify
+
+    certificate = certify(built, known)
+    return (
+        f"Reward lost on average, compared with the best arm from the start: {certificate.mean_regret:,.2f} over all "
+        f"tasks, {certificate.worst_regret:,.2f} in the worst ({certificate.claim})."
+    )
 
 
 def _what_was_known(radius: float, provenance: str) -> str:

@@ -1,0 +1,63 @@
+"""What a searched plan is best for, what it may be, and how far the search is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from banditree.errors import invalid
+from banditree.tasks.arrays import FloatArray
+
+
+class Objective(StrEnum):
+    """What the plan is best for: the task it does worst on, or the average over tasks."""
+
+    WORST = "worst"
+    MEAN = "mean"
+
+    @property
+    def power(self) -> float:
+        """The power mean over tasks that stands for it; the 8th is close to the largest, and smooth."""
+        return 8.0 if self is Objective.WORST else 1.0
+
+
+def objective_named(given: Objective | str) -> Objective:
+    """The objective of that name."""
+    try:
+        return Objective(given)
+    except ValueError:
+        raise invalid("objective", f"one of {', '.join(Objective)}", given) from None
+
+
+def power_mean(regret: FloatArray, power: float) -> FloatArray:
+    """The power mean over the tasks (last axis): 1 is the mean, large powers approach the worst task.
+
+    >>> float(power_mean(np.array([3.0, 4.0]), 2).round(3))
+    3.536
+    """
+    top = np.maximum(regret.max(axis=-1, keepdims=True), 1e-300)
+    share = np.mean((np.maximum(regret, 0.0) / top) ** power, axis=-1)
+    return np.asarray(top[..., 0] * share ** (1 / power))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the plan may be: most boxes, most tests on a path (None: any), links back or not."""
+
+    boxes: int
+    longest_path: int | None = None
+    links_back: bool = True
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search is: steps done of those allowed, the best objective so far, and the boxes of that plan."""
+
+    done: int
+    total: int
+    best: float
+    n_boxes: int
+
+
+OnProgress = Callable[[Progress], bool | None]  # False asks the search to stop with what it has

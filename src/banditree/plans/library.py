@@ -1,0 +1,156 @@
+"""The tests that a practical plan may use, with their exact laws under every task.
+
+A template is a way to score rewards: points per bin, and cuts between the bins. A test is an arm, a template and the
+two levels at which it is left. Compiled by numba: import this module where it is used, not at the top of another one.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from numba import njit
+
+from banditree.errors import InvalidInput
+from banditree.plans.walks import ladder, leave
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import Family
+
+SingleArray = npt.NDArray[np.float32]
+
+# Points per success and per failure: the drift that a test calls even is at a mean of y / (x + y).
+SLOPES = ((1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2), (1, 5), (5, 1), (1, 9), (9, 1))
+LEVELS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 41, 60)
+FOUR_BINS = (-3, -1, 1, 3)  # points of a normal reward, close to the best four-level rounding of it ...
+BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one
+CENTRES = 6  # middle cuts tried per arm for normal rewards
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """R tests: arm, template and levels (R,), and their laws under M tasks.
+
+    points: (T, B), cuts: (T, B-1), of the templates. chance: (T, K, B, M), of each bin of each arm's rewards. gaps: (M,
+    K), what a pull costs. up: (R, M), the chance of leaving above. cost: (R, M), expected pulls times what a pull
+    costs. up32, cost32: the same to screen with.
+    """
+
+    arm: IntArray
+    template: IntArray
+    floor: IntArray
+    ceil: IntArray
+    up: FloatArray
+    cost: FloatArray
+    points: IntArray
+    cuts: FloatArray
+    chance: FloatArray
+    gaps: FloatArray
+    up32: SingleArray
+    cost32: SingleArray
+
+    @property
+    def n_tests(self) -> int:
+        """R, the number of tests."""
+        return len(self.arm)
+
+    @property
+    def columns(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """What describes a test: arm, template, floor, ceil."""
+        return self.arm, self.template, self.floor, self.ceil
+
+    def law(self, arm: int, template: int, floor: int, ceil: int) -> tuple[FloatArray, FloatArray]:
+        """(up, cost), each (M,), of a test with any levels."""
+        _down, up, pulls = leave(self.points[template], self.chance[template, arm], floor, ceil)
+        return np.minimum(up, 1.0), pulls * self.gaps[:, arm]
+
+
+def build_library(collection: Collection) -> Library:
+    """All tests of all arms that differ from each other under this collection and are not without any information."""
+    points, cuts, chance, usable = _templates(collection)
+    gaps = collection.gaps
+    levels = np.array(LEVELS)
+    rows, ups, costs = [], [], []
+    for template in range(len(points)):
+        for arm in np.flatnonzero(usable[template]):
+            if np.ptp(collection.means[:, arm]) == 0.0:
+                continue  # tells nothing
+            up, pulls = laws_at_levels(points[template], chance[template, arm], levels)
+            rows += [(arm, template, floor, ceil) for ceil in LEVELS for floor in LEVELS]
+            ups.append(up.reshape(-1, collection.n_tasks))
+            costs.append((pulls * gaps[:, arm]).reshape(-1, collection.n_tasks))
+    if not rows:
+        raise InvalidInput("All tasks have the same means, so that there is nothing to find out. Merge them.")
+    up, cost = np.minimum(np.concatenate(ups), 1.0), np.concatenate(costs)
+    keep = _different(np.array(rows), up, cost)
+    arm, template, floor, ceil = np.array(rows)[keep].T
+    up, cost = up[keep], cost[keep]
+    return Library(
+        np.ascontiguousarray(arm),
+        np.ascontiguousarray(template),
+        np.ascontiguousarray(floor),
+        np.ascontiguousarray(ceil),
+        up,
+        cost,
+        points,
+        cuts,
+        chance,
+        gaps,
+        up.astype(np.float32),
+        cost.astype(np.float32),
+    )
+
+
+def _templates(collection: Collection) -> tuple[IntArray, FloatArray, FloatArray, np.ndarray]:
+    """points (T, B), cuts (T, B-1), chance (T, K, B, M), and which template is for which arm (T, K)."""
+    means, K = collection.means, collection.n_arms
+    if collection.rewards.family is Family.BERNOULLI:
+        points = np.array([(-y, x) for x, y in SLOPES])
+        chance = np.broadcast_to(np.stack([1 - means.T, means.T], axis=1), (len(points), K, 2, len(means)))
+        cuts = np.full((len(points), 1), 0.5)
+        return points, cuts, np.ascontiguousarray(chance), np.ones((len(points), K), dtype=bool)
+    from scipy.special import ndtr
+
+    sigma = collection.rewards.sigma
+    centres = [np.quantile(means[:, k], (np.arange(CENTRES) + 0.5) / CENTRES) for k in range(K)]
+    middle = np.array([float(f"{centre:.3g}") for centre in np.concatenate(centres)])
+    width = float(f"{BIN_WIDTH * sigma:.2g}")
+    cuts = np.round(middle[:, None] + width * np.array([-1.0, 0.0, 1.0]), 12)
+    below = ndtr((cuts[:, None, :, None] - means.T[None, :, None, :]) / sigma)
+    edges = np.concatenate([np.zeros_like(below[:, :, :1]), below, np.ones_like(below[:, :, :1])], axis=2)
+    usable = np.repeat(np.eye(K, dtype=bool), CENTRES, axis=0)
+    points = np.tile(np.array(FOUR_BINS), (len(cuts), 1))
+    return points, cuts, np.ascontiguousarray(np.diff(edges, axis=2)), usable
+
+
+@njit(cache=True)
+def laws_at_levels(points: IntArray, chance: FloatArray, levels: IntArray) -> tuple[FloatArray, FloatArray]:
+    """(chance of leaving above, pulls), each (levels of ceil, of floor, M): one elimination serves all floors."""
+    n_levels, n_tasks, fall = levels.size, chance.shape[1], max(-int(points.min()), 0)
+    up, pulls = np.zeros((n_levels, n_levels, n_tasks)), np.zeros((n_levels, n_levels, n_tasks))
+    deepest = levels[n_levels - 1]
+    for a in range(n_levels):
+        start = levels[a] - 1
+        below, above, spent = ladder(points, chance, start + deepest)
+        weight = np.zeros((start + deepest + fall, n_tasks))
+        weight[start] = 1.0
+        so_far_up, so_far_pulls = np.zeros(n_tasks), np.zeros(n_tasks)
+        level = 0
+        for i in range(start, start + deepest):
+            for task in range(n_tasks):
+                so_far_up[task] += weight[i, task] * above[i, task]
+                so_far_pulls[task] += weight[i, task] * spent[i, task]
+            for j in range(1, fall + 1):
+                for task in range(n_tasks):
+                    weight[i + j, task] += weight[i, task] * below[i, j, task]
+            if i - start + 1 == levels[level]:
+                up[a, level] = so_far_up
+                pulls[a, level] = so_far_pulls
+                level += 1
+    return up, pulls
+
+
+def _different(rows: IntArray, up: FloatArray, cost: FloatArray) -> IntArray:
+    """One test of each group with the same arm and the same laws (as 2 : 1 to +1 or to +2), the first of them."""
+    key = np.concatenate([rows[:, :1], np.round(up, 10), np.round(cost, 10)], axis=1)
+    _unique, first = np.unique(key, axis=0, return_index=True)
+    return np.sort(first)

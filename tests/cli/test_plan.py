@@ -1,0 +1,61 @@
+"""`banditree plan` with its methods."""
+
+import json
+
+import pytest
+
+from banditree.cli import main
+from banditree.files.plans import load_plan
+
+
+@pytest.fixture
+def means(tmp_path):
+    path = tmp_path / "means.csv"
+    path.write_text("task,A,B,C\nmild,0.7,0.2,0.5\nsevere,0.3,0.6,0.5\nrare,0.1,0.3,0.8\n")
+    return str(path)
+
+
+def run(capsys, *arguments):
+    with pytest.raises(SystemExit) as end:
+        main(list(arguments))
+    return end.value.code, *capsys.readouterr()
+
+
+def test_score_is_the_default_for_zero_one_rewards(capsys, means, tmp_path):
+    output = tmp_path / "plan.json"
+    code, out, _err = run(
+        capsys, "plan", means, "--horizon", "1000", "--steps", "200", "--boxes", "8", "-o", str(output)
+    )
+    assert code == 0
+    assert "method score" in out
+    assert "in the worst (exact)" in out
+    plan = load_plan(output)
+    assert plan.method == "score"
+    assert plan.n_boxes <= 8
+
+
+def test_options_of_the_tree_choose_the_tree(capsys, means):
+    code, out, _err = run(capsys, "plan", means, "--horizon", "1000", "--stop-early")
+    assert code == 0
+    assert "method tree" in out
+
+
+def test_front(capsys, means, tmp_path):
+    output = tmp_path / "plan.json"
+    code, out, _err = run(
+        capsys, "plan", means, "--horizon", "1000", "--steps", "100", "--pareto", "--json", "-o", str(output)
+    )
+    assert code == 0
+    rows = json.loads(out)
+    assert {"boxes", "longest_path", "worst_regret", "mean_regret", "wrong_arm"} <= set(rows[0])
+    for row in rows:
+        assert load_plan(tmp_path / f"plan-{row['boxes']}.json").n_boxes == row["boxes"]
+
+
+def test_limits_reach_the_search(capsys, means):
+    code, out, _err = run(
+        capsys, "plan", means, "--horizon", "1000", "--steps", "200", "--no-links-back", "--longest-path", "2", "--json"
+    )
+    assert code == 0
+    boxes = json.loads(out)["boxes"]
+    assert all(max(box["low"], box["high"]) > box["box"] for box in boxes if box["kind"] == "score")

@@ -1,0 +1,149 @@
+"""Practical plans: limits, repeatability, interruption, and what they say about themselves."""
+
+import numpy as np
+import pytest
+
+from banditree.errors import InvalidInput
+from banditree.plans.exact import certify, regret_bound
+from banditree.plans.laws import Claim
+from banditree.plans.plan import BoxKind
+from banditree.plans.score import STILL_POSSIBLE, build_score_plan, pareto_front
+from banditree.plans.tree import build_tree
+from banditree.tasks.collection import Collection
+from banditree.tasks.instances import hard, linear, rand
+
+FOUR = rand(4, 6, 0.3)
+HORIZON = 2000
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return build_score_plan(FOUR, HORIZON, steps=400)
+
+
+def same(one, other):
+    names = ("kind", "arm", "low", "high", "points", "floor", "ceil", "survivors")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def test_far_better_than_the_tree(plan):
+    tree = build_tree(FOUR, HORIZON)
+    score, reference = certify(plan, FOUR), certify(tree, FOUR)
+    assert plan.method == "score"
+    assert plan.n_boxes <= 16
+    assert score.worst_regret < 0.1 * reference.worst_regret
+    assert score.wrong_task is None
+    assert score.undecided.max() < 0.05  # some cases stay under observation with the best arm, which costs nothing
+
+
+def test_the_same_seed_gives_the_same_plan(plan):
+    assert same(plan, build_score_plan(FOUR, HORIZON, steps=400))
+    assert plan.seed == 0
+
+
+def test_limits_are_kept():
+    plan = build_score_plan(FOUR, HORIZON, steps=400, boxes=9, longest_path=3, links_back=False)
+    assert plan.n_boxes <= 9
+    assert plan.depth <= 3
+    assert not plan.has_links_back
+
+
+def test_an_interrupt_keeps_the_best_so_far():
+    seen = []
+
+    def stop_at_third(progress):
+        seen.append(progress)
+        return len(seen) < 3
+
+    plan = build_score_plan(FOUR, HORIZON, steps=4000, on_progress=stop_at_third)
+    assert [progress.done for progress in seen] == [25, 50, 75]
+    assert seen[0].total == 4000
+    assert certify(plan, FOUR).regret.shape == (4,)
+
+
+def test_progress_reports_fall():
+    seen = []
+    build_score_plan(FOUR, HORIZON, steps=300, on_progress=seen.append)
+    best = [progress.best for progress in seen]
+    assert best == sorted(best, reverse=True)
+    assert seen[-1].done == 300
+
+
+def test_a_short_horizon_settles_at_once():
+    plan = build_score_plan(FOUR, 1, steps=100, objective="mean")
+    assert plan.n_boxes == 1
+    assert plan.arm[0] == FOUR.means.mean(axis=0).argmax()
+
+
+@pytest.mark.slow
+def test_the_cap_on_wrong_arms_is_met():
+    loose = certify(build_score_plan(FOUR, 300, steps=400, boxes=8), FOUR).wrong_arm.max()
+    cap = loose / 20
+    tight = build_score_plan(FOUR, 300, steps=1600, boxes=8, max_wrong_arm=cap)
+    assert certify(tight, FOUR).wrong_arm.max() <= cap
+    with pytest.raises(InvalidInput, match="chance of a wrong arm"):
+        build_score_plan(FOUR, 300, steps=12, boxes=2, max_wrong_arm=1e-9)
+
+
+def test_still_possible_is_a_posterior_of_one_percent(plan):
+    leaves = certify(plan, FOUR, 10**6).leaves
+    for box in np.flatnonzero(plan.kind == BoxKind.EXPLOIT):
+        posterior = leaves[:, box] / leaves[:, box].sum()
+        clear = np.abs(posterior - STILL_POSSIBLE) > 1e-6
+        expected = np.flatnonzero((posterior >= STILL_POSSIBLE) & clear)
+        assert set(expected) <= set(plan.survivors_at(box).tolist())
+    assert plan.survivors_at(0).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.slow
+def test_chance_spares_the_worst_task_when_nothing_can_be_told_in_time():
+    collection = hard(5, 10, 0.04, 1e-4)
+    regret = certify(build_score_plan(collection, 2000, steps=600), collection).regret
+    assert regret.max() < 0.9 * 2.0  # settling for any one arm costs 2 in the other four tasks
+
+
+@pytest.mark.slow
+def test_normal_rewards_are_binned_and_exact():
+    normal = Collection.gaussian(FOUR.means, sigma=0.5)
+    plan = build_score_plan(normal, HORIZON, steps=500)
+    certificate = certify(plan, normal)
+    assert certificate.claim is Claim.EXACT
+    assert plan.points.shape[1] == 4
+    assert certificate.worst_regret < 0.2 * certify(build_tree(normal, HORIZON), normal).worst_regret
+
+
+@pytest.mark.slow
+def test_estimates_are_optimised_against_their_corners():
+    estimated = Collection.bernoulli(FOUR.means, radius=0.03)
+    plan = build_score_plan(estimated, HORIZON, steps=300)
+    assert plan.radius == pytest.approx(0.03)
+    assert certify(plan, estimated).claim is Claim.UPPER_BOUND
+
+
+@pytest.mark.slow
+def test_the_front_falls():
+    front = pareto_front(FOUR, HORIZON, [2, 6, 12], steps=200)
+    assert [plan.n_boxes for plan in front] == sorted(plan.n_boxes for plan in front)
+    worst = [certify(plan, FOUR).worst_regret for plan in front]
+    assert worst[-1] < worst[0]
+
+
+def test_the_bound_and_the_certificate_are_close(plan):
+    np.testing.assert_allclose(regret_bound(plan, FOUR), certify(plan, FOUR).regret, rtol=0.2)
+
+
+@pytest.mark.parametrize(
+    ("collection", "options", "message"),
+    [
+        (linear(3, 4, 3, 0.2), {}, "without contexts"),
+        (Collection.bounded(FOUR.means), {}, "only tell their mean"),
+        (FOUR, {"boxes": 0}, "boxes must be"),
+        (FOUR, {"longest_path": 0}, "longest_path must be"),
+        (FOUR, {"max_wrong_arm": 1.5}, "max_wrong_arm must be"),
+        (FOUR, {"objective": "best"}, "objective must be"),
+        (Collection.bernoulli([[0.5, 0.4], [0.5, 0.4]]), {}, "same means"),
+    ],
+)
+def test_what_cannot_be_searched_is_said(collection, options, message):
+    with pytest.raises(InvalidInput, match=message):
+        build_score_plan(collection, 100, **options)
