@@ -34,7 +34,7 @@ def cli(capsys, monkeypatch):
 
 
 def test_plan_show_and_run(folder, cli):
-    code, out, _ = cli("plan", "means.csv", "--horizon", 100, "-o", "plan.json")
+    code, out, _ = cli("plan", "means.csv", "--horizon", 100, "--method", "tree", "-o", "plan.json")
     assert code == 0
     assert "Box 1. Give A 17 times. At most 8 successes: go to box 2." in out
     assert "The means were taken as known exactly" in out
@@ -53,7 +53,7 @@ def test_plan_show_and_run(folder, cli):
 
 
 def test_a_case_stopped_by_end_of_input_is_kept(folder, cli):
-    cli("plan", "means.csv", "--horizon", 100, "-o", "plan.json")
+    cli("plan", "means.csv", "--horizon", 100, "--method", "tree", "-o", "plan.json")
     code, out, _ = cli("run", "plan.json", "--case", "x.json", answers="1\n")
     assert code == 0
     assert "Stopped. The case is kept in x.json" in out
@@ -64,7 +64,7 @@ def test_a_case_stopped_by_end_of_input_is_kept(folder, cli):
 
 
 def test_json_output(folder, cli):
-    _, out, _ = cli("plan", "means.csv", "--horizon", 100, "--json", "-o", "plan.json")
+    _, out, _ = cli("plan", "means.csv", "--horizon", 100, "--method", "tree", "--json", "-o", "plan.json")
     assert out == (folder / "plan.json").read_text()
     _, out, _ = cli("show", "plan.json", "--json")
     assert out == (folder / "plan.json").read_text()
@@ -74,7 +74,7 @@ def test_json_output(folder, cli):
 
 def test_words_reach_the_plan_and_its_questions(folder, cli):
     words = "arm=treatment, task=group, success=cure"
-    code, out, _ = cli("plan", "means.csv", "--horizon", 100, "--words", words, "-o", "plan.json")
+    code, out, _ = cli("plan", "means.csv", "--horizon", 100, "--method", "tree", "--words", words, "-o", "plan.json")
     assert code == 0
     assert "At most 8 cures" in out
     _, out, _ = cli("run", "plan.json", answers="q\n")
@@ -135,7 +135,7 @@ def test_bad_input_is_one_line_and_exit_code_2_and_writes_nothing(arguments, mes
 
 @pytest.mark.filterwarnings("default::banditree.errors.PlanWarning")
 def test_notes_go_to_the_error_stream(folder, cli):
-    code, _, err = cli("plan", "means.csv", "--horizon", 5)
+    code, _, err = cli("plan", "means.csv", "--horizon", 5, "--method", "tree")
     assert code == 0
     assert err.startswith("Note: Testing may take")
 

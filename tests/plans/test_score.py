@@ -75,6 +75,11 @@ def test_a_short_horizon_settles_at_once():
     assert plan.arm[0] == FOUR.means.mean(axis=0).argmax()
 
 
+def test_tasks_that_share_their_best_arm_need_no_test():
+    plan = build_score_plan(Collection.bernoulli([[0.9, 0.2], [0.6, 0.3], [0.8, 0.7]]), 100)
+    assert (plan.n_boxes, plan.arm[0]) == (1, 0)
+
+
 @pytest.mark.slow
 def test_the_cap_on_wrong_arms_is_met():
     loose = certify(build_score_plan(FOUR, 300, steps=400, boxes=8), FOUR).wrong_arm.max()

@@ -96,6 +96,8 @@ def plan(
     from banditree.plans.wording import heading
 
     known = load_collection(collection)
+    if output is not None and not output.parent.is_dir():
+        raise InvalidInput(f"{output} cannot be written: there is no folder {output.parent}. Make it first.")
     method = method or _default_method(known, tree_options=separation is not None or stop_early)
     search = {
         "objective": objective.value,

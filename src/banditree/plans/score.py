@@ -50,9 +50,9 @@ def build_score_plan(
     horizon: H, the rounds of one case. objective: "worst" (an 8-norm over tasks) or "mean". boxes: the most boxes,
     tests and leaves together (4 per task when left out). longest_path: the most tests one after the other.
     links_back: whether a box may lead back to an earlier one. max_wrong_arm: a cap on each task's chance to settle for
-    an arm that is not the best. steps: how long to search (1,000 per task, at most 40,000, when left out); the same
-    seed and steps give the same plan. on_progress is called every 25 steps; when it returns False, the best plan so far
-    is returned.
+    an arm that is not the best. steps: how long to search at most (1,000 per task, at most 40,000, when left out);
+    the same seed and steps give the same plan. on_progress is called every 25 steps; when it returns False, the best
+    plan so far is returned.
 
     Means that are only estimated are optimised against random corners of their intervals.
 

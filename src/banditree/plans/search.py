@@ -23,6 +23,7 @@ SHRINK = 0.93  # the share of the boxes that is left before the plan is swept ag
 SPARED = 6  # boxes whose removal is tried in earnest, of those that look cheapest
 NEAR = 1.03  # a round goes on from a plan this close to the best one, which leaves some local optima behind
 N_COINS = 2
+PATIENCE = 12  # rounds without a gain after which the search ends before its steps are used up
 REPORT_EVERY = 25  # steps
 
 
@@ -70,18 +71,22 @@ class Search:
         power = (1.0, (self.power + 1) / 2, self.power)[self.rng.integers(3)]
         regret = draft.evaluation.regret
         weights = (regret / max(regret.max(), 1e-300)) ** (power - 1)
-        return np.asarray(np.maximum(weights / weights.sum(), 1e-6))
+        return np.asarray(np.maximum(weights / max(weights.sum(), 1e-300), 1e-6))
 
     def run(self) -> Draft:
         """A first small draft, then rounds until the steps are used up; the best draft within the limits."""
         try:
             draft = self.sweep(self.grow(self.best))
-            while True:
+            idle = 0
+            while idle < PATIENCE and self.objective(self.best) > 0:
+                before = self.objective(self.best)
                 draft = self.round(draft)
                 if self.objective(draft) > NEAR * self.objective(self.best):
                     draft = self.best
+                idle = 0 if self.objective(self.best) < (1 - WORTH) * before else idle + 1
         except Stopped:
-            return self.best
+            pass
+        return self.best
 
     def round(self, draft: Draft) -> Draft:
         """Explore from a draft, then shrink what that gives to the limits."""
