@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from random_plans import cases
 
 from banditree.errors import InvalidInput
-from banditree.figures.drawing import A4, MANY_BOXES, _glyph_shapes, _oval_shapes, flowchart_pages, flowchart_scene
-from banditree.figures.flowchart import BoxInfo, FlowchartInfo, flowchart_info
+from banditree.figures.drawing import A4, _glyph_shapes, _oval_shapes, flowchart_pages, flowchart_scene
+from banditree.figures.flowchart import MANY_BOXES, BoxInfo, FlowchartInfo, flowchart_info
+from banditree.figures.html import flowchart_html
 from banditree.figures.layout import BOX_WIDTH, Glyph, Oval, cut_into_pages, layout
 from banditree.figures.scene import Line, Polygon, Text, text_width
 
@@ -171,5 +172,7 @@ def test_a_very_deep_plan_is_laid_out_without_recursion():
 
 def test_plans_too_large_to_draw_are_refused():
     leaf = BoxInfo(1, "", "Give 1", "", (), None)
-    with pytest.raises(InvalidInput, match="Show it as text"):
-        flowchart_scene(FlowchartInfo("large", (leaf,) * (MANY_BOXES + 1), ("a",), "task", ()))
+    large = FlowchartInfo("large", (leaf,) * (MANY_BOXES + 1), ("a",), "task", ())
+    for draw in (flowchart_scene, flowchart_pages, flowchart_html):
+        with pytest.raises(InvalidInput, match="Show it as text"):
+            draw(large)

@@ -1,3 +1,5 @@
+from functools import lru_cache
+
 import numpy as np
 import pytest
 from figure_plans import made
@@ -10,6 +12,11 @@ from banditree.plans.wording import vocabulary_from
 from banditree.reports.report import MANY_TASKS, alternatives, report_blocks, write_report
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
+
+
+@lru_cache
+def blocks_of(name):
+    return report_blocks(*made(name))
 
 
 def words_of(blocks):
@@ -29,7 +36,7 @@ def words_of(blocks):
 
 def test_an_exact_report_has_everything():
     plan, known = made("15 boxes")
-    blocks = report_blocks(plan, known)
+    blocks = blocks_of("15 boxes")
     words = words_of(blocks)
     certificate = certify(plan, known)
     for name, regret in zip(known.tasks, certificate.regret, strict=True):
@@ -47,8 +54,7 @@ def test_an_exact_report_has_everything():
 
 
 def test_the_words_of_the_user_are_used():
-    plan, known = made("15 boxes")
-    words = words_of(report_blocks(plan, known))
+    words = words_of(blocks_of("15 boxes"))
     assert "What was known of the patient groups" in words
     assert "patient group regret wrong treatment wrong patient group" in words
     assert "a random treatment each round" in words
@@ -74,6 +80,15 @@ def test_what_cannot_be_had_is_said():
     assert chart.reach is None
     assert "only the means and the range are known" in chart.note
     assert "at most" in words_of(blocks)
+
+
+def test_reports_on_very_large_plans_leave_out_the_drawing(monkeypatch):
+    plan, known = made("3 boxes")
+    monkeypatch.setattr("banditree.reports.report.MOST_NUMBERS", 5)
+    chart = next(block for block in report_blocks(plan, known) if isinstance(block, Flowchart))
+    assert "too many for a page" in chart.note
+    monkeypatch.setattr("banditree.reports.report.MANY_BOXES", 2)
+    assert "too many to draw" in words_of(report_blocks(plan, known))
 
 
 def test_a_plan_for_other_arms_is_refused():

@@ -132,7 +132,9 @@ def document_pdf(title: str, blocks: Sequence[Block]) -> bytes:
             for scene, caption in block.scenes:
                 sheets.picture(scene, caption)
         else:
-            sheets.insert(flowchart_pages(block.info))
+            pages = flowchart_pages(block.info)
+            sheets.write("See the next page." if len(pages) == 1 else f"See the next {len(pages)} pages.", 9.0, GREY)
+            sheets.insert(pages)
     return pdf(sheets.pages())
 
 

@@ -6,8 +6,7 @@ State: rounded box. Action: box. Decision: hexagon. Link: small oval.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from banditree.errors import invalid
-from banditree.figures.flowchart import FlowchartInfo
+from banditree.figures.flowchart import FlowchartInfo, require_drawable
 from banditree.figures.layout import (
     ACTION_LINE,
     ACTION_SIZE,
@@ -49,14 +48,13 @@ A4 = (595.0, 842.0)
 MARGIN = 28.0
 SMALLEST = 0.6  # to fit one page, a chart is not drawn smaller than this: 6 point text
 SPLIT_SCALE = 0.75  # of a chart that takes several pages anyway
-MANY_BOXES = 3000  # a drawing of more boxes is of no use to anybody
 STATE_FILL, ACTION_FILL, DECISION_FILL, END_FILL = "#eef1f4", "#dcecf7", "#fdf0d5", "#d9f0e6"
 ACTION_INK, END_INK, DECISION_INK = "#0b5a8a", "#0a6b4f", "#8a5a00"
 
 
 def flowchart_scene(info: FlowchartInfo) -> Scene:
     """The whole flowchart with title and legend, as large as it is."""
-    _check_size(info)
+    require_drawable(info)
     return _page(info, [("", layout(info))], "")
 
 
@@ -99,11 +97,6 @@ def _linked_pages(info: FlowchartInfo, pages: list[list[int]], width: float) -> 
             parts.append((title, _with_pages(layout(info, root, others), page, page_of)))
         scenes.append(_page(info, parts, f"Page {page} of {len(pages)}", width))
     return scenes
-
-
-def _check_size(info: FlowchartInfo) -> None:
-    if len(info.boxes) > MANY_BOXES:
-        raise invalid("a plan to be drawn", f"at most {MANY_BOXES:,} boxes", len(info.boxes), "Show it as text.")
 
 
 def _pages_of_boxes(parents: dict[int, int], numbers: dict[int, int], count: int) -> dict[int, int]:

@@ -8,9 +8,11 @@ larger than a link to it, and is drawn wherever a case may end there.
 from collections import deque
 from dataclasses import dataclass
 
+from banditree.errors import invalid
 from banditree.plans.plan import NONE, BoxKind, Plan
 from banditree.plans.wording import counted, heading, named, plural, prediction_lines, score_rule, threshold_rule, times
 
+MANY_BOXES = 3000  # a drawing of more boxes is of no use to anybody
 FEW_NAMES = 60  # characters of task names that are written out in a box; the rest is counted
 
 
@@ -78,6 +80,12 @@ def flowchart_info(plan: Plan) -> FlowchartInfo:
     )
     predictions = () if plan.theta is None else tuple(prediction_lines(plan))
     return FlowchartInfo(heading(plan), boxes, plan.tasks, words.task, legend, predictions)
+
+
+def require_drawable(info: FlowchartInfo) -> None:
+    """Raise if there are more boxes than a picture can show."""
+    if len(info.boxes) > MANY_BOXES:
+        raise invalid("a plan to be drawn", f"at most {MANY_BOXES:,} boxes", len(info.boxes), "Show it as text.")
 
 
 def answers(plan: Plan, box: int) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from banditree.figures.flowchart import BoxInfo, Branch, FlowchartInfo
+from banditree.figures.flowchart import BoxInfo, Branch, FlowchartInfo, require_drawable
 from banditree.figures.reach import ReachInfo
 
 NARROW = 10  # times yes in a row from which boxes are set in by less, so that they still fit a phone
@@ -20,6 +20,7 @@ NO_NUMBERS = "Chances and costs are shown when the collection is given with the 
 
 def flowchart_html(info: FlowchartInfo, reach: ReachInfo | None = None, note: str = "") -> str:
     """A whole page with the flowchart; `reach` gives the numbers of each box, `note` says why there are none."""
+    require_drawable(info)
     title = info.title.split(" over ")[0]
     body = f"<h1>{escape(title)}</h1>\n<p>{escape(info.title)}</p>\n{flowchart_section(info, reach, note)}"
     return page(title, f"<main>\n{body}\n</main>", flowchart_data(info, reach, note))

@@ -73,7 +73,8 @@ def _points(info: ParetoInfo, x: Axis, y: Axis) -> list[Shape]:
         shapes.append(rectangle(left - 4, top - 4, 8, 8, title=f"{one.name}: {one.regret:.4g}", **disc))
         width = text_width(one.name, 9.0)
         start = min(left + 8, CHART_WIDTH - width)
-        baseline = top - 7
+        # A name that is too long to stand on the right of its point goes below it.
+        baseline = top - 7 if start > left else top + 16
         while any(abs(baseline - other) < 11 and start < end and start + width > begin for begin, end, other in taken):
             baseline += 11
         taken.append((start, start + width, baseline))

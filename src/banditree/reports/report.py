@@ -19,7 +19,7 @@ from banditree.figures.document import (
     document_html,
     document_pdf,
 )
-from banditree.figures.flowchart import flowchart_info
+from banditree.figures.flowchart import MANY_BOXES, flowchart_info
 from banditree.figures.heat_map import heat_map_info, heat_map_scene
 from banditree.figures.pareto import Candidate, pareto_info, pareto_scene
 from banditree.figures.reach import ReachInfo, reach_info
@@ -39,6 +39,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 
 MAX_ALTERNATIVE = 2_000  # boxes of a plan that is built only to be compared with
+MOST_NUMBERS = 300_000  # chances of boxes in one page: some megabytes
 THEORY_TASKS = 20  # beyond, the searches of the theory may take minutes
 THEORY_STEPS = 1_000  # of each search; a count and not a time, so that the same inputs give the same report
 MANY_TASKS = 30  # tasks from which a table shows the ones with the most regret
@@ -151,12 +152,16 @@ def _estimates(collection: Collection, words: Vocabulary) -> list[Block]:
 
 
 def _flowchart(plan: Plan, collection: Collection) -> Block:
+    if plan.n_boxes > MANY_BOXES:
+        return Paragraph(f"{plan.n_boxes:,} boxes are too many to draw; banditree show prints them.")
     reach, note = reach_or_note(plan, collection)
     return Flowchart(flowchart_info(plan), reach, note)
 
 
 def reach_or_note(plan: Plan, collection: Collection) -> tuple[ReachInfo | None, str]:
     """The chances of the boxes, or why they cannot be had."""
+    if plan.n_boxes * collection.n_tasks > MOST_NUMBERS:
+        return None, f"The chances of {plan.n_boxes:,} boxes for {collection.n_tasks:,} tasks are too many for a page."
     try:
         return reach_info(plan, collection), ""
     except InvalidInput as problem:
