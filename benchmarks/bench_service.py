@@ -209,7 +209,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--clients", type=int, nargs="*", default=[1, 16])
+    parser.add_argument("--clients", type=int, nargs="*", default=[1, 16], help="the last one counts as load")
     parser.add_argument("--cases", type=int, default=0)
     options = parser.parse_args()
     columns = ("database", "clients", "what", "per s", "p50 ms", "p95 ms", "p99 ms", "CPU ms", "ratio")
@@ -222,8 +222,13 @@ def main():
             ratios |= compare("PostgreSQL", uri, uri.replace("postgresql://", "postgresql+psycopg://"), options)
         finally:
             server.cleanup()
-    worst = min(ratio for (_name, _clients, label), ratio in ratios.items() if label == "one request")
-    print(f"Smallest ratio of pairs in one request to bare inserts: {worst:.2f} (wanted: at least 0.5)")
+    for label in ("one request", "two requests"):
+        worst = min(
+            ratio
+            for (_name, clients, found), ratio in ratios.items()
+            if found == label and clients == options.clients[-1]
+        )
+        print(f"Smallest ratio under load, a pair in {label}: {worst:.2f} (wanted: at least 0.5)")
     sys.exit(worst < 0.25)
 
 
