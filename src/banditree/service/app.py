@@ -56,6 +56,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     metrics = Metrics()
     app.state.settings, app.state.desk, app.state.metrics = settings, desk, metrics
+    app.state.certificates = {}
     app.state.door = Door(database, settings.authentication)
     for router in (case_routes.router, plan_routes.router, people_routes.router):
         app.include_router(router)

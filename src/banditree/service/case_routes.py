@@ -2,10 +2,12 @@
 
 import secrets
 from asyncio import Future
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import StringConstraints
+from starlette.concurrency import run_in_threadpool
 
 from banditree.policies.session import MISSING, Missing
 from banditree.service import records
@@ -13,6 +15,7 @@ from banditree.service.access import Admin, Operator, Viewer
 from banditree.service.cases import MAX_NUMBER, Event
 from banditree.service.desk import Transaction
 from banditree.service.models import (
+    NO_NUL,
     Answer,
     Ask,
     AskMany,
@@ -26,6 +29,7 @@ from banditree.service.models import (
     NewCase,
     NewCases,
     Note,
+    Outlook,
     Override,
     Standing,
     StepOut,
@@ -33,6 +37,7 @@ from banditree.service.models import (
     TellMany,
     TellOut,
 )
+from banditree.service.outlook import Seen, outlook, see
 from banditree.service.people import Person
 from banditree.service.problems import NotFound
 from banditree.service.replies import ERRORS, desk_of, many, read, reply
@@ -41,6 +46,7 @@ from banditree.service.standings import event_out, standing, step_out
 
 router = APIRouter(prefix="/api/v1", tags=["cases"], responses=ERRORS)
 CaseId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="the id of a case")]
+Search = Annotated[str, StringConstraints(max_length=100, pattern=NO_NUL)]
 After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="go on after this number")]
 
 
@@ -128,9 +134,12 @@ async def list_cases(
     state: Annotated[Literal["open", "waiting", "closed", "erased"] | None, Query()] = None,
     after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    search: Annotated[Search | None, Query(description="only cases with this in their id or label")] = None,
+    newest: Annotated[bool, Query(description="the newest first")] = False,
 ) -> Response:
     """Cases in the order they were started; waiting: with a round whose outcome is not known yet."""
-    lines = await read(request, records.list_cases, plan=plan, state=state, after=after, limit=limit)
+    options = {"plan": plan, "state": state, "after": after, "limit": limit, "search": search, "newest": newest}
+    lines = await read(request, records.list_cases, **options)
     return reply([CaseLine(**line) for line in lines])
 
 
@@ -138,6 +147,17 @@ async def list_cases(
 async def show_case(request: Request, person: Viewer, id: CaseId) -> Response:
     """Where a case stands and why."""
     return reply(await desk_of(request).submit(lambda transaction: standing(transaction.case(id)), (id,)))
+
+
+@router.get("/cases/{id}/outlook", response_model=Answer[Outlook])
+async def show_outlook(request: Request, person: Viewer, id: CaseId) -> Response:
+    """The boxes a case went through, and how likely each task is now."""
+    return reply(await run_in_threadpool(outlook, await seen(request, id)))
+
+
+async def seen(request: Request, id: str) -> Seen:
+    """A copy of a case as it is now."""
+    return cast(Seen, await desk_of(request).submit(lambda transaction: see(transaction.case(id)), (id,)))
 
 
 @router.get("/cases/{id}/events", response_model=Answer[list[EventOut]])
@@ -149,16 +169,17 @@ async def list_events(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Response:
     """The history of a case, in order."""
+    return reply(await read(request, history, id, after, limit))
 
-    def query(connection: sa.Connection) -> list[EventOut]:
-        rows = records.case_rows(connection, [id])
-        if not rows:
-            raise NotFound(f"There is no case {id}.")
-        found = sa.select(*records.EVENT_COLUMNS).where(events.c.case == rows[0]["number"], events.c.seq > after)
-        page = connection.execute(found.order_by(events.c.seq).limit(limit))
-        return [event_out(Event(*row)) for row in page]
 
-    return reply(await read(request, query))
+def history(connection: sa.Connection, id: str, after: int, limit: int) -> list[EventOut]:
+    """Some events of a case, in order."""
+    rows = records.case_rows(connection, [id])
+    if not rows:
+        raise NotFound(f"There is no case {id}.")
+    found = sa.select(*records.EVENT_COLUMNS).where(events.c.case == rows[0]["number"], events.c.seq > after)
+    page = connection.execute(found.order_by(events.c.seq).limit(limit))
+    return [event_out(Event(*row)) for row in page]
 
 
 @router.post("/cases/{id}/override", response_model=Answer[StepOut])

@@ -17,6 +17,7 @@ from banditree.plans.plan import Plan
 from banditree.policies.base import Policy
 from banditree.policies.session import MISSING, Missing, Round, Session, Step
 from banditree.service.problems import Conflict
+from banditree.tasks.collection import Collection
 
 Value = TypeVar("Value")
 MAX_NUMBER = 2**31 - 1  # of what a database column of whole numbers holds
@@ -50,12 +51,17 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Followed:
-    """A plan on record and the policy that follows it; has_alarm: it notices a case that fits no task."""
+    """A plan on record and the policy that follows it; with its collection it notices a case that fits no task."""
 
     id: str
     plan: Plan
     policy: Policy
-    has_alarm: bool = False
+    collection: Collection | None = None
+
+    @property
+    def has_alarm(self) -> bool:
+        """Whether a case that fits no task is noticed."""
+        return self.collection is not None
 
 
 class Case:

@@ -221,6 +221,29 @@ class Standing(Shape):
     description: str
 
 
+class TaskChance(Shape):
+    """How likely a task is for a case."""
+
+    task: str
+    chance: float
+
+
+class Outlook(Shape):
+    """The boxes a case went through, counted from 1, and how likely each task is now; note: from what, or why not."""
+
+    path: list[int]
+    chances: list[TaskChance] | None
+    note: str
+
+
+class SeparationOut(Shape):
+    """The two tasks that are hardest to tell apart: no arm separates their means by more than `value`."""
+
+    value: float
+    tasks: tuple[str, str]
+    arm: str
+
+
 class CaseLine(Shape):
     """A case in a list; number orders the list and is where the next page begins."""
 

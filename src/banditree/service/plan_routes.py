@@ -8,13 +8,17 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse
 
+from banditree.reports.certify import CertificateReport, certificate_document, certificate_report
 from banditree.service import exports, records
 from banditree.service.access import Operator, Viewer
-from banditree.service.models import Answer, Created, DocumentLine, Id, NewCollection, NewPlan
+from banditree.service.models import Answer, Created, DocumentLine, Id, NewCollection, NewPlan, SeparationOut
+from banditree.service.problems import Refused
 from banditree.service.replies import ERRORS, desk_of, read, reply, write
 from banditree.service.schema import collections, plans
+from banditree.tasks.separation import least_separation
 
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
+MOST_CERTIFICATES = 256  # kept in memory
 DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 
@@ -55,6 +59,43 @@ async def list_plans(request: Request, person: Viewer) -> Response:
 async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Response:
     """A plan, as its file."""
     return _document(await read(request, records.document_of, plans, id))
+
+
+@router.get("/plans/{id}/certificate", response_model=Answer[dict[str, Any]], tags=["plans"])
+async def show_certificate(
+    request: Request,
+    person: Viewer,
+    id: DocumentId,
+    collection: Annotated[Id | None, Query(description="another collection than the plan's own")] = None,
+) -> Response:
+    """What a plan costs and how often it errs, computed: the same as `banditree certify --json`."""
+    report = await certified(request, id, collection)
+    return Response(json.dumps({"data": certificate_document(report)}), media_type="application/json")
+
+
+async def certified(request: Request, id: str, collection: str | None = None) -> CertificateReport:
+    """The certificate of a plan, from memory where it was computed already: plans and collections never change."""
+    known: dict[tuple[str, str], CertificateReport] = request.app.state.certificates
+    followed = await read(request, records.followed_of, id)
+    own = await read(request, records.collection_id_of, id)
+    if collection is None and own is None:
+        raise Refused(f"Plan {id} was put on record without its collection: say which one.")
+    key = (id, collection or own)
+    if key not in known:
+        tasks = followed.collection if collection in (None, own) else None
+        tasks = tasks or await read(request, records.collection_of, collection)
+        if len(known) >= MOST_CERTIFICATES:
+            known.clear()
+        known[key] = await run_in_threadpool(certificate_report, followed.plan, tasks)
+    return known[key]
+
+
+@router.get("/collections/{id}/separation", response_model=Answer[SeparationOut], tags=["plans"])
+async def show_separation(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """The two tasks of a collection that are hardest to tell apart, and by how much."""
+    collection = await read(request, records.collection_of, id)
+    found = await run_in_threadpool(least_separation, collection)
+    return reply(SeparationOut(value=found.value, tasks=found.tasks, arm=found.arm))
 
 
 def _document(text: str) -> Response:

@@ -94,9 +94,15 @@ def collection_of(connection: sa.Connection, id: str) -> Collection:
 def followed_of(connection: sa.Connection, id: str) -> Followed:
     """The plan of an id with the policy that follows it."""
     plan = plan_from_document(parse(PlanFile, json.loads(document_of(connection, plans, id)), id), id)
-    known = connection.execute(sa.select(plans.c.collection).where(plans.c.id == id)).scalar()
+    known = collection_id_of(connection, id)
     collection = None if known is None else collection_of(connection, known)
-    return Followed(id, plan, policy_of(plan, collection), collection is not None)
+    return Followed(id, plan, policy_of(plan, collection), collection)
+
+
+def collection_id_of(connection: sa.Connection, plan: str) -> str | None:
+    """The id of the collection that a plan was put on record with."""
+    found: str | None = connection.execute(sa.select(plans.c.collection).where(plans.c.id == plan)).scalar()
+    return found
 
 
 def document_of(connection: sa.Connection, table: sa.Table, id: str) -> str:
@@ -152,14 +158,29 @@ def blank(connection: sa.Connection, case: Case) -> None:
 
 
 def list_cases(
-    connection: sa.Connection, *, plan: str | None, state: str | None, after: int, limit: int
+    connection: sa.Connection,
+    *,
+    plan: str | None = None,
+    state: str | None = None,
+    after: int = 0,
+    limit: int = 100,
+    search: str | None = None,
+    newest: bool = False,
 ) -> list[dict[str, Any]]:
-    """A page of cases in the order they were started, each with how many rounds were asked and wait for an outcome."""
+    """A page of cases in the order they were started, each with how many rounds were asked and wait for an outcome.
+
+    newest: in the opposite order. search: only those with this in their id or label, in capitals or not.
+    """
     kinds = {kind: _has(kind) for kind in ("closed", "erased")}
     asked = _count(sa.func.max(events.c.round))
     told = _count(sa.func.count(), events.c.kind.in_(("told", "missing")))
     query = sa.select(cases, asked.label("asked"), told.label("told"), *(has.label(k) for k, has in kinds.items()))
-    query = query.where(cases.c.number > after).order_by(cases.c.number).limit(limit)
+    query = query.order_by(cases.c.number.desc() if newest else cases.c.number).limit(limit)
+    if after:
+        query = query.where(cases.c.number < after if newest else cases.c.number > after)
+    if search:
+        here = (column.icontains(search, autoescape=True) for column in (cases.c.id, cases.c.label))
+        query = query.where(sa.or_(*here))
     if plan is not None:
         query = query.where(cases.c.plan == plan)
     if state == "open":
