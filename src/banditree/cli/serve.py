@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -36,12 +37,18 @@ def serve(
     cached_rounds: Annotated[int, typer.Option(min=0, help="Rounds kept in memory, over all cases.")] = 500_000,
     waiting_commands: Annotated[int, typer.Option(min=1, help="Requests in line before 503.")] = 10_000,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+    demo: Annotated[
+        bool, typer.Option("--demo", help="With plans and cases to click through, gone when it stops.")
+    ] = False,
 ) -> None:
-    """Serve plans and cases over HTTP. The API is described at /api/v1/openapi.json.
+    """Serve plans and cases: web pages for people, and an HTTP API, described at /api/v1/openapi.json.
 
     Example: banditree serve --database clinic.db
     """
     needs_extra()
+    if demo:
+        with TemporaryDirectory(prefix="banditree-demo-") as folder:
+            return serve_demo(str(Path(folder) / "demo.db"), host, port, log_level)
     from banditree.service.server import serve as run
     from banditree.service.settings import Settings
 
@@ -65,7 +72,20 @@ def serve(
         raise InvalidInput(f"--log-level must be debug, info, warning or error. Got {log_level!r}.")
     if "://" not in database and not Path(database).resolve().parent.is_dir():
         raise InvalidInput(f"{database} cannot be made: its folder does not exist. Make the folder first.")
-    typer.echo(f"Serving {database} at http://{host}:{port} (Ctrl-C stops). API: /api/v1/openapi.json", err=True)
+    typer.echo(f"Open http://{host}:{port} in a browser (Ctrl-C stops). Serving {database}.", err=True)
+    with refusals_as_one_line():
+        run(settings)
+
+
+def serve_demo(database: str, host: str, port: int, log_level: str) -> None:
+    """Serve an invented clinic and shop."""
+    from banditree.service.demo import fill
+    from banditree.service.server import serve as run
+    from banditree.service.settings import Settings
+
+    settings = Settings(database=database, host=host, port=port, log_level=log_level)
+    fill(settings)
+    typer.echo(f"Open http://{host}:{port} in a browser (Ctrl-C stops, and the demo is gone).", err=True)
     with refusals_as_one_line():
         run(settings)
 
@@ -108,7 +128,7 @@ def refusals_as_one_line() -> Iterator[None]:
 def needs_extra() -> None:
     """Say what to install where the service's libraries are missing."""
     try:
-        for name in ("alembic", "argon2", "fastapi", "sqlalchemy", "uvicorn"):
+        for name in ("alembic", "argon2", "fastapi", "jinja2", "python_multipart", "sqlalchemy", "uvicorn"):
             import_module(name)
     except ImportError as missing:
         raise InvalidInput(f'The service needs {missing.name}. Run: pip install "banditree[service]"') from None

@@ -6,15 +6,17 @@ screen reader reads it box by box. Nothing is fetched from anywhere.
 
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any
 
 from banditree.figures.flowchart import BoxInfo, Branch, FlowchartInfo, require_drawable
 from banditree.figures.reach import ReachInfo
 
 NARROW = 10  # times yes in a row from which boxes are set in by less, so that they still fit a phone
+NARROWEST = 6  # the last of the classes deep-2, deep-3, ... of the style sheet
 NO_NUMBERS = "Chances and costs are shown when the collection is given with the plan."
 
 
@@ -70,8 +72,10 @@ def reach_note(reach: ReachInfo) -> str:
     )
 
 
-def flowchart_section(info: FlowchartInfo, reach: ReachInfo | None = None, note: str = "") -> str:
-    """The flowchart with its tools, its details and its legend."""
+def flowchart_section(
+    info: FlowchartInfo, reach: ReachInfo | None = None, note: str = "", path: Sequence[int] = ()
+) -> str:
+    """The flowchart with its tools, details and legend; `path`: the boxes of a case, up to the one it stands in."""
     picker = ""
     if reach is not None:
         options = "".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(info.tasks))
@@ -83,9 +87,9 @@ def flowchart_section(info: FlowchartInfo, reach: ReachInfo | None = None, note:
 <button type="button" id="fold-all">Collapse all</button> <button type="button" id="unfold-all">Expand all</button>
 <span id="path" role="status"></span></div>
 <div class="board">
-<div class="flow"{_indent(info)}>
+<div class="flow{_indent(info)}">
 <ul aria-label="Flowchart: boxes and their branches">
-{"".join(_nodes(info))}
+{"".join(_nodes(info, path))}
 </ul>
 {_legend(info)}
 </div>
@@ -107,31 +111,43 @@ def _predictions(info: FlowchartInfo) -> str:
     return f"<details><summary>{escape(title)}</summary><ul>{items}</ul></details>"
 
 
-def _nodes(info: FlowchartInfo) -> Iterable[str]:
+def _nodes(info: FlowchartInfo, path: Sequence[int]) -> Iterable[str]:
     """The nested list, without recursion; a leaf that is drawn twice has its own name the second time."""
     names: dict[int, int] = {}
-    todo: list[str | tuple[int, str]] = [(1, "")]
+    taken = set(pairwise(path))
+    todo: list[str | tuple[int, str, int]] = [(1, "", 0)]
     while todo:
         item = todo.pop()
         if isinstance(item, str):
             yield item
             continue
-        number, answer = item
+        number, answer, parent = item
         box = info.box(number)
         names[number] = names.get(number, 0) + 1
         name = f"box-{number}" if names[number] == 1 else f"box-{number}-{names[number]}"
-        yield _opening(box, answer, name)
+        yield _opening(box, answer, name, _marks(box, parent, path, taken))
         todo.append("</div></div></li>\n")
         if box.is_leaf:
             continue
         yield '<ul class="branches">\n'
         todo.append("</ul>\n")
         for branch in reversed(box.branches):
-            todo.append((branch.target, branch.answer) if branch.hangs else _link(branch))
+            followed = (number, branch.target) in taken
+            todo.append((branch.target, branch.answer, number) if branch.hangs else _link(branch, followed))
 
 
-def _opening(box: BoxInfo, answer: str, name: str) -> str:
-    classes = " ".join(filter(None, ["node", answer, "end" if box.is_leaf else "open"]))
+def _marks(box: BoxInfo, parent: int, path: Sequence[int], taken: set[tuple[int, int]]) -> list[str]:
+    """The classes that show the way of a case: a leaf is drawn in several places, and lit where the case came by."""
+    came_by = box.number in path and (not box.is_leaf or parent == 0 or (parent, box.number) in taken)
+    marks = ["taken"] if came_by else []
+    marks += ["came"] if (parent, box.number) in taken else []
+    marks += [f"{branch.answer}-taken" for branch in box.branches if (box.number, branch.target) in taken]
+    return [*marks, "here"] if came_by and box.number == path[-1] else marks
+
+
+def _opening(box: BoxInfo, answer: str, name: str, marks: list[str]) -> str:
+    classes = " ".join(filter(None, ["node", answer, "end" if box.is_leaf else "open", *marks]))
+    here = ' aria-current="step"' if "here" in marks else ""
     state = f'<span class="state">{escape(box.state)}</span>' if box.state else ""
     question = f'<span class="question"><span>{escape(box.question)}</span></span>' if box.question else ""
     fold = ""
@@ -142,14 +158,14 @@ def _opening(box: BoxInfo, answer: str, name: str) -> str:
     return (
         f'<li class="{classes}" data-target="{box.number}">{_answer(answer)}'
         f'<div class="room"><div class="grid"><div class="cell"><div class="wrap">'
-        f'<button type="button" class="box" id="{name}" data-box="{box.number}">{state}'
+        f'<button type="button" class="box" id="{name}" data-box="{box.number}"{here}>{state}'
         f'<span class="action"><b>{box.number}</b><span>{escape(box.action)}</span></span>{question}</button>{fold}'
         f'<span class="chance" data-box="{box.number}"></span></div></div>\n'
     )
 
 
 def _indent(info: FlowchartInfo) -> str:
-    """A smaller indent for plans with many yes in a row."""
+    """The class of a smaller indent for plans with many yes in a row."""
     column = {1: 0}
     todo = [1]
     while todo:
@@ -159,7 +175,7 @@ def _indent(info: FlowchartInfo) -> str:
                 column[branch.target] = column[number] + (branch.answer == "yes")
                 todo.append(branch.target)
     most = max(column.values())
-    return f' style="--indent: {NARROW * 1.4 / most:.2f}rem"' if most > NARROW else ""
+    return f" deep-{min(math.ceil(most / NARROW), NARROWEST)}" if most > NARROW else ""
 
 
 def _answer(answer: str) -> str:
@@ -169,10 +185,10 @@ def _answer(answer: str) -> str:
     return f'{rail}<span class="arrow"></span><span class="answer">{answer}</span>'
 
 
-def _link(branch: Branch) -> str:
+def _link(branch: Branch, followed: bool) -> str:
     number = branch.target
     return (
-        f'<li class="{branch.answer} to" data-target="{number}">{_answer(branch.answer)}'
+        f'<li class="{branch.answer} to{" came" if followed else ""}" data-target="{number}">{_answer(branch.answer)}'
         f'<a class="link" href="#box-{number}">go on at box {number}</a></li>\n'
     )
 

@@ -10,7 +10,7 @@ from banditree.plans.exact import Certificate, certify
 from banditree.plans.laws import Claim
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.tree import build_tree
-from banditree.plans.wording import counted
+from banditree.plans.wording import counted, plural
 from banditree.tasks.collection import Collection
 
 MAX_TREE = 20_000  # boxes of the tree that is grown only to learn its depth
@@ -113,19 +113,21 @@ def certificate_text(report: CertificateReport) -> str:
     return "\n".join([*table_lines(*certificate_rows(report)), "", *certificate_sentences(report)])
 
 
-def certificate_sentences(report: CertificateReport) -> list[str]:
+def certificate_sentences(report: CertificateReport, words: Vocabulary | None = None) -> list[str]:
     """What the numbers mean and how they compare with the guarantee of the paper."""
-    c = report.certificate
+    c, words = report.certificate, words or Vocabulary()
+    tasks = plural(words.task)
     exact = c.claim is Claim.EXACT
     lines = [
-        f"{'Exactly' if exact else 'At most'} this much reward is lost on average over {counted(c.horizon, 'round')}, "
-        f"compared with the best arm from the start: {c.mean_regret:,.3f} over all tasks, {c.worst_regret:,.3f} in the "
-        f"worst ({c.worst_task})."
+        f"{'Exactly' if exact else 'At most'} this much {words.reward} is lost on average over "
+        f"{counted(c.horizon, 'round')}, "
+        f"compared with the best {words.arm} from the start: {c.mean_regret:,.3f} over all {tasks}, "
+        f"{c.worst_regret:,.3f} in the worst ({c.worst_task})."
     ]
     if not exact:
         lines.append(f"These are upper bounds: {'; '.join(c.reasons)}.")
     if report.dt_ece_bound is not None:
-        lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these tasks.")
+        lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]
 
 

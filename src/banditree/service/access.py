@@ -16,6 +16,7 @@ from banditree.service.problems import Forbidden, NotLoggedIn
 
 COOKIE = "banditree_session"
 CSRF_HEADER = "x-csrf-token"
+CSRF_FIELD = "csrf_token"
 REMEMBERED = 1.0  # seconds for which a token is taken as still valid
 MOST_REMEMBERED = 10_000
 
@@ -38,7 +39,7 @@ class Door:
             raise NotLoggedIn("Log in, or send a token as 'Authorization: Bearer ...'.")
         person = await self._known(secret, by_cookie)
         if by_cookie and request.method not in SAFE_METHODS:
-            sent = request.headers.get(CSRF_HEADER, "")
+            sent = request.headers.get(CSRF_HEADER) or await _form_token(request)
             if not hmac.compare_digest(sent.encode(), people.csrf_token(secret).encode()):
                 raise Forbidden("The header X-CSRF-Token is missing or wrong. Send the csrf_token of /api/v1/me.")
         return person
@@ -63,12 +64,21 @@ class Door:
             return people.who(connection, secret, by_cookie)
 
 
+async def _form_token(request: Request) -> str:
+    """What a form of our own pages sends in place of the header."""
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        return ""
+    sent = (await request.form()).get(CSRF_FIELD, "")
+    return sent if isinstance(sent, str) else ""
+
+
 def at_least(role: Role) -> Callable[[Request], Awaitable[Person]]:
     """A dependency: the person behind a request, refused if the role is too low."""
 
     async def allowed(request: Request) -> Person:
         person = await request.app.state.door.person(request)
-        request.state.user = person.name
+        request.state.user, request.state.person = person.name, person
         if person.role < role:
             raise Forbidden(f"This needs the role {role.word}, and {person.name} has {person.role.word}.")
         return person  # type: ignore[no-any-return]

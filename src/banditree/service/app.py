@@ -1,7 +1,7 @@
 """The application: routes, errors in one shape, health, and what is opened and closed with it."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from banditree.service.database import Database
 from banditree.service.desk import Desk
 from banditree.service.edge import Edge, Metrics
 from banditree.service.models import Answer, Done
+from banditree.service.pages import case_pages, people_pages, plan_pages, rendering
 from banditree.service.people import has_admin
 from banditree.service.problems import Refused, Unavailable, body, problem
 from banditree.service.replies import ERRORS, reply
@@ -58,8 +59,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings, app.state.desk, app.state.metrics = settings, desk, metrics
     app.state.certificates = {}
     app.state.door = Door(database, settings.authentication)
-    for router in (case_routes.router, plan_routes.router, people_routes.router):
-        app.include_router(router)
+    for room in (case_routes, plan_routes, people_routes, case_pages, plan_pages, people_pages, rendering):
+        app.include_router(room.router)
     _add_operations(app, desk, metrics)
     _add_error_handlers(app)
     app.add_middleware(Edge, settings=settings, metrics=metrics)
@@ -104,19 +105,28 @@ def _add_error_handlers(app: FastAPI) -> None:
         if status == Unavailable.status:
             log.error("unavailable", extra={"fields": {"reason": content["error"]["message"]}})
         headers = {"retry-after": "5"} if status in (429, 503) else None
-        return JSONResponse(content, status, headers)
+        return answer(request, status, content, headers)
 
     async def refuse_body(request: Request, error: Any) -> Response:
-        return JSONResponse(body("invalid", sentence(error)), 422)
+        return answer(request, 422, body("invalid", sentence(error)))
 
     async def refuse_route(request: Request, error: Any) -> Response:
         content = body(CODES.get(error.status_code, "invalid"), f"{str(error.detail).rstrip('.')}.")
-        return JSONResponse(content, error.status_code, error.headers)
+        return answer(request, error.status_code, content, error.headers)
 
     app.add_exception_handler(Refused, refuse)
     app.add_exception_handler(InvalidInput, refuse)
     app.add_exception_handler(RequestValidationError, refuse_body)
     app.add_exception_handler(HTTPException, refuse_route)
+
+
+def answer(
+    request: Request, status: int, content: dict[str, dict[str, str]], headers: Mapping[str, str] | None = None
+) -> Response:
+    """An error in its one shape, or as a page for a person with a browser."""
+    if rendering.wants_page(request):
+        return rendering.problem_page(request, status, content["error"]["message"])
+    return JSONResponse(content, status, headers)
 
 
 def sentence(error: RequestValidationError) -> str:

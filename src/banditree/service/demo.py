@@ -1,0 +1,148 @@
+"""An invented clinic and shop to click through: collections, plans, and cases in every state."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from banditree.files.collections import collection_document
+from banditree.files.plans import plan_document
+from banditree.plans.plan import Plan
+from banditree.plans.tree import build_tree
+from banditree.plans.wording import vocabulary_from
+from banditree.service import records
+from banditree.service.cases import Case
+from banditree.service.database import Database
+from banditree.service.desk import Command, Desk, Transaction
+from banditree.service.settings import Settings
+from banditree.tasks.collection import Collection
+
+CLINIC_WORDS = vocabulary_from(
+    {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse"}
+)
+SHOP_WORDS = vocabulary_from({"arm": "offer", "task": "kind of customer", "reward": "sale", "give": "Show"})
+CLINIC = Collection.bernoulli(
+    [[0.95, 0.2, 0.3, 0.5], [0.15, 0.9, 0.3, 0.55], [0.2, 0.35, 0.92, 0.1]],
+    tasks=["early", "hereditary", "chronic"],
+    arms=["Alpha", "Beta", "Gamma", "Delta"],
+)
+SHOP = Collection.gaussian(
+    [[30, 12, 18], [14, 28, 16], [11, 17, 34]],
+    sigma=4,
+    tasks=["bargain hunters", "loyal customers", "gift buyers"],
+    arms=["10% off", "free delivery", "gift wrap"],
+    radius=0.4,
+    provenance="estimated from last year's orders",
+)
+ACTOR = "demo"
+
+
+def fill(settings: Settings, seed: int = 0) -> None:
+    """Put the demo on record in an empty database."""
+    rng = np.random.default_rng(seed)
+    with _desk(settings) as desk:
+        clinic = _add(desk, "Clinic: treatments and patient groups", CLINIC)
+        shop = _add(desk, "Shop: offers and customers", SHOP)
+        short = build_tree(CLINIC, 60, stop_early=True, vocabulary=CLINIC_WORDS)
+        long = build_tree(CLINIC, 2000, vocabulary=CLINIC_WORDS)
+        clinic_plan = _add_plan(desk, "Clinic, short", short, clinic)
+        _add_plan(desk, "Clinic, careful", long, clinic)
+        shop_plan = _add_plan(desk, "Shop", build_tree(SHOP, 200, vocabulary=SHOP_WORDS), shop)
+        for number, (label, what) in enumerate(_stories(rng).items(), 1):
+            _follow(desk, f"demo-{number}", shop_plan if "customer" in label else clinic_plan, label, what)
+
+
+def _stories(rng: np.random.Generator) -> dict[str, Callable[[Case], None]]:
+    """What happens in each case."""
+
+    def in_progress(case: Case) -> None:
+        play(case, CLINIC.means[1], 5, rng)
+
+    def settled(case: Case) -> None:
+        play(case, CLINIC.means[2], 40, rng)
+
+    def overridden(case: Case) -> None:
+        play(case, CLINIC.means[0], 3, rng)
+        case.override(ACTOR, "Delta", "Alpha was out of stock", case.session.open_rounds[0], None)
+        case.tell(ACTOR, case.session.open_rounds[0], 1)
+        case.ask(ACTOR, 1, None, None)
+
+    def corrected(case: Case) -> None:
+        play(case, CLINIC.means[0], 4, rng)
+        entry = case.session.rounds[1].reward
+        case.correct(ACTOR, 2, 0.0 if entry == 1.0 else 1.0, "the wrong button")
+
+    def alarming(case: Case) -> None:
+        for number in range(34):
+            step = case.ask(ACTOR, 1, None, None)[0]
+            case.tell(ACTOR, step.round, number % 2)  # as often as not: no group is like that
+        case.ask(ACTOR, 1, None, None)
+
+    def closed(case: Case) -> None:
+        play(case, CLINIC.means[1], 20, rng)
+        case.note(ACTOR, "moved to another town")
+        case.close(ACTOR, "moved away")
+
+    def several_open(case: Case) -> None:
+        case.ask(ACTOR, 3, None, None)
+
+    def buying(case: Case) -> None:
+        play(case, SHOP.means[2], 6, rng, sigma=4)
+
+    return {
+        "bed 1, just started": lambda case: play(case, CLINIC.means[0], 0, rng),
+        "bed 2, in progress": in_progress,
+        "bed 3, settled": settled,
+        "bed 4, with an override": overridden,
+        "bed 5, with a correction": corrected,
+        "bed 6, fits no group": alarming,
+        "bed 7, closed": closed,
+        "bed 8, three rounds at once": several_open,
+        "a customer": buying,
+    }
+
+
+def play(case: Case, means: Any, rounds: int, rng: np.random.Generator, sigma: float | None = None) -> None:
+    """Follow the plan for some rounds with simulated outcomes, and leave the next round open."""
+    for _ in range(rounds):
+        step = case.ask(ACTOR, 1, None, None)[0]
+        if step.arm is None:
+            return
+        mean = means[step.arm]
+        reward = float(rng.random() < mean) if sigma is None else round(float(rng.normal(mean, sigma)), 2)
+        case.tell(ACTOR, step.round, reward)
+    case.ask(ACTOR, 1, None, None)
+
+
+@contextmanager
+def _desk(settings: Settings) -> Iterator[Desk]:
+    database = Database(settings)
+    try:
+        yield Desk(database)
+    finally:
+        database.close()
+
+
+def _do(desk: Desk, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None = None) -> Any:
+    command = Command(act, cases)
+    desk.run([command])
+    if command.error is not None:
+        raise command.error
+    return command.result
+
+
+def _add(desk: Desk, name: str, collection: Collection) -> str:
+    document = collection_document(collection).model_dump(mode="json", by_alias=True, exclude_none=True)
+    id: str = _do(desk, lambda now: records.add_collection(now.connection, ACTOR, name, document))
+    return id
+
+
+def _add_plan(desk: Desk, name: str, plan: Plan, collection: str) -> str:
+    document = plan_document(plan).model_dump(mode="json", by_alias=True, exclude_none=True)
+    id: str = _do(desk, lambda now: records.add_plan(now.connection, ACTOR, name, document, collection))
+    return id
+
+
+def _follow(desk: Desk, id: str, plan: str, label: str, what: Callable[[Case], None]) -> None:
+    _do(desk, lambda now: what(now.start(ACTOR, id, plan, label)), (id,))

@@ -1,0 +1,218 @@
+"""The pages of the cases: the list, and one case that is followed."""
+
+from typing import Annotated, Any, NamedTuple
+
+from fastapi import APIRouter, Query, Request, Response
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+
+from banditree.figures.flowchart import flowchart_info
+from banditree.figures.html import flowchart_data, flowchart_section
+from banditree.plans.plan import Plan
+from banditree.policies.base import Outcome
+from banditree.service import case_routes, records
+from banditree.service.access import Admin, Operator, Viewer
+from banditree.service.case_routes import CaseId
+from banditree.service.cases import MAX_NUMBER
+from banditree.service.models import Ask, Close, Correct, NewCase, Note, Outlook, Override, StepOut, Tell
+from banditree.service.outlook import Seen, outlook
+from banditree.service.pages import words
+from banditree.service.pages.forms import context_fields, context_of, fields, reward_of, shaped, to, whole
+from banditree.service.pages.rendering import page
+from banditree.service.problems import Refused
+from banditree.service.replies import read
+from banditree.service.schema import plans
+
+SHOWN_CASES = 50  # of the list, per page
+SHOWN_EVENTS = 40  # of the history, before all of it is asked for
+MOST_EVENTS = 10_000
+MOST_CHANCES = 12  # tasks shown with their chance
+ELSEWHERE = "How likely each box is, and what it costs, is on the page of the plan."
+MOST_BOXES = 1_500  # of a flowchart that is drawn; larger ones are in words only
+
+router = APIRouter(include_in_schema=False)
+States = ("waiting", "open", "closed", "erased")
+
+
+class Task(NamedTuple):
+    """A task on the page of a case."""
+
+    name: str
+    chance: float | None
+    shown: str
+    possible: bool
+
+
+@router.get("/cases")
+async def list_cases(
+    request: Request,
+    person: Viewer,
+    search: Annotated[str, Query(max_length=100)] = "",
+    state: str = "",
+    plan: Annotated[str, Query(max_length=64)] = "",
+    after: Annotated[int, Query(ge=0, le=MAX_NUMBER)] = 0,
+) -> Response:
+    """The cases, the newest first."""
+    if state and state not in States:
+        raise Refused(f"state must be one of {', '.join(States)}. Got {state[:50]!r}.")
+    options = {"search": search.replace("\x00", ""), "state": state or None, "plan": plan or None, "after": after}
+    lines = await read(request, records.list_cases, **options, limit=SHOWN_CASES + 1, newest=True)
+    known = await read(request, records.documents, plans)
+    return page(
+        request,
+        "cases.html",
+        lines=lines[:SHOWN_CASES],
+        more=lines[SHOWN_CASES - 1]["number"] if len(lines) > SHOWN_CASES else None,
+        plans={line["id"]: line["name"] for line in known},
+        chosen={"search": search, "state": state, "plan": plan},
+        states=States,
+    )
+
+
+@router.post("/cases")
+async def start_case(request: Request, person: Operator) -> Response:
+    """Start a case and ask what to do first, unless that depends on a context."""
+    new = shaped(NewCase, await fields(request))
+    standing = await case_routes.start(request, person, new)
+    if standing.rounds == 0 and not (await case_routes.seen(request, standing.id)).followed.plan.features:
+        await case_routes.ask(request, person, standing.id, Ask())
+    return to(f"/cases/{standing.id}#next")
+
+
+@router.get("/cases/{id}")
+async def show_case(request: Request, person: Viewer, id: CaseId, all: bool = False) -> Response:
+    """One case: what to do next, where it stands and why, and what can be done about it."""
+    return await _case_page(request, id, everything=all)
+
+
+async def _case_page(request: Request, id: str, everything: bool = False, notice: str = "") -> Response:
+    seen = await case_routes.seen(request, id)
+    ahead = await run_in_threadpool(outlook, seen)
+    standing, plan = seen.standing, seen.followed.plan
+    after = 0 if everything else max(0, standing.events - SHOWN_EVENTS)
+    events = await read(request, case_routes.history, id, after, MOST_EVENTS)
+    names = {line["id"]: line["name"] for line in await read(request, records.documents, plans)}
+    rounds = zip(standing.open_rounds, seen.round_arms, strict=True) if standing.state == "open" else ()
+    return page(
+        request,
+        "case.html",
+        case=standing,
+        plan=plan,
+        words=plan.vocabulary,
+        plan_name=names[standing.plan],
+        binary=words.is_binary(plan),
+        rounds=list(rounds),
+        last_told=seen.last_told,
+        notice=notice,
+        used_up=standing.rounds >= standing.horizon,
+        context=context_fields(plan.features),
+        where=words.where(plan, standing),
+        tally=words.tally(plan, standing),
+        possible=words.possible_sentence(plan, standing),
+        tasks=_tasks(seen, ahead),
+        ahead=ahead,
+        flowchart=_flowchart(plan, ahead.path),
+        events=[(event, words.event_words(plan, event)) for event in reversed(events)],
+        older=after,
+    )
+
+
+def _tasks(seen: Seen, ahead: Outlook) -> list[Task]:
+    """The tasks with their chances, the likeliest first; those the plan has ruled out are marked."""
+    plan = seen.followed.plan
+    left = set(plan.tasks if seen.standing.possible is None else seen.standing.possible)
+    chances = {one.task: one.chance for one in ahead.chances or ()}
+    if not chances:
+        return [Task(name, None, "", True) for name in plan.tasks if name in left][:MOST_CHANCES]
+    order = sorted(plan.tasks, key=lambda name: -chances[name])
+    return [Task(name, chances[name], words.shown_chance(chances[name]), name in left) for name in order][:MOST_CHANCES]
+
+
+def _flowchart(plan: Plan, path: list[int]) -> Markup | None:
+    """The flowchart with the way of the case, safe as it is: every text in it was escaped where it was made."""
+    if plan.n_boxes > MOST_BOXES:
+        return None
+    info = flowchart_info(plan)
+    return Markup(flowchart_section(info, None, ELSEWHERE, path) + flowchart_data(info, None, ELSEWHERE))
+
+
+@router.post("/cases/{id}/ask")
+async def ask(request: Request, person: Operator, id: CaseId) -> Response:
+    """Open the next round, or say why there is none."""
+    steps = await _ask(request, person, id)
+    return await _after(request, id, steps)
+
+
+async def _ask(request: Request, person: Operator, id: str) -> list[StepOut]:
+    given, plan = await fields(request), (await case_routes.seen(request, id)).followed.plan
+    numbers = {name for name, levels in context_fields(plan.features) if not levels}
+    absent = {str(arm) for arm in (await request.form()).getlist("absent")}
+    body: dict[str, Any] = {"n": whole(given, "n") or 1, "context": context_of(given, numbers)}
+    if absent:
+        body["available"] = [arm for arm in plan.arms if arm not in absent]
+    return await case_routes.ask(request, person, id, shaped(Ask, body))
+
+
+async def _after(request: Request, id: str, steps: list[StepOut]) -> Response:
+    """The case with the next step in it, or with the reason why there is none."""
+    if not steps or steps[0].outcome is None:
+        return to(f"/cases/{id}#next")
+    plan = (await case_routes.seen(request, id)).followed.plan
+    why = words.why_no_step(Outcome[steps[0].outcome.upper()], plan.vocabulary)
+    return await _case_page(request, id, notice=why)
+
+
+@router.post("/cases/{id}/tell")
+async def tell(request: Request, person: Operator, id: CaseId) -> Response:
+    """Report an outcome and ask what comes next, unless that depends on a context or on other open rounds."""
+    given = await fields(request)
+    body = shaped(Tell, {"round": whole(given, "round"), "reward": reward_of(given)})
+    await case_routes.tell(request, person, id, body)
+    seen = await case_routes.seen(request, id)
+    if seen.followed.plan.features or seen.standing.open_rounds or seen.standing.rounds >= seen.standing.horizon:
+        return to(f"/cases/{id}#next")
+    return await _after(request, id, await case_routes.ask(request, person, id, Ask()))
+
+
+@router.post("/cases/{id}/override")
+async def override(request: Request, person: Operator, id: CaseId) -> Response:
+    """Give another arm than the plan's."""
+    given = await fields(request)
+    plan = (await case_routes.seen(request, id)).followed.plan
+    numbers = {name for name, levels in context_fields(plan.features) if not levels}
+    body = {name: value for name, value in given.items() if name in ("arm", "reason")}
+    context = {"round": whole(given, "round"), "context": context_of(given, numbers)}
+    await case_routes.override_case(request, person, id, shaped(Override, {**body, **context}))
+    return to(f"/cases/{id}#next")
+
+
+@router.post("/cases/{id}/correct")
+async def correct(request: Request, person: Operator, id: CaseId) -> Response:
+    """Replace a wrong outcome."""
+    given = await fields(request)
+    body = {"round": whole(given, "round"), "reward": reward_of(given), "reason": given.get("reason", "")}
+    await case_routes.correct_case(request, person, id, shaped(Correct, body))
+    return to(f"/cases/{id}#next")
+
+
+@router.post("/cases/{id}/note")
+async def note(request: Request, person: Operator, id: CaseId) -> Response:
+    """Write something down."""
+    await case_routes.note_case(request, person, id, shaped(Note, await fields(request)))
+    return to(f"/cases/{id}#history")
+
+
+@router.post("/cases/{id}/close")
+async def close(request: Request, person: Operator, id: CaseId) -> Response:
+    """End a case."""
+    await case_routes.close_case(request, person, id, shaped(Close, await fields(request)))
+    return to(f"/cases/{id}")
+
+
+@router.post("/cases/{id}/erase")
+async def erase(request: Request, person: Admin, id: CaseId) -> Response:
+    """Blank a case, if the same id was typed again."""
+    if (await fields(request)).get("again") != id:
+        raise Refused(f"To erase this case, type its id, {id}.")
+    await case_routes.erase_case(request, person, id)
+    return to(f"/cases/{id}")

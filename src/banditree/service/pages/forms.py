@@ -1,0 +1,108 @@
+"""Forms of the pages, put into the shapes of the API."""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from fastapi import Request
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import UploadFile
+
+from banditree.service.access import CSRF_FIELD
+from banditree.service.problems import Refused
+from banditree.tasks.contexts import INTERCEPT, Feature
+
+Shaped = TypeVar("Shaped", bound=BaseModel)
+CONTEXT = "context-"  # how the fields of a context begin
+
+
+async def fields(request: Request) -> dict[str, str]:
+    """What was filled in: text, without the empty fields and the token."""
+    form = await request.form()
+    filled = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
+    return {name: value for name, value in filled.items() if value and name != CSRF_FIELD}
+
+
+async def uploaded(request: Request, name: str) -> bytes:
+    """The content of a file."""
+    given = (await request.form()).get(name)
+    if not isinstance(given, UploadFile):
+        raise Refused("Choose a file.")
+    return await given.read()
+
+
+def shaped(shape: type[Shaped], given: dict[str, Any]) -> Shaped:
+    """A body of the API from what was filled in.
+
+    >>> from banditree.service.models import Note
+    >>> shaped(Note, {"text": "felt better"}).text
+    'felt better'
+    """
+    try:
+        return shape(**given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the form"
+        raise Refused(f"{place}: {first['msg'][:300]}.") from None
+
+
+def whole(given: dict[str, str], name: str) -> int | None:
+    """A field with a whole number, or None."""
+    text = given.get(name)
+    if text is None:
+        return None
+    if not text.isdigit() or len(text) > 10:
+        raise Refused(f"{name} must be a whole number. Got {text[:50]!r}.")
+    return int(text)
+
+
+def reward_of(given: dict[str, str]) -> float | str:
+    """The outcome: a number, or "missing"."""
+    text = given.get("reward", "")
+    if text == "missing":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise Refused(f"The outcome must be a number. Got {text[:50]!r}.") from None
+
+
+def context_of(given: dict[str, str], numbers: set[str]) -> dict[str, float | str] | None:
+    """The context that was filled in, or None; numbers: the features that are numbers."""
+    found: dict[str, float | str] = {}
+    for field, text in given.items():
+        if field.startswith(CONTEXT):
+            name = field.removeprefix(CONTEXT)
+            try:
+                found[name] = float(text) if name in numbers else text
+            except ValueError:
+                raise Refused(f"{name} must be a number. Got {text[:50]!r}.") from None
+    return found or None
+
+
+def context_fields(features: Iterable[Feature]) -> list[tuple[str, tuple[str, ...]]]:
+    """(name, levels) for each thing to fill in; no levels for a number."""
+    found: dict[str, tuple[str, ...]] = {}
+    for feature in features:
+        if feature.name == INTERCEPT:
+            continue
+        levels = feature.levels or found.get(feature.name, ())
+        if feature.level is not None and feature.level not in levels:
+            levels = (*levels, feature.level)
+        found[feature.name] = levels
+    return list(found.items())
+
+
+def to(path: str) -> RedirectResponse:
+    """Go on at a page of ours."""
+    return RedirectResponse(path, 303)
+
+
+def local_path(given: str) -> str:
+    """A path on this server, whatever was given: never another site.
+
+    >>> local_path("/cases/7"), local_path("//evil.example"), local_path("https://evil.example")
+    ('/cases/7', '/', '/')
+    """
+    safe = given.startswith("/") and not given.startswith("//") and "\\" not in given and given.isprintable()
+    return given if safe else "/"

@@ -1,0 +1,109 @@
+"""The pages of log-in, users, tokens and the audit trail."""
+
+import json
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Request, Response
+
+from banditree.service import people, people_routes
+from banditree.service.access import Admin, Viewer
+from banditree.service.models import ChangeUser, Login, NewToken, NewUser
+from banditree.service.pages.forms import fields, local_path, shaped, to
+from banditree.service.pages.rendering import page
+from banditree.service.people_routes import UserName
+from banditree.service.problems import NotLoggedIn, Refused, TooMany
+from banditree.service.records import Row
+from banditree.service.replies import read
+from banditree.service.schema import audit
+
+SHOWN_ACTIONS = 200
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/login")
+async def show_login(request: Request, next: str = "/") -> Response:
+    """The form to log in with."""
+    if not request.app.state.settings.authentication:
+        return to(local_path(next))
+    return page(request, "login.html", next=local_path(next), problem="", name="")
+
+
+@router.post("/login")
+async def log_in(request: Request) -> Response:
+    """Log in and go where the person wanted to."""
+    given = await fields(request)
+    goal = local_path(given.get("next", "/"))
+    try:
+        body = shaped(Login, {"name": given.get("name", ""), "password": given.get("password", "")})
+        answer = await people_routes.log_in(request, body)
+    except (NotLoggedIn, TooMany, Refused) as problem:
+        shown = {"next": goal, "problem": problem.message, "name": given.get("name", "")}
+        return page(request, "login.html", problem.status, **shown)
+    going = to(goal)
+    going.headers["set-cookie"] = answer.headers["set-cookie"]
+    return going
+
+
+@router.post("/logout")
+async def log_out(request: Request, person: Viewer) -> Response:
+    """End this log-in."""
+    answer = await people_routes.log_out(request, person)
+    going = to("/login")
+    going.headers["set-cookie"] = answer.headers["set-cookie"]
+    return going
+
+
+@router.get("/users")
+async def list_users(request: Request, person: Admin) -> Response:
+    """Every user, and what can be changed."""
+    return page(request, "users.html", users=await read(request, people.list_users))
+
+
+@router.post("/users")
+async def add_user(request: Request, person: Admin) -> Response:
+    """Let somebody in."""
+    await people_routes.add_user(request, person, shaped(NewUser, await fields(request)))
+    return to("/users")
+
+
+@router.post("/users/{name}")
+async def change_user(request: Request, person: Admin, name: UserName) -> Response:
+    """Change a role or password, or keep somebody out."""
+    given: dict[str, object] = dict(await fields(request))
+    if "disabled" in given:
+        given["disabled"] = given["disabled"] == "yes"
+    await people_routes.change_user(request, person, name, shaped(ChangeUser, given))
+    return to("/users")
+
+
+@router.get("/tokens")
+async def list_tokens(request: Request, person: Viewer) -> Response:
+    """One's tokens; everybody's for an admin."""
+    return page(request, "tokens.html", tokens=await read(request, people.list_tokens, person), new=None)
+
+
+@router.post("/tokens")
+async def add_token(request: Request, person: Viewer) -> Response:
+    """A new token, shown this once."""
+    answer = await people_routes.add_token(request, person, shaped(NewToken, await fields(request)))
+    new = json.loads(bytes(answer.body))["data"]["token"]
+    return page(request, "tokens.html", tokens=await read(request, people.list_tokens, person), new=new)
+
+
+@router.post("/tokens/{id}/revoke")
+async def revoke_token(request: Request, person: Viewer, id: UserName) -> Response:
+    """Revoke a token."""
+    await people_routes.revoke_token(request, person, id)
+    return to("/tokens")
+
+
+@router.get("/audit")
+async def show_audit(request: Request, person: Admin) -> Response:
+    """Who did what lately, besides the events of cases."""
+
+    def latest(connection: sa.Connection) -> list[Row]:
+        query = sa.select(audit).order_by(audit.c.number.desc()).limit(SHOWN_ACTIONS)
+        return list(connection.execute(query).mappings())
+
+    return page(request, "audit.html", lines=await read(request, latest))

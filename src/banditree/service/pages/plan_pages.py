@@ -1,0 +1,205 @@
+"""The pages of plans and collections: what is on record, one of it, and two plans side by side."""
+
+import json
+from typing import Any, NamedTuple
+
+import numpy as np
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+
+from banditree.errors import InvalidInput
+from banditree.figures.flowchart import flowchart_info
+from banditree.figures.heat_map import heat_map_info, heat_map_scene
+from banditree.figures.html import flowchart_data, flowchart_section
+from banditree.figures.svg import svg
+from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.wording import heading, plan_text
+from banditree.reports.certify import CertificateReport, certificate_rows, certificate_sentences
+from banditree.reports.report import reach_or_note
+from banditree.service import plan_routes, records
+from banditree.service.access import Operator, Viewer
+from banditree.service.models import NewCollection, NewPlan
+from banditree.service.pages.case_pages import MOST_BOXES
+from banditree.service.pages.forms import fields, shaped, to, uploaded
+from banditree.service.pages.rendering import page
+from banditree.service.plan_routes import DocumentId, certified
+from banditree.service.problems import NotFound, Refused
+from banditree.service.replies import read
+from banditree.service.schema import collections, plans
+from banditree.tasks.collection import Collection
+from banditree.tasks.separation import least_separation
+
+MOST_RADII = 30  # tasks of the table of what was estimated
+
+router = APIRouter(include_in_schema=False)
+
+
+class Side(NamedTuple):
+    """One of two plans that are compared."""
+
+    id: str
+    name: str
+    plan: Plan
+    certificate: CertificateReport | None
+    why: str
+
+
+@router.get("/plans")
+async def list_plans(request: Request, person: Viewer) -> Response:
+    """The plans on record."""
+    lines, known = await read(request, records.documents, plans), await read(request, records.documents, collections)
+    return page(request, "plans.html", lines=lines, collections={line["id"]: line["name"] for line in known})
+
+
+@router.post("/plans")
+async def add_plan(request: Request, person: Operator) -> Response:
+    """Put a plan on record, from its file."""
+    given = await fields(request)
+    body = shaped(NewPlan, {**given, "plan": document(await uploaded(request, "file"))})
+    answer = await plan_routes.add_plan(request, person, body)
+    return to(f"/plans/{json.loads(bytes(answer.body))['data']['id']}")
+
+
+def document(content: bytes) -> Any:
+    """The object in a JSON file."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        raise Refused("The file is not JSON. Choose a plan or collection that banditree wrote.") from None
+    if not isinstance(found, dict):
+        raise Refused("The file is not one of banditree's: it must hold one JSON object.")
+    return found
+
+
+@router.get("/plans/{id}")
+async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """A plan: its flowchart, what it costs and how often it errs."""
+    side = await _side(request, id)
+    followed = await read(request, records.followed_of, id)
+    flowchart = await run_in_threadpool(_flowchart, side.plan, followed.collection)
+    lines = await read(request, records.documents, plans)
+    line = next(one for one in lines if one["id"] == id)
+    rows = certificate_rows(side.certificate, side.plan.vocabulary) if side.certificate else None
+    return page(
+        request,
+        "plan.html",
+        line=line,
+        plan=side.plan,
+        title=heading(side.plan),
+        text=plan_text(side.plan),
+        flowchart=flowchart,
+        rows=rows,
+        sentences=certificate_sentences(side.certificate, side.plan.vocabulary) if side.certificate else [],
+        why=side.why,
+        others=[one for one in lines if one["id"] != id],
+    )
+
+
+def _flowchart(plan: Plan, collection: Collection | None) -> Markup | None:
+    """The flowchart, safe as it is: every text in it was escaped where it was made."""
+    if plan.n_boxes > MOST_BOXES:
+        return None
+    reach, note = (None, "") if collection is None else reach_or_note(plan, collection)
+    info = flowchart_info(plan)
+    return Markup(flowchart_section(info, reach, note) + flowchart_data(info, reach, note))
+
+
+async def _side(request: Request, id: str, collection: str | None = None) -> Side:
+    followed = await read(request, records.followed_of, id)
+    names = {line["id"]: line["name"] for line in await read(request, records.documents, plans)}
+    try:
+        return Side(id, names[id], followed.plan, await certified(request, id, collection), "")
+    except (Refused, InvalidInput) as problem:
+        return Side(id, names[id], followed.plan, None, str(problem))
+
+
+@router.get("/plans/{id}/compare")
+async def compare(request: Request, person: Viewer, id: DocumentId, other: str = "") -> Response:
+    """Two plans side by side, each certified on the first one's collection."""
+    if not other:
+        return to(f"/plans/{id}")
+    own = await read(request, records.collection_id_of, id)
+    sides = [await _side(request, one, own) for one in (id, other)]
+    return page(request, "compare.html", sides=sides, facts=_facts(sides), tasks=_by_task(sides))
+
+
+def _facts(sides: list[Side]) -> list[tuple[str, list[str]]]:
+    """One row per quantity, one cell per plan."""
+    rows = [
+        ("method", [side.plan.method for side in sides]),
+        ("rounds of one case", [f"{side.plan.horizon:,}" for side in sides]),
+        ("boxes", [f"{side.plan.n_boxes:,}" for side in sides]),
+        ("most tests one after the other", [f"{side.plan.depth:,}" for side in sides]),
+        ("most rounds of testing", [_most(side.plan) for side in sides]),
+    ]
+    found = [None if side.certificate is None else side.certificate.certificate for side in sides]
+    rows.append(("mean regret", ["-" if c is None else f"{c.mean_regret:,.3f}" for c in found]))
+    rows.append(("worst regret", ["-" if c is None else f"{c.worst_regret:,.3f} ({c.worst_task})" for c in found]))
+    rows.append(("these numbers are", ["-" if c is None else str(c.claim) for c in found]))
+    return rows
+
+
+def _most(plan: Plan) -> str:
+    return "no limit" if plan.most_pulls is None else f"{plan.most_pulls:,}"
+
+
+def _by_task(sides: list[Side]) -> list[tuple[str, list[float]]]:
+    """The regret of each task under both plans, where both are known."""
+    found = [side.certificate.certificate for side in sides if side.certificate is not None]
+    if len(found) < 2 or found[0].tasks != found[1].tasks:
+        return []
+    return [(name, [float(c.regret[i]) for c in found]) for i, name in enumerate(found[0].tasks)]
+
+
+@router.get("/collections")
+async def list_collections(request: Request, person: Viewer) -> Response:
+    """The collections on record."""
+    return page(request, "collections.html", lines=await read(request, records.documents, collections))
+
+
+@router.post("/collections")
+async def add_collection(request: Request, person: Operator) -> Response:
+    """Put a collection on record, from its file."""
+    body = shaped(NewCollection, {**await fields(request), "collection": document(await uploaded(request, "file"))})
+    answer = await plan_routes.add_collection(request, person, body)
+    return to(f"/collections/{json.loads(bytes(answer.body))['data']['id']}")
+
+
+@router.get("/collections/{id}")
+async def show_collection(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """A collection: its heat map, how far apart its tasks are, and what was estimated."""
+    collection = await read(request, records.collection_of, id)
+    lines = await read(request, records.documents, collections)
+    line = next((one for one in lines if one["id"] == id), None)
+    if line is None:
+        raise NotFound(f"There is no collection {id}.")
+    using = [one for one in await read(request, records.documents, plans) if one["collection"] == id]
+    words = (await read(request, records.followed_of, using[0]["id"])).plan.vocabulary if using else Vocabulary()
+    return page(
+        request,
+        "collection.html",
+        line=line,
+        collection=collection,
+        words=words,
+        closest=await run_in_threadpool(least_separation, collection),
+        heat_map=Markup(await run_in_threadpool(_heat_map, collection, words)),
+        radii=_radii(collection),
+        using=using,
+    )
+
+
+def _heat_map(collection: Collection, words: Vocabulary) -> str:
+    return svg(heat_map_scene(heat_map_info(collection, words=words)))
+
+
+def _radii(collection: Collection) -> list[tuple[str, float, float, str]]:
+    """(task, mean radius, largest radius, of which arm), the least known first; none where everything is known."""
+    if not collection.is_estimated:
+        return []
+    radius = collection.radius
+    worst = np.argsort(-radius.max(axis=1), kind="stable")[:MOST_RADII]
+    return [
+        (collection.tasks[i], float(radius[i].mean()), float(radius[i].max()), collection.arms[int(radius[i].argmax())])
+        for i in worst
+    ]

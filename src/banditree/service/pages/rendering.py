@@ -1,0 +1,125 @@
+"""Templates, files of the pages, and what every page shows."""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, RedirectResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from banditree.plans.wording import counted, plural
+from banditree.service.people import Person, Role, csrf_token
+from banditree.service.problems import NotFound
+
+SEE_OTHER = 303
+STATIC = {
+    "flowchart.css": ("banditree.figures", "data/page.css", "text/css"),
+    "flowchart.js": ("banditree.figures", "data/page.js", "text/javascript"),
+    "console.css": ("banditree.service", "pages/static/console.css", "text/css"),
+    "console.js": ("banditree.service", "pages/static/console.js", "text/javascript"),
+    "icon.svg": ("banditree.service", "pages/static/icon.svg", "image/svg+xml"),
+}
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/static/{name}")
+async def static(name: str) -> Response:
+    """A style sheet, a script or the icon."""
+    if name not in STATIC:
+        raise NotFound(f"There is no file {name}.")
+    package, path, media = STATIC[name]
+    return Response(_content(package, path), media_type=media)
+
+
+@router.get("/")
+async def home() -> Response:
+    """The first page is that of the cases."""
+    return RedirectResponse("/cases", SEE_OTHER)
+
+
+@cache
+def _content(package: str, path: str) -> bytes:
+    return files(package).joinpath(path).read_bytes()
+
+
+@cache
+def environment() -> Environment:
+    """The templates, with everything escaped that is not marked as safe."""
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {"plural": plural, "time": time_element, "capital": capital, "number": shown_number}
+    made.globals |= {"counted": counted}
+    return made
+
+
+def page(request: Request, template: str, status: int = 200, **content: Any) -> Response:
+    """A page, with who looks at it and what that person may do."""
+    person: Person | None = getattr(request.state, "person", None)
+    role = 0 if person is None else int(person.role)
+    common = {
+        "person": person,
+        "authentication": request.app.state.settings.authentication,
+        "may_act": role >= Role.OPERATOR,
+        "may_rule": role >= Role.ADMIN,
+        "csrf": csrf_token(person.secret) if person is not None and person.by_cookie and person.secret else "",
+        "here": request.url.path,
+    }
+    return HTMLResponse(environment().get_template(template).render({**common, **content}), status)
+
+
+def problem_page(request: Request, status: int, message: str) -> Response:
+    """An error as a page; who is not logged in is asked to."""
+    if status == 401:
+        back = request.url.path if request.method == "GET" else parent(request.url.path)
+        return RedirectResponse(f"/login?next={quote(back)}", SEE_OTHER)
+    return page(request, "problem.html", status, message=message, back=parent(request.url.path))
+
+
+def wants_page(request: Request) -> bool:
+    """Whether an error is to be shown to a person: not of the API, and the browser asked for a page."""
+    return not request.url.path.startswith("/api/") and "text/html" in request.headers.get("accept", "")
+
+
+def parent(path: str) -> str:
+    """The page to go back to from an action.
+
+    >>> parent("/cases/p-17/tell"), parent("/plans"), parent("/nowhere")
+    ('/cases/p-17', '/plans', '/')
+    """
+    parts = path.strip("/").split("/")
+    if parts[0] not in ("cases", "plans", "collections", "users", "tokens", "login"):
+        return "/"
+    return "/" + "/".join(parts[:2] if parts[0] == "cases" and len(parts) > 2 else parts[:1])
+
+
+def time_element(at: str) -> Markup:
+    """A time in UTC, which the script puts into the reader's time zone.
+
+    >>> print(time_element("2026-03-01T09:30:00.123456Z"))
+    <time datetime="2026-03-01T09:30:00Z">2026-03-01 09:30 UTC</time>
+    """
+    return Markup('<time datetime="{}Z">{} {} UTC</time>').format(at[:19], at[:10], at[11:16])
+
+
+def capital(text: str) -> str:
+    """With a capital first letter, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def shown_number(value: float) -> str:
+    """A number for people.
+
+    >>> shown_number(3.0), shown_number(2.25), shown_number(1234567.0)
+    ('3', '2.25', '1,234,567')
+    """
+    return f"{value:,.0f}" if value == int(value) else f"{value:,.6g}"

@@ -1,0 +1,88 @@
+"use strict";
+// Times in the reader's time zone.
+function localTimes(root) {
+  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  for (const time of root.querySelectorAll("time[datetime]")) {
+    if (!time.title) time.title = time.textContent;
+    time.textContent = format.format(new Date(time.dateTime));
+  }
+}
+localTimes(document);
+
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => window.print());
+}
+
+// A report is sent once, however often the button is pressed.
+document.addEventListener("submit", (event) => {
+  if (event.target.dataset.sent) event.preventDefault();
+  event.target.dataset.sent = "yes";
+});
+window.addEventListener("pageshow", () => {
+  for (const form of document.forms) delete form.dataset.sent;
+});
+
+// When somebody else reports on the same case, its page follows.
+(function () {
+  const watch = document.getElementById("watch");
+  if (!watch) return;
+  const status = document.getElementById("live");
+  const every = 2000; // milliseconds
+  const details = document.getElementById("details");
+  if (details && window.matchMedia("(max-width: 61.99rem)").matches) details.hidden = true; // until a box is chosen
+
+  function isBeingFilledIn(part) {
+    return [...part.querySelectorAll("input, select, textarea")].some((field) =>
+      field === document.activeElement || (field.type !== "hidden" && field.value !== (field.defaultValue ?? field.value)));
+  }
+
+  function follow(fresh) {
+    const focused = document.activeElement;
+    for (const part of document.querySelectorAll("[data-live]")) {
+      const now = fresh.getElementById(part.id);
+      if (!now) continue;
+      if (part.id === "actions" && isBeingFilledIn(part)) continue;
+      const open = [...part.querySelectorAll("details")].map((one) => one.open);
+      part.replaceChildren(...now.childNodes);
+      part.querySelectorAll("details").forEach((one, i) => { one.open = open[i] || false; });
+      localTimes(part);
+    }
+    const nodes = fresh.querySelectorAll(".flow li[data-target]");
+    document.querySelectorAll(".flow li[data-target]").forEach((node, i) => {
+      if (!nodes[i]) return;
+      for (const mark of ["taken", "came", "yes-taken", "no-taken", "here"]) node.classList.toggle(mark, nodes[i].classList.contains(mark));
+      const box = node.querySelector(":scope > .room > .grid > .cell .box");
+      if (box) nodes[i].classList.contains("here") ? box.setAttribute("aria-current", "step") : box.removeAttribute("aria-current");
+    });
+    watch.dataset.events = fresh.getElementById("watch").dataset.events;
+    if (focused && focused !== document.body && !focused.isConnected) document.getElementById("next").focus({ preventScroll: true });
+  }
+
+  async function look() {
+    if (document.hidden) return;
+    const news = await fetch("/api/v1/cases/" + watch.dataset.case + "/events?limit=1&after=" + watch.dataset.events);
+    if (news.status === 401) { location.reload(); return; }
+    if (!news.ok) throw new Error("not now");
+    const events = (await news.json()).data;
+    if (!events.length) {
+      if (status.dataset.lost) { status.textContent = ""; delete status.dataset.lost; }
+      return;
+    }
+    const answer = await fetch(location.href.split("#")[0]);
+    if (!answer.ok) throw new Error("not now");
+    follow(new DOMParser().parseFromString(await answer.text(), "text/html"));
+    status.textContent = "Updated: " + events[0].actor + " worked on this case.";
+  }
+
+  async function keepLooking() {
+    try {
+      await look();
+    } catch (problem) {
+      status.textContent = "The service cannot be reached. Trying again.";
+      status.dataset.lost = "yes";
+    }
+    setTimeout(keepLooking, every);
+  }
+  setTimeout(keepLooking, every);
+})();
