@@ -74,7 +74,8 @@ def heat_map_scene(info: HeatMapInfo) -> Scene:
     title = f"Mean {info.words.reward}, best {info.words.arm} outlined"
     shapes.append(Text(0, 11, title, 10.5, INK, bold=True))
     second = max(left + K * cell + 40, text_width(title, 10.5, bold=True) + 20)
-    shapes.append(Text(second, 11, f"Pairs of {plural(info.words.task)}: largest gap", 10.5, INK, bold=True))
+    pairs = f"Pairs of {plural(info.words.task)}: largest gap"
+    shapes.append(Text(second, 11, pairs, 10.5, INK, bold=True))
     for i, name in enumerate(names):
         y = top + i * cell
         shapes.append(Text(left - 6, y + cell / 2 + 3, name, 9.0, INK, anchor="end"))
@@ -84,7 +85,7 @@ def heat_map_scene(info: HeatMapInfo) -> Scene:
     for line in _caption(info):
         shapes.append(Text(0, bottom, line, 9.0, GREY))
         bottom += 13
-    width = max(second + max(M * cell, 210.0), 430.0)
+    width = max(second + max(M * cell, text_width(pairs, 10.5, bold=True)), 430.0)
     best = "; ".join(f"{task}: {info.arms[k]}" for task, k in zip(info.tasks, info.best, strict=True) if k < K)
     return Scene(width, bottom - 6, tuple(shapes), f"Means. Best {info.words.arm}: {best}.")
 

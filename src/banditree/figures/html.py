@@ -75,7 +75,10 @@ def reach_note(reach: ReachInfo) -> str:
 def flowchart_section(
     info: FlowchartInfo, reach: ReachInfo | None = None, note: str = "", path: Sequence[int] = ()
 ) -> str:
-    """The flowchart with its tools, details and legend; `path`: the boxes of a case, up to the one it stands in."""
+    """The flowchart with its tools, its details and its legend.
+
+    path: the boxes that a case went through, up to the one it stands in; 0 at the end if it left the plan.
+    """
     picker = ""
     if reach is not None:
         options = "".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(info.tasks))

@@ -21,16 +21,16 @@ from banditree.tasks.collection import Collection
 CLINIC_WORDS = vocabulary_from(
     {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse"}
 )
-SHOP_WORDS = vocabulary_from({"arm": "offer", "task": "kind of customer", "reward": "sale", "give": "Show"})
+SHOP_WORDS = vocabulary_from({"arm": "offer", "task": "customer type", "reward": "sale", "give": "Show"})
 CLINIC = Collection.bernoulli(
-    [[0.95, 0.2, 0.3, 0.5], [0.15, 0.9, 0.3, 0.55], [0.2, 0.35, 0.92, 0.1]],
+    [[0.95, 0.08, 0.5, 0.4], [0.05, 0.95, 0.07, 0.5], [0.1, 0.4, 0.95, 0.3]],
     tasks=["early", "hereditary", "chronic"],
     arms=["Alpha", "Beta", "Gamma", "Delta"],
 )
 SHOP = Collection.gaussian(
     [[30, 12, 18], [14, 28, 16], [11, 17, 34]],
     sigma=4,
-    tasks=["bargain hunters", "loyal customers", "gift buyers"],
+    tasks=["bargain hunter", "loyal", "gift buyer"],
     arms=["10% off", "free delivery", "gift wrap"],
     radius=0.4,
     provenance="estimated from last year's orders",
@@ -44,7 +44,7 @@ def fill(settings: Settings, seed: int = 0) -> None:
     with _desk(settings) as desk:
         clinic = _add(desk, "Clinic: treatments and patient groups", CLINIC)
         shop = _add(desk, "Shop: offers and customers", SHOP)
-        short = build_tree(CLINIC, 60, stop_early=True, vocabulary=CLINIC_WORDS)
+        short = build_tree(CLINIC, 100, stop_early=True, vocabulary=CLINIC_WORDS)
         long = build_tree(CLINIC, 2000, vocabulary=CLINIC_WORDS)
         clinic_plan = _add_plan(desk, "Clinic, short", short, clinic)
         _add_plan(desk, "Clinic, careful", long, clinic)

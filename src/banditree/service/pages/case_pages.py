@@ -28,6 +28,7 @@ SHOWN_EVENTS = 40  # of the history, before all of it is asked for
 MOST_EVENTS = 10_000
 MOST_CHANCES = 12  # tasks shown with their chance
 ELSEWHERE = "How likely each box is, and what it costs, is on the page of the plan."
+NOWHERE = 0  # the number of no box
 MOST_BOXES = 1_500  # of a flowchart that is drawn; larger ones are in words only
 
 router = APIRouter(include_in_schema=False)
@@ -89,6 +90,7 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
     seen = await case_routes.seen(request, id)
     ahead = await run_in_threadpool(outlook, seen)
     standing, plan = seen.standing, seen.followed.plan
+    rings = standing.alarm is not None and standing.alarm.ringing
     after = 0 if everything else max(0, standing.events - SHOWN_EVENTS)
     events = await read(request, case_routes.history, id, after, MOST_EVENTS)
     names = {line["id"]: line["name"] for line in await read(request, records.documents, plans)}
@@ -109,9 +111,10 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         where=words.where(plan, standing),
         tally=words.tally(plan, standing),
         possible=words.possible_sentence(plan, standing),
-        tasks=_tasks(seen, ahead),
+        tasks=[] if rings else _tasks(seen, ahead),
         ahead=ahead,
-        flowchart=_flowchart(plan, ahead.path),
+        rings=rings,
+        flowchart=_flowchart(plan, [*ahead.path, NOWHERE] if rings else ahead.path),
         events=[(event, words.event_words(plan, event)) for event in reversed(events)],
         older=after,
     )

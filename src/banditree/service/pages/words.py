@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from banditree.plans.plan import BoxKind, Plan, Vocabulary
-from banditree.plans.wording import box_sentence, counted, number, plural, score_rule
+from banditree.plans.wording import box_sentence, counted, number, score_rule
 from banditree.policies.base import Outcome
 from banditree.service.models import EventOut, Standing
 from banditree.tasks.rewards import Family
@@ -25,9 +25,9 @@ def is_binary(plan: Plan) -> bool:
 
 def where(plan: Plan, standing: Standing) -> str:
     """The rule that the case follows now."""
-    if standing.alarm is not None and standing.alarm.ringing:
-        return standing.alarm.message
-    return "" if standing.box is None else f"Box {standing.box}: {box_sentence(plan, standing.box - 1)}"
+    if standing.box is None:
+        return "The plan is no longer followed, since the evidence fits none of its boxes."
+    return f"Box {standing.box}: {box_sentence(plan, standing.box - 1)}"
 
 
 def tally(plan: Plan, standing: Standing) -> Tally | None:
@@ -113,13 +113,3 @@ def shown_chance(p: float) -> str:
     if p < 0.01:
         return "below 1%"
     return "above 99%" if p > 0.99 else f"{100 * p:.0f}%"
-
-
-def task_words(words: Vocabulary) -> str:
-    """The heading over the tasks: "Which patient group"."""
-    return f"Which {words.task}?"
-
-
-def all_tasks(words: Vocabulary) -> str:
-    """The plural of the task's word."""
-    return plural(words.task)
