@@ -33,6 +33,16 @@ def tool(*names):
 
 @pytest.fixture(scope="session")
 def chromium():
+    yield from opened()
+
+
+@pytest.fixture(scope="session")
+def second_chromium():
+    """Another browser with a profile of its own."""
+    yield from opened()
+
+
+def opened():
     browser = tool("chromium", "chromium-browser", "google-chrome")
     driver = tool("chromedriver")
     from selenium import webdriver

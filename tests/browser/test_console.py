@@ -1,0 +1,380 @@
+"""The console in a real browser: cases followed by mouse, by keyboard and on a phone, alone and together."""
+
+import time
+from contextlib import contextmanager
+from importlib.resources import files
+
+import pytest
+from running_service import client_of, in_thread, local
+
+from banditree.plans.tree import build_tree
+from banditree.plans.wording import vocabulary_from
+from banditree.service.database import Database
+from banditree.service.demo import fill
+from banditree.service.people import Role, add_user
+from banditree.tasks.collection import Collection
+
+pytestmark = pytest.mark.slow
+
+PHONE, DESK = (375, 800), (1280, 900)
+SIZES = pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+PASSWORD = "correct horse battery"
+WORDS = vocabulary_from(
+    {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse", "give": "Administer"}
+)
+CLINIC = Collection.bernoulli([[0.97, 0.02], [0.03, 0.96]], arms=["Alpha", "Beta"], tasks=["mild", "severe"])
+PLAN = build_tree(CLINIC, 10, vocabulary=WORDS)
+TESTS = int(PLAN.pulls[0])
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory):
+    """An open console with the demo and a plan of ten rounds; (its client, the id of the plan)."""
+    path = tmp_path_factory.mktemp("console") / "cases.db"
+    fill(local(path))
+    with in_thread(local(path)) as (_app, http):
+        api = client_of(http)
+        yield api, api.add_plan(PLAN, "Short", api.add_collection(CLINIC, "Two groups"))
+
+
+@contextmanager
+def looking(window, size=DESK, dark=False):
+    """A window of some size; in the end nothing may have been complained about."""
+    width, height = size
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [scheme]})
+    window.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+    window.delete_all_cookies()
+    window.get_log("browser")
+    yield window
+    assert window.get_log("browser") == []
+
+
+def until(condition, seconds=20):
+    """Wait for something to become true."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            if found := condition():
+                return found
+        except Exception as problem:  # the page is being replaced
+            if "stale" not in str(problem) and "no such element" not in str(problem):
+                raise
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in time")
+
+
+def text(window, selector="main"):
+    return window.find_element("css selector", selector).text
+
+
+def press(window, label):
+    """Press the button or open the summary with this text, as a person does with a mouse or a finger."""
+    quoted = f'"{label}"'
+    found = window.find_elements("xpath", f"//*[self::button or self::summary or self::a][normalize-space()={quoted}]")
+    target = next(one for one in found if one.is_displayed())
+    window.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", target)
+    target.click()
+
+
+def fill_in(window, form, **values):
+    """Type into the fields of a form, or choose."""
+    from selenium.webdriver.support.ui import Select
+
+    for name, value in values.items():
+        field = window.find_element("css selector", f'{form} [name="{name}"]')
+        if field.tag_name == "select":
+            Select(field).select_by_visible_text(value)
+        else:
+            field.clear()
+            field.send_keys(value)
+
+
+def assert_fits(window):
+    scroll, client = window.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert scroll <= client
+
+
+def current_box(window):
+    return window.execute_script("return document.querySelector('[aria-current=step]').dataset.box")
+
+
+@SIZES
+def test_a_whole_case_by_mouse(size, chromium, console):
+    api, _ = console
+    address = str(api.http.base_url)
+    with looking(chromium, size) as window:
+        window.get(f"{address}/cases")
+        press(window, "Start a case")
+        fill_in(window, "form[method=post]", plan="Short", label=f"mouse {size[0]}")
+        press(window, "Start")
+        until(lambda: "Administer Alpha" in text(window, "#next"))
+        id = window.current_url.split("/")[-1].split("#")[0]
+        for number in range(1, TESTS + 1):
+            until(lambda n=number: f"Round {n} of 10" in text(window, "#next"))
+            assert current_box(window) == "1"
+            assert_fits(window)
+            press(window, "Relapse")
+        until(lambda: "Administer Beta" in text(window, "#next"))
+        assert "leave one patient group: severe" in text(window, "#kinds")
+        assert "above 99%" in text(window, "#kinds")
+        assert current_box(window) == str(int(PLAN.low[0]) + 1)
+        assert window.execute_script("return [...document.querySelectorAll('.taken')].map(n => n.dataset.target)") == [
+            "1",
+            str(int(PLAN.low[0]) + 1),
+        ]
+        for number in range(TESTS + 1, 11):
+            until(lambda n=number: f"Round {n} of 10" in text(window, "#next"))
+            press(window, "Recovery")
+        until(lambda: "All rounds of this case have been used." in text(window, "#next"))
+        press(window, "Close the case")
+        press(window, "Close")
+        until(lambda: "This case is closed." in text(window, "#next"))
+    told = [event.reward for event in api.events(id) if event.kind == "told"]
+    assert told == [0.0] * TESTS + [1.0] * (10 - TESTS)
+
+
+def test_a_whole_case_by_keyboard(chromium, console):
+    from selenium.webdriver import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    api, plan = console
+    api.start(plan, id="keys")
+    with looking(chromium) as window:
+        window.get(f"{api.http.base_url}/cases?search=keys")
+
+        def tab_to(label, most=40):
+            for _ in range(most):
+                ActionChains(window).send_keys(Keys.TAB).perform()
+                now = window.switch_to.active_element
+                name = (now.get_attribute("aria-label") or now.text or "").strip()
+                if label in name:
+                    return now
+            raise AssertionError(f"{label} was not reached")
+
+        def enter():
+            ActionChains(window).send_keys(Keys.ENTER).perform()
+
+        tab_to("keys")
+        enter()
+        until(lambda: "Ask what to do next." in text(window, "#next"))
+        tab_to("What comes next?")
+        enter()
+        for number in range(1, 11):
+            until(lambda n=number: f"Round {n} of 10" in text(window, "#next"))
+            tab_to(f"Round {number}: recovery", most=3)  # one is put before the buttons, not before the navigation
+            enter()
+        until(lambda: "All rounds of this case have been used." in text(window, "#next"))
+    assert api.case("keys").rounds == 10
+
+
+def test_two_browsers_on_one_case(chromium, console, second_chromium):
+    api, plan = console
+    api.start(plan, id="shared")
+    address = f"{api.http.base_url}/cases/shared"
+    with looking(chromium) as mine, looking(second_chromium) as yours:
+        mine.get(address)
+        press(mine, "What comes next?")
+        until(lambda: "Round 1 of 10" in text(mine, "#next"))
+        yours.get(address)
+        until(lambda: "Round 1 of 10" in text(yours, "#next"))
+        press(yours, "Write a note")
+        fill_in(yours, 'form[action$="/note"]', text="half a sentence")
+        for number in range(1, TESTS + 1):
+            press(mine, "Relapse")
+            until(lambda n=number: f"Round {n + 1} of 10" in text(mine, "#next"))
+        until(lambda: "Administer Beta" in text(yours, "#next"))
+        until(lambda: "worked on this case" in text(yours, "#live"))
+        assert current_box(yours) == current_box(mine) == str(int(PLAN.low[0]) + 1)
+        assert f"Round {TESTS}: relapse." in text(yours, "#history")
+        note = yours.find_element("css selector", "textarea[name=text]")
+        assert note.get_attribute("value") == "half a sentence"  # what is being typed is left alone
+        press(yours, "Recovery")
+        until(lambda: f"Round {TESTS + 1}: recovery." in text(mine, "#history"))
+    assert api.case("shared").rounds == TESTS + 2
+
+
+def test_two_people_who_report_the_same_round_differently(chromium, console):
+    api, plan = console
+    api.start(plan, id="race")
+    api.ask("race")
+    with looking(chromium) as window:
+        window.get(f"{api.http.base_url}/cases/race")
+        window.execute_script("for (let i = 1; i < 9999; i++) clearTimeout(i)")  # a page that has not followed yet
+        api.tell("race", 1, 1)
+        press(window, "Relapse")
+        until(lambda: "That did not work" in text(window))
+        assert "already told" in text(window)
+        press(window, "Go back")
+        until(lambda: "Where it stands" in text(window))
+        assert "1 recovery, 0 relapses" in text(window, "#stand")
+        refused = window.get_log("browser")  # the browser itself notes that the answer was a 409
+        assert [entry for entry in refused if "409" not in entry["message"]] == []
+
+
+def test_an_override_and_a_correction(chromium, console):
+    api, plan = console
+    api.start(plan, id="strayed")
+    api.ask("strayed")
+    with looking(chromium, PHONE) as window:
+        window.get(f"{api.http.base_url}/cases/strayed")
+        press(window, "Give another treatment than the plan's")
+        fill_in(window, 'form[action$="/override"]', arm="Beta", reason="allergic to Alpha")
+        press(window, "Override")
+        until(lambda: "in place of the plan's treatment" in text(window, "#next"))
+        assert "not as planned" in text(window, "#headline")
+        assert "Beta" in text(window, "#next")
+        press(window, "Recovery")
+        until(lambda: "Round 2 of 10" in text(window, "#next"))
+        assert "0 recoveries, 0 relapses" in text(window, "#stand")  # recorded, not tallied
+        press(window, "Recovery")
+        until(lambda: "1 recovery, 0 relapses" in text(window, "#stand"))
+        press(window, "Undo or correct a report")
+        fill_in(window, 'form[action$="/correct"]', reward="relapse", reason="the wrong button")
+        press(window, "Correct")
+        until(lambda: "0 recoveries, 1 relapse" in text(window, "#stand"))
+        history = text(window, "#history")
+        assert "Round 2 corrected: it was relapse. Reason: the wrong button" in history
+        assert "Round 2: recovery." in history
+        assert "Reason: allergic to Alpha" in history
+        assert_fits(window)
+    assert [event.kind for event in api.events("strayed")][-1] == "corrected"
+
+
+def test_a_number_is_reported_and_the_alarm_is_seen(chromium, console):
+    api, _ = console
+    with looking(chromium) as window:
+        window.get(f"{api.http.base_url}/cases/demo-9")
+        before = api.case("demo-9").rounds
+        window.find_element("css selector", "#next input[type=number]").send_keys("31.5")
+        press(window, "Report")
+        until(lambda: f"Round {before + 1} of" in text(window, "#next"))
+        assert f"Round {before}: 31.5." in text(window, "#history")
+        window.get(f"{api.http.base_url}/cases/demo-6")
+        assert "Alarm. The evidence fits none of the 3 patient groups" in text(window, "#headline")
+
+
+def test_without_scripts(chromium, console):
+    api, plan = console
+    api.start(plan, id="plain")
+    with looking(chromium, PHONE) as window:
+        window.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        try:
+            window.get(f"{api.http.base_url}/cases/plain")
+            window.find_element("css selector", ".ask > button").click()
+            window.find_element("css selector", "button.good").click()
+            assert "Round 2 of 10" in text(window, "#next")
+            assert " UTC" in text(window, "#history")
+            assert window.find_elements("css selector", ".here")
+        finally:
+            window.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+    assert api.case("plain").rounds == 2
+
+
+def test_times_are_those_of_the_reader(chromium, console):
+    api, _ = console
+    with looking(chromium) as window:
+        try:
+            shown = []
+            for zone in ("Asia/Tokyo", "America/Lima"):
+                window.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": zone})
+                window.get(f"{api.http.base_url}/cases/demo-1")
+                shown.append(text(window, "#headline time"))
+                utc = window.find_element("css selector", "#headline time").get_attribute("datetime")
+                expected = window.execute_script(
+                    "return new Intl.DateTimeFormat(undefined, {dateStyle: 'medium', timeStyle: 'short', "
+                    f"timeZone: '{zone}'}}).format(new Date('{utc}'))"
+                )
+                assert shown[-1] == expected
+            assert shown[0] != shown[1]
+        finally:
+            window.execute_cdp_cmd("Emulation.setTimezoneOverride", {"timezoneId": ""})
+
+
+def test_printing_a_case_leaves_the_forms_out(chromium, console):
+    api, _ = console
+    with looking(chromium) as window:
+        window.get(f"{api.http.base_url}/cases/demo-3")
+        window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        assert not window.find_element("css selector", "#next form").is_displayed()
+        assert not window.find_element("css selector", ".top").is_displayed()
+        assert window.find_element("css selector", ".flow").is_displayed()
+        assert window.find_element("css selector", "#history").is_displayed()
+
+
+def paths(api):
+    clinic, careful, shop, *_ = (line["id"] for line in api.http.get("/api/v1/plans").json()["data"])
+    known = [line["id"] for line in api.http.get("/api/v1/collections").json()["data"]]
+    return [
+        *("/cases", "/cases/demo-2", "/cases/demo-6", "/cases/demo-9", "/cases/demo-7", "/cases?state=erased"),
+        *("/plans", f"/plans/{clinic}", f"/plans/{clinic}/compare?other={careful}", f"/plans/{shop}"),
+        *("/collections", f"/collections/{known[0]}", f"/collections/{known[1]}", "/tokens"),
+    ]
+
+
+def serious(window):
+    script = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    window.execute_script(script)
+    found = window.execute_async_script("const done = arguments[0]; axe.run().then(done)")
+    assert len(found["passes"]) > 10
+    return [
+        (problem["id"], [node["html"][:150] for node in problem["nodes"][:3]])
+        for problem in found["violations"]
+        if problem["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize(("size", "dark"), [(PHONE, False), (DESK, True)], ids=["phone, light", "desk, dark"])
+def test_every_page_is_accessible_and_fits(dark, size, chromium, console):
+    api, _ = console
+    with looking(chromium, size, dark) as window:
+        for path in paths(api):
+            window.get(f"{api.http.base_url}{path}")
+            window.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
+            assert_fits(window)
+            assert serious(window) == [], path
+
+
+def test_log_in_and_roles(chromium, tmp_path):
+    path = tmp_path / "cases.db"
+    opened = Database(local(path))
+    with opened.write() as connection:
+        for name, role in {"ada": Role.ADMIN, "vic": Role.VIEWER}.items():
+            add_user(connection, "test", name, role, PASSWORD)
+    opened.close()
+    settings = local(path, authentication=True, secure_cookies=False)
+    with in_thread(settings) as (_app, http), looking(chromium, PHONE) as window:
+        address = str(http.base_url)
+
+        def log_in(name, password):
+            fill_in(window, "form", name=name, password=password)
+            press(window, "Log in")
+
+        window.get(f"{address}/users")
+        assert window.current_url == f"{address}/login?next=/users"
+        assert serious(window) == []
+        log_in("ada", "not the password")
+        until(lambda: "The name or the password is wrong." in text(window))
+        log_in("ada", PASSWORD)
+        until(lambda: window.current_url == f"{address}/users")
+        press(window, "Let somebody in")
+        fill_in(window, 'form[action="/users"]', name="oli", role="operator", password=PASSWORD)
+        press(window, "Add")
+        until(lambda: "oli" in text(window))
+        assert_fits(window)
+        assert serious(window) == []
+        press(window, "Log out")
+        until(lambda: "/login" in window.current_url)
+        log_in("vic", PASSWORD)
+        until(lambda: window.current_url == f"{address}/cases")
+        assert "Start a case" not in text(window)
+        assert "Users" not in text(window, "header")
+        window.get(f"{address}/users")
+        assert "This needs the role admin" in text(window)
+        codes = [entry["message"] for entry in window.get_log("browser")]
+        # the browser itself notes that pages were refused
+        assert [message for message in codes if "401" not in message and "403" not in message] == []
