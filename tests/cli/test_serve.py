@@ -87,3 +87,19 @@ def test_commands_that_do_not_serve_do_not_load_the_service():
     code = f"import sys; import banditree.cli.app; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_the_demo_serves_pages_and_leaves_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    port = free_port()
+    process = start_process(tmp_path / "not-used.db", port, "--demo")
+    try:
+        page = httpx.get(f"http://127.0.0.1:{port}/", headers={"accept": "text/html"}, follow_redirects=True)
+        assert "bed 1, just started" in page.text
+        process.terminate()
+        assert process.wait(timeout=20) in (0, -15)
+    finally:
+        process.kill()
+        process.wait()
+    assert list(tmp_path.iterdir()) == []

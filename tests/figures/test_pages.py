@@ -13,7 +13,7 @@ from figure_plans import MAKERS, made
 from banditree.errors import InvalidInput
 from banditree.figures.drawing import flowchart_pages, flowchart_scene
 from banditree.figures.flowchart import flowchart_info
-from banditree.figures.html import flowchart_html
+from banditree.figures.html import flowchart_html, flowchart_section
 from banditree.figures.pdf import pdf, png
 from banditree.figures.reach import reach_info
 from banditree.figures.scene import Scene, Text, fitted, text_width, wrap
@@ -146,3 +146,34 @@ def test_wrapping_keeps_every_word_and_every_line_fits():
 
 def test_text_stays_text():
     assert ElementTree.fromstring(svg(Scene(9, 9, (Text(0, 5, "x<y", turned=True, anchor="end"),)))) is not None
+
+
+def test_the_way_of_a_case_is_lit():
+    """Box 1, a link back to it, and a leaf that is drawn in two places and lit only where the case came by."""
+    plan, _ = made("links back")
+    info = flowchart_info(plan)
+    first = info.box(1)
+    leaf = next(branch.target for box in info.boxes for branch in box.branches if info.box(branch.target).is_leaf)
+    by = next(box for box in info.boxes if any(branch.target == leaf for branch in box.branches))
+    path = [*shortest(info, by.number), leaf]
+    page = flowchart_section(info, path=path)
+    assert page.count(' aria-current="step"') == 1
+    lit = re.findall(r'<li class="node([^"]*)" data-target="(\d+)"', page)
+    assert {int(number) for marks, number in lit if "taken" in marks.split()} == set(path)
+    assert [int(number) for marks, number in lit if "here" in marks.split()] == [leaf]
+    assert len([1 for marks, _ in lit if "yes-taken" in marks or "no-taken" in marks]) == len(path) - 1
+    assert first.number in path
+    assert ' aria-current="step"' not in flowchart_section(info, path=[*path, 0])
+    assert "taken" not in flowchart_section(info)
+
+
+def shortest(info, goal):
+    ways = {1: [1]}
+    todo = [1]
+    while goal not in ways:
+        number = todo.pop(0)
+        for branch in info.box(number).branches:
+            if branch.target not in ways:
+                ways[branch.target] = [*ways[number], branch.target]
+                todo.append(branch.target)
+    return ways[goal]

@@ -11,7 +11,7 @@ from banditree.files.collections import collection_document
 from banditree.files.plans import plan_document
 from banditree.plans.plan import Plan
 from banditree.policies.session import MISSING, Missing
-from banditree.service.models import CaseLine, Created, Done, EventOut, Standing, StepOut, TellOut
+from banditree.service.models import CaseLine, Created, Done, EventOut, Outlook, Standing, StepOut, TellOut
 from banditree.tasks.collection import Collection
 
 Data = TypeVar("Data")
@@ -100,6 +100,10 @@ class Client:
         query = {"state": state, "plan": plan, "after": after}
         given = "&".join(f"{key}={value}" for key, value in query.items() if value is not None)
         return self._call("GET", f"cases?{given}", list[CaseLine])
+
+    def outlook(self, case: str) -> Outlook:
+        """The boxes a case went through, and how likely each task is now."""
+        return self._call("GET", f"cases/{case}/outlook", Outlook)
 
     def events(self, case: str, after: int = 0) -> list[EventOut]:
         """A page of the history of a case."""

@@ -75,15 +75,13 @@ async def show_certificate(
 
 async def certified(request: Request, id: str, collection: str | None = None) -> CertificateReport:
     """The certificate of a plan, from memory where it was computed already: plans and collections never change."""
-    known: dict[tuple[str, str], CertificateReport] = request.app.state.certificates
-    followed = await read(request, records.followed_of, id)
-    own = await read(request, records.collection_id_of, id)
-    if collection is None and own is None:
-        raise Refused(f"Plan {id} was put on record without its collection: say which one.")
-    key = (id, collection or own)
+    known: dict[tuple[str, str | None], CertificateReport] = request.app.state.certificates
+    key = (id, collection)
     if key not in known:
-        tasks = followed.collection if collection in (None, own) else None
-        tasks = tasks or await read(request, records.collection_of, collection)
+        followed = await read(request, records.followed_of, id)
+        tasks = followed.collection if collection is None else await read(request, records.collection_of, collection)
+        if tasks is None:
+            raise Refused(f"Plan {id} was put on record without its collection: say which one.")
         if len(known) >= MOST_CERTIFICATES:
             known.clear()
         known[key] = await run_in_threadpool(certificate_report, followed.plan, tasks)
