@@ -134,13 +134,15 @@ def _do(desk: Desk, act: Callable[[Transaction], Any], cases: tuple[str, ...] | 
 
 def _add(desk: Desk, name: str, collection: Collection) -> str:
     document = collection_document(collection).model_dump(mode="json", by_alias=True, exclude_none=True)
-    id: str = _do(desk, lambda now: records.add_collection(now.connection, ACTOR, name, document))
+    id, text = records.read_collection(document)
+    _do(desk, lambda now: records.add_collection(now.connection, ACTOR, name, id, text))
     return id
 
 
 def _add_plan(desk: Desk, name: str, plan: Plan, collection: str) -> str:
     document = plan_document(plan).model_dump(mode="json", by_alias=True, exclude_none=True)
-    id: str = _do(desk, lambda now: records.add_plan(now.connection, ACTOR, name, document, collection))
+    id, read = records.read_plan(document)
+    _do(desk, lambda now: records.add_plan(now.connection, ACTOR, name, id, read, collection))
     return id
 
 
