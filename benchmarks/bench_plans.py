@@ -23,15 +23,15 @@ HORIZON = 10_000
 
 
 def instances(full):
-    """(name, collection, horizon, target ratio to mTS, whether to do the mean too)."""
-    yield "hard-5-10 .4", hard(5, 10, 0.4, 0.01), HORIZON, 0.6, False
+    """(name, collection, its separation, horizon, target ratio to mTS, whether to do the mean too)."""
+    yield "hard-5-10 .4", hard(5, 10, 0.4, 0.01), 0.4, HORIZON, 0.6, False
     if full:
-        yield "hard-5-10 .04", hard(5, 10, 0.04, 1e-4), HORIZON, 1.1, False
-        yield "hard-5-10 .04 H=300k", hard(5, 10, 0.04, 1e-4), 300_000, 1.1, False
+        yield "hard-5-10 .04", hard(5, 10, 0.04, 1e-4), 0.04, HORIZON, 1.1, False
+        yield "hard-5-10 .04 H=300k", hard(5, 10, 0.04, 1e-4), 0.04, 300_000, 1.1, False
     for seed in range(10 if full else 1):
-        yield f"rand-10-20 seed {seed}", rand(10, 20, 0.4, seed=seed), HORIZON, 0.9, True
+        yield f"rand-10-20 seed {seed}", rand(10, 20, 0.4, seed=seed), 0.4, HORIZON, 0.9, True
     for seed in range(5 if full else 0):
-        yield f"rand-40-40 seed {seed}", rand(40, 40, 0.4, seed=seed), HORIZON, 1.0, False
+        yield f"rand-40-40 seed {seed}", rand(40, 40, 0.4, seed=seed), 0.4, HORIZON, 1.0, False
 
 
 def simulated(collection, policy, horizon, runs):
@@ -62,10 +62,10 @@ def main() -> int:
     head = ("collection", "for", "DT-ECE", "mTS", "mIDS", "score plan", "ratio", "target", "boxes", "path", "cpu s")
     print("{:22} {:5} {:>13} {:>13} {:>13} {:>13} {:>6} {:>6} {:>5} {:>4} {:>6}".format(*head))
     broken = False
-    for name, collection, horizon, target, both in instances(full):
+    for name, collection, separation, horizon, target, both in instances(full):
         if not name.startswith(only):
             continue
-        tree = certify(build_tree(collection, horizon), collection)
+        tree = certify(build_tree(collection, horizon, separation), collection)
         mts = simulated(collection, "mts", horizon, runs)
         mids = simulated(collection, "mids", horizon, runs) if both else None
         for objective in ("worst", "mean") if both else ("worst",):
