@@ -152,3 +152,17 @@ def test_the_bound_and_the_certificate_are_close(plan):
 def test_what_cannot_be_searched_is_said(collection, options, message):
     with pytest.raises(InvalidInput, match=message):
         build_score_plan(collection, 100, **options)
+
+
+def test_links_that_are_led_elsewhere_together_never_lead_back():
+    clinic = Collection.bernoulli(
+        [
+            [0.85, 0.40, 0.25, 0.60, 0.30],
+            [0.30, 0.80, 0.35, 0.55, 0.70],
+            [0.35, 0.25, 0.85, 0.60, 0.75],
+            [0.25, 0.35, 0.30, 0.20, 0.75],
+            [0.70, 0.75, 0.30, 0.90, 0.25],
+        ]
+    )
+    plan = build_score_plan(clinic, 1000, boxes=13, links_back=False, steps=1500)
+    assert not plan.has_links_back

@@ -140,6 +140,18 @@ def ancestors(draft: Draft, box: int) -> BoolArray:
     return np.asarray(_ancestors(low - draft.n_leaves, high - draft.n_leaves, box))
 
 
+def returns(draft: Draft) -> bool:
+    """Whether some box leads back to one before it."""
+    rank = np.zeros(len(draft.tests), np.int64)
+    rank[draft.order] = np.arange(len(draft.order))
+    for side in draft.links:
+        child = side - draft.n_leaves
+        inside = child >= 0
+        if (rank[child[inside]] <= rank[inside]).any():
+            return True
+    return False
+
+
 def path_lengths(draft: Draft) -> tuple[IntArray, IntArray]:
     """(before, after), each (N,): the most tests on a path to and from each box, itself included, links back aside."""
     low, high = (side - draft.n_leaves for side in draft.links)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from banditree.plans.backup import Backup, best_backup
-from banditree.plans.draft import Draft, Test, ancestors, path_lengths, tidy
+from banditree.plans.draft import Draft, Test, ancestors, path_lengths, returns, tidy
 from banditree.plans.goals import Limits, OnProgress, Progress, power_mean
 from banditree.plans.library import Library
 from banditree.tasks.arrays import FloatArray, IntArray
@@ -62,8 +62,10 @@ class Search:
         self.length = np.median(library.cost / gap, axis=1)  # pulls that each test of the library takes
 
     def objective(self, draft: Draft) -> float:
-        """What is minimised; infinite for a draft that may never end."""
+        """What is minimised; infinite for a draft that may never end, or leads back where it must not."""
         evaluation = draft.evaluation
+        if not self.limits.links_back and returns(draft):  # two links that may each lead somewhere may not do so both
+            return np.inf
         return float(power_mean(evaluation.regret, self.power)) if evaluation.settled else np.inf
 
     def weights(self, draft: Draft) -> FloatArray:
@@ -248,7 +250,7 @@ class Search:
                 break
             drafts = [redirect(draft, links) for _cost, links in ranked[:SPARED]]
             best = min(drafts, key=self.objective)
-            if not best.evaluation.settled:
+            if self.objective(best) == np.inf:
                 return self.best
             draft = self.accept(best)
         return draft
