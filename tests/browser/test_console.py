@@ -11,7 +11,7 @@ from banditree.plans.tree import build_tree
 from banditree.plans.wording import vocabulary_from
 from banditree.service.database import Database
 from banditree.service.demo import fill
-from banditree.service.people import Role, add_user
+from banditree.service.people import Role, add_user, hashed
 from banditree.tasks.collection import Collection
 
 pytestmark = pytest.mark.slow
@@ -344,7 +344,7 @@ def test_log_in_and_roles(chromium, tmp_path):
     opened = Database(local(path))
     with opened.write() as connection:
         for name, role in {"ada": Role.ADMIN, "vic": Role.VIEWER}.items():
-            add_user(connection, "test", name, role, PASSWORD)
+            add_user(connection, "test", name, role, hashed(PASSWORD))
     opened.close()
     settings = local(path, authentication=True, secure_cookies=False)
     with in_thread(settings) as (_app, http), looking(chromium, PHONE) as window:

@@ -13,7 +13,7 @@ from banditree.plans.wording import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
 from banditree.service.database import Database
 from banditree.service.demo import fill
-from banditree.service.people import Role, add_user
+from banditree.service.people import Role, add_user, hashed
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 
@@ -54,6 +54,13 @@ SAME = {
     "GET /audit": ["GET /api/v1/audit"],
 }
 ONLY_FOR_PROGRAMS = {"POST /api/v1/cases/start", "POST /api/v1/cases/ask", "POST /api/v1/cases/tell"}
+
+
+@pytest.fixture
+def service(tmp_path):
+    """A new open service: these tests count what is in it."""
+    with in_thread(local(tmp_path / "cases.db")) as running:
+        yield running
 
 
 @pytest.fixture
@@ -314,7 +321,7 @@ def guarded(tmp_path_factory):
     opened = Database(local(path))
     with opened.write() as connection:
         for name, role in {"ada": Role.ADMIN, "oli": Role.OPERATOR, "vic": Role.VIEWER}.items():
-            add_user(connection, "test", name, role, PASSWORD)
+            add_user(connection, "test", name, role, hashed(PASSWORD))
     opened.close()
     with in_thread(local(path, authentication=True, secure_cookies=False, login_attempts=50)) as (_app, http):
         http.follow_redirects, http.headers["accept"] = True, "text/html"

@@ -1,5 +1,6 @@
 """`banditree serve` and `banditree add-user`: the service, and the first people who may use it."""
 
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -84,6 +85,7 @@ def serve_demo(database: str, host: str, port: int, log_level: str) -> None:
     from banditree.service.settings import Settings
 
     settings = Settings(database=database, host=host, port=port, log_level=log_level)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # so that the folder is removed
     fill(settings)
     typer.echo(f"Open http://{host}:{port} in a browser (Ctrl-C stops, and the demo is gone).", err=True)
     with refusals_as_one_line():

@@ -1,5 +1,6 @@
 """An invented clinic and shop to click through: collections, plans, and cases in every state."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from banditree.files.collections import collection_document
-from banditree.files.plans import plan_document
+from banditree.files.documents import dump
+from banditree.files.plans import fingerprint
 from banditree.plans.plan import Plan
 from banditree.plans.tree import build_tree
 from banditree.plans.wording import vocabulary_from
@@ -133,16 +135,13 @@ def _do(desk: Desk, act: Callable[[Transaction], Any], cases: tuple[str, ...] | 
 
 
 def _add(desk: Desk, name: str, collection: Collection) -> str:
-    document = collection_document(collection).model_dump(mode="json", by_alias=True, exclude_none=True)
-    id, text = records.read_collection(document)
-    _do(desk, lambda now: records.add_collection(now.connection, ACTOR, name, id, text))
+    known, text = records.read_collection(json.loads(dump(collection_document(collection))))
+    id: str = _do(desk, lambda now: records.add_collection(now.connection, ACTOR, name, known, text))
     return id
 
 
 def _add_plan(desk: Desk, name: str, plan: Plan, collection: str) -> str:
-    document = plan_document(plan).model_dump(mode="json", by_alias=True, exclude_none=True)
-    id, read = records.read_plan(document)
-    _do(desk, lambda now: records.add_plan(now.connection, ACTOR, name, id, read, collection))
+    id: str = _do(desk, lambda now: records.add_plan(now.connection, ACTOR, name, fingerprint(plan), plan, collection))
     return id
 
 
