@@ -266,8 +266,9 @@ def test_without_scripts(chromium, console):
         try:
             window.get(f"{api.http.base_url}/cases/plain")
             window.find_element("css selector", ".ask > button").click()
-            window.find_element("css selector", "button.good").click()
-            assert "Round 2 of 10" in text(window, "#next")
+            until(lambda: "Round 1 of 10" in text(window, "#next"))
+            window.find_element("css selector", ".tell .good").click()
+            until(lambda: "Round 2 of 10" in text(window, "#next"))
             assert " UTC" in text(window, "#history")
             assert window.find_elements("css selector", ".here")
         finally:

@@ -26,7 +26,7 @@ def is_binary(plan: Plan) -> bool:
 def where(plan: Plan, standing: Standing) -> str:
     """The rule that the case follows now."""
     if standing.box is None:
-        return "The plan is no longer followed, since the evidence fits none of its boxes."
+        return f"The plan is no longer followed, since the evidence fits no {plan.vocabulary.task} of the collection."
     return f"Box {standing.box}: {box_sentence(plan, standing.box - 1)}"
 
 

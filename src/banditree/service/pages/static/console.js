@@ -9,6 +9,9 @@ function localTimes(root) {
 }
 localTimes(document);
 
+const details = document.getElementById("details");
+if (details && window.matchMedia("(max-width: 61.99rem)").matches) details.hidden = true; // until a box is chosen
+
 for (const button of document.querySelectorAll("[data-print]")) {
   button.hidden = false;
   button.addEventListener("click", () => window.print());
@@ -29,8 +32,6 @@ window.addEventListener("pageshow", () => {
   if (!watch) return;
   const status = document.getElementById("live");
   const every = 2000; // milliseconds
-  const details = document.getElementById("details");
-  if (details && window.matchMedia("(max-width: 61.99rem)").matches) details.hidden = true; // until a box is chosen
 
   function isBeingFilledIn(part) {
     return [...part.querySelectorAll("input, select, textarea")].some((field) =>
