@@ -45,7 +45,12 @@ MORE = {  # modules and names that are documented without being public names of 
         "banditree.training.classes.find_classes",
         "banditree.training.merging.merge",
     ],
-    "plans": ["banditree.plans.exact.certify", "banditree.plans.exact.course", "banditree.plans.exact.regret_bound"],
+    "plans": [
+        "banditree.plans.score.build_score_plan",
+        "banditree.plans.exact.certify",
+        "banditree.plans.exact.course",
+        "banditree.plans.exact.regret_bound",
+    ],
     "policies": [
         "banditree.policies.base.Policy",
         "banditree.policies.base.Outcome",

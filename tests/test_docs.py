@@ -140,7 +140,8 @@ def test_examples_print_what_their_pages_show(maker, name, tmp_path):
 def test_the_plan_for_crackers_helps_and_the_one_for_incentives_does_not(maker, capsys):
     crackers = maker.example("crackers").main()
     found, bought = crackers["found"], crackers["bought"].sum()
-    assert found["plan, 2 classes"].sum() / bought > found["best-selling brand"].sum() / bought + 0.05
+    assert found["tree, 2 classes"].sum() / bought > found["best-selling brand"].sum() / bought + 0.05
+    assert found["score plan, 6 boxes"].sum() / bought > found["tree, 2 classes"].sum() / bought + 0.05
     assert all(hits.sum() <= found["favourite, in hindsight"].sum() for hits in found.values())
     incentives = maker.example("incentives").main()
     assert incentives["certificate"].worst_regret > 20 * incentives["value"].worst_loss * 1000
