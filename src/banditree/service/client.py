@@ -15,6 +15,7 @@ from banditree.service.models import CaseLine, Created, Done, EventOut, Outlook,
 from banditree.tasks.collection import Collection
 
 Data = TypeVar("Data")
+TIMEOUT = 30.0  # seconds for an answer
 Context = Mapping[str, float | str] | Sequence[float]
 
 
@@ -37,7 +38,7 @@ class Client:
         self, url: str = "http://127.0.0.1:8000", token: str | None = None, *, retries: int = 3, http: Any = None
     ) -> None:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
-        self.http: httpx.Client = http or httpx.Client(base_url=url, headers=headers, timeout=30)
+        self.http: httpx.Client = http or httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT)
         self.retries = retries
 
     def __enter__(self) -> Self:
@@ -110,18 +111,20 @@ class Client:
         return self._call("GET", f"cases/{case}/events?after={after}", list[EventOut])
 
     def export(self, what: str = "decisions", format: str = "csv") -> bytes:
-        """Everything on record, as a file."""
-        return self._send("GET", f"export/{what}?format={format}", None, again=True).content
+        """Everything on record, as a file; however long that takes."""
+        return self._send("GET", f"export/{what}?format={format}", None, again=True, timeout=None).content
 
     def _call(self, method: str, path: str, shape: type[Data], body: Any = None, *, again: bool = True) -> Data:
         answer = self._send(method, path, body, again=again)
         return TypeAdapter(shape).validate_python(answer.json()["data"])
 
-    def _send(self, method: str, path: str, body: Any, *, again: bool) -> httpx.Response:
+    def _send(
+        self, method: str, path: str, body: Any, *, again: bool, timeout: float | None = TIMEOUT
+    ) -> httpx.Response:
         for attempt in range(self.retries + 1):
             last = attempt == self.retries or not again
             try:
-                answer = self.http.request(method, f"/api/v1/{path}", json=body)
+                answer = self.http.request(method, f"/api/v1/{path}", json=body, timeout=timeout)
             except httpx.TransportError:
                 if last:
                     raise
