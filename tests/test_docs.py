@@ -104,6 +104,18 @@ def test_links_to_sections_lead_somewhere(page):
         assert anchor in anchors(target), f"{path}#{anchor}"
 
 
+def test_files_that_the_reliability_page_names_exist():
+    named = re.findall(r"`(tests/[\w/.]+)`", text_of("reference/reliability.md"))
+    assert [name for name in named if not (ROOT / name).exists()] == []
+    assert len(named) > 20
+
+
+def test_benchmarks_that_pages_name_exist_and_are_named():
+    everything = "".join(map(text_of, PAGES))
+    named = set(re.findall(r"benchmarks/(bench_\w+\.py)", everything))
+    assert named == {path.name for path in (ROOT / "benchmarks").glob("bench_*.py")}
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_can_be_reached_from_the_menu(page):
     assert re.search(rf": {re.escape(page)}$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
