@@ -307,12 +307,12 @@ def example(name: str) -> ModuleType:
     return module
 
 
-def printed(name: str, picture: Path | None = None) -> str:
-    """What an example prints; it draws its picture where asked."""
+def play(name: str, picture: Path | None = None) -> tuple[str, dict[str, Any]]:
+    """What an example prints, and what it finds; it draws its picture where asked."""
     text = io.StringIO()
     with contextlib.redirect_stdout(text):
-        example(name).main(picture)
-    return text.getvalue()
+        found = example(name).main(picture)
+    return text.getvalue(), found
 
 
 def with_output(page: str, output: str) -> str:
@@ -354,7 +354,7 @@ def main(quick: bool = False) -> None:
         draw_first_plan(Path(folder))
     for name in EXAMPLES:
         page = DOCS / "examples" / f"{name}.md"
-        output = printed(name, DOCS / "images" / f"{name}.svg")
+        output, _found = play(name, DOCS / "images" / f"{name}.svg")
         page.write_text(with_output(page.read_text(encoding="utf-8"), output), encoding="utf-8")
 
 

@@ -121,6 +121,7 @@ def test_every_page_can_be_reached_from_the_menu(page):
     assert re.search(rf": {re.escape(page)}$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "bash")])
 def test_commands_on_the_pages_run(page, tmp_path, monkeypatch):
     """Python and bash blocks in their order; in a bash block, every line that begins with `banditree`."""
@@ -141,21 +142,29 @@ def test_commands_on_the_pages_run(page, tmp_path, monkeypatch):
             assert line.strip() in printed.getvalue(), line
 
 
+@pytest.fixture(scope="module")
+def played(maker, tmp_path_factory):
+    """What both examples print and find, and the folder with their pictures."""
+    folder = tmp_path_factory.mktemp("pictures")
+    return {name: maker.play(name, folder / f"{name}.svg") for name in maker.EXAMPLES}, folder
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["crackers", "incentives"])
-def test_examples_print_what_their_pages_show(maker, name, tmp_path):
-    picture = tmp_path / "picture.svg"
-    assert blocks(f"examples/{name}.md", "text")[0] == maker.printed(name, picture), REFRESH
-    assert picture.stat().st_size > 10_000
+def test_examples_print_what_their_pages_show(played, name):
+    plays, folder = played
+    assert blocks(f"examples/{name}.md", "text")[0] == plays[name][0], REFRESH
+    assert (folder / f"{name}.svg").stat().st_size > 10_000
     assert (DOCS / "images" / f"{name}.svg").exists()
 
 
-def test_the_plan_for_crackers_helps_and_the_one_for_incentives_does_not(maker, capsys):
-    crackers = maker.example("crackers").main()
-    found, bought = crackers["found"], crackers["bought"].sum()
-    assert found["tree, 2 classes"].sum() / bought > found["best-selling brand"].sum() / bought + 0.05
-    assert found["score plan, 6 boxes"].sum() / bought > found["tree, 2 classes"].sum() / bought + 0.05
-    assert all(hits.sum() <= found["favourite, in hindsight"].sum() for hits in found.values())
-    incentives = maker.example("incentives").main()
+@pytest.mark.slow
+def test_the_plan_for_crackers_helps_and_the_one_for_incentives_does_not(played):
+    crackers, incentives = (played[0][name][1] for name in ("crackers", "incentives"))
+    rate = {name: hits.sum() / crackers["bought"].sum() for name, hits in crackers["found"].items()}
+    assert rate["tree, 2 classes"] > rate["best-selling brand"] + 0.05
+    assert rate["score plan, 6 boxes"] > rate["tree, 2 classes"] + 0.05
+    assert max(rate.values()) == rate["favourite, in hindsight"]
     assert incentives["certificate"].worst_regret > 20 * incentives["value"].worst_loss * 1000
     assert incentives["value"].tailored - incentives["value"].everyone < 0.01
 
