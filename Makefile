@@ -5,7 +5,7 @@ PY := .venv/bin/python
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: demo test check soak bench docs pins clean
+.PHONY: demo test check soak bench bench-plans docs pages pins clean
 
 demo: .venv/demo.done
 	@$(PY) -m banditree demo --folder banditree-demo
@@ -24,10 +24,17 @@ soak: .venv/test.done
 bench: .venv/bench.done
 	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(PY) $$bench || exit 1; done
 
+# The table of practical plans against the opaque algorithms; about an hour on two cores.
+bench-plans: .venv/bench.done
+	@$(PY) benchmarks/bench_plans.py --full
+
+# The pages that come from the code, after a change of commands, errors, routes, schemas or examples.
+pages: .venv/test.done
+	@$(PY) docs/make_pages.py
+
 # The documentation site, in site/.
 docs: .venv/test.done
-	@$(PY) docs/make_pages.py --quick
-	@$(PY) -m mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 	@echo "The documentation is in site/index.html"
 
 .PHONY: lint

@@ -12,6 +12,8 @@ from banditree.version import __version__ as __version__
 if TYPE_CHECKING:
     from banditree.errors import InvalidInput as InvalidInput
     from banditree.errors import PlanWarning as PlanWarning
+    from banditree.figures.flowchart import flowchart_info as flowchart_info
+    from banditree.figures.html import flowchart_html as flowchart_html
     from banditree.files.collections import load_collection as load_collection
     from banditree.files.collections import save_collection as save_collection
     from banditree.files.plans import load_plan as load_plan
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from banditree.files.sessions import save_session as save_session
     from banditree.files.statistics import load_statistics as load_statistics
     from banditree.files.statistics import save_statistics as save_statistics
+    from banditree.plans.assemble import Box as Box
+    from banditree.plans.assemble import assemble as assemble
     from banditree.plans.exact import Certificate as Certificate
     from banditree.plans.exact import certify as certify
     from banditree.plans.exact import course as course
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
     from banditree.plans.optimal import optimal_depth as optimal_depth
     from banditree.plans.plan import Plan as Plan
     from banditree.plans.plan import Vocabulary as Vocabulary
+    from banditree.plans.score import build_score_plan as build_score_plan
+    from banditree.plans.score import pareto_front as pareto_front
     from banditree.plans.tree import LazyTree as LazyTree
     from banditree.plans.tree import build_tree as build_tree
     from banditree.plans.tree import lazy_tree as lazy_tree
@@ -40,7 +46,9 @@ if TYPE_CHECKING:
     from banditree.policies.session import Session as Session
     from banditree.policies.session import resume_session as resume_session
     from banditree.policies.session import start_session as start_session
+    from banditree.reports.analyze import analyze as analyze
     from banditree.reports.learning import learn as learn
+    from banditree.reports.report import write_report as write_report
     from banditree.simulation.engine import Player as Player
     from banditree.simulation.engine import simulate as simulate
     from banditree.simulation.frames import as_pandas as as_pandas
@@ -79,20 +87,26 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "errors": ["InvalidInput", "PlanWarning"],
+    "figures.flowchart": ["flowchart_info"],
+    "figures.html": ["flowchart_html"],
     "files.collections": ["load_collection", "save_collection"],
     "files.plans": ["load_plan", "save_plan"],
     "files.results": ["load_results", "save_results"],
     "files.sessions": ["load_session", "save_session"],
     "files.statistics": ["load_statistics", "save_statistics"],
+    "plans.assemble": ["Box", "assemble"],
     "plans.exact": ["Certificate", "certify", "course", "regret_bound"],
     "plans.optimal": ["build_optimal", "optimal_depth"],
     "plans.plan": ["Plan", "Vocabulary"],
+    "plans.score": ["build_score_plan", "pareto_front"],
     "plans.tree": ["LazyTree", "build_tree", "lazy_tree"],
     "policies.alarm": ["with_alarm"],
     "policies.base": ["Policy"],
     "policies.registry": ["policy_named"],
     "policies.session": ["MISSING", "Session", "resume_session", "start_session"],
+    "reports.analyze": ["analyze"],
     "reports.learning": ["learn"],
+    "reports.report": ["write_report"],
     "simulation.engine": ["Player", "simulate"],
     "simulation.frames": ["as_pandas", "as_polars"],
     "simulation.results": ["Results", "mean_band", "summaries", "worst_band"],

@@ -8,8 +8,9 @@ from banditree.experiments.experiment import (
     believed_tasks,
     draw_tasks,
     load_experiment,
+    load_panel,
     more_texts,
-    panel_text,
+    panel_files,
     parse_experiment,
 )
 from banditree.files.collections import save_collection
@@ -33,12 +34,13 @@ policy = "mts"
 
 @pytest.mark.parametrize("panel", PANELS)
 def test_the_panels_are_those_of_the_paper(panel):
-    experiment = parse_experiment(panel_text(panel), panel)
+    experiment = load_panel(panel)
     collection = draw_tasks(experiment.collection)
     shapes = {"a": (5, 10), "b": (5, 10), "c": (10, 20), "d": (40, 40)}
     assert collection.means.shape == shapes[panel]
     assert experiment.runs == 20
-    assert [contender.name for contender in experiment.policies] == ["DT-ECE", "mUCB", "mTS"]
+    assert [contender.name for contender in experiment.policies] == ["DT-ECE", "mUCB", "mTS", "score plan"]
+    assert list(panel_files(panel)) == [f"{panel}.toml", f"score-{panel}.json"]
     if panel == "a":
         assert np.array_equal(collection.means, hard(5, 10, 0.4, 0.01).means)
     if panel == "c":
@@ -75,6 +77,7 @@ def test_a_collection_is_looked_for_beside_the_experiment(tmp_path):
         ("title = 'x'", "horizon: Field required"),
         (SMALL.replace("horizon = 50", "horizon = 0"), "horizon: Input should be greater than or equal to 1"),
         (SMALL.replace('"mts"', '"magic"'), "a policy must be one of dt-ece"),
+        (SMALL.replace('policy = "mts"', 'name = "x"'), "must have a policy or a plan, one of the two"),
         (SMALL.replace("runs = 3", "runs = 3\ncolour = 1"), "colour: Extra inputs"),
         (SMALL.split("[[policies]]")[0] + "policies = []", "collection.policies"),
     ],

@@ -20,7 +20,7 @@ TWO = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mi
     ("collection", "worst", "mean"),
     [
         (hard(5, 10, 0.4, 0.01), (172, 173), (115, 117)),
-        # Ties in the greedy test leave freedom; choosing among them at random, 311 to 516 and 221 to 299 were seen.
+        # Ties in the greedy test leave freedom; choosing among them at random, 311 to 502 and 221 to 299 were seen.
         (rand(10, 20, 0.4), (300, 520), (210, 300)),
         (rand(40, 40, 0.4), (690, 830), (425, 500)),
     ],

@@ -12,6 +12,8 @@ from pydantic import Field, ValidationError
 from banditree.errors import InvalidInput
 from banditree.files.collections import load_collection
 from banditree.files.documents import Part, read_text
+from banditree.files.plans import load_plan
+from banditree.policies.follow import follow
 from banditree.policies.registry import policy_named
 from banditree.simulation.engine import Player
 from banditree.tasks.collection import Collection, reward_variance
@@ -40,9 +42,10 @@ class Tasks(Part):
 
 
 class Contender(Part):
-    """A policy by its name in the registry, with its options and the name it gets in the results."""
+    """A policy by its name in the registry, or a plan in a file; with options, and the name it gets in the results."""
 
-    policy: str
+    policy: str | None = None
+    plan: str | None = Field(None, description="a plan file beside the experiment, to be followed")
     name: str | None = None
     options: dict[str, Any] = Field(default_factory=dict)
 
@@ -86,14 +89,21 @@ def _with(experiment: Experiment, parameter: str, value: float) -> Experiment:
 def load_experiment(path: str | Path) -> Experiment:
     """The experiment in a TOML file; collections it names are looked for beside it."""
     path = Path(path)
-    experiment = parse_experiment(read_text(path), str(path))
-    return experiment.model_copy(
-        update={
-            field: tasks.model_copy(update={"file": str(path.parent / tasks.file)})
-            for field in ("collection", "believed")
-            if (tasks := getattr(experiment, field)) is not None and tasks.file is not None
-        }
-    )
+    return _beside(parse_experiment(read_text(path), str(path)), path.parent)
+
+
+def _beside(experiment: Experiment, folder: Path) -> Experiment:
+    """The experiment with the files it names looked for in `folder`."""
+    changes: dict[str, Any] = {
+        field: tasks.model_copy(update={"file": str(folder / tasks.file)})
+        for field in ("collection", "believed")
+        if (tasks := getattr(experiment, field)) is not None and tasks.file is not None
+    }
+    changes["policies"] = [
+        one if one.plan is None else one.model_copy(update={"plan": str(folder / one.plan)})
+        for one in experiment.policies
+    ]
+    return experiment.model_copy(update=changes)
 
 
 def parse_experiment(text: str, source: str) -> Experiment:
@@ -109,15 +119,25 @@ def parse_experiment(text: str, source: str) -> Experiment:
         raise InvalidInput(f"{source}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
     for contender in experiment.policies:
         try:
-            policy_named(contender.policy)
+            if (contender.policy is None) == (contender.plan is None):
+                raise InvalidInput("Each of the policies must have a policy or a plan, one of the two.")
+            if contender.policy is not None:
+                policy_named(contender.policy)
         except InvalidInput as problem:
             raise InvalidInput(f"{source}: {problem}") from None
     return experiment
 
 
-def panel_text(panel: str) -> str:
-    """The file of one of the paper's panels."""
-    return files("banditree.experiments").joinpath(f"panels/{panel}.toml").read_text(encoding="utf-8")
+def load_panel(panel: str) -> Experiment:
+    """The experiment of one of the paper's panels."""
+    return load_experiment(Path(str(files("banditree.experiments").joinpath(f"panels/{panel}.toml"))))
+
+
+def panel_files(panel: str) -> dict[str, str]:
+    """The settings of a panel and the plan that is followed in it, by their file names."""
+    names = (f"{panel}.toml", f"score-{panel}.json")
+    folder = files("banditree.experiments").joinpath("panels")
+    return {name: folder.joinpath(name).read_text(encoding="utf-8") for name in names}
 
 
 def more_texts() -> dict[str, str]:
@@ -171,7 +191,11 @@ def believed_tasks(experiment: Experiment, truth: Collection) -> Collection:
 
 def players(experiment: Experiment, known: Collection) -> list[Player]:
     """The policies of an experiment, each with what it knows."""
-    return [
-        Player(contender.name or contender.policy, policy_named(contender.policy), known, contender.options)
-        for contender in experiment.policies
-    ]
+    return [_player(contender, known) for contender in experiment.policies]
+
+
+def _player(contender: Contender, known: Collection) -> Player:
+    if contender.plan is not None:
+        return Player(contender.name or Path(contender.plan).stem, follow, load_plan(contender.plan), contender.options)
+    assert contender.policy is not None  # checked where the experiment was read
+    return Player(contender.name or contender.policy, policy_named(contender.policy), known, contender.options)

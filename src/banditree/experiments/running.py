@@ -52,11 +52,25 @@ def _run_setting(setting: Experiment, folder: Path, on_progress: OnProgress | No
 
 def setting_name(setting: Experiment) -> str:
     """A name that changes with everything the results depend on."""
-    digest = hashlib.sha256(f"{__version__} {setting.model_dump_json()}".encode())
-    for tasks in (setting.collection, setting.believed):
-        if tasks is not None and tasks.file is not None:
+    digest = hashlib.sha256(f"{__version__} {_without_folders(setting).model_dump_json()}".encode())
+    tasks = [one.file for one in (setting.collection, setting.believed) if one is not None]
+    for file in [*tasks, *(contender.plan for contender in setting.policies)]:
+        if file is not None:
             try:
-                digest.update(Path(tasks.file).read_bytes())
+                digest.update(Path(file).read_bytes())
             except OSError as problem:
-                raise InvalidInput(f"{tasks.file} cannot be read: {problem.strerror}.") from None
+                raise InvalidInput(f"{file} cannot be read: {problem.strerror}.") from None
     return digest.hexdigest()[:16]
+
+
+def _without_folders(setting: Experiment) -> Experiment:
+    """The setting with files by their names alone: what is in them counts, not where they are."""
+    policies = [
+        one if one.plan is None else one.model_copy(update={"plan": Path(one.plan).name}) for one in setting.policies
+    ]
+    tasks = {
+        field: one.model_copy(update={"file": Path(one.file).name})
+        for field in ("collection", "believed")
+        if (one := getattr(setting, field)) is not None and one.file is not None
+    }
+    return setting.model_copy(update={"policies": policies, **tasks})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from banditree.errors import InvalidInput
 from banditree.experiments.claims import Verdict, check_claims
-from banditree.experiments.experiment import PANELS, Experiment, more_texts, panel_text, parse_experiment
+from banditree.experiments.experiment import PANELS, Experiment, load_panel, more_texts, panel_files, parse_experiment
 from banditree.experiments.running import OnProgress, run_experiment
 from banditree.experiments.slopes import Slope, fit_slopes
 from banditree.figures.curves import curves_info, draw_curves
@@ -86,9 +86,9 @@ def reproduce_panels(
     panels: dict[str, Results] = {}
     titled: dict[str, Results] = {}
     for panel in PANELS:
-        text = panel_text(panel)
-        experiment = parse_experiment(text, f"panel {panel}")
-        write_text(folder / f"panel-{panel}.toml", text)
+        experiment = load_panel(panel)
+        for name, text in panel_files(panel).items():
+            write_text(folder / name, text)
         ((_, results),) = run_experiment(experiment, folder, on_progress)
         panels[panel] = titled[experiment.title] = results
     verdicts = check_claims(panels)
