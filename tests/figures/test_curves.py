@@ -2,6 +2,7 @@ import pytest
 
 from banditree.errors import InvalidInput
 from banditree.figures.curves import curves_info, draw_curves
+from banditree.figures.sweep import SweepLine
 from banditree.simulation.engine import simulate
 from banditree.simulation.results import mean_band
 from banditree.tasks.instances import rand
@@ -36,3 +37,8 @@ def test_fonts_are_embedded(panels, tmp_path):
 def test_other_formats_are_refused(panels, tmp_path):
     with pytest.raises(InvalidInput, match=r"a figure is a .pdf, .png, .svg file"):
         draw_curves(panels, tmp_path / "one.gif")
+
+
+def test_a_fitted_power_goes_through_a_power():
+    line = SweepLine("mts", (8.0, 2.0, 0.5), -2.0)
+    assert line.fitted((1.0, 2.0, 4.0)) == pytest.approx([8.0, 2.0, 0.5])

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from banditree.reports.reproduce import numbers_csv, reproduce_panels, summary_table
+from banditree.experiments.experiment import parse_experiment
+from banditree.reports.reproduce import numbers_csv, reproduce_panels, run_and_write, summary_table
 from banditree.simulation.engine import simulate
 from banditree.tasks.instances import rand
 
@@ -22,6 +23,30 @@ def test_numbers_are_one_row_per_policy_and_round():
     ]
     assert float(rows[1]["mean"]) == pytest.approx(results.final("uniform").mean(), rel=1e-5)
     assert "| x | mts |" in summary_table({"x": results})
+
+
+SWEEP = """
+title = "uniform play"
+horizon = 100
+runs = 3
+[collection]
+generator = "rand"
+n_tasks = 3
+n_arms = 4
+separation = 0.3
+[[policies]]
+policy = "uniform"
+[sweep]
+parameter = "horizon"
+values = [20, 80, 320]
+"""
+
+
+def test_a_sweep_leaves_its_slopes_as_a_table_and_a_figure(tmp_path):
+    summary = run_and_write(parse_experiment(SWEEP, "x"), "mine", tmp_path)
+    assert "| uniform | horizon^1.0" in summary or "| uniform | horizon^0.9" in summary
+    written = {path.name for path in tmp_path.iterdir()}
+    assert {"mine.csv", "mine.md", "mine.pdf", "mine.png", "mine-slopes.pdf", "mine-slopes.png"} <= written
 
 
 @pytest.mark.slow

@@ -9,8 +9,9 @@ from banditree.errors import InvalidInput
 from banditree.experiments.claims import Verdict, check_claims
 from banditree.experiments.experiment import PANELS, Experiment, load_panel, more_texts, panel_files, parse_experiment
 from banditree.experiments.running import OnProgress, run_experiment
-from banditree.experiments.slopes import Slope, fit_slopes
+from banditree.experiments.slopes import Slope, fit_slopes, swept_value
 from banditree.figures.curves import curves_info, draw_curves
+from banditree.figures.sweep import SweepInfo, SweepLine, draw_sweep
 from banditree.files.documents import write_text
 from banditree.simulation.results import Results, mean_band, summaries, worst_band
 
@@ -111,12 +112,31 @@ def run_and_write(experiment: Experiment, name: str, folder: Path, on_progress: 
     titled = {setting.title: results for setting, results in settings}
     summary = summary_table(titled)
     if experiment.sweep is not None and len(settings) > 2:
-        summary += "\n" + slopes_table(fit_slopes(experiment.sweep.parameter, settings))
+        slopes = fit_slopes(experiment.sweep.parameter, settings)
+        summary += "\n" + slopes_table(slopes)
+        for suffix in ("pdf", "png"):
+            draw_sweep(sweep_info(experiment, settings, slopes), folder / f"{name}-slopes.{suffix}")
     for suffix in ("pdf", "png"):
         draw_curves(curves_info(titled), folder / f"{name}.{suffix}")
     write_text(folder / f"{name}.csv", numbers_csv(titled))
     write_text(folder / f"{name}.md", summary)
     return summary
+
+
+def sweep_info(
+    experiment: Experiment, settings: Sequence[tuple[Experiment, Results]], slopes: Sequence[Slope]
+) -> SweepInfo:
+    """The final mean regret of every policy along a sweep, with its fitted exponent."""
+    assert experiment.sweep is not None
+    parameter = experiment.sweep.parameter
+    lines = [
+        SweepLine(
+            slope.policy, tuple(float(results.final(slope.policy).mean()) for _, results in settings), slope.exponent
+        )
+        for slope in slopes
+    ]
+    values = tuple(swept_value(setting, parameter) for setting, _ in settings)
+    return SweepInfo(experiment.title, parameter, values, tuple(lines))
 
 
 def make_folder(folder: Path) -> None:
