@@ -72,5 +72,6 @@ def demo(
         "patient.case.json (the case), report.html (all of it to look at).\n"
         f"Look at the plan: {program()} show {folder / 'plan.json'}\n"
         f"Follow it yourself: {program()} run {folder / 'plan.json'} --case my.case.json\n"
+        f"Follow cases in the browser: {program()} serve --demo (with the extra banditree[service])\n"
         f"Open in a browser: {page.resolve()}"
     )
