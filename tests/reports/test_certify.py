@@ -2,6 +2,7 @@
 
 import json
 
+from banditree.plans.exact import certify
 from banditree.plans.tree import build_tree
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text, dt_ece_bound
 from banditree.tasks.collection import Collection
@@ -47,3 +48,12 @@ def test_the_bound_covers_dt_ece():
 
 def test_tasks_with_equal_means_have_no_bound():
     assert dt_ece_bound(Collection.bernoulli([[0.5, 0.5], [0.5, 0.5]]), 100) is None
+
+
+def test_the_theorem_beside_a_certificate_reckons_with_the_radius_too():
+    means = [[0.8, 0.2, 0.3], [0.2, 0.7, 0.3], [0.3, 0.2, 0.9]]
+    known = dt_ece_bound(Collection.bernoulli(means), 1000)
+    estimated = Collection.bernoulli(means, radius=0.02)
+    bound = dt_ece_bound(estimated, 1000)
+    assert bound > known
+    assert bound >= certify(build_tree(estimated, 1000), estimated).worst_regret

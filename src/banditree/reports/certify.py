@@ -5,6 +5,8 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.plans.exact import Certificate, certify
 from banditree.plans.laws import Claim
@@ -37,7 +39,8 @@ def dt_ece_bound(collection: Collection, horizon: int) -> float | None:
     """Theorem 4.4 with its constants worked out (NOTES 4), or None if the tasks cannot be told apart by their means.
 
     At most D N_cls rounds of testing, and a wrong class with a chance of at most 1/(2H): no task's regret exceeds
-    (D N_cls + 1/2) times the largest gap. D is the depth of the tree on this collection.
+    (D N_cls + 1/2) times the largest gap. D is the depth of the tree on this collection. Of estimated means the gaps
+    may be larger and the best arm of a task another, by what their radii allow; with contexts there is no such bound.
 
     >>> round(dt_ece_bound(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]]), horizon=1000), 2)
     48.25
@@ -49,7 +52,16 @@ def dt_ece_bound(collection: Collection, horizon: int) -> float | None:
     except InvalidInput:
         return None
     rounds = min(tree.depth * int(tree.pulls.max()), horizon)
-    return float(collection.gaps.max()) * (rounds + 0.5)
+    if not collection.is_estimated:
+        return float(collection.gaps.max()) * (rounds + 0.5)
+    if collection.theta is not None:
+        return None
+    most, least = collection.means + collection.radius, collection.means - collection.radius
+    best = np.arange(collection.n_tasks), collection.best_arms
+    others = most.copy()
+    others[best] = -np.inf
+    wrong_arm = max(float((others.max(axis=1) - least[best]).max()), 0.0)
+    return float((most.max(axis=1) - least.min(axis=1)).max()) * (rounds + 0.5) + wrong_arm * horizon
 
 
 def certificate_document(report: CertificateReport) -> dict[str, Any]:
