@@ -5,6 +5,7 @@ import io
 import json
 import re
 import threading
+import time
 
 import pyarrow.parquet as pq
 import pytest
@@ -261,6 +262,9 @@ def test_no_outcome_gets_into_the_log(http, client, case, caplog):
     client.ask(case)
     client.note(case, "a secret")
     http.post(f"/api/v1/cases/{case}/tell", json={"round": 1, "reward": 0.123456})
+    deadline = time.monotonic() + 10
+    while len(caplog.records) < 3 and time.monotonic() < deadline:  # the line is written after the answer went out
+        time.sleep(0.01)
     lines = [json.dumps(record.fields) for record in caplog.records]
     assert len(lines) == 3
     assert json.loads(lines[2])["route"] == "/api/v1/cases/{id}/tell"
