@@ -40,9 +40,7 @@ init, choose, update = follow.init, follow.choose, follow.update
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.soak if name.endswith(".04") else []) for name in CASES]
-)
+@pytest.mark.parametrize("name", CASES)
 def test_every_task_is_classified_in_999_of_1000_runs(name):
     collection, horizon, separation = CASES[name]()
     plan = build_tree(collection, horizon, separation)
