@@ -1,9 +1,11 @@
 import csv
 import io
+import sys
 from pathlib import Path
 
 import pytest
 
+from banditree.errors import InvalidInput
 from banditree.experiments.experiment import parse_experiment
 from banditree.reports.reproduce import numbers_csv, reproduce_panels, run_and_write, summary_table
 from banditree.simulation.engine import simulate
@@ -47,6 +49,14 @@ def test_a_sweep_leaves_its_slopes_as_a_table_and_a_figure(tmp_path):
     assert "| uniform | horizon^1.0" in summary or "| uniform | horizon^0.9" in summary
     written = {path.name for path in tmp_path.iterdir()}
     assert {"mine.csv", "mine.md", "mine.pdf", "mine.png", "mine-slopes.pdf", "mine-slopes.png"} <= written
+
+
+@pytest.mark.parametrize(("package", "extra"), [("pyarrow", "frames"), ("matplotlib", "figures")])
+def test_what_is_not_installed_is_said_before_anything_is_done(package, extra, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(InvalidInput, match=rf"banditree\[{extra}\]"):
+        reproduce_panels(tmp_path / "new")
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.slow

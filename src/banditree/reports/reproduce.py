@@ -11,8 +11,10 @@ from banditree.experiments.experiment import PANELS, Experiment, load_panel, mor
 from banditree.experiments.running import OnProgress, run_experiment
 from banditree.experiments.slopes import Slope, fit_slopes, swept_value
 from banditree.figures.curves import curves_info, draw_curves
+from banditree.figures.matplotlib import matplotlib_settings
 from banditree.figures.sweep import SweepInfo, SweepLine, draw_sweep
 from banditree.files.documents import write_text
+from banditree.files.results import check_results_name
 from banditree.simulation.results import Results, mean_band, summaries, worst_band
 
 COLUMNS = (
@@ -140,7 +142,10 @@ def sweep_info(
 
 
 def make_folder(folder: Path) -> None:
-    """Make sure that `folder` is there, or say why it cannot be."""
+    """Make sure that `folder` is there and that what is to be written there can be, before anything is simulated."""
+    check_results_name("runs.parquet")
+    with matplotlib_settings():
+        pass
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
