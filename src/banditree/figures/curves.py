@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from banditree.errors import InvalidInput
+from banditree.figures.scene import PALETTE
 from banditree.simulation.results import Results, mean_band
 from banditree.tasks.arrays import FloatArray, IntArray
 
-# Okabe and Ito's colours, which people with any colour vision tell apart, and line styles for print without colour.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
+# A line style beside the colour of each curve, for print without colour.
 STYLES = ("-", "--", "-.", ":")
 SUFFIXES = (".pdf", ".png", ".svg")
 
@@ -72,7 +72,7 @@ def draw_curves(panels: Sequence[CurvePanel], path: str | Path) -> None:
 def _colours(panels: Sequence[CurvePanel]) -> dict[str, tuple[str, str]]:
     policies = list(dict.fromkeys(curve.policy for panel in panels for curve in panel.curves))
     return {
-        policy: (COLOURS[index % len(COLOURS)], STYLES[index % len(STYLES)]) for index, policy in enumerate(policies)
+        policy: (PALETTE[index % len(PALETTE)], STYLES[index % len(STYLES)]) for index, policy in enumerate(policies)
     }
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from banditree.figures.curves import COLOURS, STYLES
+from banditree.figures.curves import STYLES
+from banditree.figures.scene import PALETTE
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def draw_sweep(info: SweepInfo, path: Path) -> None:
         figure = Figure(figsize=(4.4, 3.6), layout="constrained")
         axis = figure.subplots()
         for index, line in enumerate(info.lines):
-            colour, style = COLOURS[index % len(COLOURS)], STYLES[index % len(STYLES)]
+            colour, style = PALETTE[index % len(PALETTE)], STYLES[index % len(STYLES)]
             label = f"{line.policy}: {info.parameter}^{line.exponent:.2f}"
             axis.plot(info.values, line.regret, "o", color=colour)
             axis.plot(info.values, line.fitted(info.values), style, color=colour, label=label)
