@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from banditree.errors import InvalidInput
+from banditree.plans.doubt import with_means, worst_means
 from banditree.plans.exact import certify, regret_bound
 from banditree.plans.laws import Claim
 from banditree.plans.plan import BoxKind
@@ -59,6 +61,17 @@ def test_an_interrupt_keeps_the_best_so_far():
     assert [progress.done for progress in seen] == [25, 50, 75]
     assert seen[0].total == 4000
     assert certify(plan, FOUR).regret.shape == (4,)
+
+
+@pytest.mark.parametrize("at", [25, 100, 200])
+def test_an_early_interrupt_shrinks_what_there_is(at):
+    """Before the first small plan, that is: while the search still follows cases or improves a large plan."""
+    ten = rand(10, 20, 0.4)
+    plan = build_score_plan(ten, 10_000, on_progress=lambda progress: progress.done < at)
+    assert plan.n_boxes <= 40
+    settling = build_score_plan(ten, 10_000, boxes=2)
+    assert settling.n_boxes == 1
+    assert certify(plan, ten).worst_regret < certify(settling, ten).worst_regret / 2
 
 
 def test_progress_reports_fall():
@@ -118,11 +131,29 @@ def test_normal_rewards_are_binned_and_exact():
 
 
 @pytest.mark.slow
-def test_estimates_are_optimised_against_their_corners():
-    estimated = Collection.bernoulli(FOUR.means, radius=0.03)
-    plan = build_score_plan(estimated, HORIZON, steps=300)
-    assert plan.radius == pytest.approx(0.03)
-    assert certify(plan, estimated).claim is Claim.UPPER_BOUND
+def test_estimates_are_optimised_against_the_worst_means():
+    estimated = Collection.bernoulli(FOUR.means, radius=0.06)
+    careless = build_score_plan(FOUR, HORIZON, steps=900)
+    careful = build_score_plan(estimated, HORIZON, steps=900)
+    assert careful.radius == pytest.approx(0.06)
+    assert certify(careful, estimated).claim is Claim.UPPER_BOUND
+
+    def at_worst(plan):
+        return regret_bound(plan, with_means(estimated, worst_means(plan, estimated))).max()
+
+    assert at_worst(careful) < 0.9 * at_worst(careless)
+    assert at_worst(careful) <= 1.001 * certify(careful, estimated).worst_regret
+
+
+def test_the_number_of_threads_does_not_change_the_plan(plan):
+    with threadpool_limits(1):
+        assert same(plan, build_score_plan(FOUR, HORIZON, steps=400))
+
+
+def test_long_horizons_may_have_high_levels():
+    close = Collection.bernoulli([[0.51, 0.49], [0.49, 0.51]])
+    plan = build_score_plan(close, 200_000, steps=300)
+    assert plan.ceil.max() > 100
 
 
 @pytest.mark.slow

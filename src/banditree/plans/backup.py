@@ -3,22 +3,44 @@
 Compiled by numba: import this module where it is used, not at the top of another one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numba import njit
 
 from banditree.plans.draft import Test
+from banditree.plans.goals import power_mean
 from banditree.plans.library import Library, SingleArray
+from banditree.plans.walks import leave
 from banditree.tasks.arrays import FloatArray, IntArray
 
-N_FINALISTS = 4  # tests that are looked at again in full precision, with levels between those of the library
+N_CHEAP, N_ANY = 2000, 500  # tests that are screened, of those considered: the cheapest, and some whatever they cost
+N_SCREENED = 4  # tests that are looked at again in full precision ...
+N_FINALISTS = 2  # ... and how many of them with levels between those of the library
 STEP = 1.3  # by how much a level is stretched or shrunk in looking for a better one
-MAX_LEVEL = 200
+LOOKS = 100  # how often, at most
 
 
-Judge = Callable[[FloatArray], FloatArray]  # values (..., M) to numbers (...), of which less is better
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """What a box of value v (M,) makes of the whole: the power mean over tasks of others + reaching v; less is better.
+
+    others: (M,), what the rest of the plan costs. reaching: (M,), how often the box is entered.
+    """
+
+    others: FloatArray
+    reaching: FloatArray
+    power: float
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        """What values (..., M) come to, (...)."""
+        return power_mean(self.others + self.reaching * values, self.power)
+
+
+def at_belief(belief: FloatArray) -> Judge:
+    """The judge for a case that is of each task with a given chance (M,): the expected cost."""
+    return Judge(np.zeros_like(belief), belief * len(belief), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,35 +57,61 @@ def best_backup(
     weights: FloatArray,
     places: IntArray,
     values: FloatArray,
-    rows: IntArray | None = None,
-    judge: Judge | None = None,
+    judge: Judge,
+    rows: slice | IntArray = slice(None),
     present: Test | None = None,
     extra: Sequence[int] = (),
 ) -> Backup:
     """The test and continuations of least weighted cost: sum over tasks of w (cost + up V[high] + (1 - up) V[low]).
 
-    weights: (M,). places: (n,), where the test may lead, with their values (n, M). rows: the tests to look at, or all.
-    All are screened by one matrix product in single precision. The best few are decided in double precision, by `judge`
-    of the value (M,) that the new box would have: the weighted cost when left out. present, extra: a test
-    and rows that are looked at whatever the screening says.
+    weights: (M,). places: (n,), where the test may lead, with their values (n, M). rows: the tests to look at.
+    The cheapest are screened by one matrix product in single precision. The best few are decided in double precision,
+    by `judge` of the value (M,) that the new box would have. present, extra: a test and rows that are looked at
+    whatever the screening says. Costs (rows + 2,500 n) M.
     """
     weights = weights / weights.sum()
     weighted = values * weights
     totals = weighted.sum(axis=1)
-    up, cost = (library.up32, library.cost32) if rows is None else (library.up32[rows], library.cost32[rows])
-    product = up @ weighted.T.astype(np.float32)
-    screened = screen(product, totals.astype(np.float32), cost @ weights.astype(np.float32))
-    n = min(N_FINALISTS, len(screened))
-    finalists = np.argpartition(screened, n - 1)[:n]
-    finalists = np.sort(finalists if rows is None else rows[finalists])
-    judge_all = judge or (lambda value: value @ weights)
-    starts = [tuple(int(column[row]) for column in library.columns) for row in (*finalists, *extra)]
+    considered = np.arange(library.n_tests)[rows]
+    cost = library.cost32[rows] @ weights.astype(np.float32)
+    if len(cost) > N_CHEAP + N_ANY:
+        # The best test is nearly always among the cheap ones; some others are looked at whatever they cost.
+        kept = np.concatenate([np.arange(N_ANY), N_ANY + np.argpartition(cost[N_ANY:], N_CHEAP)[:N_CHEAP]])
+        considered, cost = considered[kept], cost[kept]
+    product = library.up32[considered] @ weighted.T.astype(np.float32)
+    screened = screen(product, totals.astype(np.float32), cost)
+    n = min(N_SCREENED, len(screened))
+    chosen = np.sort(considered[np.argpartition(screened, n - 1)[:n]])
+    starts = [tuple(int(column[row]) for column in library.columns) for row in (*chosen, *extra)]
     if present is not None:
-        starts.append((present.arm, present.template, present.floor, present.ceil))
-    found = [_refine(library, start, weighted, totals, values, judge_all) for start in starts]
-    best = _best_links(min(found, key=lambda backup: backup.judged), values, judge_all)
-    test = replace(best.test, low=int(places[best.test.low]), high=int(places[best.test.high]))
-    return replace(best, test=test)
+        starts.append(present.what)
+
+    def refined(start: tuple[int, ...], looks: int) -> tuple[float, tuple[int, ...]]:
+        arm, template, floor, ceil = start
+        judged, floor, ceil = _refine(
+            library.points[template],
+            library.chance[template, arm],
+            library.gaps[:, arm],
+            floor,
+            ceil,
+            weighted,
+            totals,
+            values,
+            judge.others,
+            judge.reaching,
+            judge.power,
+            library.max_level,
+            looks,
+        )
+        return judged, (arm, template, floor, ceil)
+
+    found = sorted(refined(start, 0) for start in starts)[:N_FINALISTS]
+    arm, template, floor, ceil = min(refined(start, LOOKS) for _judged, start in found)[1]
+    up, law_cost = library.law(arm, template, floor, ceil)
+    above = weighted @ up
+    links = (int((totals - above).argmin()), int(above.argmin()))
+    test = Test(arm, template, floor, ceil, links, up, law_cost)
+    return _best_links(test, places, values, judge)
 
 
 @njit(cache=True)
@@ -79,58 +127,104 @@ def screen(product: SingleArray, totals: SingleArray, cost: SingleArray) -> Sing
     return out
 
 
+@njit(cache=True)
 def _refine(
-    library: Library,
-    start: tuple[int, ...],
+    points: IntArray,
+    chance: FloatArray,
+    gaps: FloatArray,
+    floor: int,
+    ceil: int,
     weighted: FloatArray,
     totals: FloatArray,
     values: FloatArray,
-    judge: Judge,
-) -> Backup:
-    """The test (arm, template, floor, ceil) with the levels around its own that are judged best."""
-    arm, template, *levels_at_start = start
-
-    def at(floor: int, ceil: int) -> Backup:
-        up, cost = library.law(arm, template, floor, ceil)
-        above = weighted @ up
-        high, low = int(above.argmin()), int((totals - above).argmin())
-        value = cost + up * values[high] + (1.0 - up) * values[low]
-        return Backup(float(judge(value)), value, Test(arm, template, floor, ceil, low, high, up, cost))
-
-    best = at(*levels_at_start)
-    tried = {(best.test.floor, best.test.ceil)}
-    improved = True
-    while improved:
-        improved = False
-        floor, ceil = best.test.floor, best.test.ceil
-        for levels in ((_more(floor), ceil), (_less(floor), ceil), (floor, _more(ceil)), (floor, _less(ceil))):
-            if levels in tried or max(levels) > MAX_LEVEL:
+    others: FloatArray,
+    reaching: FloatArray,
+    power: float,
+    max_level: int,
+    looks: int,
+) -> tuple[float, int, int]:
+    """(judged, floor, ceil): the levels around given ones that are judged best; looks: how often to look around."""
+    best = _judged(points, chance, gaps, floor, ceil, weighted, totals, values, others, reaching, power)
+    came_from = (floor, ceil)
+    for _ in range(looks):
+        before = (floor, ceil)
+        for levels in (
+            (_more(floor), ceil),
+            (_less(floor), ceil),
+            (floor, _more(ceil)),
+            (floor, _less(ceil)),
+        ):
+            if levels in (came_from, (floor, ceil)) or max(levels) > max_level:
                 continue
-            tried.add(levels)
-            other = at(*levels)
-            if other.judged < best.judged - 1e-9 * abs(best.judged):
-                best, improved = other, True
-    return best
+            judged = _judged(
+                points, chance, gaps, levels[0], levels[1], weighted, totals, values, others, reaching, power
+            )
+            if judged < best - 1e-9 * abs(best):
+                best, came_from = judged, (floor, ceil)
+                floor, ceil = levels
+        if (floor, ceil) == before:
+            break
+    return best, floor, ceil
 
 
-def _best_links(backup: Backup, values: FloatArray, judge: Judge) -> Backup:
-    """The same test with the continuations that are judged best, one side after the other."""
-    test, best = backup.test, backup
+@njit(cache=True)
+def _judged(
+    points: IntArray,
+    chance: FloatArray,
+    gaps: FloatArray,
+    floor: int,
+    ceil: int,
+    weighted: FloatArray,
+    totals: FloatArray,
+    values: FloatArray,
+    others: FloatArray,
+    reaching: FloatArray,
+    power: float,
+) -> float:
+    """How a test with these levels is judged, with the continuations of least weighted cost."""
+    _down, up, pulls = leave(points, chance, floor, ceil)
+    n_tasks = up.size
+    high, low, least_above, least_below = 0, 0, np.inf, np.inf
+    for place in range(totals.size):
+        above = 0.0
+        for i in range(n_tasks):
+            above += weighted[place, i] * up[i]
+        if above < least_above:
+            high, least_above = place, above
+        if totals[place] - above < least_below:
+            low, least_below = place, totals[place] - above
+    top = 1e-300
+    for i in range(n_tasks):
+        chance_up = min(up[i], 1.0)
+        value = pulls[i] * gaps[i] + chance_up * values[high, i] + (1.0 - chance_up) * values[low, i]
+        up[i] = others[i] + reaching[i] * value
+        top = max(top, up[i])
+    total = 0.0
+    for i in range(n_tasks):
+        total += (max(up[i], 0.0) / top) ** power
+    return float(top * (total / n_tasks) ** (1.0 / power))
+
+
+def _best_links(test: Test, places: IntArray, values: FloatArray, judge: Judge) -> Backup:
+    """The test with the continuations that are judged best, one side after the other."""
+    low, high = test.links
+    value = test.cost + test.up * values[high] + (1.0 - test.up) * values[low]
+    judged = float(judge(value))
     for _ in range(3):
-        above = judge(test.cost + test.up * values + (1.0 - test.up) * values[test.low])
-        test = replace(test, high=int(above.argmin()))
-        below = judge(test.cost + test.up * values[test.high] + (1.0 - test.up) * values)
-        test = replace(test, low=int(below.argmin()))
-        if below.min() >= best.judged - 1e-12 * abs(best.judged):
-            return best
-        value = test.cost + test.up * values[test.high] + (1.0 - test.up) * values[test.low]
-        best = Backup(float(below.min()), value, test)
-    return best
+        other_high = int(judge(test.cost + test.up * values + (1.0 - test.up) * values[low]).argmin())
+        below = judge(test.cost + test.up * values[other_high] + (1.0 - test.up) * values)
+        if below.min() >= judged - 1e-12 * abs(judged):
+            break
+        low, high, judged = int(below.argmin()), other_high, float(below.min())
+        value = test.cost + test.up * values[high] + (1.0 - test.up) * values[low]
+    return Backup(judged, value, replace(test, links=(int(places[low]), int(places[high]))))
 
 
+@njit(cache=True)
 def _more(level: int) -> int:
     return max(level + 1, int(level * STEP))
 
 
+@njit(cache=True)
 def _less(level: int) -> int:
     return max(1, min(level - 1, int(level / STEP)))

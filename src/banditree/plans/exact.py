@@ -4,7 +4,7 @@ Two functions, and every number says what it is. `regret_bound` charges a leaf t
 millisecond; `certify` is exact to the horizon, or an upper bound where the law of the rewards is not known.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -149,6 +149,25 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     value = solve(plan, down, up, np.where(leaf[:, None], horizon, pulls) * laws.cost.T)
     assert value is not None  # the equations of a plan that ends have a solution
     return value
+
+
+def boxes_passed(plan: Plan, collection: Collection) -> FloatArray:
+    """The expected number of tests (M,) that a case passes on its way to a leaf, at the means as they are given.
+
+    >>> from banditree.plans.tree import build_tree
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    >>> boxes_passed(build_tree(two, horizon=1000), two).tolist()
+    [1.0, 1.0]
+    """
+    known = replace(collection, radius=np.zeros_like(collection.means))
+    laws = box_laws(plan, known)
+    if laws.claim is Claim.UPPER_BOUND:
+        raise InvalidInput(f"The number of tests cannot be computed: {'; '.join(laws.reasons)}.")
+    down, up, _pulls = require_end(plan, known, laws, plan.horizon)
+    tests = (plan.kind != BoxKind.EXPLOIT).astype(float)
+    passed = solve(plan, down, up, np.repeat(tests[:, None], collection.n_tasks, axis=1))
+    assert passed is not None  # the equations of a plan that ends have a solution
+    return passed
 
 
 def exit_laws(plan: Plan, laws: Laws) -> tuple[FloatArray, FloatArray, FloatArray]:

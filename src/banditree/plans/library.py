@@ -20,7 +20,8 @@ SingleArray = npt.NDArray[np.float32]
 
 # Points per success and per failure: the drift that a test calls even is at a mean of y / (x + y).
 SLOPES = ((1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2), (1, 5), (5, 1), (1, 9), (9, 1))
-LEVELS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 41, 60)
+LEVELS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 41, 60, 88, 130, 190, 280, 410, 600, 880, 1300, 1900)
+ALWAYS = 60  # levels up to this one are tried at any horizon
 FOUR_BINS = (-3, -1, 1, 3)  # points of a normal reward, close to the best four-level rounding of it ...
 BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one
 CENTRES = 6  # middle cuts tried per arm for normal rewards
@@ -28,11 +29,11 @@ CENTRES = 6  # middle cuts tried per arm for normal rewards
 
 @dataclass(frozen=True, eq=False)
 class Library:
-    """R tests: arm, template and levels (R,), and their laws under M tasks.
+    """R tests in random order: arm, template and levels (R,), and their laws under M tasks.
 
     points: (T, B), cuts: (T, B-1), of the templates. chance: (T, K, B, M), of each bin of each arm's rewards. gaps: (M,
     K), what a pull costs. up: (R, M), the chance of leaving above. cost: (R, M), expected pulls times what a pull
-    costs. up32, cost32: the same to screen with.
+    costs. up32, cost32: the same to screen with. max_level: the highest level that is worth a look.
     """
 
     arm: IntArray
@@ -47,6 +48,7 @@ class Library:
     gaps: FloatArray
     up32: SingleArray
     cost32: SingleArray
+    max_level: int
 
     @property
     def n_tests(self) -> int:
@@ -64,18 +66,22 @@ class Library:
         return np.minimum(up, 1.0), pulls * self.gaps[:, arm]
 
 
-def build_library(collection: Collection) -> Library:
-    """All tests of all arms that differ from each other under this collection and are not without any information."""
+def build_library(collection: Collection, horizon: int) -> Library:
+    """All tests of all arms that differ from each other under this collection and are not without any information.
+
+    A score without drift takes as many pulls as its level squared, so that the horizon says how high levels may be.
+    """
     points, cuts, chance, usable = _templates(collection)
     gaps = collection.gaps
-    levels = np.array(LEVELS)
+    max_level = max(ALWAYS, int(2 * horizon**0.5))
+    levels = np.array([level for level in LEVELS if level <= max(ALWAYS, 0.6 * horizon**0.5)])
     rows, ups, costs = [], [], []
     for template in range(len(points)):
         for arm in np.flatnonzero(usable[template]):
             if np.ptp(collection.means[:, arm]) == 0.0:
                 continue  # tells nothing
             up, pulls = laws_at_levels(points[template], chance[template, arm], levels)
-            rows += [(arm, template, floor, ceil) for ceil in LEVELS for floor in LEVELS]
+            rows += [(arm, template, floor, ceil) for ceil in levels for floor in levels]
             ups.append(up.reshape(-1, collection.n_tasks))
             costs.append((pulls * gaps[:, arm]).reshape(-1, collection.n_tasks))
     if not rows:
@@ -97,6 +103,7 @@ def build_library(collection: Collection) -> Library:
         gaps,
         up.astype(np.float32),
         cost.astype(np.float32),
+        max_level,
     )
 
 
@@ -150,7 +157,7 @@ def laws_at_levels(points: IntArray, chance: FloatArray, levels: IntArray) -> tu
 
 
 def _different(rows: IntArray, up: FloatArray, cost: FloatArray) -> IntArray:
-    """One test of each group with the same arm and the same laws (as 2 : 1 to +1 or to +2), the first of them."""
+    """The first test of each group with the same arm and the same laws (as 2 : 1 to +1 or to +2), in random order."""
     key = np.concatenate([rows[:, :1], np.round(up, 10), np.round(cost, 10)], axis=1)
     _unique, first = np.unique(key, axis=0, return_index=True)
-    return np.sort(first)
+    return np.random.default_rng(0).permutation(np.sort(first))

@@ -11,7 +11,8 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.exact import certify
+from banditree.plans.doubt import with_means, worst_means
+from banditree.plans.exact import certify, regret_bound
 from banditree.plans.goals import Limits, Objective, OnProgress, Progress, objective_named, power_mean
 from banditree.plans.plan import Plan, Vocabulary, pack_survivors
 from banditree.tasks.arrays import FloatArray
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 STILL_POSSIBLE = 0.01  # posterior, from a uniform prior, below which a task no longer counts as possible at a box
 BOXES_PER_TASK = 4
-STEPS_PER_TASK = 1_000
+STEPS_PER_TASK = 2_000
 MAX_STEPS = 40_000
-CORNERS = 4  # ways in which the means of a task may be off, drawn at random, that an estimated collection is tried at
+DOUBTS = 3  # searches for estimated means, each of which also reckons with the means that were worst for the one before
 ATTEMPTS = 4  # searches, with wrong arms ever more costly, until the cap on them is met
 DEARER = 10.0  # times, from one attempt to the next
 
@@ -50,11 +51,12 @@ def build_score_plan(
     horizon: H, the rounds of one case. objective: "worst" (an 8-norm over tasks) or "mean". boxes: the most boxes,
     tests and leaves together (4 per task when left out). longest_path: the most tests one after the other.
     links_back: whether a box may lead back to an earlier one. max_wrong_arm: a cap on each task's chance to settle for
-    an arm that is not the best. steps: how long to search at most (1,000 per task, at most 40,000, when left out);
+    an arm that is not the best. steps: how long to search at most (2,000 per task, at most 40,000, when left out);
     the same seed and steps give the same plan. on_progress is called every 25 steps; when it returns False, the best
     plan so far is returned.
 
-    Means that are only estimated are optimised against random corners of their intervals.
+    For means that are only estimated there are three searches, of which each also reckons with the means, within their
+    intervals, under which the plans before it did worst; the plan that does best under all of these is returned.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> print(build_score_plan(two, horizon=1000, boxes=3, steps=300))
@@ -65,35 +67,48 @@ def build_score_plan(
     Box 3. Give A from now on.
     """
     boxes, steps = _check(collection, horizon, boxes, longest_path, max_wrong_arm, steps)
-    power = objective_named(objective).power
+    power, limits = objective_named(objective).power, Limits(boxes, longest_path, links_back)
+    prices = [1.0] if max_wrong_arm is None else [DEARER**attempt for attempt in range(ATTEMPTS)]
+    doubts = DOUBTS if collection.is_estimated else 1
+    share = max(1, steps // (len(prices) * doubts))
     from banditree.plans.library import build_library
     from banditree.plans.search import Search
 
-    scenarios = _scenarios(collection, seed)
-    library = build_library(scenarios)
-    limits = Limits(boxes, longest_path, links_back)
-    leaf = horizon * scenarios.gaps.T
-    attempts = 1 if max_wrong_arm is None else ATTEMPTS
-    for attempt in range(attempts):
-        share, done = steps // attempts, attempt * (steps // attempts)
-        search = Search(
-            library,
-            leaf,
-            limits,
-            power=power,
-            seed=seed,
-            steps=max(share, 1),
-            done=done,
-            total=steps,
-            on_progress=on_progress,
-        )
-        plan = _plan(search.run(), library, collection, horizon, seed, vocabulary or Vocabulary())
+    searches: list[Search] = []
+
+    def search(price: float) -> Plan:
+        """The best plan when a wrong arm costs `price` times what it does."""
+        scenarios, plans = with_means(collection, collection.means), []
+        for _ in range(doubts):
+            library = build_library(scenarios, horizon)
+            leaf = horizon * scenarios.gaps.T
+            searches.append(
+                Search(
+                    library,
+                    leaf if price == 1 else np.where(leaf > 0, np.maximum(leaf, 0.02 * horizon) * price, 0.0),
+                    limits,
+                    power=power,
+                    seed=seed,
+                    steps=share,
+                    done=share * len(searches),
+                    total=steps,
+                    on_progress=on_progress,
+                )
+            )
+            draft = searches[-1].run()
+            plans.append(_plan(draft, library, collection, horizon, seed, vocabulary or Vocabulary()))
+            if doubts > 1:
+                scenarios = _both(scenarios, worst_means(plans[-1], collection))
+            if searches[-1].stopped_early:
+                break
+        return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: _judged(plan, scenarios, power))
+
+    for price in prices:  # a wrong arm that costs more is chosen less often
+        plan = search(price)
         if max_wrong_arm is None or certify(plan, collection).wrong_arm.max() <= max_wrong_arm:
             return plan
-        if search.stopped_early:
+        if searches[-1].stopped_early:
             break
-        # A wrong arm that costs more is chosen less often.
-        leaf = np.where(leaf > 0, np.maximum(leaf, 0.02 * horizon) * DEARER, 0.0)
     reached = certify(plan, collection).wrong_arm.max()
     raise InvalidInput(
         f"No plan of {boxes} boxes was found whose chance of a wrong arm is at most {max_wrong_arm:g}; the last one "
@@ -128,18 +143,19 @@ def _check(
     return boxes or BOXES_PER_TASK * n, steps or min(STEPS_PER_TASK * n, MAX_STEPS)
 
 
-def _scenarios(collection: Collection, seed: int) -> Collection:
-    """The tasks that the search reckons with: those of the collection, and for estimates random corners around them."""
-    if not collection.is_estimated:
-        return collection
-    rng = np.random.default_rng(seed)
-    rewards = collection.rewards
-    means = [collection.means]
-    for _ in range(CORNERS):
-        signs = rng.integers(0, 2, collection.means.shape) * 2 - 1
-        means.append(np.clip(collection.means + signs * collection.radius, rewards.low, rewards.high))
-    names = tuple(f"{task} ({corner})" for corner in range(CORNERS + 1) for task in collection.tasks)
-    return Collection(np.concatenate(means), names, collection.arms, rewards, provenance="corners")
+def _both(scenarios: Collection, means: FloatArray) -> Collection:
+    """The scenarios, and as many more with other means."""
+    means = np.concatenate([scenarios.means, means])
+    names = tuple(f"scenario {number}" for number in range(1, len(means) + 1))
+    return Collection(means, names, scenarios.arms, scenarios.rewards, provenance=scenarios.provenance)
+
+
+def _judged(plan: Plan, scenarios: Collection, power: float) -> float:
+    """The objective over all scenarios; infinite if the plan may never end in one of them."""
+    try:
+        return float(power_mean(regret_bound(plan, scenarios), power))
+    except InvalidInput:
+        return np.inf
 
 
 def _plan(
@@ -148,19 +164,20 @@ def _plan(
     """The draft as a Plan, with the tasks that are still possible at each box."""
     K = draft.n_leaves
     # Place 0 of the list is where the plan starts.
-    places = [draft.root, *(place for place in range(K + len(draft.tests)) if place != draft.root)]
+    places = [draft.root, *(place for place in range(K + draft.n_tests) if place != draft.root)]
     number = {place: index for index, place in enumerate(places)}
     boxes = []
     for place in places:
         if place < K:
             boxes.append(Box(arm=place))
             continue
-        test = draft.tests[place - K]
+        test = draft.test(place - K)
+        low, high = test.links
         boxes.append(
             Box(
                 arm=test.arm,
-                low=number[test.low],
-                high=number[test.high],
+                low=number[low],
+                high=number[high],
                 points=tuple(int(point) for point in library.points[test.template]),
                 floor=test.floor,
                 ceil=test.ceil,
@@ -183,12 +200,12 @@ def _plan(
 
 def _reaching(draft: "Draft") -> FloatArray:
     """How often each place is entered under each task, (K + N, M)."""
-    evaluation, K = draft.evaluation, draft.n_leaves
-    reaching = np.concatenate([np.zeros_like(draft.leaf), evaluation.visits])
-    for box, test in enumerate(draft.tests):
-        for side, place in (("low", test.low), ("high", test.high)):
+    K = draft.n_leaves
+    reaching = np.concatenate([np.zeros_like(draft.leaf), draft.visits])
+    for box, links in enumerate(draft.links):
+        for side, place in enumerate(links):
             if place < K:
-                reaching[place] += evaluation.flow(box, side)
+                reaching[place] += draft.flow(box, side)
     if draft.root < K:
         reaching[draft.root] = 1.0
     return reaching

@@ -1,28 +1,41 @@
-"""The search for a small plan of score boxes: explore beliefs, then improve and shrink what was found.
+"""The search for a small plan of score boxes: make a large one, improve it, and shrink it to the wanted size.
 
-One round: trials follow a case through its tests and add, at every belief met, the box that is best there (point-based
-value iteration); the plan that this gives is large and good. Sweeps then replace each box by the best one at the cases
-that reach it, and boxes that can be spared are removed until the plan is small enough. Every change is judged by the
-exact objective. Compiled by numba: import this module where it is used, not at the top of another one.
+The first large plan comes from trials, which follow a case through its tests and add, at every belief met, the box that
+is best there (point-based value iteration); later ones from new boxes on the links behind which most is lost. Sweeps
+replace each box by the best one at the cases that reach it, and the box that is missed least is removed, again and
+again, until the plan is small enough. Every change is judged by the exact objective. Compiled by numba: import this
+module where it is used, not at the top of another one.
 """
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
-from banditree.plans.backup import Backup, best_backup
-from banditree.plans.draft import Draft, Test, ancestors, path_lengths, returns, tidy
+from banditree.plans.backup import Backup, Judge, at_belief, best_backup
+from banditree.plans.draft import HIGH, LOW, Draft, Test, ancestors, drafted, path_lengths, returns
 from banditree.plans.goals import Limits, OnProgress, Progress, power_mean
 from banditree.plans.library import Library
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
+LARGE = 2.0  # boxes of the large plan, times those that are wanted
+COARSE, FINE = 0.02, 0.002  # relative gains below which a large and a small plan are no longer swept
+SHRINK = 0.93  # the share of the boxes that is left before the plan is swept again
+SPARED = 24  # boxes whose removal is tried in earnest, at most, of those that look cheapest
 SHORT = (1.5, 3.0, 6.0, 12.0)  # pulls of the short tests that trials take at times, to meet beliefs close to the start
 SHORT_SHARE = 2 / 3  # how often they do
+TINY = 1e-6  # relative gain that is no gain
+POOL = 4.0  # boxes that trials find, at most, times those that are wanted
+IDLE_TRIALS = 5  # trials without a new box after which they end
 WORTH = 1e-3  # relative gain for which a trial adds a box
-SHRINK = 0.93  # the share of the boxes that is left before the plan is swept again
-SPARED = 6  # boxes whose removal is tried in earnest, of those that look cheapest
 NEAR = 1.03  # a round goes on from a plan this close to the best one, which leaves some local optima behind
+MAX_ROWS = 24_000  # tests of the library that are considered in one step
+STARTS = 0.5  # the share of the steps before which a start from nothing may begin
+FINISH = 0.05  # the share of the steps that is kept for the worst task alone ...
+DOUBLINGS = 2  # ... and how often the power is doubled for it
 N_COINS = 2
+FEWEST = 3  # boxes of a plan that tests anything: a test and two leaves
 PATIENCE = 12  # rounds without a gain after which the search ends before its steps are used up
 REPORT_EVERY = 25  # steps
 
@@ -54,52 +67,84 @@ class Search:
         self.steps, self.last = done, done + steps
         self.total = total or self.last
         self.stopped_early = False
-        start = Draft(int(np.argmin(power_mean(leaf, power))), (), leaf)
-        self.best = start
-        self.n_rows = max(1000, int(library.n_tests * min(1.0, 6000 / library.n_tests)))
+        self.best = self.present = drafted(int(np.argmin(power_mean(leaf, power))), [], leaf)
         self.cheap = np.argsort(library.cost.mean(axis=1), kind="stable")[: max(20, library.n_tests // 50)]
         gap = np.maximum(library.gaps[:, library.arm].T, 1e-12)
         self.length = np.median(library.cost / gap, axis=1)  # pulls that each test of the library takes
 
     def objective(self, draft: Draft) -> float:
-        """What is minimised; infinite for a draft that may never end, or leads back where it must not."""
-        evaluation = draft.evaluation
-        if not self.limits.links_back and returns(draft):  # two links that may each lead somewhere may not do so both
+        """What is minimised; infinite for a draft whose cost is, or that is not allowed at any size."""
+        if not self.allowed(draft) or np.isinf(draft.regret).any():
             return np.inf
-        return float(power_mean(evaluation.regret, self.power)) if evaluation.settled else np.inf
+        return float(power_mean(draft.regret, self.power))
+
+    def allowed(self, draft: Draft) -> bool:
+        """Whether a draft keeps to the limits other than its size; links that may each be changed may not all be."""
+        if not draft.n_tests:
+            return True
+        most = self.limits.longest_path
+        return (most is None or path_lengths(draft)[0].max() <= most) and (self.limits.links_back or not returns(draft))
 
     def weights(self, draft: Draft) -> FloatArray:
         """How much the objective feels each task, or a softer version of it, which looks further."""
         power = (1.0, (self.power + 1) / 2, self.power)[self.rng.integers(3)]
-        regret = draft.evaluation.regret
+        regret = draft.regret
         weights = (regret / max(regret.max(), 1e-300)) ** (power - 1)
         return np.asarray(np.maximum(weights / max(weights.sum(), 1e-300), 1e-6))
 
     def run(self) -> Draft:
-        """A first small draft, then rounds until the steps are used up; the best draft within the limits."""
-        try:
-            draft = self.sweep(self.grow(self.best))
-            idle = 0
-            while idle < PATIENCE and self.objective(self.best) > 0:
-                before = self.objective(self.best)
-                draft = self.round(draft)
-                if self.objective(draft) > NEAR * self.objective(self.best):
-                    draft = self.best
-                idle = 0 if self.objective(self.best) < (1 - WORTH) * before else idle + 1
-        except Stopped:
-            pass
+        """Rounds, then a finish; the best draft within the limits."""
+        finish = int(FINISH * (self.last - self.steps)) if self.power > 1 else 0
+        # More threads would add up in another order, and the plan would depend on the number of cores.
+        with threadpool_limits(1, user_api="blas"):
+            self.last -= finish
+            self.until_stopped(self.rounds)
+            self.shrink(self.present, self.limits.boxes)
+            self.last += finish
+            if finish and not self.stopped_early:
+                self.until_stopped(self.finish)
         return self.best
 
+    def until_stopped(self, part: Callable[[], None]) -> None:
+        """Do a part of the search until it is done, its steps are used up or the caller has seen enough."""
+        with suppress(Stopped):
+            part()
+
+    def rounds(self) -> None:
+        """Starts from nothing, of which each leads somewhere else, then rounds from the best while they help."""
+        if self.limits.boxes < FEWEST:
+            return
+        nothing, until = self.best, self.steps + STARTS * (self.last - self.steps)
+        while self.steps < until and self.objective(self.best) > 0:
+            self.round(self.explore(nothing))
+        draft, idle = self.best, 0
+        while idle < PATIENCE and self.objective(self.best) > 0:
+            before = self.objective(self.best)
+            draft = self.round(draft)
+            if self.objective(draft) > NEAR * self.objective(self.best):
+                draft = self.best
+            idle = 0 if self.objective(self.best) < (1 - WORTH) * before else idle + 1
+
+    def finish(self) -> None:
+        """Spare the worst task at the cost of the others, which a power mean only does when its power is high."""
+        for _ in range(DOUBLINGS):
+            self.power *= 2
+            self.settle(self.best, self.limits.boxes, FINE)
+
     def round(self, draft: Draft) -> Draft:
-        """Explore from a draft, then shrink what that gives to the limits."""
+        """A large draft made from the given one, improved, and shrunk to the limits."""
         boxes = self.limits.boxes
-        draft = self.sweep(self.explore(draft))
+        draft = self.settle(draft, int(LARGE * boxes), COARSE)
         while draft.n_boxes > boxes:
             draft = self.sweep(self.shrink(draft, max(boxes, int(draft.n_boxes * SHRINK))))
+        return self.settle(draft, boxes, FINE)
+
+    def settle(self, draft: Draft, boxes: int, gain: float) -> Draft:
+        """The draft, grown to a number of boxes and swept until that no longer gains enough."""
         before = np.inf
-        while self.objective(draft) < 0.998 * before:
+        while self.objective(draft) < (1 - gain) * before:
             before = self.objective(draft)
-            draft = self.sweep(self.grow(draft))
+            draft = self.sweep(self.grow(draft, boxes))
         return draft
 
     def spend(self) -> None:
@@ -114,53 +159,50 @@ class Search:
             raise Stopped
 
     def accept(self, draft: Draft) -> Draft:
-        """The draft, remembered if it is within the limits and the best so far."""
-        if self.fits(draft) and self.objective(draft) < self.objective(self.best):
+        """The draft, remembered as the present one, and as the best if it is small enough and better."""
+        self.present = draft
+        if draft.n_boxes <= self.limits.boxes and self.objective(draft) < self.objective(self.best):
             self.best = draft
         return draft
 
-    def fits(self, draft: Draft) -> bool:
-        """Whether a draft is within the limits."""
-        most = self.limits.longest_path
-        short = most is None or not draft.tests or path_lengths(draft)[0].max() <= most
-        return short and draft.n_boxes <= self.limits.boxes
-
-    def rows(self, longest: float = np.inf) -> IntArray:
-        """A random part of the library's tests, of those that take at most so many pulls."""
-        wanted = np.flatnonzero(self.length <= longest) if longest < np.inf else np.arange(self.library.n_tests)
-        if len(wanted) <= self.n_rows:
-            return wanted
-        return np.asarray(wanted[self.rng.integers(len(wanted), size=self.n_rows)])
+    def rows(self, longest: float = np.inf) -> slice | IntArray:
+        """A random part of the library's tests, which are in random order, of those that take at most so many pulls."""
+        if longest == np.inf:
+            start = int(self.rng.integers(max(1, self.library.n_tests - MAX_ROWS + 1)))
+            return slice(start, start + MAX_ROWS)
+        wanted = np.flatnonzero(self.length <= longest)
+        return wanted if len(wanted) <= MAX_ROWS else wanted[self.rng.integers(len(wanted), size=MAX_ROWS)]
 
     def explore(self, draft: Draft) -> Draft:
         """A larger draft, with the boxes that trials found best at the beliefs they met."""
         pool = Pool(self, draft)
-        wanted = len(draft.tests) + 2 * self.limits.boxes
-        while len(pool.tests) < wanted:
-            before = len(pool.tests)
-            for _ in range(3):
+        idle = 0
+        try:
+            while len(pool.tests) < POOL * self.limits.boxes and idle < IDLE_TRIALS:
+                before = len(pool.tests)
                 pool.trial(self.weights(draft))
-            if len(pool.tests) == before:
-                break
-        found = pool.draft()
-        return found if self.objective(found) < self.objective(draft) else draft
+                idle = 0 if len(pool.tests) > before else idle + 1
+        finally:
+            found = pool.draft()
+            if self.objective(found) < self.objective(draft):
+                draft = self.accept(found)
+        return draft
 
     def sweep(self, draft: Draft) -> Draft:
         """The draft with each box, in random order, replaced by the best one at the cases that reach it."""
-        for box in self.rng.permutation(len(draft.tests)):
-            if box < len(draft.tests):
+        for box in self.rng.permutation(draft.n_tests):
+            if box < draft.n_tests:
                 draft = self.improve(draft, int(box))
         return draft
 
     def improve(self, draft: Draft, box: int) -> Draft:
         """The draft with one box replaced, if that makes it better."""
-        evaluation, present = draft.evaluation, draft.tests[box]
-        visits = evaluation.visits[box]
-        others = evaluation.regret - visits * evaluation.value[draft.n_leaves + box]
-        backup = self.backup(draft, box, visits, others, present)
-        if backup.judged < (1 - 1e-9) * self.objective(draft):
+        visits = draft.visits[box]
+        others = draft.regret - visits * draft.value[draft.n_leaves + box]
+        backup = self.backup(draft, box, visits, others, draft.test(box))
+        if backup.judged < (1 - TINY) * self.objective(draft):
             changed = draft.with_test(box, backup.test)
-            if self.objective(changed) < self.objective(draft):
+            if self.objective(changed) < self.objective(draft) and changed.ends:
                 return self.accept(changed)
         return draft
 
@@ -168,14 +210,14 @@ class Search:
         """The best box for cases that reach a place so often (M,), when the rest of the plan costs `others` (M,)."""
         self.spend()
         weights = self.weights(draft) * reaching
-        places = self.places(draft, box, new=present is None)
+        places = np.flatnonzero(self.may_lead(draft, box, new=present is None))
         return best_backup(
             self.library,
             np.maximum(weights, 1e-12 * weights.max() + 1e-300),
             places,
-            draft.evaluation.value[places],
+            draft.value[places],
+            Judge(others, reaching, self.power),
             self.rows(),
-            lambda value: power_mean(others + reaching * value, self.power),
             present,
             self.coins(),
         )
@@ -184,12 +226,12 @@ class Search:
         """A few cheap tests at random: where tasks cannot be told apart in time, chance is what spares the worst."""
         return [int(row) for row in self.cheap[self.rng.integers(len(self.cheap), size=N_COINS)]]
 
-    def places(self, draft: Draft, box: int, new: bool) -> IntArray:
-        """Where `box`, or a new box behind it, may lead within the limits."""
-        allowed = np.ones(draft.n_leaves + len(draft.tests), dtype=bool)
+    def may_lead(self, draft: Draft, box: int, new: bool) -> BoolArray:
+        """Which places (K + N,) `box`, or a new box behind it, may lead to within the limits."""
+        allowed = np.ones(draft.n_leaves + draft.n_tests, dtype=bool)
         tests = allowed[draft.n_leaves :]
         if box < 0:
-            return np.flatnonzero(allowed)
+            return allowed
         if self.limits.links_back:
             tests[box] = new
         else:
@@ -197,12 +239,12 @@ class Search:
         if self.limits.longest_path is not None:
             before, after = path_lengths(draft)
             tests &= after <= self.limits.longest_path - before[box] - new
-        return np.flatnonzero(allowed)
+        return allowed
 
-    def grow(self, draft: Draft) -> Draft:
-        """The draft with new boxes at the links where that helps most, while there is room."""
-        tried: set[tuple[int, str]] = set()
-        while draft.n_boxes < self.limits.boxes:
+    def grow(self, draft: Draft, boxes: int) -> Draft:
+        """The draft with new boxes at the links where that helps most, until there are so many."""
+        tried: set[tuple[int, int]] = set()
+        while draft.n_boxes < boxes:
             links = self.costly_links(draft)
             link = next((link for link in links if link not in tried), None)
             if link is None:
@@ -211,72 +253,74 @@ class Search:
             draft = self.extend(draft, *link)
         return draft
 
-    def costly_links(self, draft: Draft) -> list[tuple[int, str]]:
+    def costly_links(self, draft: Draft) -> list[tuple[int, int]]:
         """The links, those first behind which most of the objective is spent."""
-        evaluation, weights = draft.evaluation, self.weights(draft)
-        links = [(box, side) for box in range(len(draft.tests)) for side in ("low", "high")] or [(-1, "root")]
-        behind = [
-            float(weights @ (evaluation.flow(box, side) * evaluation.value[draft.target(box, side)]))
-            for box, side in links
-        ]
-        return [links[index] for index in np.argsort(behind)[::-1]]
+        if not draft.n_tests:
+            return [(-1, HIGH)]
+        weights = self.weights(draft)
+        behind = [(draft.flows(side) * draft.value[draft.links[:, side]]) @ weights for side in (LOW, HIGH)]
+        order = np.argsort(np.concatenate(behind), kind="stable")[::-1]
+        return [(int(index % draft.n_tests), int(index // draft.n_tests)) for index in order]
 
-    def extend(self, draft: Draft, box: int, side: str) -> Draft:
+    def extend(self, draft: Draft, box: int, side: int) -> Draft:
         """The draft with the best new box on a link, if that makes it better."""
-        evaluation = draft.evaluation
         if (
             box >= 0
             and self.limits.longest_path is not None
             and path_lengths(draft)[0][box] >= self.limits.longest_path
         ):
             return draft
-        flow = evaluation.flow(box, side)
-        others = evaluation.regret - flow * evaluation.value[draft.target(box, side)]
+        flow = draft.flow(box, side)
+        others = draft.regret - flow * draft.value[draft.target(box, side)]
         backup = self.backup(draft, box, flow, others, None)
-        if backup.judged < (1 - 1e-6) * self.objective(draft):
-            changed = draft.with_link(box, side, backup.test)
-            if self.objective(changed) < self.objective(draft):
+        if backup.judged < (1 - TINY) * self.objective(draft):
+            changed = draft.with_new(box, side, backup.test)
+            if self.objective(changed) < self.objective(draft) and changed.ends:
                 return self.accept(changed)
         return draft
 
     def shrink(self, draft: Draft, boxes: int) -> Draft:
         """The draft without the boxes whose links can lead elsewhere at least cost, until `boxes` are left."""
         while draft.n_boxes > boxes:
-            ranked = sorted(
-                (self.spared(draft, box) for box in range(len(draft.tests)) if draft.root != draft.n_leaves + box),
-                key=lambda pair: pair[0],
-            )
-            if not ranked:
-                break
-            drafts = [redirect(draft, links) for _cost, links in ranked[:SPARED]]
-            best = min(drafts, key=self.objective)
-            if self.objective(best) == np.inf:
+            best, least = draft, np.inf
+            for n_tried, (predicted, changed) in enumerate(self.removals(draft)):
+                if least <= predicted or (n_tried >= SPARED and least < np.inf):
+                    break
+                if self.objective(changed) < least and changed.ends:
+                    best, least = changed, self.objective(changed)
+            if least == np.inf:
                 return self.best
             draft = self.accept(best)
         return draft
 
-    def spared(self, draft: Draft, box: int) -> tuple[float, list[tuple[int, str, int]]]:
-        """(objective without a box, where each link to it would lead instead)."""
-        evaluation, place = draft.evaluation, draft.n_leaves + box
-        regret, links = evaluation.regret, []
-        low, high = draft.links
-        for side, targets in (("low", low), ("high", high)):
-            for parent in np.flatnonzero(targets == place):
-                options = self.places(draft, int(parent), new=False)
-                options = options[options != place]
-                change = evaluation.flow(int(parent), side) * (evaluation.value[options] - evaluation.value[place])
-                chosen = int(power_mean(regret + change, self.power).argmin())
-                regret = regret + change[chosen]
-                links.append((int(parent), side, int(options[chosen])))
-        return float(power_mean(regret, self.power)), links
+    def removals(self, draft: Draft) -> Iterator[tuple[float, Draft]]:
+        """(predicted objective, the draft without one box), those first that look cheapest to remove.
 
-
-def redirect(draft: Draft, links: list[tuple[int, str, int]]) -> Draft:
-    """The draft with some links (box, side, place) leading elsewhere."""
-    tests = list(draft.tests)
-    for box, side, place in links:
-        tests[box] = tests[box].leading(side, place)
-    return tidy(replace(draft, tests=tuple(tests)))
+        The links to the box lead where that costs least at the present weights of the tasks; where that never ends, to
+        a place that does not lead back to the box.
+        """
+        K, N, links = draft.n_leaves, draft.n_tests, draft.links
+        weights = (draft.regret / draft.regret.max()) ** (self.power - 1)
+        flows = np.stack([draft.flows(LOW), draft.flows(HIGH)], axis=1)
+        cost = (flows * weights) @ draft.value.T  # (N, 2, K + N), of each link by where it leads
+        cost[~np.array([self.may_lead(draft, box, new=False) for box in range(N)])[:, None].repeat(2, axis=1)] = np.inf
+        np.put_along_axis(cost, links[..., None], np.inf, axis=2)
+        elsewhere = cost.argmin(axis=2)
+        change = flows * (draft.value[elsewhere] - draft.value[links])
+        regret, inner = np.tile(draft.regret, (N, 1)), links >= K
+        np.add.at(regret, links[inner] - K, change[inner])
+        predicted = power_mean(regret, self.power)
+        for box in np.argsort(predicted, kind="stable"):
+            if draft.root == K + box:
+                continue
+            to_box = links == K + box
+            changed = draft.with_links(np.where(to_box, elsewhere, links))
+            if self.objective(changed) == np.inf:
+                onward = links.copy()
+                leading_back = np.concatenate([np.zeros(K, dtype=bool), ancestors(draft, int(box))])
+                onward[to_box] = np.where(leading_back, np.inf, cost[to_box]).argmin(axis=1)
+                changed = draft.with_links(onward)
+            yield float(predicted[box]), changed
 
 
 class Pool:
@@ -284,8 +328,8 @@ class Pool:
 
     def __init__(self, search: Search, draft: Draft) -> None:
         self.search, self.start = search, draft
-        self.tests = list(draft.tests)
-        self.values = draft.evaluation.value.copy()
+        self.tests: list[Test] = [draft.test(box) for box in range(draft.n_tests)]
+        self.values = draft.value.copy()
         self.heights = np.zeros(len(self.values), np.int64)  # tests on the longest path from each place
         self.heights[draft.n_leaves :] = path_lengths(draft)[1]
 
@@ -315,7 +359,8 @@ class Pool:
         self.search.spend()
         places = np.flatnonzero(self.heights < room)
         rows = self.search.rows(longest)
-        return best_backup(self.search.library, np.maximum(belief, 1e-12), places, self.values[places], rows)
+        values = self.values[places]
+        return best_backup(self.search.library, np.maximum(belief, 1e-12), places, values, at_belief(belief), rows)
 
     def add_best(self, belief: FloatArray, room: int) -> Backup:
         """The best box at a belief, added if it is better there than all there are."""
@@ -323,12 +368,11 @@ class Pool:
         if backup.judged < (1 - WORTH) * (self.values[self.heights <= room] @ belief).min():
             self.tests.append(backup.test)
             self.values = np.concatenate([self.values, backup.value[None]])
-            height = 1 + max(self.heights[backup.test.low], self.heights[backup.test.high])
-            self.heights = np.append(self.heights, height)
+            self.heights = np.append(self.heights, 1 + self.heights[list(backup.test.links)].max())
         return backup
 
     def draft(self) -> Draft:
         """The plan that starts at the best place."""
         within = self.heights <= (self.search.limits.longest_path or len(self.heights))
         judged = np.where(within, power_mean(self.values, self.search.power), np.inf)
-        return tidy(replace(self.start, root=int(judged.argmin()), tests=tuple(self.tests)))
+        return drafted(int(judged.argmin()), self.tests, self.start.leaf)
