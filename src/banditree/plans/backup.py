@@ -73,12 +73,12 @@ def best_backup(
     weighted = values * weights
     totals = weighted.sum(axis=1)
     considered = np.arange(library.n_tests)[rows]
-    cost = library.cost32[rows] @ weights.astype(np.float32)
+    cost = _product(library.cost32[rows], weights.astype(np.float32))
     if len(cost) > N_CHEAP + N_ANY:
         # The best test is nearly always among the cheap ones; some others are looked at whatever they cost.
         kept = np.concatenate([np.arange(N_ANY), N_ANY + np.argpartition(cost[N_ANY:], N_CHEAP)[:N_CHEAP]])
         considered, cost = considered[kept], cost[kept]
-    product = library.up32[considered] @ weighted.T.astype(np.float32)
+    product = _product(library.up32[considered], weighted.T.astype(np.float32))
     screened = screen(product, totals.astype(np.float32), cost)
     n = min(N_SCREENED, len(screened))
     chosen = np.sort(considered[np.argpartition(screened, n - 1)[:n]])
@@ -100,7 +100,7 @@ def best_backup(
             judge.others,
             judge.reaching,
             judge.power,
-            library.max_level,
+            library.max_level * library.unit[template],
             looks,
         )
         return judged, (arm, template, floor, ceil)
@@ -112,6 +112,12 @@ def best_backup(
     links = (int((totals - above).argmin()), int(above.argmin()))
     test = Test(arm, template, floor, ceil, links, up, law_cost)
     return _best_links(test, places, values, judge)
+
+
+def _product(left: SingleArray, right: SingleArray) -> SingleArray:
+    """The matrix product, without the warning that some BLAS kernels cause by what they leave in unused lanes."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(left @ right)
 
 
 @njit(cache=True)

@@ -5,6 +5,7 @@ two levels at which it is left. Compiled by numba: import this module where it i
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,9 @@ SingleArray = npt.NDArray[np.float32]
 SLOPES = ((1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2), (1, 5), (5, 1), (1, 9), (9, 1))
 LEVELS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 41, 60, 88, 130, 190, 280, 410, 600, 880, 1300, 1900)
 ALWAYS = 60  # levels up to this one are tried at any horizon
+OWN_SLOPES = 3  # slopes of its own, at most, of an arm whose means none of these tell apart ...
+MARGIN = 0.1  # ... each this share of a gap between two means away from both ...
+MOST_POINTS = 100  # ... with at most so many points for a success and a failure together
 FOUR_BINS = (-3, -1, 1, 3)  # points of a normal reward, close to the best four-level rounding of it ...
 BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one
 CENTRES = 6  # middle cuts tried per arm for normal rewards
@@ -31,9 +35,10 @@ CENTRES = 6  # middle cuts tried per arm for normal rewards
 class Library:
     """R tests in random order: arm, template and levels (R,), and their laws under M tasks.
 
-    points: (T, B), cuts: (T, B-1), of the templates. chance: (T, K, B, M), of each bin of each arm's rewards. gaps: (M,
-    K), what a pull costs. up: (R, M), the chance of leaving above. cost: (R, M), expected pulls times what a pull
-    costs. up32, cost32: the same to screen with. max_level: the highest level that is worth a look.
+    points: (T, B), cuts: (T, B-1), of the templates. unit: (T,), by which their levels are multiplied. chance:
+    (T, K, B, M), of each bin of each arm's rewards. gaps: (M, K), what a pull costs. up: (R, M), the chance of leaving
+    above. cost: (R, M), expected pulls times what a pull costs. up32, cost32: the same to screen with. max_level: the
+    highest level that is worth a look, in units.
     """
 
     arm: IntArray
@@ -44,6 +49,7 @@ class Library:
     cost: FloatArray
     points: IntArray
     cuts: FloatArray
+    unit: IntArray
     chance: FloatArray
     gaps: FloatArray
     up32: SingleArray
@@ -72,6 +78,8 @@ def build_library(collection: Collection, horizon: int) -> Library:
     A score without drift takes as many pulls as its level squared, so that the horizon says how high levels may be.
     """
     points, cuts, chance, usable = _templates(collection)
+    # Levels are in steps of the score, of which those of the slope 1:9 are the largest that count as one unit.
+    unit = np.maximum(1, np.round(np.sqrt(-points.min(axis=1) * points.max(axis=1)) / 3)).astype(np.int64)
     gaps = collection.gaps
     max_level = max(ALWAYS, int(2 * horizon**0.5))
     levels = np.array([level for level in LEVELS if level <= max(ALWAYS, 0.6 * horizon**0.5)])
@@ -80,8 +88,9 @@ def build_library(collection: Collection, horizon: int) -> Library:
         for arm in np.flatnonzero(usable[template]):
             if np.ptp(collection.means[:, arm]) == 0.0:
                 continue  # tells nothing
-            up, pulls = laws_at_levels(points[template], chance[template, arm], levels)
-            rows += [(arm, template, floor, ceil) for ceil in levels for floor in levels]
+            here = levels * unit[template]
+            up, pulls = laws_at_levels(points[template], chance[template, arm], here)
+            rows += [(arm, template, floor, ceil) for ceil in here for floor in here]
             ups.append(up.reshape(-1, collection.n_tasks))
             costs.append((pulls * gaps[:, arm]).reshape(-1, collection.n_tasks))
     if not rows:
@@ -99,6 +108,7 @@ def build_library(collection: Collection, horizon: int) -> Library:
         cost,
         points,
         cuts,
+        unit,
         chance,
         gaps,
         up.astype(np.float32),
@@ -111,10 +121,13 @@ def _templates(collection: Collection) -> tuple[IntArray, FloatArray, FloatArray
     """points (T, B), cuts (T, B-1), chance (T, K, B, M), and which template is for which arm (T, K)."""
     means, K = collection.means, collection.n_arms
     if collection.rewards.family is Family.BERNOULLI:
-        points = np.array([(-y, x) for x, y in SLOPES])
+        own = [own_slopes(means[:, arm]) for arm in range(K)]
+        slopes = [*SLOPES, *sorted({slope for arm in own for slope in arm})]
+        points = np.array([(-y, x) for x, y in slopes])
         chance = np.broadcast_to(np.stack([1 - means.T, means.T], axis=1), (len(points), K, 2, len(means)))
         cuts = np.full((len(points), 1), 0.5)
-        return points, cuts, np.ascontiguousarray(chance), np.ones((len(points), K), dtype=bool)
+        usable = np.array([[slope in SLOPES or slope in own[arm] for arm in range(K)] for slope in slopes])
+        return points, cuts, np.ascontiguousarray(chance), usable
     from scipy.special import ndtr
 
     sigma = collection.rewards.sigma
@@ -127,6 +140,37 @@ def _templates(collection: Collection) -> tuple[IntArray, FloatArray, FloatArray
     usable = np.repeat(np.eye(K, dtype=bool), CENTRES, axis=0)
     points = np.tile(np.array(FOUR_BINS), (len(cuts), 1))
     return points, cuts, np.ascontiguousarray(np.diff(edges, axis=2)), usable
+
+
+def own_slopes(means: FloatArray) -> list[tuple[int, int]]:
+    """Slopes for an arm whose means (M,) all lie on one side of every usual slope, as low rates do: the simplest ones.
+
+    >>> own_slopes(np.array([0.03, 0.04])), own_slopes(np.array([0.3, 0.6]))
+    ([(25, 1)], [])
+    """
+    ordered = np.unique(means)
+    if any(ordered[0] < y / (x + y) < ordered[-1] for x, y in SLOPES):
+        return []
+    widest = np.argsort(-np.diff(ordered), kind="stable")[:OWN_SLOPES]
+    gaps = [(ordered[i], ordered[i + 1] - ordered[i]) for i in widest]
+    even = [simplest_between(low + MARGIN * gap, low + (1 - MARGIN) * gap) for low, gap in gaps]
+    return sorted(
+        (mean.denominator - mean.numerator, mean.numerator) for mean in even if mean.denominator <= MOST_POINTS
+    )
+
+
+def simplest_between(low: float, high: float) -> Fraction:
+    """The fraction with the smallest numbers strictly between two positive ones.
+
+    >>> str(simplest_between(0.751, 0.759))
+    '22/29'
+    """
+    whole = int(low)
+    if whole + 1 < high:
+        return Fraction(whole + 1)
+    if low == whole:
+        return whole + Fraction(1, int(1 / (high - whole)) + 1)
+    return whole + 1 / simplest_between(1 / (high - whole), 1 / (low - whole))
 
 
 @njit(cache=True)
