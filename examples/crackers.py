@@ -77,7 +77,7 @@ def named(collection: Collection) -> Collection:
 
 def score_plan(collection: Collection, boxes: int) -> Plan:
     """The plan of at most so many boxes that loses least on average over the classes."""
-    return build_score_plan(collection, PURCHASES, objective="mean", boxes=boxes, steps=1000, vocabulary=WORDS)
+    return build_score_plan(collection, PURCHASES, objective="mean", boxes=boxes, vocabulary=WORDS)
 
 
 def tree_for(collection: Collection) -> Plan:

@@ -150,11 +150,12 @@ def _search(known: "Collection", horizon: int, options: dict[str, Any], *, visib
     from banditree.cli.progress import progress
     from banditree.plans.goals import Progress
     from banditree.plans.score import build_score_plan
+    from banditree.plans.wording import counted
 
     with progress("Searching", visible=visible) as report:
 
         def on_progress(p: Progress) -> bool:
-            return report(p.done, p.total, f"Searching: {p.best:,.2f} with {p.n_boxes} boxes")
+            return report(p.done, p.total, f"Searching: {p.best:,.2f} with {counted(p.n_boxes, 'box')}")
 
         return build_score_plan(known, horizon, on_progress=on_progress, **options)
 
@@ -166,12 +167,13 @@ def _show_front(known: "Collection", horizon: int, search: dict[str, Any], outpu
     from banditree.files.plans import save_plan
     from banditree.plans.goals import Progress
     from banditree.plans.score import pareto_front
+    from banditree.plans.wording import counted
     from banditree.reports.pareto import front_rows, front_text
 
     with progress("Searching", visible=not as_json) as report:
 
         def on_progress(p: Progress) -> bool:
-            return report(p.done, p.total, f"Searching: {p.best:,.2f} with {p.n_boxes} boxes")
+            return report(p.done, p.total, f"Searching: {p.best:,.2f} with {counted(p.n_boxes, 'box')}")
 
         plans = pareto_front(known, horizon, on_progress=on_progress, **search)
     if not plans:

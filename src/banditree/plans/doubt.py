@@ -41,6 +41,14 @@ def worst_means(plan: Plan, collection: Collection) -> FloatArray:
     return means
 
 
+def hardest_means(collection: Collection) -> FloatArray:
+    """The means (M, K) at which tasks are hardest to tell apart by what is best in them: best arms low, others high."""
+    sign = np.ones_like(collection.means)
+    sign[np.arange(collection.n_tasks), collection.best_arms] = -1.0
+    moved = collection.means + sign * collection.radius
+    return np.clip(moved, collection.rewards.low, collection.rewards.high)
+
+
 def with_means(collection: Collection, means: FloatArray) -> Collection:
     """The collection with other means, known exactly."""
     return replace(collection, means=means, radius=np.zeros_like(means))

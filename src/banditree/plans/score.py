@@ -11,7 +11,7 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.doubt import with_means, worst_means
+from banditree.plans.doubt import hardest_means, with_means, worst_means
 from banditree.plans.exact import certify, regret_bound
 from banditree.plans.goals import Limits, Objective, OnProgress, Progress, objective_named, power_mean
 from banditree.plans.plan import Plan, Vocabulary, pack_survivors
@@ -79,6 +79,8 @@ def build_score_plan(
     def search(price: float) -> Plan:
         """The best plan when a wrong arm costs `price` times what it does."""
         scenarios, plans = with_means(collection, collection.means), []
+        if doubts > 1:
+            scenarios = _both(scenarios, hardest_means(collection))
         for _ in range(doubts):
             library = build_library(scenarios, horizon)
             leaf = horizon * scenarios.gaps.T
@@ -221,10 +223,12 @@ def pareto_front(
 ) -> list[Plan]:
     """Plans of growing size, each better than the smaller ones: regret against boxes, for a person to choose from.
 
-    sizes: the numbers of boxes to try; 1, 1.5, 2, 3, 4 and 6 per task when left out. options: of `build_score_plan`.
-    When on_progress returns False, the plan at hand is the last.
+    sizes: the numbers of boxes to try; 1, 1.5, 2, 3, 4 and 6 per task when left out. options: of `build_score_plan`;
+    each size gets a third of its steps when they are left out. When on_progress returns False, the plan at hand is the
+    last.
     """
     M = collection.n_tasks
+    options["steps"] = options.get("steps") or min(STEPS_PER_TASK * M, MAX_STEPS) // 3
     chosen = sorted(sizes or {max(2, round(M * share)) for share in (1, 1.5, 2, 3, 4, 6)})
     power = objective_named(options.get("objective", Objective.WORST)).power
     front: list[Plan] = []

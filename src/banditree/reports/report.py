@@ -30,6 +30,7 @@ from banditree.plans.exact import Certificate, certify
 from banditree.plans.laws import Claim
 from banditree.plans.optimal import build_optimal
 from banditree.plans.plan import Plan, Vocabulary, current_versions
+from banditree.plans.score import build_score_plan
 from banditree.plans.tree import build_tree
 from banditree.plans.wording import counted, heading, number, plural
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
@@ -40,6 +41,8 @@ from banditree.tasks.separation import least_separation
 
 MAX_ALTERNATIVE = 2_000  # boxes of a plan that is built only to be compared with
 MOST_NUMBERS = 300_000  # chances of boxes in one page: some megabytes
+SCORE_STEPS = 300  # per task, of a score plan that is only compared with ...
+SCORE_TASKS = 10  # ... for at most so many tasks, which takes seconds
 THEORY_TASKS = 20  # beyond, the searches of the theory may take minutes
 THEORY_STEPS = 1_000  # of each search; a count and not a time, so that the same inputs give the same report
 MANY_TASKS = 30  # tasks from which a table shows the ones with the most regret
@@ -261,6 +264,8 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
         "tree, stopping early": lambda: build_tree(collection, horizon, max_boxes=MAX_ALTERNATIVE, stop_early=True),
         "tree of least depth": lambda: build_optimal(collection, horizon),
     }
+    if plan.method != "score":
+        builders["score plan, short search"] = lambda: _short_search(collection, horizon)
     found += [_built(name, build, collection) for name, build in builders.items()]
     regret = horizon * collection.gaps
     single = int(regret.max(axis=0).argmin())
@@ -274,6 +279,14 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
 
 def _of_certificate(name: str, boxes: int, certificate: Certificate) -> Alternative:
     return Alternative(name, boxes, certificate.mean_regret, certificate.worst_regret, str(certificate.claim))
+
+
+def _short_search(collection: Collection, horizon: int) -> Plan:
+    if collection.n_tasks > SCORE_TASKS:
+        raise InvalidInput(
+            f"for {collection.n_tasks} tasks the search takes minutes. Build it with `banditree plan --method score`"
+        )
+    return build_score_plan(collection, horizon, steps=SCORE_STEPS * collection.n_tasks)
 
 
 def _built(name: str, build: Callable[[], Plan], collection: Collection) -> Alternative:
