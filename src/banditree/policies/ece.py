@@ -336,19 +336,12 @@ def most_even_mixture(counts: IntArray) -> FloatArray:
     >>> most_even_mixture(np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]])).round(3).tolist()
     [0.333, 0.333, 0.333]
     """
-    from scipy.optimize import linprog
+    from banditree.theory.randomised import solve_game
 
-    K, s = counts.shape
     useful = np.flatnonzero(counts.any(axis=1))
-    objective = np.append(np.zeros(len(useful)), -1.0)
-    at_least = np.column_stack([-counts[useful].T, np.ones(s)])
-    sums_to_one = np.append(np.ones(len(useful)), 0.0)[None, :]
-    solution = linprog(objective, A_ub=at_least, b_ub=np.zeros(s), A_eq=sums_to_one, b_eq=[1.0])
-    if solution.x is None:
-        raise InvalidInput(f"The linear programme of randomised ECE was not solved: {solution.message}")
-    weights = np.zeros(K)
-    weights[useful] = np.maximum(solution.x[:-1], 0.0)
-    return weights / float(weights.sum())
+    weights = np.zeros(len(counts))
+    weights[useful] = solve_game(counts[useful].T.astype(float)).distribution
+    return weights
 
 
 random_ece = Policy(
