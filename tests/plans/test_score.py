@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from banditree.errors import InvalidInput
 from banditree.plans.doubt import with_means, worst_means
@@ -145,9 +145,22 @@ def test_estimates_are_optimised_against_the_worst_means():
     assert at_worst(careful) <= 1.001 * certify(careful, estimated).worst_regret
 
 
-def test_the_number_of_threads_does_not_change_the_plan(plan):
-    with threadpool_limits(1):
-        assert same(plan, build_score_plan(FOUR, HORIZON, steps=400))
+def test_products_are_held_to_one_thread():
+    """More threads add up in another order, and the plan would depend on the number of cores."""
+    threads = []
+
+    def look(progress):
+        threads.extend(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+    with threadpool_limits(2, user_api="blas"):
+        build_score_plan(FOUR, HORIZON, steps=50, on_progress=look)
+    assert set(threads) == {1}
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.11, 0.3, 0.41, 1 - 1e-9])
+def test_means_that_hardly_differ_are_searched_like_any_others(mean):
+    close = Collection.bernoulli([[mean, 0.9], [np.nextafter(mean, 1), 0.1]])
+    assert build_score_plan(close, 1000, steps=30).n_boxes <= 8
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.backup import at_belief, best_backup
 from banditree.plans.doubt import with_means, worst_means
@@ -60,7 +61,7 @@ def test_the_value_of_a_draft_is_the_bound_of_its_plan(seed, links_back):
     draft = random_draft(seed, links_back=links_back)
     if not draft.ends:
         return
-    np.testing.assert_allclose(draft.regret, regret_bound(as_plan(draft), THREE), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(draft.regret, regret_bound(as_plan(draft), THREE), atol=1e-5 * draft.regret.max())
 
 
 @settings(max_examples=40)
@@ -116,15 +117,28 @@ def test_no_test_of_the_library_beats_the_backup(seed):
 @settings(max_examples=15)
 @given(st.integers(0, 10_000))
 def test_no_box_is_cheaper_to_remove_than_the_one_that_is(seed):
-    """Of all boxes that may go, with their links led where that looks cheapest, shrinking removes the best."""
+    """Of all removals that leave fewer boxes, with links led where that looks cheapest, shrinking takes the best."""
     draft = random_draft(seed, links_back=False)
     search = Search(LIBRARY, LEAF, Limits(3, links_back=False), power=8.0, seed=0, steps=1)
     if draft.n_boxes < 5:
         return
-    without = [search.objective(changed) for _predicted, changed in search.removals(draft)]
+    changed = [changed for _predicted, changed in search.removals(draft) if changed.n_boxes < draft.n_boxes]
+    without = [search.objective(one) for one in changed]
+    if not without:
+        return
     shrunk = search.shrink(draft, draft.n_boxes - 1)
     assert shrunk.n_boxes < draft.n_boxes
     assert search.objective(shrunk) <= 1.0001 * min(without)
+
+
+@pytest.mark.parametrize("seed", [851, 4171, 6925, 8524])
+def test_a_circle_that_hardly_anybody_enters_counts_as_well(seed):
+    """Their circles are entered with a chance below 1e-8 and left with one below 1e-15."""
+    draft = random_draft(seed)
+    assert np.isfinite(draft.regret).all()
+    assert not draft.ends
+    with pytest.raises(InvalidInput, match="may never end"):
+        regret_bound(as_plan(draft), THREE)
 
 
 def test_a_link_back_that_never_ends_costs_without_end():

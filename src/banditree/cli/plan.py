@@ -74,7 +74,9 @@ def plan(
     ] = None,
     steps: Annotated[
         int | None,
-        typer.Option(min=1, help="How long to search. [default: 2,000 per task]", rich_help_panel=SCORE_PANEL),
+        typer.Option(
+            min=1, help="How long to search. [default: 2,000 per task, at most 40,000]", rich_help_panel=SCORE_PANEL
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the search.", rich_help_panel=SCORE_PANEL)] = 0,
     pareto: Annotated[
@@ -192,11 +194,12 @@ def _regret(built: "Plan", known: "Collection") -> str:
     from banditree.plans.exact import boxes_passed, certify
 
     certificate, passed = certify(built, known), boxes_passed(built, known)
-    return (
+    lost = (
         f"Reward lost on average, compared with the best arm from the start: {certificate.mean_regret:,.2f} over all "
-        f"tasks, {certificate.worst_regret:,.2f} in the worst ({certificate.claim}).\n"
-        f"A case passes {passed.mean():.1f} tests on average, {passed.max():.1f} in the task that takes most."
+        f"tasks, {certificate.worst_regret:,.2f} in the worst ({certificate.claim})."
     )
+    on_the_way = f"A case passes {passed.mean():.1f} tests on average, {passed.max():.1f} in the task that takes most."
+    return f"{lost}\n{on_the_way}" if built.depth else lost
 
 
 def _what_was_known(radius: float, provenance: str) -> str:

@@ -15,7 +15,8 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 LOW, HIGH = 0, 1  # the two sides on which a box is left
 MAX_SWEEPS = 200  # passes over a draft with links back; one that has not settled by then is refused
-SETTLED = 1e-8  # relative change at which the passes end ...
+SETTLED = 1e-7  # change, relative to the regret of the worst task, at which the passes end ...
+LEFT = 1e-8  # chance to be still on the way below which a case has ended
 LOOK_EVERY = 4  # ... which is looked at every so many passes
 
 
@@ -93,15 +94,17 @@ class Draft:
     def value(self) -> FloatArray:
         """(K + N, M), the exact cost from each place on; infinite if links back keep it from settling."""
         value = np.concatenate([self.leaf, np.zeros_like(self.up)])
-        settled = _fill_value(self.n_leaves, self.links, self.order, self.up, self.cost, value, returns(self))
+        settled = _fill_value(
+            self.root, self.n_leaves, self.links, self.order, self.up, self.cost, value, returns(self)
+        )
         return value if settled else np.full_like(value, np.inf)
 
     @cached_property
     def visits(self) -> FloatArray:
-        """(N, M), how often each box is entered; infinite if a case may go round and round for ever."""
+        """(N, M), how often each box is entered, of a draft that ends."""
         visits = np.zeros_like(self.up)
-        settled = _fill_visits(self.root, self.n_leaves, self.links, self.order, self.up, visits, returns(self))
-        return visits if settled else np.full_like(visits, np.inf)
+        _fill_visits(self.root, self.n_leaves, self.links, self.order, self.up, visits, returns(self))
+        return visits
 
     @property
     def regret(self) -> FloatArray:
@@ -110,8 +113,8 @@ class Draft:
 
     @property
     def ends(self) -> bool:
-        """Whether every case ends, under every task."""
-        return bool(np.isfinite(self.regret).all() and np.isfinite(self.visits).all())
+        """Whether a case ends from every box, under every task, however rarely it comes there."""
+        return bool(_ends(self.n_leaves, self.links, self.order, self.up))
 
     def flow(self, box: int, side: int) -> FloatArray:
         """The expected number of times (M,) that a case takes a link; box -1 is the start."""
@@ -209,6 +212,7 @@ def _order(root: int, links: IntArray) -> IntArray:
 
 @njit(cache=True)
 def _fill_value(
+    root: int,
     n_leaves: int,
     links: IntArray,
     order: IntArray,
@@ -227,7 +231,7 @@ def _fill_value(
             below, above, here = value[links[box, LOW]], value[links[box, HIGH]], value[n_leaves + box]
             for i in range(up.shape[1]):
                 here[i] = cost[box, i] + up[box, i] * above[i] + (1.0 - up[box, i]) * below[i]
-        if not returns or (looking and np.abs(value - before).max() <= SETTLED * value.max()):
+        if not returns or (looking and np.abs(value - before).max() <= SETTLED * value[root].max()):
             return True
     return False
 
@@ -241,8 +245,8 @@ def _fill_visits(
     up: FloatArray,
     visits: FloatArray,
     returns: bool,
-) -> bool:
-    """Follow the cases through the boxes, pass by pass, until none is left; False if some never end."""
+) -> None:
+    """Follow the cases through the boxes, pass by pass, until hardly any is left."""
     n_tasks = up.shape[1]
     arriving, here = np.zeros_like(visits), np.empty(n_tasks)
     if root >= n_leaves:
@@ -262,7 +266,21 @@ def _fill_visits(
                 below = arriving[low]
                 for i in range(n_tasks):
                     below[i] += here[i] * (1.0 - up[box, i])
-        if not returns or (sweep % LOOK_EVERY == LOOK_EVERY - 1 and arriving.max() < SETTLED):
+        if not returns or (sweep % LOOK_EVERY == LOOK_EVERY - 1 and arriving.max() < LEFT):
+            break
+
+
+@njit(cache=True)
+def _ends(n_leaves: int, links: IntArray, order: IntArray, up: FloatArray) -> bool:
+    """Whether the chance to be still on the way gets small from every box, pass by pass."""
+    going = np.zeros((n_leaves + len(links), up.shape[1]))
+    going[n_leaves:] = 1.0
+    for _ in range(MAX_SWEEPS):
+        for box in order[::-1]:
+            below, above, here = going[links[box, LOW]], going[links[box, HIGH]], going[n_leaves + box]
+            for i in range(up.shape[1]):
+                here[i] = up[box, i] * above[i] + (1.0 - up[box, i]) * below[i]
+        if going.max() < LEFT:
             return True
     return False
 

@@ -52,7 +52,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search is: steps done of those allowed, the best objective so far, and the boxes of that plan."""
+    """How far a search is: steps done of those allowed, the best objective so far, and the boxes of that plan.
+
+    Where there are several searches, for estimated means or a cap on wrong arms, each starts anew with tasks or costs
+    of its own, and so does the best objective.
+    """
 
     done: int
     total: int

@@ -5,7 +5,6 @@ two levels at which it is left. Compiled by numba: import this module where it i
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,7 @@ LEVELS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 41, 60, 88, 130, 190, 280, 410, 600, 880
 ALWAYS = 60  # levels up to this one are tried at any horizon
 OWN_SLOPES = 3  # slopes of its own, at most, of an arm whose means none of these tell apart ...
 MARGIN = 0.1  # ... each this share of a gap between two means away from both ...
-MOST_POINTS = 100  # ... with at most so many points for a success and a failure together
+MOST_POINTS = 200  # ... and the points of a success times those of a failure, on which the cost of a law depends
 FOUR_BINS = (-3, -1, 1, 3)  # points of a normal reward, close to the best four-level rounding of it ...
 BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one
 CENTRES = 6  # middle cuts tried per arm for normal rewards
@@ -132,7 +131,8 @@ def _templates(collection: Collection) -> tuple[IntArray, FloatArray, FloatArray
 
     sigma = collection.rewards.sigma
     centres = [np.quantile(means[:, k], (np.arange(CENTRES) + 0.5) / CENTRES) for k in range(K)]
-    middle = np.array([float(f"{centre:.3g}") for centre in np.concatenate(centres)])
+    digit = 10.0 ** np.floor(np.log10(sigma / 10))
+    middle = np.round(np.concatenate(centres) / digit) * digit
     width = float(f"{BIN_WIDTH * sigma:.2g}")
     cuts = np.round(middle[:, None] + width * np.array([-1.0, 0.0, 1.0]), 12)
     below = ndtr((cuts[:, None, :, None] - means.T[None, :, None, :]) / sigma)
@@ -153,24 +153,29 @@ def own_slopes(means: FloatArray) -> list[tuple[int, int]]:
         return []
     widest = np.argsort(-np.diff(ordered), kind="stable")[:OWN_SLOPES]
     gaps = [(ordered[i], ordered[i + 1] - ordered[i]) for i in widest]
-    even = [simplest_between(low + MARGIN * gap, low + (1 - MARGIN) * gap) for low, gap in gaps]
-    return sorted(
-        (mean.denominator - mean.numerator, mean.numerator) for mean in even if mean.denominator <= MOST_POINTS
-    )
+    found = [slope_between(low + MARGIN * gap, low + (1 - MARGIN) * gap) for low, gap in gaps]
+    return sorted({slope for slope in found if slope is not None})
 
 
-def simplest_between(low: float, high: float) -> Fraction:
-    """The fraction with the smallest numbers strictly between two positive ones.
+def slope_between(low: float, high: float) -> tuple[int, int] | None:
+    """The slope (x, y) of smallest numbers whose drift y / (x + y) is strictly between two means, or None if too large.
 
-    >>> str(simplest_between(0.751, 0.759))
-    '22/29'
+    A walk down the Stern-Brocot tree, from 0/1 and 1/1.
+
+    >>> slope_between(0.751, 0.759), slope_between(0.5, 0.5001)
+    ((7, 22), None)
     """
-    whole = int(low)
-    if whole + 1 < high:
-        return Fraction(whole + 1)
-    if low == whole:
-        return whole + Fraction(1, int(1 / (high - whole)) + 1)
-    return whole + 1 / simplest_between(1 / (high - whole), 1 / (low - whole))
+    below, above = (1, 0), (0, 1)
+    while True:
+        x, y = below[0] + above[0], below[1] + above[1]
+        if x * y > MOST_POINTS:
+            return None
+        if low < y / (x + y) < high:
+            return x, y
+        if y / (x + y) <= low:
+            below = x, y
+        else:
+            above = x, y
 
 
 @njit(cache=True)

@@ -15,6 +15,7 @@ from banditree.plans.doubt import hardest_means, with_means, worst_means
 from banditree.plans.exact import certify, regret_bound
 from banditree.plans.goals import Limits, Objective, OnProgress, Progress, objective_named, power_mean
 from banditree.plans.plan import Plan, Vocabulary, pack_survivors
+from banditree.plans.wording import counted
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family
@@ -48,12 +49,12 @@ def build_score_plan(
 ) -> Plan:
     """The best plan of score boxes that the search finds.
 
-    horizon: H, the rounds of one case. objective: "worst" (an 8-norm over tasks) or "mean". boxes: the most boxes,
-    tests and leaves together (4 per task when left out). longest_path: the most tests one after the other.
-    links_back: whether a box may lead back to an earlier one. max_wrong_arm: a cap on each task's chance to settle for
-    an arm that is not the best. steps: how long to search at most (2,000 per task, at most 40,000, when left out);
-    the same seed and steps give the same plan. on_progress is called every 25 steps; when it returns False, the best
-    plan so far is returned.
+    horizon: H, the rounds of one case. objective: "worst" (an 8-norm over tasks, in the end a 32-norm) or "mean".
+    boxes: the most boxes, tests and leaves together (4 per task when left out). longest_path: the most tests one after
+    the other. links_back: whether a box may lead back to an earlier one. max_wrong_arm: a cap on each task's chance to
+    settle for an arm that is not the best. steps: how long to search at most (2,000 per task, at most 40,000, when left
+    out); the same seed and steps give the same plan. on_progress is called every 25 steps; when it returns False, the
+    best plan so far is returned, if it keeps to the cap on wrong arms.
 
     For means that are only estimated there are three searches, of which each also reckons with the means, within their
     intervals, under which the plans before it did worst; the plan that does best under all of these is returned.
@@ -113,8 +114,8 @@ def build_score_plan(
             break
     reached = certify(plan, collection).wrong_arm.max()
     raise InvalidInput(
-        f"No plan of {boxes} boxes was found whose chance of a wrong arm is at most {max_wrong_arm:g}; the last one "
-        f"reached {reached:.2g}. Allow more boxes or steps, or a higher cap."
+        f"No plan of at most {counted(boxes, 'box')} was found whose chance of a wrong arm is at most "
+        f"{max_wrong_arm:g}; the last one reached {reached:.2g}. Allow more boxes or steps, or a higher cap."
     )
 
 

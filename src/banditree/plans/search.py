@@ -27,6 +27,7 @@ SHORT = (1.5, 3.0, 6.0, 12.0)  # pulls of the short tests that trials take at ti
 SHORT_SHARE = 2 / 3  # how often they do
 TINY = 1e-6  # relative gain that is no gain
 POOL = 4.0  # boxes that trials find, at most, times those that are wanted
+LONGEST_TRIAL = 60  # tests
 IDLE_TRIALS = 5  # trials without a new box after which they end
 WORTH = 1e-3  # relative gain for which a trial adds a box
 NEAR = 1.03  # a round goes on from a plan this close to the best one, which leaves some local optima behind
@@ -61,7 +62,8 @@ class Search:
         on_progress: OnProgress | None = None,
     ) -> None:
         """steps: how many may be taken; `done` and `total` are for reports, when this is a part of a longer search."""
-        self.library, self.limits, self.power = library, limits, power
+        self.library, self.limits = library, limits
+        self.power = self.reported_power = power
         self.rng = np.random.default_rng(seed)
         self.on_progress = on_progress
         self.steps, self.last = done, done + steps
@@ -151,7 +153,8 @@ class Search:
         """Count a step; report now and then, and stop when the steps are used up or nobody wants more."""
         self.steps += 1
         if self.on_progress is not None and self.steps % REPORT_EVERY == 0:
-            progress = Progress(self.steps, self.total, self.objective(self.best), self.best.n_boxes)
+            best = float(power_mean(self.best.regret, self.reported_power))
+            progress = Progress(self.steps, self.total, best, self.best.n_boxes)
             if self.on_progress(progress) is False:
                 self.stopped_early = True
                 raise Stopped
@@ -174,9 +177,8 @@ class Search:
         return wanted if len(wanted) <= MAX_ROWS else wanted[self.rng.integers(len(wanted), size=MAX_ROWS)]
 
     def explore(self, draft: Draft) -> Draft:
-        """A larger draft, with the boxes that trials found best at the beliefs they met."""
-        pool = Pool(self, draft)
-        idle = 0
+        """A large draft instead of one without tests, of the boxes that trials found best at the beliefs they met."""
+        pool, idle = Pool(self, draft.leaf), 0
         try:
             while len(pool.tests) < POOL * self.limits.boxes and idle < IDLE_TRIALS:
                 before = len(pool.tests)
@@ -286,7 +288,7 @@ class Search:
             for n_tried, (predicted, changed) in enumerate(self.removals(draft)):
                 if least <= predicted or (n_tried >= SPARED and least < np.inf):
                     break
-                if self.objective(changed) < least and changed.ends:
+                if changed.n_boxes < draft.n_boxes and self.objective(changed) < least and changed.ends:
                     best, least = changed, self.objective(changed)
             if least == np.inf:
                 return self.best
@@ -324,20 +326,19 @@ class Search:
 
 
 class Pool:
-    """Boxes found by trials: those of a draft, and new ones that lead to them and to each other, never in a circle."""
+    """Boxes found by trials, which lead to leaves and to each other, never in a circle."""
 
-    def __init__(self, search: Search, draft: Draft) -> None:
-        self.search, self.start = search, draft
-        self.tests: list[Test] = [draft.test(box) for box in range(draft.n_tests)]
-        self.values = draft.value.copy()
-        self.heights = np.zeros(len(self.values), np.int64)  # tests on the longest path from each place
-        self.heights[draft.n_leaves :] = path_lengths(draft)[1]
+    def __init__(self, search: Search, leaf: FloatArray) -> None:
+        self.search, self.leaf = search, leaf
+        self.tests: list[Test] = []
+        self.values = leaf.copy()
+        self.heights = np.zeros(len(leaf), np.int64)  # tests on the longest path from each place
 
     def trial(self, prior: FloatArray) -> None:
         """Follow one case from a prior belief until settling is best, adding boxes on the way there and back."""
-        search, K = self.search, self.start.n_leaves
+        search, K = self.search, len(self.leaf)
         belief, path = (prior + prior.mean()) / (2 * prior.sum()), []
-        room = search.limits.longest_path or 60
+        room = search.limits.longest_path or LONGEST_TRIAL
         while room > 0:
             path.append((belief, room))
             backup = self.add_best(belief, room)
@@ -375,4 +376,4 @@ class Pool:
         """The plan that starts at the best place."""
         within = self.heights <= (self.search.limits.longest_path or len(self.heights))
         judged = np.where(within, power_mean(self.values, self.search.power), np.inf)
-        return drafted(int(judged.argmin()), self.tests, self.start.leaf)
+        return drafted(int(judged.argmin()), self.tests, self.leaf)
