@@ -59,3 +59,18 @@ def test_limits_reach_the_search(capsys, means):
     assert code == 0
     boxes = json.loads(out)["boxes"]
     assert all(max(box["low"], box["high"]) > box["box"] for box in boxes if box["kind"] == "score")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "tree", "--boxes", "5"], "The method tree does not know --boxes."),
+        (["--method", "score", "--separation", "0.2"], "The method score does not know --separation."),
+        (["--stop-early", "--no-links-back", "--pareto"], "The method tree does not know --no-links-back, --pareto."),
+        (["--pareto", "--boxes", "5"], "--pareto tries several numbers of boxes by itself."),
+    ],
+)
+def test_options_of_another_method_are_refused_and_not_ignored(capsys, means, options, message):
+    code, out, err = run(capsys, "plan", means, "--horizon", "1000", *options)
+    assert (code, out) == (2, "")
+    assert message in err

@@ -131,6 +131,14 @@ def test_no_box_is_cheaper_to_remove_than_the_one_that_is(seed):
     assert search.objective(shrunk) <= 1.0001 * min(without)
 
 
+def test_any_box_of_a_plan_that_ends_can_be_removed():
+    """Where the cheapest way to lead its links would go round for ever, another is taken."""
+    search = Search(LIBRARY, LEAF, Limits(3), power=8.0, seed=0, steps=1)
+    for draft in map(random_draft, range(200)):
+        if draft.ends and np.isfinite(draft.regret).all():
+            assert all(search.objective(changed) < np.inf for _predicted, changed in search.removals(draft))
+
+
 @pytest.mark.parametrize("seed", [851, 4171, 6925, 8524])
 def test_a_circle_that_hardly_anybody_enters_counts_as_well(seed):
     """Their circles are entered with a chance below 1e-8 and left with one below 1e-15."""

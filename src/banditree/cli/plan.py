@@ -100,7 +100,22 @@ def plan(
     known = load_collection(collection)
     if output is not None and not output.parent.is_dir():
         raise InvalidInput(f"{output} cannot be written: there is no folder {output.parent}. Make it first.")
-    method = method or _default_method(known, tree_options=separation is not None or stop_early)
+    of_tree = _given(separation=separation, stop_early=stop_early)
+    of_score = _given(
+        boxes=boxes,
+        longest_path=longest_path,
+        no_links_back=no_links_back,
+        max_wrong_arm=max_wrong_arm,
+        steps=steps,
+        pareto=pareto,
+    )
+    method = method or _default_method(known, tree_options=bool(of_tree))
+    if others := of_tree if method is Method.SCORE else of_score:
+        raise InvalidInput(
+            f"The method {method} does not know {', '.join(others)}. Leave it out, or choose a --method."
+        )
+    if pareto and boxes is not None:
+        raise InvalidInput("--pareto tries several numbers of boxes by itself. Leave out --boxes, or --pareto.")
     search = {
         "objective": objective.value,
         "longest_path": longest_path,
@@ -129,6 +144,11 @@ def plan(
     if output is not None:
         typer.echo(f"Written to {output}. Look at it: {program()} show {output}. Follow it: {program()} run {output}")
         typer.echo(f"All about it in one file: {program()} report {collection} {output} -o report.html")
+
+
+def _given(**options: Any) -> list[str]:
+    """The names of the options that were given, as they are typed."""
+    return [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False)]
 
 
 def _default_method(known: "Collection", *, tree_options: bool) -> Method:

@@ -5,6 +5,7 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -86,23 +87,13 @@ def best_backup(
     if present is not None:
         starts.append(present.what)
 
+    question = Question(weighted, totals, values, judge.others, judge.reaching, judge.power)
+
     def refined(start: tuple[int, ...], looks: int) -> tuple[float, tuple[int, ...]]:
         arm, template, floor, ceil = start
-        judged, floor, ceil = _refine(
-            library.points[template],
-            library.chance[template, arm],
-            library.gaps[:, arm],
-            floor,
-            ceil,
-            weighted,
-            totals,
-            values,
-            judge.others,
-            judge.reaching,
-            judge.power,
-            library.max_level * library.unit[template],
-            looks,
-        )
+        scored = Scored(library.points[template], library.chance[template, arm], library.gaps[:, arm])
+        highest = library.max_level * library.unit[template]
+        judged, floor, ceil = _refine(scored, floor, ceil, question, highest, looks)
         return judged, (arm, template, floor, ceil)
 
     found = sorted(refined(start, 0) for start in starts)[:N_FINALISTS]
@@ -133,24 +124,31 @@ def screen(product: SingleArray, totals: SingleArray, cost: SingleArray) -> Sing
     return out
 
 
+class Scored(NamedTuple):
+    """An arm and how its rewards are scored: points (B,), the chance of each bin (B, M), what a pull costs (M,)."""
+
+    points: IntArray
+    chance: FloatArray
+    gaps: FloatArray
+
+
+class Question(NamedTuple):
+    """Where a test may lead, by values (n, M), weighted values (n, M) and their totals (n,); and a `Judge`'s fields."""
+
+    weighted: FloatArray
+    totals: FloatArray
+    values: FloatArray
+    others: FloatArray
+    reaching: FloatArray
+    power: float
+
+
 @njit(cache=True)
 def _refine(
-    points: IntArray,
-    chance: FloatArray,
-    gaps: FloatArray,
-    floor: int,
-    ceil: int,
-    weighted: FloatArray,
-    totals: FloatArray,
-    values: FloatArray,
-    others: FloatArray,
-    reaching: FloatArray,
-    power: float,
-    max_level: int,
-    looks: int,
+    scored: Scored, floor: int, ceil: int, question: Question, highest: int, looks: int
 ) -> tuple[float, int, int]:
     """(judged, floor, ceil): the levels around given ones that are judged best; looks: how often to look around."""
-    best = _judged(points, chance, gaps, floor, ceil, weighted, totals, values, others, reaching, power)
+    best = _judged(scored, floor, ceil, question)
     came_from = (floor, ceil)
     for _ in range(looks):
         before = (floor, ceil)
@@ -160,11 +158,9 @@ def _refine(
             (floor, _more(ceil)),
             (floor, _less(ceil)),
         ):
-            if levels in (came_from, (floor, ceil)) or max(levels) > max_level:
+            if levels in (came_from, (floor, ceil)) or max(levels) > highest:
                 continue
-            judged = _judged(
-                points, chance, gaps, levels[0], levels[1], weighted, totals, values, others, reaching, power
-            )
+            judged = _judged(scored, levels[0], levels[1], question)
             if judged < best - 1e-9 * abs(best):
                 best, came_from = judged, (floor, ceil)
                 floor, ceil = levels
@@ -174,21 +170,10 @@ def _refine(
 
 
 @njit(cache=True)
-def _judged(
-    points: IntArray,
-    chance: FloatArray,
-    gaps: FloatArray,
-    floor: int,
-    ceil: int,
-    weighted: FloatArray,
-    totals: FloatArray,
-    values: FloatArray,
-    others: FloatArray,
-    reaching: FloatArray,
-    power: float,
-) -> float:
+def _judged(scored: Scored, floor: int, ceil: int, question: Question) -> float:
     """How a test with these levels is judged, with the continuations of least weighted cost."""
-    _down, up, pulls = leave(points, chance, floor, ceil)
+    _down, up, pulls = leave(scored.points, scored.chance, floor, ceil)
+    weighted, totals, values = question.weighted, question.totals, question.values
     n_tasks = up.size
     high, low, least_above, least_below = 0, 0, np.inf, np.inf
     for place in range(totals.size):
@@ -202,13 +187,13 @@ def _judged(
     top = 1e-300
     for i in range(n_tasks):
         chance_up = min(up[i], 1.0)
-        value = pulls[i] * gaps[i] + chance_up * values[high, i] + (1.0 - chance_up) * values[low, i]
-        up[i] = others[i] + reaching[i] * value
+        value = pulls[i] * scored.gaps[i] + chance_up * values[high, i] + (1.0 - chance_up) * values[low, i]
+        up[i] = question.others[i] + question.reaching[i] * value
         top = max(top, up[i])
     total = 0.0
     for i in range(n_tasks):
-        total += (max(up[i], 0.0) / top) ** power
-    return float(top * (total / n_tasks) ** (1.0 / power))
+        total += (max(up[i], 0.0) / top) ** question.power
+    return float(top * (total / n_tasks) ** (1.0 / question.power))
 
 
 def _best_links(test: Test, places: IntArray, values: FloatArray, judge: Judge) -> Backup:
