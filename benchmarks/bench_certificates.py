@@ -10,15 +10,15 @@ import time
 
 import numpy as np
 
+from banditree.certificates.certify import certify, regret_bound
+from banditree.certificates.outcomes import box_laws
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.exact import certify, regret_bound
-from banditree.plans.laws import box_laws
 from banditree.plans.plan import Plan
-from banditree.plans.tree import build_tree
 from banditree.policies.follow import follow, update_follow
 from banditree.simulation.compiling import compiled
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, rand
+from banditree.trees.tree import build_tree
 
 HORIZON = 10_000
 RUNS = 10_000

@@ -15,12 +15,12 @@ import sys
 import time
 import warnings
 
+from banditree.certificates.certify import boxes_passed, certify
 from banditree.errors import PlanWarning
-from banditree.plans.exact import boxes_passed, certify
-from banditree.plans.score import build_score_plan
-from banditree.plans.tree import build_tree
+from banditree.scores.score_plan import build_score_plan
 from banditree.simulation.engine import simulate
 from banditree.tasks.instances import hard, rand
+from banditree.trees.tree import build_tree
 
 HORIZON = 10_000
 

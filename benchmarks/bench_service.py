@@ -28,9 +28,9 @@ from socket import socket
 import httpx
 import numpy as np
 
-from banditree.plans.tree import build_tree
 from banditree.service.client import Client
 from banditree.tasks.instances import rand
+from banditree.trees.tree import build_tree
 
 BARE = """
 import sys

@@ -10,8 +10,8 @@ import time
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from banditree.plans.tree import build_tree, lazy_tree
 from banditree.tasks.instances import rand
+from banditree.trees.tree import build_tree, lazy_tree
 
 
 def cpu_seconds(function, *arguments):

@@ -29,6 +29,9 @@ ROOMS = {  # in the order of the sentence that says what banditree does
     "training": "Where collections come from",
     "theory": "Theory",
     "plans": "Plans",
+    "trees": "The paper's plans",
+    "certificates": "Certificates",
+    "scores": "Practical plans",
     "policies": "Following a plan, and other policies",
     "simulation": "Simulation",
     "files": "Files",
@@ -45,11 +48,11 @@ MORE = {  # modules and names that are documented without being public names of 
         "banditree.training.classes.find_classes",
         "banditree.training.merging.merge",
     ],
-    "plans": [
-        "banditree.plans.score.build_score_plan",
-        "banditree.plans.exact.certify",
-        "banditree.plans.exact.course",
-        "banditree.plans.exact.regret_bound",
+    "scores": ["banditree.scores.score_plan.build_score_plan"],
+    "certificates": [
+        "banditree.certificates.certify.certify",
+        "banditree.certificates.certify.course",
+        "banditree.certificates.certify.regret_bound",
     ],
     "policies": [
         "banditree.policies.base.Policy",

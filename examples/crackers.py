@@ -21,11 +21,11 @@ from typing import Any
 import numpy as np
 
 from banditree import Collection, Plan, PlanWarning, Session, Vocabulary, build_tree, start_session
-from banditree.plans.exact import course
-from banditree.plans.score import build_score_plan
+from banditree.certificates.certify import course
 from banditree.policies.registry import policy_named
 from banditree.reports.certify import certificate_report, certificate_text
 from banditree.reports.learning import LearnReport, Settings, learn
+from banditree.scores.score_plan import build_score_plan
 
 SIZES = (6, 8)  # boxes of the score plans, for four classes
 PURCHASES = 50  # the horizon: a year or two of crackers

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from banditree import Collection, PlanWarning, Vocabulary, build_tree
-from banditree.plans.exact import certify
+from banditree.certificates.certify import certify
 from banditree.reports.learning import LearnReport, Settings, learn, learn_text
 
 OFFERS = ("nothing", "under 1 dollar", "1 to 2 dollars", "2 to 3 dollars")

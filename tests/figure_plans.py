@@ -4,10 +4,10 @@ from functools import lru_cache
 
 from example_plans import score_plan
 
-from banditree.plans.tree import build_tree
 from banditree.plans.wording import vocabulary_from
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand
+from banditree.trees.tree import build_tree
 
 WORDS = vocabulary_from(
     {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse", "give": "Administer"}

@@ -15,11 +15,11 @@ from socket import socket
 
 import httpx
 
-from banditree.plans.tree import build_tree
 from banditree.service.client import Client
 from banditree.service.desk import Command
 from banditree.service.settings import Settings
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
 
 CLINIC = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"], tasks=["mild", "severe"])
 

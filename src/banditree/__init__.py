@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any
 from banditree.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from banditree.certificates.certify import Certificate as Certificate
+    from banditree.certificates.certify import certify as certify
+    from banditree.certificates.certify import course as course
+    from banditree.certificates.certify import regret_bound as regret_bound
     from banditree.errors import InvalidInput as InvalidInput
     from banditree.errors import PlanWarning as PlanWarning
     from banditree.figures.flowchart import flowchart_info as flowchart_info
@@ -26,19 +30,8 @@ if TYPE_CHECKING:
     from banditree.files.statistics import save_statistics as save_statistics
     from banditree.plans.assemble import Box as Box
     from banditree.plans.assemble import assemble as assemble
-    from banditree.plans.exact import Certificate as Certificate
-    from banditree.plans.exact import certify as certify
-    from banditree.plans.exact import course as course
-    from banditree.plans.exact import regret_bound as regret_bound
-    from banditree.plans.optimal import build_optimal as build_optimal
-    from banditree.plans.optimal import optimal_depth as optimal_depth
     from banditree.plans.plan import Plan as Plan
     from banditree.plans.plan import Vocabulary as Vocabulary
-    from banditree.plans.score import build_score_plan as build_score_plan
-    from banditree.plans.score import pareto_front as pareto_front
-    from banditree.plans.tree import LazyTree as LazyTree
-    from banditree.plans.tree import build_tree as build_tree
-    from banditree.plans.tree import lazy_tree as lazy_tree
     from banditree.policies.alarm import with_alarm as with_alarm
     from banditree.policies.base import Policy as Policy
     from banditree.policies.registry import policy_named as policy_named
@@ -49,6 +42,8 @@ if TYPE_CHECKING:
     from banditree.reports.analyze import analyze as analyze
     from banditree.reports.learning import learn as learn
     from banditree.reports.report import write_report as write_report
+    from banditree.scores.score_plan import build_score_plan as build_score_plan
+    from banditree.scores.score_plan import pareto_front as pareto_front
     from banditree.simulation.engine import Player as Player
     from banditree.simulation.engine import simulate as simulate
     from banditree.simulation.frames import as_pandas as as_pandas
@@ -76,6 +71,7 @@ if TYPE_CHECKING:
     from banditree.theory.limits import graves_lai as graves_lai
     from banditree.theory.randomised import randomised_coefficient as randomised_coefficient
     from banditree.training.classes import find_classes as find_classes
+    from banditree.training.collection import to_collection as to_collection
     from banditree.training.estimates import estimate as estimate
     from banditree.training.logs import read_log as read_log
     from banditree.training.merging import merge as merge
@@ -83,7 +79,11 @@ if TYPE_CHECKING:
     from banditree.training.simulators import train_sequentially as train_sequentially
     from banditree.training.statistics import Statistics as Statistics
     from banditree.training.statistics import merge_statistics as merge_statistics
-    from banditree.training.untried import to_collection as to_collection
+    from banditree.trees.optimal import build_optimal as build_optimal
+    from banditree.trees.optimal import optimal_depth as optimal_depth
+    from banditree.trees.tree import LazyTree as LazyTree
+    from banditree.trees.tree import build_tree as build_tree
+    from banditree.trees.tree import lazy_tree as lazy_tree
 
 _ROOMS = {
     "errors": ["InvalidInput", "PlanWarning"],
@@ -95,11 +95,11 @@ _ROOMS = {
     "files.sessions": ["load_session", "save_session"],
     "files.statistics": ["load_statistics", "save_statistics"],
     "plans.assemble": ["Box", "assemble"],
-    "plans.exact": ["Certificate", "certify", "course", "regret_bound"],
-    "plans.optimal": ["build_optimal", "optimal_depth"],
+    "certificates.certify": ["Certificate", "certify", "course", "regret_bound"],
+    "trees.optimal": ["build_optimal", "optimal_depth"],
     "plans.plan": ["Plan", "Vocabulary"],
-    "plans.score": ["build_score_plan", "pareto_front"],
-    "plans.tree": ["LazyTree", "build_tree", "lazy_tree"],
+    "scores.score_plan": ["build_score_plan", "pareto_front"],
+    "trees.tree": ["LazyTree", "build_tree", "lazy_tree"],
     "policies.alarm": ["with_alarm"],
     "policies.base": ["Policy"],
     "policies.registry": ["policy_named"],
@@ -125,7 +125,7 @@ _ROOMS = {
     "training.merging": ["merge"],
     "training.simulators": ["train", "train_sequentially"],
     "training.statistics": ["Statistics", "merge_statistics"],
-    "training.untried": ["to_collection"],
+    "training.collection": ["to_collection"],
 }
 _HOMES = {name: f"banditree.{room}" for room, names in _ROOMS.items() for name in names}
 __all__ = sorted(_HOMES)

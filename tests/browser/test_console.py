@@ -7,12 +7,12 @@ from importlib.resources import files
 import pytest
 from running_service import client_of, in_thread, local
 
-from banditree.plans.tree import build_tree
 from banditree.plans.wording import vocabulary_from
 from banditree.service.database import Database
 from banditree.service.demo import fill
 from banditree.service.people import Role, add_user, hashed
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
 
 pytestmark = pytest.mark.slow
 

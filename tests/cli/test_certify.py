@@ -6,8 +6,8 @@ import pytest
 
 from banditree.cli import main
 from banditree.files.plans import save_plan
-from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
 
 
 @pytest.fixture

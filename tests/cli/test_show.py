@@ -4,9 +4,9 @@ from banditree.cli import main
 from banditree.files.collections import save_collection
 from banditree.files.plans import save_plan
 from banditree.files.results import save_results
-from banditree.plans.tree import build_tree
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
 
 
 @pytest.fixture

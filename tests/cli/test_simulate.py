@@ -8,10 +8,10 @@ from banditree.cli.app import main
 from banditree.files.collections import save_collection
 from banditree.files.plans import save_plan
 from banditree.files.results import load_results
-from banditree.plans.tree import build_tree
 from banditree.policies.registry import POLICIES
 from banditree.simulation import engine
 from banditree.tasks.instances import rand
+from banditree.trees.tree import build_tree
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from figure_plans import made
 from hypothesis import given
 from hypothesis import strategies as st
 
+from banditree.certificates.certify import certify, course
 from banditree.errors import InvalidInput
 from banditree.figures.axes import Axis, tick_label, tick_step
 from banditree.figures.curves import curves_info
@@ -13,13 +14,12 @@ from banditree.figures.scene import PALETTE, Line, Text
 from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.svg import svg
 from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
-from banditree.plans.exact import certify, course
 from banditree.plans.plan import BoxKind
-from banditree.plans.tree import build_tree
 from banditree.simulation.engine import simulate
 from banditree.simulation.results import mean_band
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
+from banditree.trees.tree import build_tree
 
 
 def test_heat_map_marks_best_arms_and_separated_pairs():

@@ -1,8 +1,8 @@
 from figure_plans import made
 
-from banditree.plans.tree import build_tree
 from banditree.simulation.engine import simulate
 from banditree.tasks.instances import rand
+from banditree.trees.tree import build_tree
 
 
 def test_plans_collections_and_results_show_themselves():

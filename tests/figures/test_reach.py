@@ -6,14 +6,14 @@ from figure_plans import MAKERS, made
 from hypothesis import given, settings
 from random_plans import cases
 
+from banditree.certificates.certify import certify, require_end
+from banditree.certificates.outcomes import box_laws
 from banditree.errors import InvalidInput
 from banditree.figures import reach
 from banditree.figures.reach import reach_info
-from banditree.plans.exact import certify, require_end
-from banditree.plans.laws import box_laws
 from banditree.plans.plan import BoxKind
-from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
 
 
 @pytest.mark.parametrize("name", [name for name in MAKERS if name != "40 tasks"])
@@ -44,7 +44,7 @@ def test_one_pass_agrees_with_the_walk_that_stops_at_each_box(case):
 @given(cases())
 def test_cost_at_the_leaves_is_that_of_the_tests(case):
     """Until a leaf, the mean cost is that of all tests: the same linear system, solved for another question."""
-    from banditree.plans.exact import solve
+    from banditree.certificates.certify import solve
 
     plan, known = case
     laws = box_laws(plan, known)

@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from example_plans import score_plan
 
+from banditree.certificates.certify import certify
 from banditree.cli.demo import HORIZON, WORDS
 from banditree.figures.drawing import flowchart_scene
 from banditree.figures.flowchart import flowchart_info
@@ -23,11 +24,10 @@ from banditree.figures.svg import svg
 from banditree.figures.text import flowchart_text
 from banditree.figures.timeline import course_info, survivors_info
 from banditree.files.collections import load_collection
-from banditree.plans.exact import certify
-from banditree.plans.tree import build_tree
 from banditree.plans.wording import vocabulary_from
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
+from banditree.trees.tree import build_tree
 
 FILES = Path(__file__).parent / "files"
 PICTURE = Path(__file__).parents[2] / "docs" / "plan.svg"

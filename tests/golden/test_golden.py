@@ -6,8 +6,8 @@ import pytest
 
 from banditree.files.collections import load_collection
 from banditree.files.plans import load_plan, plan_json
-from banditree.plans.tree import build_tree
 from banditree.tasks.instances import hard, linear, rand
+from banditree.trees.tree import build_tree
 
 FILES = Path(__file__).parent / "files"
 PLANS = {

@@ -3,8 +3,8 @@ from example_plans import E, F, S, binned_plan, make_plan, score_plan
 
 from banditree.errors import InvalidInput
 from banditree.plans.plan import NONE
-from banditree.plans.tree import build_tree
 from banditree.tasks.instances import rand
+from banditree.trees.tree import build_tree
 
 LEAF = {"kind": E, "arm": 0}
 TEST = {"kind": F, "arm": 0, "low": 1, "high": 2, "pulls": 3, "threshold": 1.0}

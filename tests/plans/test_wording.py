@@ -3,9 +3,9 @@ from example_plans import binned_plan, score_plan
 
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Vocabulary
-from banditree.plans.tree import build_tree
 from banditree.plans.wording import counted, number, times, vocabulary_from
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
 
 
 def test_a_plan_reads_as_its_rule():

@@ -5,11 +5,11 @@ import pytest
 from example_plans import score_plan
 
 from banditree.errors import InvalidInput
-from banditree.plans.tree import build_tree, lazy_tree
 from banditree.policies.base import Outcome
 from banditree.policies.session import MISSING, resume_session, start_session
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand
+from banditree.trees.tree import build_tree, lazy_tree
 
 CLINIC = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"], tasks=["mild", "severe"])
 

@@ -5,11 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_plans import cases
 
+from banditree.certificates.certify import _arrays, certify, course, regret_bound
+from banditree.certificates.chains import worst_case
+from banditree.certificates.outcomes import Claim, box_laws
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.chain import worst_case
-from banditree.plans.exact import _arrays, certify, course, regret_bound
-from banditree.plans.laws import Claim, box_laws
 from banditree.plans.plan import BoxKind
 from banditree.tasks.collection import Collection
 

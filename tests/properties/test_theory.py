@@ -8,12 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_collections import collections, separated_collections, separating_tables
 
-from banditree.plans.optimal import optimal_depth
 from banditree.tasks.collection import Collection
 from banditree.theory.bounds import greedy_depth_bound
 from banditree.theory.coefficients import deterministic_coefficient, soft_coefficient
 from banditree.theory.randomised import randomised_coefficient
 from banditree.theory.tables import separating_arms
+from banditree.trees.optimal import optimal_depth
 
 
 @given(separated_collections())

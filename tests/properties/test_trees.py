@@ -5,11 +5,11 @@ from hypothesis import strategies as st
 
 from banditree.errors import InvalidInput
 from banditree.files.plans import PlanFile, plan_document, plan_from_document
-from banditree.plans.optimal import build_optimal
 from banditree.plans.plan import NONE, BoxKind
-from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
+from banditree.trees.optimal import build_optimal
+from banditree.trees.tree import build_tree
 
 
 @st.composite

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from example_plans import binned_plan, score_plan
 
-from banditree.plans.tree import build_tree
 from banditree.policies import random
 from banditree.policies.follow import follow
 from banditree.simulation.compiling import compiled
 from banditree.tasks.instances import linear, rand
+from banditree.trees.tree import build_tree
 
 PLANS = {
     "tree": lambda: build_tree(rand(10, 20, 0.4), 2000, 0.4),

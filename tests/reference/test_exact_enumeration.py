@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from random_plans import cases, enumerate_rewards, leaf_tasks
 
-from banditree.plans.exact import certify, course
+from banditree.certificates.certify import certify, course
 
 
 @settings(max_examples=15)

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banditree.plans.greedy import greedy_split
 from banditree.tasks.separation import tolerance
+from banditree.trees.greedy import greedy_split
 
 
 def brute_force_score(means, members, separation):

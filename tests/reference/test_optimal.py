@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from small_collections import depth_by_definition, expected_depth_by_definition, separated_collections
 
-from banditree.plans import optimal
-from banditree.plans.average import least_expected_depth
-from banditree.plans.optimal import build_optimal, optimal_depth
-from banditree.plans.tree import build_tree
 from banditree.tasks.instances import rand
+from banditree.trees import optimal
+from banditree.trees.expected_depth import least_expected_depth
+from banditree.trees.optimal import build_optimal, optimal_depth
+from banditree.trees.tree import build_tree
 
 
 @given(separated_collections())

@@ -5,11 +5,11 @@ import pytest
 from example_plans import binned_plan, score_plan
 from printed_plan import PrintedPlan
 
-from banditree.plans.tree import build_tree
 from banditree.policies.session import start_session
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
 from banditree.tasks.rewards import Family
+from banditree.trees.tree import build_tree
 
 PLANS = {
     "bernoulli": lambda: build_tree(rand(10, 20, 0.4), 2000, 0.4),

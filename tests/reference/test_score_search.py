@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from banditree.certificates.certify import regret_bound
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.backup import at_belief, best_backup
-from banditree.plans.doubt import with_means, worst_means
-from banditree.plans.draft import HIGH, LOW, Test, ancestors, drafted, path_lengths
-from banditree.plans.exact import regret_bound
-from banditree.plans.goals import Limits
-from banditree.plans.library import build_library
-from banditree.plans.search import Search
-from banditree.plans.tree import build_tree
+from banditree.scores.backup import at_belief, best_backup
+from banditree.scores.draft import HIGH, LOW, Test, ancestors, drafted, path_lengths
+from banditree.scores.library import build_library
+from banditree.scores.objectives import Limits
+from banditree.scores.scenarios import with_means, worst_means
+from banditree.scores.search import Search
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
+from banditree.trees.tree import build_tree
 
 THREE = rand(3, 3, 0.3)
 HORIZON = 500

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from banditree.errors import InvalidInput
-from banditree.plans import optimal
 from banditree.reports.analyze import analyze
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
+from banditree.trees import optimal
 
 QUANTITIES = (
     "deterministic_coefficient",

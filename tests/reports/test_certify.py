@@ -2,11 +2,11 @@
 
 import json
 
-from banditree.plans.exact import certify
-from banditree.plans.tree import build_tree
+from banditree.certificates.certify import certify
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text, dt_ece_bound
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard
+from banditree.trees.tree import build_tree
 
 TWO = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
 

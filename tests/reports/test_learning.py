@@ -9,7 +9,7 @@ from banditree.errors import InvalidInput
 from banditree.reports.learning import Settings, learn, learn_document, learn_text
 from banditree.tasks.instances import rand
 from banditree.tasks.rewards import Family
-from banditree.training.untried import Untried
+from banditree.training.collection import Untried
 
 
 def coins(n=6000, seed=0):

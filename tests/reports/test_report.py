@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from figure_plans import made
 
+from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.figures.document import Facts, Figures, Flowchart, Heading, Paragraph, Table
-from banditree.plans.exact import certify
-from banditree.plans.tree import build_tree
 from banditree.plans.wording import vocabulary_from
 from banditree.reports.report import MANY_TASKS, alternatives, report_blocks, write_report
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
 
 
 @lru_cache

@@ -11,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from running_service import CLINIC, client_of, clinic_plan
 
-from banditree.plans.tree import build_tree
 from banditree.policies.session import MISSING
 from banditree.service.cases import Case
 from banditree.service.client import ServiceError
 from banditree.tasks.instances import linear
+from banditree.trees.tree import build_tree
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from figure_plans import made
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
-from banditree.plans.tree import build_tree
 from banditree.plans.wording import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
 from banditree.service.database import Database
@@ -16,6 +15,7 @@ from banditree.service.demo import fill
 from banditree.service.people import Role, add_user, hashed
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
+from banditree.trees.tree import build_tree
 
 WORDS = vocabulary_from(
     {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse", "give": "Administer"}

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from banditree.errors import InvalidInput
-from banditree.plans.tree import build_tree, lazy_tree
 from banditree.policies.base import Facts, Policy
 from banditree.policies.classic import uniform_play
 from banditree.policies.registry import policy_named
@@ -19,6 +18,7 @@ from banditree.simulation.engine import Player, simulate
 from banditree.simulation.results import Phase
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand
+from banditree.trees.tree import build_tree, lazy_tree
 
 TWO = Collection.bernoulli([[0.9, 0.1], [0.2, 0.6]])
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from numba import njit
 
+from banditree.certificates.certify import certify
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.exact import certify
 from banditree.plans.plan import BoxKind
-from banditree.plans.tree import build_tree
 from banditree.policies.follow import follow, update_follow
 from banditree.simulation.compiling import compiled
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, rand
 from banditree.tasks.rewards import BERNOULLI, Family
+from banditree.trees.tree import build_tree
 
 RUNS = 100_000
 EXPLOIT = int(BoxKind.EXPLOIT)

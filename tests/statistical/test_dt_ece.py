@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from banditree.plans.tree import build_tree
 from banditree.policies.follow import BOX, EXPLOIT, follow
 from banditree.policies.random import reward_uniforms
 from banditree.simulation.compiling import compiled
 from banditree.tasks.instances import hard, rand
+from banditree.trees.tree import build_tree
 
 CASES = {
     "hard-5-10 at .4": lambda: (hard(5, 10, 0.4, 0.01), 4000, 0.4),

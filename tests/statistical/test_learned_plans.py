@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from banditree.plans.tree import build_tree
 from banditree.policies.session import start_session
 from banditree.tasks.contexts import draw_contexts
 from banditree.tasks.instances import linear, rand
 from banditree.tasks.rewards import Family, sample
 from banditree.training.classes import find_classes, widen
+from banditree.training.collection import to_collection
 from banditree.training.estimates import estimate
 from banditree.training.statistics import collect
-from banditree.training.untried import to_collection
+from banditree.trees.tree import build_tree
 
 HORIZON = 2000
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from banditree.plans.exact import certify
-from banditree.plans.score import build_score_plan
+from banditree.certificates.certify import certify
+from banditree.scores.score_plan import build_score_plan
 from banditree.simulation.engine import simulate
 from banditree.tasks.instances import rand
 

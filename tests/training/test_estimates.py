@@ -6,10 +6,10 @@ import pytest
 from banditree.errors import InvalidInput
 from banditree.tasks.contexts import encode
 from banditree.tasks.rewards import Family, Rewards
+from banditree.training.collection import Untried, to_collection
 from banditree.training.estimates import estimate
 from banditree.training.regression import Outcome
 from banditree.training.statistics import collect
-from banditree.training.untried import Untried, to_collection
 
 
 def logged_by_a_policy_that_looks(n=20_000, seed=0):

@@ -8,10 +8,10 @@ from logs_to_read import ROLES, sklearn_theta, visits
 from banditree.errors import InvalidInput
 from banditree.tasks.contexts import encode
 from banditree.tasks.rewards import Family, Rewards
+from banditree.training.collection import to_collection
 from banditree.training.estimates import estimate
 from banditree.training.logs import read_log
 from banditree.training.statistics import merge_statistics
-from banditree.training.untried import to_collection
 
 FRAME = visits()
 GAUSSIAN = {"rewards": Family.GAUSSIAN, **ROLES}

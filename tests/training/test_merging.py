@@ -4,12 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from banditree.errors import InvalidInput
-from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import gaussian_contexts
 from banditree.tasks.instances import linear, rand
 from banditree.tasks.rewards import Family, Rewards
 from banditree.training.merging import merge, merge_gaps
+from banditree.trees.tree import build_tree
 
 
 def test_nothing_is_merged_where_all_are_apart():

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 
 from banditree.errors import InvalidInput
-from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand
 from banditree.tasks.rewards import Family
@@ -20,6 +19,7 @@ from banditree.training.simulators import (
     train,
     train_sequentially,
 )
+from banditree.trees.tree import build_tree
 
 
 def simulators(collection):

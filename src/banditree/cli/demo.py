@@ -28,10 +28,10 @@ def demo(
     from banditree.files.documents import write_bytes, write_text
     from banditree.files.plans import save_plan
     from banditree.files.sessions import save_session
-    from banditree.plans.tree import build_tree
     from banditree.plans.wording import vocabulary_from
     from banditree.policies.session import start_session
     from banditree.reports.report import write_report
+    from banditree.trees.tree import build_tree
 
     folder.mkdir(parents=True, exist_ok=True)
     means = folder / "treatments.csv"

@@ -8,7 +8,7 @@ import typer
 from banditree.cli.options import AsJson
 from banditree.tasks.rewards import Family
 from banditree.training.classes import Criterion
-from banditree.training.untried import Untried
+from banditree.training.collection import Untried
 
 
 def learn(

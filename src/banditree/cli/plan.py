@@ -161,8 +161,8 @@ def _default_method(known: "Collection", *, tree_options: bool) -> Method:
 def _tree(
     method: Method, known: "Collection", horizon: int, separation: float | None, stop_early: bool, words: str
 ) -> "Plan":
-    from banditree.plans.optimal import build_optimal
-    from banditree.plans.tree import build_tree
+    from banditree.trees.optimal import build_optimal
+    from banditree.trees.tree import build_tree
 
     build = build_optimal if method is Method.OPTIMAL else build_tree
     return build(known, horizon, separation, stop_early=stop_early, vocabulary=vocabulary(words))
@@ -170,9 +170,9 @@ def _tree(
 
 def _search(known: "Collection", horizon: int, options: dict[str, Any], *, visible: bool) -> "Plan":
     from banditree.cli.progress import progress
-    from banditree.plans.goals import Progress
-    from banditree.plans.score import build_score_plan
     from banditree.plans.wording import counted
+    from banditree.scores.objectives import Progress
+    from banditree.scores.score_plan import build_score_plan
 
     with progress("Searching", visible=visible) as report:
 
@@ -187,10 +187,10 @@ def _show_front(known: "Collection", horizon: int, search: dict[str, Any], outpu
 
     from banditree.cli.progress import progress
     from banditree.files.plans import save_plan
-    from banditree.plans.goals import Progress
-    from banditree.plans.score import pareto_front
     from banditree.plans.wording import counted
     from banditree.reports.pareto import front_rows, front_text
+    from banditree.scores.objectives import Progress
+    from banditree.scores.score_plan import pareto_front
 
     with progress("Searching", visible=not as_json) as report:
 
@@ -211,7 +211,7 @@ def _show_front(known: "Collection", horizon: int, search: dict[str, Any], outpu
 
 
 def _regret(built: "Plan", known: "Collection") -> str:
-    from banditree.plans.exact import boxes_passed, certify
+    from banditree.certificates.certify import boxes_passed, certify
 
     certificate, passed = certify(built, known), boxes_passed(built, known)
     lost = (

@@ -19,9 +19,9 @@ from banditree.simulation.engine import Player
 from banditree.tasks.collection import Collection, reward_variance
 from banditree.tasks.instances import hard, linear, rand
 from banditree.tasks.separation import least_separation
+from banditree.training.collection import to_collection
 from banditree.training.estimates import estimate
 from banditree.training.simulators import TaskSimulator, mean_samples, train
-from banditree.training.untried import to_collection
 
 PANELS = ("a", "b", "c", "d")
 

@@ -63,7 +63,7 @@ def flowchart_info(plan: Plan) -> FlowchartInfo:
     """The boxes of `plan` in words, and the tree in which they hang.
 
     >>> from banditree.tasks.collection import Collection
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
     >>> first = flowchart_info(build_tree(two, horizon=4000)).box(1)
     >>> first.action, first.question, first.branches[0].target

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from banditree.certificates.certify import exit_laws
+from banditree.certificates.outcomes import Laws, box_laws
 from banditree.errors import InvalidInput
-from banditree.plans.exact import exit_laws
-from banditree.plans.laws import Laws, box_laws
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
@@ -43,7 +43,7 @@ class Exits:
 def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
     """The chance, the cost and the rounds of getting to every box; estimated means are taken as they are.
 
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> info = reach_info(build_tree(two, horizon=1000), two)
     >>> info.chance.round(3).tolist(), info.cost[:, 2].round(1).tolist(), info.paths

@@ -9,7 +9,7 @@ def mermaid(info: FlowchartInfo) -> str:
     """Mermaid source: rounded states, rectangular actions, hexagonal questions.
 
     >>> from banditree.tasks.collection import Collection
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> from banditree.figures.flowchart import flowchart_info
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> mermaid(flowchart_info(build_tree(two, horizon=4000))).count("-->")

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditree.certificates.certify import Certificate
 from banditree.errors import InvalidInput
 from banditree.figures.axes import tick_label, tick_step
 from banditree.figures.flowchart import flowchart_info
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, Line, Scene, Shape, Text, fitted, rectangle
-from banditree.plans.exact import Certificate
 from banditree.plans.plan import Plan
 from banditree.plans.wording import plural
 
@@ -42,8 +42,8 @@ def spending_info(plan: Plan, certificate: Certificate) -> SpendingInfo:
     """The regret of every box, averaged over tasks: tests cost while they find out, leaves where they are wrong.
 
     >>> from banditree.tasks.collection import Collection
-    >>> from banditree.plans.tree import build_tree
-    >>> from banditree.plans.exact import certify
+    >>> from banditree.trees.tree import build_tree
+    >>> from banditree.certificates.certify import certify
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> plan = build_tree(two, horizon=1000)
     >>> [(one.number, round(one.mean, 2)) for one in spending_info(plan, certify(plan, two)).spent]

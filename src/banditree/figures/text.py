@@ -10,7 +10,7 @@ def flowchart_text(info: FlowchartInfo, colour: bool = False) -> str:
     """A heading and the tree; "yes" comes first, and a link says at which box to go on.
 
     >>> from banditree.tasks.collection import Collection
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> from banditree.figures.flowchart import flowchart_info
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
     >>> print(flowchart_text(flowchart_info(build_tree(two, horizon=4000))).split("rounds of testing.")[1].strip())

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditree.certificates.certify import course
+from banditree.certificates.outcomes import box_laws
 from banditree.figures.axes import CHART_HEIGHT, CHART_WIDTH, axes, frame
 from banditree.figures.curves import CurvePanel
 from banditree.figures.scene import INK, PALETTE, Line, Polygon, Scene, Shape, Text, fitted, text_width
-from banditree.plans.exact import course
-from banditree.plans.laws import box_laws
 from banditree.plans.plan import BoxKind, Plan
 from banditree.plans.wording import plural
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
@@ -59,7 +59,7 @@ def regret_info(panel: CurvePanel) -> TimelineInfo:
 def course_info(plan: Plan, collection: Collection) -> TimelineInfo:
     """The exact expected regret of a plan after every round, of each task, or of the mean and the worst if many.
 
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> [f"{curve.value[-1]:.3f}" for curve in course_info(build_tree(two, horizon=1000), two).series]
     ['0.014', '28.804']
@@ -82,7 +82,7 @@ def survivors_info(plan: Plan, collection: Collection) -> TimelineInfo:
     """How many tasks are still possible after each round, on average; or, for plans that do not say, how many cases
     are still being tested. Exact in both cases.
 
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> survivors_info(build_tree(two, horizon=1000), two).series[0].value[[0, -1]].tolist()
     [2.0, 1.0]

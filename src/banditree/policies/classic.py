@@ -11,7 +11,6 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Plan
-from banditree.plans.tree import LazyTree
 from banditree.policies.base import Facts, Policy, Rng
 from banditree.policies.model import CONTEXT_NEEDED, NO_ARM_AVAILABLE
 from banditree.policies.options import take_options
@@ -19,6 +18,7 @@ from banditree.policies.random import normal, uniform, uniform_pair
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family, variance_proxy
+from banditree.trees.tree import LazyTree
 
 Subject = Collection | Plan | LazyTree
 TIES = 1_000_000  # number of the draw that breaks ties, above those of the arms

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.plans.plan import BoxKind, Plan
-from banditree.plans.tree import LazyTree, build_tree
 from banditree.policies.base import NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
 from banditree.policies.options import take_options
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import LazyTree, build_tree
 
 # Plain numbers, which numba takes as constants.
 FIXED, SCORE, EXPLOIT = int(BoxKind.FIXED), int(BoxKind.SCORE), int(BoxKind.EXPLOIT)

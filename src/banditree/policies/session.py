@@ -9,13 +9,13 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Plan
-from banditree.plans.tree import LazyTree
 from banditree.policies.base import Facts, Outcome, Policy
 from banditree.policies.follow import follow, follow_lazily
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, encode
 from banditree.tasks.rewards import Rewards, check_reward
+from banditree.trees.tree import LazyTree
 
 SCHEMA = "banditree/session/1"
 MAX_KEY = 2**32  # seeds and case numbers are words of the random number keys
@@ -66,7 +66,7 @@ class Session:
     Outcomes may come late and in any order; they are applied in the order of the rounds. A `tell` or `ask` that
     fails leaves everything as it was. Use `start_session` to begin, `snapshot` and `resume_session` to go on later.
 
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> plan = build_tree(Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"]), horizon=50)
     >>> case = start_session(plan)
     >>> print(case.ask())

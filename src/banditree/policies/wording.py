@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from banditree.plans.plan import Plan, Vocabulary
-from banditree.plans.tree import LazyTree
 from banditree.plans.wording import box_sentence, counted, number, times
 from banditree.policies.base import Facts
 from banditree.tasks.rewards import Family
+from banditree.trees.tree import LazyTree
 
 if TYPE_CHECKING:
     from banditree.policies.session import Session

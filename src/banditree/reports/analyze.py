@@ -6,9 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from banditree.plans.average import least_expected_depth
-from banditree.plans.optimal import Depth, optimal_depth
-from banditree.plans.tree import LazyTree, lazy_tree
 from banditree.tasks.collection import Collection, reward_variance
 from banditree.tasks.rewards import Family
 from banditree.tasks.separation import Sense, least_separation
@@ -17,6 +14,9 @@ from banditree.theory.coefficients import Coefficient, deterministic_coefficient
 from banditree.theory.limits import graves_lai
 from banditree.theory.randomised import randomised_coefficient
 from banditree.theory.tables import separating_arms
+from banditree.trees.expected_depth import least_expected_depth
+from banditree.trees.optimal import Depth, optimal_depth
+from banditree.trees.tree import LazyTree, lazy_tree
 
 SHOWN = 12  # tasks of the hardest set that the text names
 Progress = Callable[[str, int], bool]

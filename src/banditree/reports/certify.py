@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from banditree.certificates.certify import Certificate, certify
+from banditree.certificates.outcomes import Claim
 from banditree.errors import InvalidInput, PlanWarning
-from banditree.plans.exact import Certificate, certify
-from banditree.plans.laws import Claim
 from banditree.plans.plan import Plan, Vocabulary
-from banditree.plans.tree import build_tree
 from banditree.plans.wording import counted, plural
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
 
 MAX_TREE = 20_000  # boxes of the tree that is grown only to learn its depth
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditree.errors import InvalidInput, PlanWarning
-from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
 from banditree.training.merging import merge, merge_gaps
+from banditree.trees.tree import build_tree
 
 MAX_ROWS = 12
 MAX_BOXES = 20_000

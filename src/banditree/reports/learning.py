@@ -11,11 +11,11 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 from banditree.tasks.separation import Separation, least_separation
 from banditree.training.classes import Classes, Criterion, find_classes, widen
+from banditree.training.collection import Untried, to_collection
 from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
 from banditree.training.logs import Reading, read_log
 from banditree.training.merging import Merged, merge
 from banditree.training.statistics import Statistics, merge_statistics
-from banditree.training.untried import Untried, to_collection
 
 SHOWN = 5  # names in a list of names
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from banditree.plans.exact import certify
+from banditree.certificates.certify import certify
 from banditree.plans.plan import Plan
 from banditree.reports.certify import shown_chance, table_lines
 from banditree.tasks.collection import Collection

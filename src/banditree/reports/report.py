@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditree.certificates.certify import Certificate, certify
+from banditree.certificates.outcomes import Claim
 from banditree.errors import InvalidInput, PlanWarning, invalid
 from banditree.figures.curves import curves_info
 from banditree.figures.document import (
@@ -26,18 +28,16 @@ from banditree.figures.reach import ReachInfo, reach_info
 from banditree.figures.scene import Scene
 from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
-from banditree.plans.exact import Certificate, certify
-from banditree.plans.laws import Claim
-from banditree.plans.optimal import build_optimal
 from banditree.plans.plan import Plan, Vocabulary, current_versions
-from banditree.plans.score import build_score_plan
-from banditree.plans.tree import build_tree
 from banditree.plans.wording import counted, heading, number, plural
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
+from banditree.scores.score_plan import build_score_plan
 from banditree.simulation.results import Results, mean_band, worst_band
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
+from banditree.trees.optimal import build_optimal
+from banditree.trees.tree import build_tree
 
 MAX_ALTERNATIVE = 2_000  # boxes of a plan that is built only to be compared with
 MOST_NUMBERS = 300_000  # chances of boxes in one page: some megabytes

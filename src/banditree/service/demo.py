@@ -11,7 +11,6 @@ from banditree.files.collections import collection_document
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint
 from banditree.plans.plan import Plan
-from banditree.plans.tree import build_tree
 from banditree.plans.wording import vocabulary_from
 from banditree.service import records
 from banditree.service.cases import Case
@@ -19,6 +18,7 @@ from banditree.service.database import Database
 from banditree.service.desk import Command, Desk, Transaction
 from banditree.service.settings import Settings
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
 
 CLINIC_WORDS = vocabulary_from(
     {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse"}

@@ -16,7 +16,7 @@ def policy_of(plan: Plan, collection: Collection | None) -> Policy:
 
     Both are made for the plan: the alarm takes its means from the collection, which the plan does not have.
 
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> clinic = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]])
     >>> policy_of(build_tree(clinic, 100), clinic).name
     'follow+alarm'

@@ -10,12 +10,12 @@ import numpy as np
 
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
-from banditree.plans.tree import LazyTree
 from banditree.policies.base import Outcome, Policy
 from banditree.simulation.compiling import compiled_loop, specialised
 from banditree.simulation.playing import N_MARKS, World, keeps_its_plan, never_commits, play
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
+from banditree.trees.tree import LazyTree
 
 Subject = Collection | Plan | LazyTree
 LONGEST_GIST = 200  # letters of a message of numba

@@ -11,7 +11,6 @@ import numpy as np
 
 from banditree.errors import invalid
 from banditree.plans.plan import Plan, current_versions
-from banditree.plans.tree import LazyTree
 from banditree.policies.base import Policy
 from banditree.policies.registry import policy_named
 from banditree.policies.session import MAX_KEY, policy_for
@@ -21,6 +20,7 @@ from banditree.simulation.results import UNKNOWN, Results
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family
+from banditree.trees.tree import LazyTree
 
 N_ROUNDS = 100  # recorded rounds on an even grid when none are chosen, and as many on a geometric one
 STEPS_PER_BATCH = 2_000_000  # rounds of one piece of work: a fraction of a second, compiled

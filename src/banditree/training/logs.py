@@ -13,8 +13,8 @@ from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 from banditree.training.cells import WEIGHTED, cell_statistics
 from banditree.training.columns import Columns, find_columns
 from banditree.training.rows import BadRows, describe_bad_rows, only_good
+from banditree.training.sources import Log, first_line, open_log
 from banditree.training.statistics import Statistics
-from banditree.training.tables import Log, first_line, open_log
 from banditree.training.view import LogView
 
 if TYPE_CHECKING:

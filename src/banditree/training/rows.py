@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from banditree.tasks.rewards import Family, Rewards
 from banditree.training.columns import Columns
-from banditree.training.tables import Log
+from banditree.training.sources import Log
 from banditree.training.view import LogView, as_key, as_number
 
 if TYPE_CHECKING:

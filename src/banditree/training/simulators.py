@@ -14,9 +14,9 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, draw_contexts
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards, sample
 from banditree.tasks.separation import closest_rows
+from banditree.training.collection import to_collection
 from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
 from banditree.training.statistics import Statistics, merge_statistics
-from banditree.training.untried import to_collection
 
 BLOCK = 20_000  # draws of one job
 SHIFT_DRAWS = 100

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from banditree.errors import InvalidInput
 from banditree.training.columns import Columns
-from banditree.training.tables import Log
+from banditree.training.sources import Log
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir

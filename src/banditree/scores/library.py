@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from banditree.certificates.walks import ladder, leave
 from banditree.errors import InvalidInput
-from banditree.plans.walks import ladder, leave
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from banditree.certificates.outcomes import Claim, Laws, box_laws
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.laws import Claim, Laws, box_laws
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
@@ -75,7 +75,7 @@ def certify(plan: Plan, collection: Collection, horizon: int | None = None) -> C
     digits however small. For estimated means, and rewards known by their mean and range, every box takes its worst
     law: an upper bound.
 
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> certificate = certify(build_tree(two, horizon=1000), two)
     >>> round(certificate.worst_regret, 3), f"{certificate.wrong_arm.max():.1e}"
@@ -114,7 +114,7 @@ def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Co
     """The exact regret after every round and the exact law of the number of tests, for every task.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> course(build_tree(two, horizon=1000), two).regret[1, [0, 96, 1000]].round(3).tolist()
     [0.0, 28.8, 28.804]
     """
@@ -135,7 +135,7 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     Exact but for that, and fast: one pass over the boxes, or a few if there are links back. Where the laws are not
     known, the bound of `certify`.
 
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> regret_bound(build_tree(two, horizon=1000), two).round(3).tolist()
     [0.016, 28.804]
@@ -154,7 +154,7 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
 def boxes_passed(plan: Plan, collection: Collection) -> FloatArray:
     """The expected number of tests (M,) that a case passes on its way to a leaf, at the means as they are given.
 
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> boxes_passed(build_tree(two, horizon=1000), two).tolist()
     [1.0, 1.0]
@@ -176,7 +176,7 @@ def exit_laws(plan: Plan, laws: Laws) -> tuple[FloatArray, FloatArray, FloatArra
     pulls = np.repeat(plan.pulls[:, None].astype(float), down.shape[1], axis=1)
     boxes = np.flatnonzero(plan.kind == BoxKind.SCORE)
     if boxes.size:
-        from banditree.plans.walks import leave_all
+        from banditree.certificates.walks import leave_all
 
         chance = np.ascontiguousarray(laws.least[:, boxes, : plan.points.shape[1]].transpose(1, 2, 0))
         down[boxes], up[boxes], pulls[boxes] = leave_all(
@@ -191,7 +191,7 @@ def solve(plan: Plan, down: FloatArray, up: FloatArray, cost: FloatArray) -> Flo
     V = cost + down V[low] + up V[high], a leaf's V being its cost. One pass from the last box to the first gives every
     V in terms of the few boxes that links lead back to; a small linear system gives those.
     """
-    from banditree.plans.chain import substitute
+    from banditree.certificates.chains import substitute
 
     if not np.isfinite(cost).all():
         return None
@@ -254,7 +254,7 @@ def _arrays(plan: Plan) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArra
 def _propagate(
     plan: Plan, laws: Laws, task: int, horizon: int, ended: FloatArray, spent: FloatArray
 ) -> tuple[FloatArray, FloatArray, float]:
-    from banditree.plans.chain import propagate
+    from banditree.certificates.chains import propagate
 
     regret, decided = np.zeros(horizon + 1), np.zeros(horizon + 1)
     undecided = propagate(*_arrays(plan), laws.least[task], laws.cost[task], horizon, regret, decided, ended, spent)
@@ -262,7 +262,7 @@ def _propagate(
 
 
 def _certify_worst(plan: Plan, collection: Collection, laws: Laws, horizon: int) -> Certificate:
-    from banditree.plans.chain import worst_case
+    from banditree.certificates.chains import worst_case
 
     leaf = plan.kind == BoxKind.EXPLOIT
     nothing = np.zeros(plan.n_boxes)

@@ -13,10 +13,10 @@ from contextlib import suppress
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from banditree.plans.backup import Backup, Judge, at_belief, best_backup
-from banditree.plans.draft import HIGH, LOW, Draft, Test, ancestors, drafted, path_lengths, returns
-from banditree.plans.goals import Limits, OnProgress, Progress, power_mean
-from banditree.plans.library import Library
+from banditree.scores.backup import Backup, Judge, at_belief, best_backup
+from banditree.scores.draft import HIGH, LOW, Draft, Test, ancestors, drafted, path_lengths, returns
+from banditree.scores.library import Library
+from banditree.scores.objectives import Limits, OnProgress, Progress, power_mean
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 LARGE = 2.0  # boxes of the large plan, times those that are wanted

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from banditree.certificates.certify import certify, course, regret_bound
+from banditree.certificates.outcomes import Claim, box_laws
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.exact import certify, course, regret_bound
-from banditree.plans.laws import Claim, box_laws
-from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import sampled_contexts
 from banditree.tasks.instances import hard, linear, rand
 from banditree.tasks.rewards import Family, Rewards
+from banditree.trees.tree import build_tree
 
 TWO = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
 

@@ -6,11 +6,11 @@ import pytest
 
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.plans.plan import NONE, BoxKind
-from banditree.plans.tree import build_tree, lazy_tree
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, gaussian_contexts
 from banditree.tasks.instances import hard, linear, rand
 from banditree.tasks.rewards import Family, Rewards
+from banditree.trees.tree import build_tree, lazy_tree
 
 TWO = [[0.7, 0.2], [0.3, 0.6]]
 

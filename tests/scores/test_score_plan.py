@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from banditree.certificates.certify import certify, regret_bound
+from banditree.certificates.outcomes import Claim
 from banditree.errors import InvalidInput
-from banditree.plans.doubt import with_means, worst_means
-from banditree.plans.exact import certify, regret_bound
-from banditree.plans.laws import Claim
 from banditree.plans.plan import BoxKind
-from banditree.plans.score import STILL_POSSIBLE, build_score_plan, pareto_front
-from banditree.plans.tree import build_tree
+from banditree.scores.scenarios import with_means, worst_means
+from banditree.scores.score_plan import STILL_POSSIBLE, build_score_plan, pareto_front
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
+from banditree.trees.tree import build_tree
 
 FOUR = rand(4, 6, 0.3)
 HORIZON = 2000

@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from banditree.plans.draft import Test
-from banditree.plans.goals import power_mean
-from banditree.plans.library import Library, SingleArray
-from banditree.plans.walks import leave
+from banditree.certificates.walks import leave
+from banditree.scores.draft import Test
+from banditree.scores.library import Library, SingleArray
+from banditree.scores.objectives import power_mean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 N_CHEAP, N_ANY = 2000, 500  # tests that are screened, of those considered: the cheapest, and some whatever they cost

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditree.plans.greedy import Split
-from banditree.plans.tree import LazyTree, lazy_tree
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.theory.tables import even_tests
+from banditree.trees.greedy import Split
+from banditree.trees.tree import LazyTree, lazy_tree
 
 EFFORT = 6_000  # pairs (S, A) looked at
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from banditree.certificates.certify import regret_bound
 from banditree.errors import InvalidInput
-from banditree.plans.exact import regret_bound
 from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
@@ -19,7 +19,7 @@ def worst_means(plan: Plan, collection: Collection) -> FloatArray:
     Arm by arm, the mean goes to the end of its interval that costs more: a local search, so that the true worst may
     cost a little more. Takes 4 K times as long as `regret_bound`.
 
-    >>> from banditree.plans.tree import build_tree
+    >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.05)
     >>> worst_means(build_tree(two, horizon=1000), two).round(2).tolist()
     [[0.65, 0.15], [0.25, 0.65]]

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditree.certificates.certify import certify, regret_bound
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.doubt import hardest_means, with_means, worst_means
-from banditree.plans.exact import certify, regret_bound
-from banditree.plans.goals import Limits, Objective, OnProgress, Progress, objective_named, power_mean
 from banditree.plans.plan import Plan, Vocabulary, pack_survivors
 from banditree.plans.wording import counted
+from banditree.scores.objectives import Limits, Objective, OnProgress, Progress, objective_named, power_mean
+from banditree.scores.scenarios import hardest_means, with_means, worst_means
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family
 
 if TYPE_CHECKING:
-    from banditree.plans.draft import Draft
-    from banditree.plans.library import Library
+    from banditree.scores.draft import Draft
+    from banditree.scores.library import Library
 
 STILL_POSSIBLE = 0.01  # posterior, from a uniform prior, below which a task no longer counts as possible at a box
 BOXES_PER_TASK = 4
@@ -72,8 +72,8 @@ def build_score_plan(
     prices = [1.0] if max_wrong_arm is None else [DEARER**attempt for attempt in range(ATTEMPTS)]
     doubts = DOUBTS if collection.is_estimated else 1
     share = max(1, steps // (len(prices) * doubts))
-    from banditree.plans.library import build_library
-    from banditree.plans.search import Search
+    from banditree.scores.library import build_library
+    from banditree.scores.search import Search
 
     searches: list[Search] = []
 

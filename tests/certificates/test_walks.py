@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from banditree.plans.walks import leave, leave_all
+from banditree.certificates.walks import leave, leave_all
 
 
 def leave_one(points, chance, floor, ceil):

@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from banditree.errors import InvalidInput
-from banditree.plans.band import find_band
 from banditree.plans.plan import BoxKind
-from banditree.plans.tree import build_tree
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
+from banditree.trees.tree import build_tree
+from banditree.trees.working_separation import find_band
 
 FOUR = [[0.9, 0.1, 0.9, 0.5], [0.8, 0.9, 0.1, 0.5], [0.2, 0.2, 0.2, 0.5], [0.1, 0.8, 0.8, 0.5]]
 

@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from banditree.errors import InvalidInput, PlanWarning, invalid
-from banditree.plans.band import find_band, usable_radius
-from banditree.plans.greedy import COMPILE_FROM, Split, greedy_split
 from banditree.plans.plan import NONE, BoxKind, Plan, Vocabulary, pack_survivors
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection, reward_variance
 from banditree.tasks.rewards import Family
 from banditree.theory.bounds import dt_ece_samples
+from banditree.trees.greedy import COMPILE_FROM, Split, greedy_split
+from banditree.trees.working_separation import find_band, usable_radius
 
 MAX_BOXES = 200_000
 ROUNDING = 1e-6  # how much of the separation may be lost to rounding a printed threshold

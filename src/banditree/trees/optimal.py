@@ -13,12 +13,12 @@ from functools import cache
 import numpy as np
 
 from banditree.errors import InvalidInput
-from banditree.plans.greedy import Split
 from banditree.plans.plan import Plan, Vocabulary
-from banditree.plans.tree import MAX_BOXES, LazyTree, Splits, expand, lazy_tree, warn_if_long
 from banditree.tasks.arrays import BoolArray, ByteArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.theory.tables import EvenTests, even_tests
+from banditree.trees.greedy import Split
+from banditree.trees.tree import MAX_BOXES, LazyTree, Splits, expand, lazy_tree, warn_if_long
 
 TABLE_UP_TO = 20  # tasks: 2^20 sets, a megabyte
 COMPILE_FROM = 9  # tasks from which compiling the table pays

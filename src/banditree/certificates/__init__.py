@@ -1,0 +1,1 @@
+"""Exact regret, error and length of any plan, without simulation."""

@@ -1,0 +1,1 @@
+"""The practical plans: a few lines that keep a score, found by search."""

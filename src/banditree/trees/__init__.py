@@ -1,0 +1,1 @@
+"""The plans of the paper: decision trees of fixed tests."""
