@@ -28,9 +28,9 @@ def test_what_is_finished_is_never_done_again(tmp_path, monkeypatch):
     experiment = parse_experiment(SWEEP, "x")
     seen = []
 
-    def stop_at_the_second(title, done, total):
-        seen.append(title)
-        return title != "small, horizon 40"
+    def stop_at_the_second(progress):
+        seen.append(progress.text)
+        return progress.text != "small, horizon 40"
 
     with pytest.raises(Stopped):
         run_experiment(experiment, tmp_path, stop_at_the_second)

@@ -108,7 +108,7 @@ def test_cut_short_the_bounds_enclose_the_value():
     for effort in (0, 20, 200, 2000):
         found = deterministic_coefficient(table, effort=effort)
         assert found.lower <= exact.lower <= found.upper
-    stopped = deterministic_coefficient(table, stop=lambda nodes: True, effort=10)
+    stopped = deterministic_coefficient(table, on_progress=lambda progress: False, effort=10)
     assert not stopped.proven
     assert "ended after" in stopped.reason
     assert stopped.upper >= exact.lower

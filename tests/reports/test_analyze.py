@@ -31,7 +31,7 @@ def test_every_quantity_has_its_bounds_and_its_proof():
 
 
 def test_a_proven_value_stays_proven_whatever_the_depth():
-    facts = analyze(rand(8, 12, 0.4, seed=0), 0.4, on_progress=lambda stage, done: stage.startswith("random")).facts
+    facts = analyze(rand(8, 12, 0.4, seed=0), 0.4, on_progress=lambda at: not at.text.startswith("random")).facts
     assert facts["soft_coefficient_proven"]
     assert facts["soft_coefficient_upper"] < facts["optimal_depth_upper"] + 1
 
@@ -54,7 +54,7 @@ def test_an_infinite_coefficient_is_a_word_and_explained():
 
 def test_told_to_stop_it_gives_bounds():
     stages = []
-    found = analyze(rand(14, 10, 0.3), 0.3, on_progress=lambda stage, done: bool(stages.append(stage)) or True)
+    found = analyze(rand(14, 10, 0.3), 0.3, on_progress=lambda progress: bool(stages.append(progress.text)))
     assert {"randomised coefficient", "optimal depth"} <= set(stages)
     facts = found.facts
     assert facts["randomised_coefficient"] is None
@@ -66,9 +66,9 @@ def test_told_to_stop_it_gives_bounds():
 @pytest.mark.slow
 def test_a_tree_too_large_to_hold_leaves_bounds():
     collection = rand(21, 12, 0.3)
-    whole = analyze(collection, 0.3, on_progress=lambda stage, done: True).facts
+    whole = analyze(collection, 0.3, on_progress=lambda progress: False).facts
     with mock.patch.object(optimal, "MAX_BOXES", 10):
-        facts = analyze(collection, 0.3, on_progress=lambda stage, done: True).facts
+        facts = analyze(collection, 0.3, on_progress=lambda progress: False).facts
     assert facts["greedy_depth"] is None
     assert facts["greedy_depth_lower"] <= whole["greedy_depth"] <= facts["greedy_depth_upper"] == 20
 

@@ -159,9 +159,9 @@ def test_stopping_keeps_what_is_finished(monkeypatch):
     monkeypatch.setattr("banditree.simulation.engine.STEPS_PER_BATCH", 500)
     seen = []
 
-    def stop_after_ten(done, total):
-        seen.append((done, total))
-        return done < 10
+    def stop_after_ten(progress):
+        seen.append((progress.done, progress.total))
+        return progress.done < 10
 
     results = simulate(TWO, ["uniform"], horizon=100, runs=50, workers=1, on_progress=stop_after_ten)
     assert seen[-1] == (10, 20)

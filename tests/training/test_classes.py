@@ -110,7 +110,7 @@ def test_of_very_many_individuals_some_choose_the_classes_for_all(monkeypatch):
 
 def test_progress_can_stop_the_search():
     statistics, _ = hidden_log(rand(4, 6, 0.4), 60, 40)
-    found = find_classes(statistics, on_progress=lambda done, total: done < 3)
+    found = find_classes(statistics, on_progress=lambda progress: progress.done < 3)
     assert len(found.trials) == 3
 
 

@@ -72,8 +72,8 @@ def test_a_dask_cluster_gives_the_same():
 def test_progress_is_told_and_can_stop():
     seen = []
 
-    def on_progress(done, total):
-        seen.append((done, total))
+    def on_progress(progress):
+        seen.append((progress.done, progress.total))
         return len(seen) < 3
 
     statistics = train(simulators(COINS), 100, arms=COINS.arms, on_progress=on_progress)
@@ -136,7 +136,7 @@ def test_training_ends_at_the_limit_or_when_told():
     limited = train_sequentially(simulators(twins), arms=twins.arms, max_samples=300)
     assert limited.ending is Ending.LIMIT
     assert limited.statistics.counts.max() == 300
-    stopped = train_sequentially(simulators(twins), arms=twins.arms, on_progress=lambda done, total: done < 400)
+    stopped = train_sequentially(simulators(twins), arms=twins.arms, on_progress=lambda progress: progress.done < 400)
     assert stopped.ending is Ending.STOPPED
 
 

@@ -2,11 +2,14 @@
 
 import json as json_text
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from banditree.cli.options import AsJson, CollectionFile
+
+if TYPE_CHECKING:
+    from banditree.progress import Progress
 
 # Where in the time allowed each part must end; what an early part does not need, the later ones get.
 ENDS = {"deterministic coefficient": 0.3, "soft coefficient": 0.45, "randomised coefficient": 0.8}
@@ -33,11 +36,12 @@ def analyze(
     start = time.monotonic()
     told: set[str] = set()
 
-    def on_progress(stage: str, _done: int) -> bool:
+    def on_progress(progress: "Progress") -> bool:
+        stage = progress.text
         if stage not in told and not json:
             typer.echo(f"Working out the {stage} ...", err=True)
         told.add(stage)
-        return time.monotonic() - start > seconds * ENDS.get(stage, 1.0)
+        return time.monotonic() - start <= seconds * ENDS.get(stage, 1.0)
 
     found = work_out(load_collection(collection), separation, horizon, on_progress=on_progress)
     typer.echo(json_text.dumps(dict(found.facts), indent=2, ensure_ascii=False) if json else found.text)

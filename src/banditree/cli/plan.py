@@ -170,15 +170,9 @@ def _tree(
 
 def _search(known: "Collection", horizon: int, options: dict[str, Any], *, visible: bool) -> "Plan":
     from banditree.cli.progress import progress
-    from banditree.plans.wording import counted
-    from banditree.scores.objectives import Progress
     from banditree.scores.score_plan import build_score_plan
 
-    with progress("Searching", visible=visible) as report:
-
-        def on_progress(p: Progress) -> bool:
-            return report(p.done, p.total, f"Searching: {p.best:,.2f} with {counted(p.n_boxes, 'box')}")
-
+    with progress("Searching", visible=visible) as on_progress:
         return build_score_plan(known, horizon, on_progress=on_progress, **options)
 
 
@@ -187,16 +181,10 @@ def _show_front(known: "Collection", horizon: int, search: dict[str, Any], outpu
 
     from banditree.cli.progress import progress
     from banditree.files.plans import save_plan
-    from banditree.plans.wording import counted
     from banditree.reports.pareto import front_rows, front_text
-    from banditree.scores.objectives import Progress
     from banditree.scores.score_plan import pareto_front
 
-    with progress("Searching", visible=not as_json) as report:
-
-        def on_progress(p: Progress) -> bool:
-            return report(p.done, p.total, f"Searching: {p.best:,.2f} with {counted(p.n_boxes, 'box')}")
-
+    with progress("Searching", visible=not as_json) as on_progress:
         plans = pareto_front(known, horizon, on_progress=on_progress, **search)
     if not plans:
         raise InvalidInput("No plan was found. Allow more steps.")

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from banditree.figures.progress import Report
+    from banditree.progress import OnProgress, Progress
 
 
 @contextmanager
-def progress(label: str, *, visible: bool) -> Iterator["Report"]:
+def progress(label: str, *, visible: bool) -> Iterator["OnProgress"]:
     """A bar on the terminal's error stream, or lines in a log.
 
     Ctrl-C makes the work stop at its next report, with what it has; pressed again it stops everything at once.
@@ -32,9 +32,9 @@ def progress(label: str, *, visible: bool) -> Iterator["Report"]:
     try:
         with progress_bar(label) if visible else nullcontext() as bar:
 
-            def report(done: int, total: int, label: str | None = None) -> bool:
+            def report(progress: "Progress") -> bool:
                 if bar is not None:
-                    bar(done, total, label)
+                    bar(progress)
                 return not stopped
 
             yield report

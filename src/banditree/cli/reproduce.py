@@ -30,10 +30,8 @@ def reproduce(
     from banditree.reports.reproduce import reproduce_panels
 
     try:
-        with progress("Simulating", visible=not json) as report:
-            verdicts, summary = reproduce_panels(
-                folder, full=full, on_progress=lambda title, done, total: report(done, total, title)
-            )
+        with progress("Simulating", visible=not json) as on_progress:
+            verdicts, summary = reproduce_panels(folder, full=full, on_progress=on_progress)
     except Stopped:
         raise _stopped(folder) from None
     if json:
@@ -66,8 +64,8 @@ def experiment(
     chosen = folder or file.with_suffix("")
     loaded = load_experiment(file)
     try:
-        with progress("Simulating", visible=not json) as report:
-            summary = run_and_write(loaded, file.stem, chosen, lambda title, done, total: report(done, total, title))
+        with progress("Simulating", visible=not json) as on_progress:
+            summary = run_and_write(loaded, file.stem, chosen, on_progress)
     except Stopped:
         raise _stopped(chosen) from None
     if json:

@@ -1,20 +1,17 @@
 """Running experiments, so that what is finished is never done again."""
 
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 from banditree.errors import InvalidInput
 from banditree.experiments.experiment import Experiment, believed_tasks, draw_tasks, players
 from banditree.files.results import load_results, save_results
+from banditree.progress import OnProgress, named_part
 from banditree.simulation.engine import simulate
 from banditree.simulation.results import Results
 from banditree.version import __version__
 
 RUNS = "runs"  # the folder, beside the other outputs, that keeps the runs of each setting
-
-# on_progress(title, done, total) returns False to stop.
-OnProgress = Callable[[str, int, int], bool | None]
 
 
 class Stopped(Exception):
@@ -41,7 +38,7 @@ def _run_setting(setting: Experiment, folder: Path, on_progress: OnProgress | No
         runs=setting.runs,
         seed=setting.seed,
         believed=None if setting.believed is None else known,
-        on_progress=None if on_progress is None else lambda done, total: on_progress(setting.title, done, total),
+        on_progress=named_part(on_progress, setting.title),
     )
     if not results.finished.all():
         raise Stopped

@@ -4,20 +4,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Protocol
+from typing import IO, Any
+
+from banditree.progress import OnProgress, Progress
 
 LOG_STEPS = 10  # lines in a log, at most, after the first
 
 
-class Report(Protocol):
-    """report(done, total, label): moves the bar; False asks the work to stop and return what it has."""
-
-    def __call__(self, done: int, total: int, label: str | None = None) -> bool:
-        """Move the bar."""
-
-
 @contextmanager
-def progress_bar(label: str, stream: IO[str] | None = None, quiet: float = 3.0) -> Iterator[Report]:
+def progress_bar(label: str, stream: IO[str] | None = None, quiet: float = 3.0) -> Iterator[OnProgress]:
     """A callback for any function of banditree that takes `on_progress`: a bar in a terminal or a notebook, and in a
     log a line per tenth of the work.
 
@@ -25,7 +20,7 @@ def progress_bar(label: str, stream: IO[str] | None = None, quiet: float = 3.0) 
     short work says nothing.
 
     >>> with progress_bar("Simulating", sys.stdout, quiet=0) as on_progress:
-    ...     goes_on = [on_progress(done, 4) for done in range(1, 5)]
+    ...     goes_on = [on_progress(Progress(done, 4)) for done in range(1, 5)]
     Simulating: 1 of 4
     Simulating: 2 of 4
     Simulating: 3 of 4
@@ -42,30 +37,39 @@ def progress_bar(label: str, stream: IO[str] | None = None, quiet: float = 3.0) 
 
 
 @contextmanager
-def _bar(label: str, console: Any) -> Iterator[Report]:
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+def _bar(label: str, console: Any) -> Iterator[OnProgress]:
+    from rich import progress as rich
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    columns = (
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.TaskProgressColumn(),
+        rich.TimeRemainingColumn(),
+    )
+    with rich.Progress(*columns, console=console, transient=True) as bar:
         line = bar.add_task(label, total=None)
 
-        def report(done: int, total: int, label: str | None = None) -> bool:
-            bar.update(line, completed=done, total=total, description=label)
-            return True
+        def report(progress: Progress) -> None:
+            bar.update(
+                line, completed=progress.done, total=progress.total or None, description=_described(label, progress)
+            )
 
         yield report
 
 
-def _log(label: str, stream: IO[str], quiet: float) -> Report:
-    first, reported, start = label, -1, time.monotonic()
+def _log(label: str, stream: IO[str], quiet: float) -> OnProgress:
+    reported, start = -1, time.monotonic()
 
-    def report(done: int, total: int, label: str | None = None) -> bool:
+    def report(progress: Progress) -> None:
         nonlocal reported
-        tenth = LOG_STEPS * done // max(total, 1)
+        tenth = LOG_STEPS * progress.done // max(progress.total, 1)
         if tenth > reported and time.monotonic() >= start + quiet:
             reported = tenth
-            stream.write(f"{label or first}: {done:,} of {total:,}\n")
+            stream.write(f"{_described(label, progress)}: {progress.done:,} of {progress.total:,}\n")
             stream.flush()
-        return True
 
     return report
+
+
+def _described(label: str, progress: Progress) -> str:
+    return f"{label} ({progress.text})" if progress.text else label

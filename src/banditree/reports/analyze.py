@@ -1,11 +1,12 @@
 """How hard is a collection? Separation, coefficients, depths and bounds, as flat facts and as text."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from banditree.progress import OnProgress, goes_on, named_part
 from banditree.tasks.collection import Collection, reward_variance
 from banditree.tasks.rewards import Family
 from banditree.tasks.separation import Sense, least_separation
@@ -19,7 +20,6 @@ from banditree.trees.optimal import Depth, optimal_depth
 from banditree.trees.tree import LazyTree, lazy_tree
 
 SHOWN = 12  # tasks of the hardest set that the text names
-Progress = Callable[[str, int], bool]
 Fact = float | int | str | bool | list[str] | None
 INFINITE = "infinite"
 QUANTITIES = (
@@ -49,11 +49,11 @@ def analyze(
     separation: float | None = None,
     horizon: int = 10_000,
     *,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Analysis:
     """Everything the theory says of a collection, at `separation` in the mean sense (its own if left out).
 
-    on_progress: called with what is being worked out and how far it is; True ends that part with the bounds so far.
+    on_progress is told what is being worked out; returning False ends that part with the bounds so far.
 
     >>> facts = analyze(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])).facts
     >>> facts["deterministic_coefficient"], facts["optimal_depth"], round(facts["separation_hellinger"], 3)
@@ -76,30 +76,27 @@ def analyze(
     return Analysis(facts, _text(facts))
 
 
-def _announce(on_progress: Progress | None, stage: str) -> None:
+def _announce(on_progress: OnProgress | None, stage: str) -> None:
     """Tell of a part that is over soon and cannot be cut short."""
-    if on_progress is not None:
-        on_progress(stage, 0)
+    goes_on(on_progress, 0, 0, text=stage)
 
 
-def _stop(on_progress: Progress | None, stage: str) -> Callable[[int], bool] | None:
-    return None if on_progress is None else lambda done: on_progress(stage, done)
-
-
-def _coefficients(tree: LazyTree, depth: Depth, on_progress: Progress | None) -> dict[str, Coefficient]:
+def _coefficients(tree: LazyTree, depth: Depth, on_progress: OnProgress | None) -> dict[str, Coefficient]:
     collection, lam, radius = tree.collection, tree.gap, tree.usable_radius
     table = separating_arms(collection, lam, radius=radius)
-    fixed = deterministic_coefficient(table, stop=_stop(on_progress, "deterministic coefficient"))
-    soft = soft_coefficient(collection, lam, radius=radius, stop=_stop(on_progress, "soft coefficient"))
+    fixed = deterministic_coefficient(table, on_progress=named_part(on_progress, "deterministic coefficient"))
+    told = named_part(on_progress, "soft coefficient")
+    soft = soft_coefficient(collection, lam, radius=radius, on_progress=told)
     if soft.upper > max(depth.upper + 1, soft.lower):  # C_soft <= C* + 1 (NOTES 6)
         soft = replace(soft, upper=float(max(depth.upper + 1, soft.lower)))
-    mixed = randomised_coefficient(table, at_most=fixed.upper, stop=_stop(on_progress, "randomised coefficient"))
+    told = named_part(on_progress, "randomised coefficient")
+    mixed = randomised_coefficient(table, at_most=fixed.upper, on_progress=told)
     found = {"deterministic_coefficient": fixed, "randomised_coefficient": mixed, "soft_coefficient": soft}
     if collection.rewards.family is not Family.BOUNDED:
         own = least_separation(collection, Sense.HELLINGER).value
         table = separating_arms(collection, own, Sense.HELLINGER)
-        stop = _stop(on_progress, "deterministic coefficient (Hellinger)")
-        found["hellinger_coefficient"] = deterministic_coefficient(table, effort=2_000_000, stop=stop)
+        told = named_part(on_progress, "deterministic coefficient (Hellinger)")
+        found["hellinger_coefficient"] = deterministic_coefficient(table, effort=2_000_000, on_progress=told)
     return found
 
 

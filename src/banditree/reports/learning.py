@@ -1,11 +1,12 @@
 """From a log to a collection, and the report of what was read, kept, dropped and merged."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from banditree.errors import InvalidInput
 from banditree.plans.wording import counted
+from banditree.progress import OnProgress
 from banditree.reports.choosing import Choice, choices, choices_text
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards
@@ -60,7 +61,7 @@ def learn(
     *,
     table: str | None = None,
     add_to: Statistics | None = None,
-    on_progress: Callable[[int, int], bool | None] | None = None,
+    on_progress: OnProgress | None = None,
     **columns: Any,
 ) -> LearnReport:
     """The collection that a log tells of, with all that was found on the way.
@@ -120,7 +121,7 @@ def learn(
     return LearnReport(reading, statistics, found, final, apart, classes, merged, rows, how.horizon, n_added)
 
 
-def _classes(statistics: Statistics, how: Settings, on_progress: Callable[[int, int], bool | None] | None) -> Classes:
+def _classes(statistics: Statistics, how: Settings, on_progress: OnProgress | None) -> Classes:
     family = how.rewards.family if isinstance(how.rewards, Rewards) else how.rewards
     return find_classes(
         statistics,

@@ -30,6 +30,7 @@ from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
 from banditree.plans.plan import Plan, Vocabulary, current_versions
 from banditree.plans.wording import counted, heading, number, plural
+from banditree.progress import Progress
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
 from banditree.scores.score_plan import build_score_plan
@@ -206,11 +207,11 @@ def _theory(plan: Plan, collection: Collection) -> list[Block]:
         text = f"Left out for more than {THEORY_TASKS} tasks, where it may take minutes: see banditree analyze."
         return [Paragraph(text, soft=True)]
 
-    def tired(_stage: str, done: int) -> bool:
-        return done > THEORY_STEPS
+    def fresh(progress: Progress) -> bool:
+        return progress.done <= THEORY_STEPS
 
     try:
-        facts = analyze(collection, plan.separation, plan.horizon, on_progress=tired).facts
+        facts = analyze(collection, plan.separation, plan.horizon, on_progress=fresh).facts
     except InvalidInput as problem:
         return [Paragraph(f"Not available: {problem}", soft=True)]
     pairs = tuple((label, range_text(facts, name)) for label, name in QUANTITIES)

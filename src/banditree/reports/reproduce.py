@@ -8,13 +8,14 @@ from pathlib import Path
 from banditree.errors import InvalidInput
 from banditree.experiments.claims import Verdict, check_claims
 from banditree.experiments.experiment import PANELS, Experiment, load_panel, more_texts, panel_files, parse_experiment
-from banditree.experiments.running import OnProgress, run_experiment
+from banditree.experiments.running import run_experiment
 from banditree.experiments.slopes import Slope, fit_slopes, swept_value
 from banditree.figures.curves import curves_info, draw_curves
 from banditree.figures.matplotlib import matplotlib_settings
 from banditree.figures.sweep import SweepInfo, SweepLine, draw_sweep
 from banditree.files.documents import write_text
 from banditree.files.results import check_results_name
+from banditree.progress import OnProgress
 from banditree.simulation.results import Results, mean_band, summaries, worst_band
 
 COLUMNS = (

@@ -1,6 +1,5 @@
-"""What a searched plan is best for, what it may be, and how far the search is."""
+"""What a searched plan is best for and what it may be."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -48,20 +47,3 @@ class Limits:
     boxes: int
     longest_path: int | None = None
     links_back: bool = True
-
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a search is: steps done of those allowed, the best objective so far, and the boxes of that plan.
-
-    Where there are several searches, for estimated means or a cap on wrong arms, each starts anew with tasks or costs
-    of its own, and so does the best objective.
-    """
-
-    done: int
-    total: int
-    best: float
-    n_boxes: int
-
-
-OnProgress = Callable[[Progress], bool | None]  # False asks the search to stop with what it has

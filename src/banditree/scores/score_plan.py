@@ -14,7 +14,8 @@ from banditree.errors import InvalidInput, invalid
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Plan, Vocabulary, pack_survivors
 from banditree.plans.wording import counted
-from banditree.scores.objectives import Limits, Objective, OnProgress, Progress, objective_named, power_mean
+from banditree.progress import OnProgress, Progress
+from banditree.scores.objectives import Limits, Objective, objective_named, power_mean
 from banditree.scores.scenarios import hardest_means, with_means, worst_means
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection

@@ -13,10 +13,12 @@ from contextlib import suppress
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from banditree.plans.wording import counted
+from banditree.progress import OnProgress, goes_on
 from banditree.scores.backup import Backup, Judge, at_belief, best_backup
 from banditree.scores.draft import HIGH, LOW, Draft, Test, ancestors, drafted, path_lengths, returns
 from banditree.scores.library import Library
-from banditree.scores.objectives import Limits, OnProgress, Progress, power_mean
+from banditree.scores.objectives import Limits, power_mean
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 LARGE = 2.0  # boxes of the large plan, times those that are wanted
@@ -154,8 +156,8 @@ class Search:
         self.steps += 1
         if self.on_progress is not None and self.steps % REPORT_EVERY == 0:
             best = float(power_mean(self.best.regret, self.reported_power))
-            progress = Progress(self.steps, self.total, best, self.best.n_boxes)
-            if self.on_progress(progress) is False:
+            text = f"{best:,.2f} with {counted(self.best.n_boxes, 'box')}"
+            if not goes_on(self.on_progress, self.steps, self.total, best, text):
                 self.stopped_early = True
                 raise Stopped
         if self.steps >= self.last:

@@ -1,7 +1,7 @@
 """Many runs of many policies on every task of a collection, compiled, on several threads or machines."""
 
 import os
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -14,6 +14,7 @@ from banditree.plans.plan import Plan, current_versions
 from banditree.policies.base import Policy
 from banditree.policies.registry import policy_named
 from banditree.policies.session import MAX_KEY, policy_for
+from banditree.progress import OnProgress, goes_on
 from banditree.simulation.arena import Arena, Played, Subject, open_arena
 from banditree.simulation.playing import ALARMED, COMMITTED, COMMITTED_TASK, COMMITTED_WELL, world_of
 from banditree.simulation.results import UNKNOWN, Results
@@ -25,8 +26,6 @@ from banditree.trees.tree import LazyTree
 N_ROUNDS = 100  # recorded rounds on an even grid when none are chosen, and as many on a geometric one
 STEPS_PER_BATCH = 2_000_000  # rounds of one piece of work: a fraction of a second, compiled
 SLOW_STEPS_PER_BATCH = 20_000
-
-OnProgress = Callable[[int, int], bool | None]
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def simulate(
     cost, or play tasks of a `truth` that is not among what is believed. tasks: the numbers of the true tasks to play.
     rounds: where to record; when left out, 100 even and 100 geometric steps.
     workers: threads (all cores when left out), or "joblib" for the backend set by `joblib.parallel_config`.
-    on_progress(done, total) is called after each batch; when it returns False, what is finished is returned.
+    on_progress is called after each batch; when it returns False, what is finished is returned.
 
     The result depends on the seed, and not on the number of workers. All policies see the same rewards: pull number n
     of an arm in a run of a task gives the same to each.
@@ -101,7 +100,7 @@ def simulate(
     with closing(_work(arenas, task_numbers, batches, workers)) as work:
         for done, (batch, played) in enumerate(work, 1):
             _put(results, batch, played, arenas[batch.player])
-            if on_progress is not None and on_progress(done, len(batches)) is False:
+            if not goes_on(on_progress, done, len(batches)):
                 break
     return results
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.theory.tables import check_table, even_tests
@@ -23,7 +24,6 @@ LIST_UP_TO = 11  # tasks: 2,048 subsets are listed faster than the search is com
 SEARCH_UP_TO = 64  # tasks, the bits of a word
 EFFORT = 6_000_000  # nodes of the search, about half a minute
 AT_ONCE = 500  # nodes that are no time at all, spent even when told to stop
-Stop = Callable[[int], bool]
 
 
 @dataclass(frozen=True)
@@ -57,11 +57,14 @@ class Coefficient:
         return f"between {self.lower:.4g} (on {len(self.subset)} tasks) and {self.upper:.4g}: {self.reason}"
 
 
-def deterministic_coefficient(table: Any, *, effort: int = EFFORT, stop: Stop | None = None) -> Coefficient:
+def deterministic_coefficient(
+    table: Any, *, effort: int = EFFORT, on_progress: OnProgress | None = None
+) -> Coefficient:
     """C of Eq. (2): the most, over sets S of tasks, of |S| / max over tests of min over i in S of |S-bar(i)|.
 
     table: (K, M, M), whether test k separates tasks i and j (`tables.separating_arms`, or your own class of tests).
-    effort: nodes of the search after which bounds are returned. stop: called with the nodes so far; True ends it.
+    effort: nodes of the search after which bounds are returned. on_progress is told the nodes so far; returning False
+    ends it.
 
     >>> import numpy as np
     >>> one_pair_each = np.zeros((3, 3, 3), dtype=bool)  # each test separates one pair, the third task is in between
@@ -83,7 +86,7 @@ def deterministic_coefficient(table: Any, *, effort: int = EFFORT, stop: Stop | 
 
     # Whoever fails test k at t keeps all but t of the tasks it is told from out of S.
     needed = table.sum(axis=2)  # (K, M)
-    found = _largest_ratio(n_tasks, measure, build, needed, _hardest(table), effort, stop)
+    found = _largest_ratio(n_tasks, measure, build, needed, _hardest(table), effort, on_progress)
     witnesses = ()
     if found.subset:
         members = np.array(found.subset)
@@ -104,7 +107,7 @@ def soft_coefficient(
     *,
     radius: FloatArray | None = None,
     effort: int = EFFORT,
-    stop: Stop | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Coefficient:
     """C_soft of NOTES 6: the most, over sets S of tasks, of |S| / the most even soft split of S by any arm.
 
@@ -128,7 +131,7 @@ def soft_coefficient(
 
     needed = np.stack([low.sum(axis=1), high.sum(axis=1)], axis=1)
     within = even_separated(low, high)
-    found = _largest_ratio(collection.n_tasks, measure, build, needed, _hardest(within[None]), effort, stop)
+    found = _largest_ratio(collection.n_tasks, measure, build, needed, _hardest(within[None]), effort, on_progress)
     if found.lower == np.inf:
         names = " and ".join(repr(collection.tasks[i]) for i in found.subset[:2])
         return Coefficient(np.inf, np.inf, found.subset, reason=f"no arm separates {names} by {separation:g}")
@@ -148,13 +151,13 @@ def _largest_ratio(
     needed: IntArray,
     hardest: IntArray,
     effort: int,
-    stop: Stop | None,
+    on_progress: OnProgress | None,
 ) -> Coefficient:
     """The largest |S| / measure(S), by listing or by search, with the bounds reached when `effort` ran out."""
     if n_tasks <= LIST_UP_TO:
         return _by_listing(n_tasks, measure)
     members = np.sort(hardest[:SEARCH_UP_TO])
-    found = _by_search(build(members), members, measure, effort, stop)
+    found = _by_search(build(members), members, measure, effort, on_progress)
     if n_tasks <= SEARCH_UP_TO or found.lower == np.inf:
         return found
     upper = max(found.lower, _root_bound(n_tasks, needed))
@@ -177,7 +180,7 @@ def _by_listing(n_tasks: int, measure: Callable[[IntArray], int]) -> Coefficient
 
 
 def _by_search(
-    tests: "Tests", members: IntArray, measure: Callable[[IntArray], int], effort: int, stop: Stop | None
+    tests: "Tests", members: IntArray, measure: Callable[[IntArray], int], effort: int, on_progress: OnProgress | None
 ) -> Coefficient:
     """For t = 0, 1, ... ask for a set larger than the best ratio allows, until t is too large to matter."""
     from banditree.theory.subsets import FOUND, NONE_EXISTS, find_subset
@@ -188,28 +191,28 @@ def _by_search(
         if (split := measure(subset)) == 0:
             return Coefficient(np.inf, np.inf, tuple(subset.tolist()), effort=nodes)
         best = Fraction(len(subset), split)
-        status, found, spent = find_subset(tests, limit, max(2, int(best * limit) + 1), effort - nodes, stop)
+        status, found, spent = find_subset(tests, limit, max(2, int(best * limit) + 1), effort - nodes, on_progress)
         nodes += spent
         if status == FOUND:
             subset = members[found]
             assert len(subset) > best * measure(subset)  # a larger ratio each time, so this ends
             continue
         if status != NONE_EXISTS:
-            size = _largest_possible(tests, limit, int(best * limit) + 1, effort // 50, stop)
+            size = _largest_possible(tests, limit, int(best * limit) + 1, effort // 50, on_progress)
             upper = max(upper, Fraction(size, limit) if limit else np.inf if size >= 2 else 0)
         limit += 1
     reason = "" if upper <= best else f"the search ended after {nodes:,} nodes"
     return Coefficient(float(best), float(max(best, upper)), tuple(subset.tolist()), reason=reason, effort=nodes)
 
 
-def _largest_possible(tests: "Tests", limit: int, low: int, budget: int, stop: Stop | None) -> int:
+def _largest_possible(tests: "Tests", limit: int, low: int, budget: int, on_progress: OnProgress | None) -> int:
     """A size that no set in which every test fails at `limit` exceeds: by bisection, with `budget` nodes a question."""
     from banditree.theory.subsets import NONE_EXISTS, find_subset
 
     high = tests.n_tasks + 1
     while low < high:
         middle = (low + high) // 2
-        nodes = AT_ONCE if stop is not None and stop(0) else max(budget, AT_ONCE)
+        nodes = max(budget, AT_ONCE) if goes_on(on_progress, 0, budget) else AT_ONCE
         if find_subset(tests, limit, middle, nodes)[0] == NONE_EXISTS:
             high = middle
         else:

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.errors import invalid
+from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import BoolArray, FloatArray
-from banditree.theory.coefficients import Coefficient, Stop
+from banditree.theory.coefficients import Coefficient
 from banditree.theory.tables import check_table
 
 EFFORT = 8_000  # linear programmes, about half a minute
@@ -81,7 +82,7 @@ def randomised_split(table: Any, subset: Any) -> Game:
 
 
 def randomised_coefficient(
-    table: Any, *, effort: int = EFFORT, at_most: float = np.inf, stop: Stop | None = None
+    table: Any, *, effort: int = EFFORT, at_most: float = np.inf, on_progress: OnProgress | None = None
 ) -> Coefficient:
     """C~ of Eq. (3): the most, over sets S, of |S| / max over p of min over i in S of E|S-bar(i)|.
 
@@ -100,7 +101,7 @@ def randomised_coefficient(
     if not apart.all():
         i, j = (int(index) for index in np.argwhere(~apart)[0])
         return Coefficient(np.inf, np.inf, (i, j), reason=f"no test separates tasks {i} and {j}")
-    search = _Search(table.astype(float), effort, stop)
+    search = _Search(table.astype(float), effort, on_progress)
     search.improve_random_sets()
     upper = search.close_gap()
     subset = tuple(np.flatnonzero(search.best_set).tolist())
@@ -159,8 +160,8 @@ class _Branch:
 class _Search:
     """Best-first over branches of all sizes, with the best set so far."""
 
-    def __init__(self, table: FloatArray, effort: int, stop: Stop | None) -> None:
-        self.table, self.effort, self.stop = table, effort, stop
+    def __init__(self, table: FloatArray, effort: int, on_progress: OnProgress | None) -> None:
+        self.table, self.effort, self.on_progress = table, effort, on_progress
         self.n_tests, self.n_tasks = table.shape[:2]
         self.solved = 0
         self.best, self.best_set = 0.0, np.zeros(self.n_tasks, dtype=bool)
@@ -169,7 +170,7 @@ class _Search:
 
     @property
     def tired(self) -> bool:
-        return self.solved >= self.effort or (self.stop is not None and self.stop(self.solved))
+        return self.solved >= self.effort or not goes_on(self.on_progress, self.solved, self.effort, self.best)
 
     def solve(self, gains: FloatArray) -> Game:
         self.solved += 1

@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from numba.extending import intrinsic
 
+from banditree.progress import OnProgress, goes_on
+
 Words = npt.NDArray[np.uint64]
 Word = Any  # one 64-bit set
 MAX_TASKS = 64
@@ -46,11 +48,11 @@ class Tests(NamedTuple):
 
 
 def find_subset(
-    tests: Tests, limit: int, size: int, max_nodes: int, stop: Callable[[int], bool] | None = None
+    tests: Tests, limit: int, size: int, max_nodes: int, on_progress: OnProgress | None = None
 ) -> tuple[int, list[int], int]:
     """(FOUND, S, nodes) with |S| >= `size` in which every test fails at `limit`, or NONE_EXISTS, or UNDECIDED.
 
-    max_nodes: after how many nodes to give up. stop: called with the number of nodes now and then; True gives up.
+    max_nodes: after how many nodes to give up. on_progress is told the nodes now and then; returning False gives up.
 
     >>> two = np.array([[0b10, 0b01]], dtype=np.uint64)  # one test, which tells task 0 from task 1
     >>> tests = Tests(two, np.array([[0b01, 0b10]], dtype=np.uint64), np.array([0b11], dtype=np.uint64), 2)
@@ -73,7 +75,7 @@ def find_subset(
         nodes = int(cursor[2])
         if status != UNDECIDED:
             return int(status), _members(int(found)), nodes
-        if nodes >= max_nodes or (stop is not None and stop(nodes)):
+        if nodes >= max_nodes or not goes_on(on_progress, nodes, max_nodes):
             return UNDECIDED, [], nodes
 
 

@@ -1,12 +1,13 @@
 """Individuals to tasks, when the log has no labels: find the classes, then go on as with labels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
+from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import Estimates
@@ -66,7 +67,7 @@ def find_classes(
     criterion: Criterion = Criterion.BIC,
     n_starts: int = 5,
     seed: int = 0,
-    on_progress: Callable[[int, int], bool | None] | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Classes:
     """The classes of the individuals that are the tasks of `statistics`.
 
@@ -75,7 +76,7 @@ def find_classes(
     n_classes: how many, or None to choose by `criterion`: BIC with the number of individuals, or the likelihood of a
     fifth of the individuals held out. Ever more classes are tried until three in a row are no better. With more than
     5,000 individuals this is done for 5,000 of them drawn by the seed, and the best mixture is then fitted to all.
-    on_progress(done, total): numbers of classes tried; answering False goes on with the best so far.
+    on_progress is told how many numbers of classes were tried; returning False goes on with the best so far.
     """
     criterion = Criterion(criterion)
     n_individuals = len(statistics.tasks)
@@ -102,7 +103,7 @@ def _choose(
     criterion: Criterion,
     n_starts: int,
     seed: int,
-    on_progress: Callable[[int, int], bool | None] | None,
+    on_progress: OnProgress | None,
 ) -> tuple[Mixture, list[Trial]]:
     trials: list[Trial] = []
     best: Mixture | None = None
@@ -112,8 +113,8 @@ def _choose(
         lead = min(range(len(trials)), key=lambda index: trials[index].score)
         if best is None or lead == len(trials) - 1:
             best = mixture
-        goes_on = on_progress is None or on_progress(done, len(tried)) is not False
-        if not goes_on or len(trials) - 1 - lead >= PATIENCE:
+        stopped = not goes_on(on_progress, done, len(tried), trials[lead].score, f"{number} classes")
+        if stopped or len(trials) - 1 - lead >= PATIENCE:
             break
     assert best is not None
     return best, trials

@@ -1,7 +1,7 @@
 """Algorithm 3: a collection from simulators of its tasks, by a fixed number of samples or until it is known."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, NamedTuple, Protocol
@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
+from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, draw_contexts
@@ -22,8 +23,6 @@ BLOCK = 20_000  # draws of one job
 SHIFT_DRAWS = 100
 FIRST_DRAWS = 64
 SHARE = 8  # stop when means are known to within this part of the separation (NOTES 4)
-
-Progress = Callable[[int, int], bool | None]
 
 
 class Simulator(Protocol):
@@ -151,14 +150,14 @@ def train(
     seed: int = 0,
     first_block: int = 0,
     workers: int | Literal["joblib"] = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Statistics:
     """The statistics of `n_samples` (a number, or one per task and arm) draws of every arm of every simulator.
 
     Every block of draws has its own random numbers, keyed by (seed, task, arm, block), and blocks are added up in
     order, so the result does not depend on the workers: how many processes, or "joblib" for the backend set by
     `joblib.parallel_config`, such as a Dask cluster.
-    on_progress(done, total) is told the draws; answering False stops after the blocks at hand.
+    on_progress is told the draws so far; returning False stops after the blocks at hand.
 
     >>> coins = Collection.bernoulli([[0.9, 0.2], [0.1, 0.6]], arms=["A", "B"])
     >>> statistics = train([TaskSimulator(coins, 0), TaskSimulator(coins, 1)], 1000, arms=coins.arms)
@@ -181,7 +180,7 @@ def train(
         sums[job.task, job.arm] += block_sums
         products[job.task, job.arm] += block_products
         done += job.n
-        if on_progress is not None and on_progress(done, int(wanted.sum())) is False:
+        if not goes_on(on_progress, done, int(wanted.sum())):
             break
     task, arm = np.nonzero(count)
     names = [f"x{index + 1}" for index in range(p - 1)] if features is None else features
@@ -270,13 +269,13 @@ def train_sequentially(
     max_samples: int = 1_000_000,
     seed: int = 0,
     workers: int | Literal["joblib"] = 1,
-    on_progress: Progress | None = None,
+    on_progress: OnProgress | None = None,
 ) -> Training:
     """A collection whose means are known to within an eighth of its separation, without knowing that in advance.
 
     Samples of every (task, arm) not yet known well enough are doubled until all are (NOTES 10). Bounds hold at all
     looks at once: look number j spends failure_probability / (j (j + 1)).
-    max_samples: of one task and arm. on_progress(done, total): draws, the total as far as it can be foreseen.
+    max_samples: of one task and arm. on_progress is told the draws, the total as far as it can be foreseen.
 
     >>> coins = Collection.bernoulli([[0.9, 0.2], [0.1, 0.6]], arms=["A", "B"])
     >>> found = train_sequentially([TaskSimulator(coins, 0), TaskSimulator(coins, 1)], arms=coins.arms)
@@ -285,7 +284,7 @@ def train_sequentially(
     """
     statistics: Statistics | None = None
     wanted = np.full((len(simulators), len(arms)), FIRST_DRAWS, dtype=np.int64)
-    look, block, stopped = 1, 0, False
+    look, block = 1, 0
     while True:
         new = train(
             simulators, wanted, arms=arms, tasks=tasks, features=features, seed=seed, first_block=block, workers=workers
@@ -297,8 +296,7 @@ def train_sequentially(
         closest = closest_rows(collection.means)
         separation = 0.0 if closest is None else closest[0]
         short = collection.radius > separation / SHARE
-        if on_progress is not None:
-            stopped = on_progress(statistics.n_rows, _foreseen(statistics, collection, separation)) is False
+        stopped = not goes_on(on_progress, statistics.n_rows, _foreseen(statistics, collection, separation))
         ending = Ending.KNOWN if not short.any() else Ending.STOPPED if stopped else None
         wanted = np.where(short, np.minimum(statistics.counts, max_samples - statistics.counts), 0)
         if ending is None and wanted.max() <= 0:
