@@ -76,8 +76,8 @@ MORE = {  # modules and names that are documented without being public names of 
     "service": ["banditree.service.client.Client", "banditree.service.settings.Settings"],
     "figures": ["banditree.figures.flowchart.flowchart_info", "banditree.figures.curves.draw_curves"],
     "reports": [
-        "banditree.reports.learning.learn",
-        "banditree.reports.learning.Settings",
+        "banditree.training.learning.learn",
+        "banditree.training.learning.Settings",
         "banditree.reports.choosing.choices",
     ],
 }

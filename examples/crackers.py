@@ -24,8 +24,8 @@ from banditree import Collection, Plan, PlanWarning, Session, Vocabulary, build_
 from banditree.certificates.certify import course
 from banditree.policies.registry import policy_named
 from banditree.reports.certify import certificate_report, certificate_text
-from banditree.reports.learning import LearnReport, Settings, learn
 from banditree.scores.score_plan import build_score_plan
+from banditree.training.learning import Learned, Settings, learn
 
 SIZES = (6, 8)  # boxes of the score plans, for four classes
 PURCHASES = 50  # the horizon: a year or two of crackers
@@ -59,7 +59,7 @@ def log_of(bought: dict[int, list[str]]) -> Any:
     return pandas.DataFrame(rows, columns=["individual", "arm", "reward"])
 
 
-def learn_classes(log: Any, n_classes: int | None) -> LearnReport:
+def learn_classes(log: Any, n_classes: int | None) -> Learned:
     """The classes of households, their hit rates, and how well these are known."""
     return learn(log, Settings(n_classes=n_classes))
 
@@ -110,7 +110,7 @@ def interval(hit: np.ndarray, other: np.ndarray, bought: np.ndarray) -> tuple[fl
     return float(low), float(high)
 
 
-def compare(reports: dict[int, LearnReport], held_out: list[list[str]]) -> dict[str, np.ndarray]:
+def compare(reports: dict[int, Learned], held_out: list[list[str]]) -> dict[str, np.ndarray]:
     """Hits per held-out household of the best-selling brand, the plans, and a policy that needs a computer."""
     found = {"best-selling brand": np.array([bought.count(BRANDS[0]) for bought in held_out])}
     for n_classes, report in reports.items():
@@ -161,14 +161,14 @@ def main(picture: str | Path | None = None) -> dict[str, Any]:
     return {"plan": plan, "found": found, "bought": bought, "promised": promised}
 
 
-def _shares(report: LearnReport) -> str:
+def _shares(report: Learned) -> str:
     assert report.classes is not None
     favourites = [report.collection.arms[arm] for arm in report.collection.best_arms]
     values = zip(report.classes.shares, favourites, report.collection.values, strict=True)
     return ", ".join(f"{share:.0%} buy {brand} {value:.0%} of the time" for share, brand, value in values)
 
 
-def _promised(plan: Plan, report: LearnReport, bought: np.ndarray) -> float:
+def _promised(plan: Plan, report: Learned, bought: np.ndarray) -> float:
     """The hit rate that the certificate implies for households that buy so often, the classes in their shares."""
     assert report.classes is not None
     known, shares = at_its_word(report.collection), report.classes.shares
@@ -192,7 +192,7 @@ def verdict(found: dict[str, np.ndarray], bought: np.ndarray) -> str:
     return "\n".join(lines)
 
 
-def draw(report: LearnReport, found: dict[str, np.ndarray], bought: np.ndarray, path: Path) -> None:
+def draw(report: Learned, found: dict[str, np.ndarray], bought: np.ndarray, path: Path) -> None:
     """Above: what each class buys. Below: hit rates on the held-out households."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure

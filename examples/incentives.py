@@ -20,7 +20,8 @@ import numpy as np
 
 from banditree import Collection, PlanWarning, Vocabulary, build_tree
 from banditree.certificates.certify import certify
-from banditree.reports.learning import LearnReport, Settings, learn, learn_text
+from banditree.reports.learning import learn_text
+from banditree.training.learning import Learned, Settings, learn
 
 OFFERS = ("nothing", "under 1 dollar", "1 to 2 dollars", "2 to 3 dollars")
 WORDS = Vocabulary(arm="offer", task="type", success="result", give="Offer")
@@ -120,7 +121,7 @@ def verdict(value: Value, plan_loss: float, found: dict[str, tuple[float, float]
     )
 
 
-def draw(report: LearnReport, found: dict[str, tuple[float, float]], path: Path) -> None:
+def draw(report: Learned, found: dict[str, tuple[float, float]], path: Path) -> None:
     """The share that fetched its result by offer, for every class and for the held-out villages."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure

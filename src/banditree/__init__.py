@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from banditree.policies.session import resume_session as resume_session
     from banditree.policies.session import start_session as start_session
     from banditree.reports.analyze import analyze as analyze
-    from banditree.reports.learning import learn as learn
     from banditree.reports.report import write_report as write_report
     from banditree.scores.score_plan import build_score_plan as build_score_plan
     from banditree.scores.score_plan import pareto_front as pareto_front
@@ -73,6 +72,7 @@ if TYPE_CHECKING:
     from banditree.training.classes import find_classes as find_classes
     from banditree.training.collection import to_collection as to_collection
     from banditree.training.estimates import estimate as estimate
+    from banditree.training.learning import learn as learn
     from banditree.training.logs import read_log as read_log
     from banditree.training.merging import merge as merge
     from banditree.training.simulators import train as train
@@ -105,7 +105,7 @@ _ROOMS = {
     "policies.registry": ["policy_named"],
     "policies.session": ["MISSING", "Session", "resume_session", "start_session"],
     "reports.analyze": ["analyze"],
-    "reports.learning": ["learn"],
+    "training.learning": ["learn"],
     "reports.report": ["write_report"],
     "simulation.engine": ["Player", "simulate"],
     "simulation.frames": ["as_pandas", "as_polars"],

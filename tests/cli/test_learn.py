@@ -81,7 +81,7 @@ def test_statistics_are_saved_and_added_to(capsys, log):
     [
         (("nothing.csv",), "no such file"),
         (("visits.parquet",), "Say which one it is: --reward NAME"),
-        (("visits.parquet", "--task", "patient_group", "--reward", "age"), "--rewards bounded or gaussian"),
+        (("visits.parquet", "--task", "patient_group", "--reward", "age"), "--rewards bounded or --rewards gaussian"),
         (("visits.parquet", "--task", "sex", *ROLES, "--rewards", "nonsense"), "'nonsense' is not one of"),
     ],
 )

@@ -6,10 +6,12 @@ import pytest
 from logs_to_read import ROLES, visits
 
 from banditree.errors import InvalidInput
-from banditree.reports.learning import Settings, learn, learn_document, learn_text
+from banditree.reports.choosing import choices
+from banditree.reports.learning import learn_document, learn_text
 from banditree.tasks.instances import rand
 from banditree.tasks.rewards import Family
 from banditree.training.collection import Untried
+from banditree.training.learning import Settings, learn
 
 
 def coins(n=6000, seed=0):
@@ -22,13 +24,14 @@ def coins(n=6000, seed=0):
 
 def test_a_log_becomes_a_collection_and_the_report_says_how():
     log, truth = coins()
-    report = learn(log, Settings(horizon=2000))
+    report = learn(log)
     assert (np.abs(report.collection.means - truth.means) <= report.collection.radius).all()
-    text = learn_text(report)
+    table = choices(report.collection, 2000)
+    text = learn_text(report, table, 2000)
     assert "Read 6,000 rows of frame: task is 'task', arm is 'arm', reward is 'reward'." in text
     assert "within their radius with a chance of 0.95" in text
     assert "Choosing the separation, for 2,000 rounds" in text
-    document = json.loads(json.dumps(learn_document(report)))
+    document = json.loads(json.dumps(learn_document(report, table)))
     assert document["rows"] == 6000
     assert document["choices"][0]["n_tasks"] == 4
 

@@ -43,7 +43,7 @@ def test_what_does_not_fit_is_refused(options, words):
 
 
 def test_a_role_nobody_plays_is_asked_for():
-    with pytest.raises(InvalidInput, match="--task NAME. The log has: a, b"):
+    with pytest.raises(InvalidInput, match='task="NAME" \\(or individual="NAME"\\). The log has: a, b'):
         find_columns(["a", "b"])
-    with pytest.raises(InvalidInput, match="--reward NAME"):
+    with pytest.raises(InvalidInput, match='reward="NAME"'):
         find_columns(["task", "arm", "b"])

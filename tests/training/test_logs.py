@@ -120,7 +120,7 @@ def test_bad_rows_are_counted_shown_and_refused(problem, kind, tmp_path):
         source.write_csv(tmp_path / "log.csv")
         source = tmp_path / "log.csv"
     options = {"context": ["near", "sex"], **GAUSSIAN}
-    with pytest.raises(InvalidInput, match=rf"2 bad rows \({problem}: 2\). First at row 11, 2001.*--drop-bad-rows"):
+    with pytest.raises(InvalidInput, match=rf"2 bad rows \({problem}: 2\). First at row 11, 2001.*drop_bad_rows=True"):
         read_log(source, **options)
     reading = read_log(source, drop_bad_rows=True, **options)
     assert reading.bad.n_rows == 2
@@ -142,7 +142,7 @@ def test_text_that_is_no_number_is_a_bad_row_and_not_the_end(tmp_path):
 @pytest.mark.parametrize(
     ("law", "value", "words"),
     [
-        (Rewards(Family.BERNOULLI), 0.5, "reward not 0 or 1: 1.*--rewards bounded or gaussian"),
+        (Rewards(Family.BERNOULLI), 0.5, 'reward not 0 or 1: 1.*rewards="bounded" or rewards="gaussian"'),
         (Rewards(Family.BERNOULLI), 2.0, "reward not 0 or 1: 1"),
         (Rewards(Family.BOUNDED, low=-1, high=1), 1.5, r"reward outside \[-1, 1\]: 1"),
     ],
@@ -213,7 +213,7 @@ def test_columns_of_the_wrong_type_or_with_too_many_levels_are_refused():
     frame = FRAME.with_columns(when=pl.lit("2026-01-01").str.to_date(), code=pl.int_range(FRAME.height).cast(pl.String))
     with pytest.raises(InvalidInput, match="'when' must be numbers. Got date"):
         read_log(frame, context=["when"], **GAUSSIAN)
-    with pytest.raises(InvalidInput, match="at most 100 values to be a category. Got 3,000.*--numeric code"):
+    with pytest.raises(InvalidInput, match='at most 100 values to be a category. Got 3,000.*numeric="code"'):
         read_log(frame, context=["code"], **GAUSSIAN)
     assert read_log(frame, context=["code"], numeric=["code"], **GAUSSIAN).bad.n_rows == 0
     huge = FRAME.with_columns(near=pl.col("near") * 1e200)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from banditree.cli import analyze, certify, demo, learn, plan, report, reproduce, run, serve, show, simulate
+from banditree.cli.flags import in_flags
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
@@ -56,16 +57,24 @@ def options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command; bad input prints one line and exits 2, never with a traceback."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app(list(sys.argv[1:] if arguments is None else arguments), standalone_mode=False)
+        code = app(given, standalone_mode=False)
     except InvalidInput as problem:
-        _fail(str(problem))
+        _fail(in_flags(str(problem), _options_of(given)))
     except UsageProblem as problem:
         _fail(" ".join(problem.format_message().split()).rstrip(".") + ". Try --help.")
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("Stopped.", err=True)
         sys.exit(INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _options_of(given: Sequence[str]) -> list[str]:
+    """The options of the command that was given."""
+    commands: Any = getattr(typer.main.get_command(app), "commands", {})
+    command = next((commands[word] for word in given if word in commands), None)
+    return [] if command is None else [option for parameter in command.params for option in parameter.opts]
 
 
 def _fail(message: str) -> None:

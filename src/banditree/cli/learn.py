@@ -61,9 +61,11 @@ def learn(
     from banditree.files.collections import save_collection
     from banditree.files.statistics import load_statistics
     from banditree.files.statistics import save_statistics as write_statistics
-    from banditree.reports.learning import Settings, learn_document, learn_text
-    from banditree.reports.learning import learn as learn_from
+    from banditree.reports.choosing import choices
+    from banditree.reports.learning import learn_document, learn_text
     from banditree.tasks.rewards import Rewards
+    from banditree.training.learning import Settings
+    from banditree.training.learning import learn as learn_from
 
     settings = Settings(
         rewards=Rewards(rewards, low=low, high=high) if rewards is Family.BOUNDED else rewards,
@@ -76,7 +78,6 @@ def learn(
         n_classes=classes,
         criterion=criterion,
         separation=merge,
-        horizon=horizon,
         seed=seed,
     )
     with progress("Finding classes", visible=individual is not None and not json) as on_progress:
@@ -99,7 +100,8 @@ def learn(
         write_statistics(report.statistics, save_statistics)
     if output is not None:
         save_collection(report.collection, output)
-    typer.echo(json_module.dumps(learn_document(report)) if json else learn_text(report))
+    merging = [] if horizon is None else choices(report.before_merging or report.collection, horizon)
+    typer.echo(json_module.dumps(learn_document(report, merging)) if json else learn_text(report, merging, horizon))
     if output is not None and not json:
         typer.echo(f"Written to {output}. Plan on it: banditree plan {output} --horizon ROUNDS")
 

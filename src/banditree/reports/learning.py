@@ -1,145 +1,19 @@
-"""From a log to a collection, and the report of what was read, kept, dropped and merged."""
+"""The report of a log that became a collection: what was read, kept, dropped, found and merged."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from banditree.errors import InvalidInput
 from banditree.plans.wording import counted
-from banditree.progress import OnProgress
-from banditree.reports.choosing import Choice, choices, choices_text
-from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards
-from banditree.tasks.separation import Separation, least_separation
-from banditree.training.classes import Classes, Criterion, find_classes, widen
-from banditree.training.collection import Untried, to_collection
-from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
-from banditree.training.logs import Reading, read_log
-from banditree.training.merging import Merged, merge
-from banditree.training.statistics import Statistics, merge_statistics
+from banditree.reports.choosing import Choice, choices_text
+from banditree.training.classes import Classes
+from banditree.training.learning import Learned
+from banditree.training.merging import Merged
 
 SHOWN = 5  # names in a list of names
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How a log is turned into a collection; see `read_log`, `find_classes`, `estimate`, `to_collection`, `merge`."""
-
-    rewards: Rewards | Family = BERNOULLI
-    intercept: bool = True
-    ridge: float = 0.0
-    failure_probability: float = FAILURE_PROBABILITY
-    untried: Untried = Untried.REFUSE
-    drop_bad_rows: bool = False
-    sample_size: int = 0
-    n_classes: int | None = None
-    criterion: Criterion = Criterion.BIC
-    separation: float | None = None
-    horizon: int | None = None
-    seed: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class LearnReport:
-    """Everything that `banditree learn` shows; `statistics` are what further rows can be added to."""
-
-    reading: Reading
-    statistics: Statistics
-    estimates: Estimates
-    collection: Collection
-    separation: Separation
-    classes: Classes | None = None
-    merged: Merged | None = None
-    table: list[Choice] = field(default_factory=list)
-    horizon: int | None = None
-    n_added: int = 0
-
-
-def learn(
-    source: Any,
-    settings: Settings | None = None,
-    *,
-    table: str | None = None,
-    add_to: Statistics | None = None,
-    on_progress: OnProgress | None = None,
-    **columns: Any,
-) -> LearnReport:
-    """The collection that a log tells of, with all that was found on the way.
-
-    source, table, columns: as in `read_log`. add_to: statistics of earlier rows. on_progress: of finding classes.
-
-    >>> import polars
-    >>> log = {"task": ["a", "b"] * 200, "arm": ["x", "x", "y", "y"] * 100, "reward": [1, 0, 0, 0] * 100}
-    >>> learn(polars.DataFrame(log)).collection.means.tolist()
-    [[1.0, 0.0], [0.0, 0.0]]
-    """
-    how = settings or Settings()
-    if how.sample_size and add_to is not None:
-        raise InvalidInput("A sample of contexts is of the rows that are read: keep none when adding to statistics.")
-    reading = read_log(
-        source,
-        rewards=how.rewards,
-        table=table,
-        drop_bad_rows=how.drop_bad_rows,
-        sample_size=how.sample_size,
-        seed=how.seed,
-        **columns,
-    )
-    statistics, classes = reading.statistics, None
-    if reading.columns.individual is not None:
-        if add_to is not None:
-            raise InvalidInput(
-                "Classes found anew are not those found before: read all rows of all individuals at once."
-            )
-        classes = _classes(reading.statistics, how, on_progress)
-        statistics = classes.statistics
-    n_added = 0 if add_to is None else add_to.n_rows
-    if add_to is not None:
-        statistics = merge_statistics(add_to, statistics)
-    found = estimate(
-        statistics,
-        how.rewards,
-        intercept=how.intercept,
-        ridge=how.ridge,
-        failure_probability=how.failure_probability,
-        sample=reading.sample,
-    )
-    if classes is not None:
-        found = widen(found, classes)
-    collection = to_collection(
-        found,
-        statistics,
-        untried=how.untried,
-        intercept=how.intercept,
-        ridge=how.ridge,
-        provenance=_provenance(reading, statistics, classes),
-    )
-    merged = None if how.separation is None else merge(collection, how.separation)
-    rows = [] if how.horizon is None else choices(collection, how.horizon)
-    final = collection if merged is None else merged.collection
-    apart = least_separation(final)
-    return LearnReport(reading, statistics, found, final, apart, classes, merged, rows, how.horizon, n_added)
-
-
-def _classes(statistics: Statistics, how: Settings, on_progress: OnProgress | None) -> Classes:
-    family = how.rewards.family if isinstance(how.rewards, Rewards) else how.rewards
-    return find_classes(
-        statistics,
-        family,
-        n_classes=how.n_classes,
-        criterion=how.criterion,
-        seed=how.seed,
-        on_progress=on_progress,
-    )
-
-
-def _provenance(reading: Reading, statistics: Statistics, classes: Classes | None) -> str:
-    kinds = "" if classes is None else f", {classes.n_classes} classes found among {len(classes.labels):,} individuals"
-    return f"estimated from {reading.name}, {counted(statistics.n_rows, 'row')}{kinds}"
-
-
-def learn_text(report: LearnReport) -> str:
-    """The report for people."""
+def learn_text(report: Learned, table: Sequence[Choice] = (), horizon: int | None = None) -> str:
+    """The report for people; `table` is what merging would give over `horizon` rounds (see `choices`)."""
     used = report.reading.columns
     roles = {
         "task": used.task,
@@ -158,8 +32,8 @@ def learn_text(report: LearnReport) -> str:
     lines += _class_lines(report.classes) + _missing_lines(report)
     lines += [f"Note: {note}" for note in report.estimates.notes]
     lines += _merge_lines(report.merged) + _known_lines(report)
-    if report.table and report.horizon is not None:
-        lines += ["", choices_text(report.table, report.horizon)]
+    if table and horizon is not None:
+        lines += ["", choices_text(table, horizon)]
     return "\n".join(lines)
 
 
@@ -175,7 +49,7 @@ def _class_lines(classes: Classes | None) -> list[str]:
     return lines + [f"  {t.n_classes:>7}  {t.log_likelihood:>14,.1f}  {t.score:,.1f}" for t in classes.trials]
 
 
-def _missing_lines(report: LearnReport) -> list[str]:
+def _missing_lines(report: Learned) -> list[str]:
     missing = report.estimates.missing
     if not missing:
         return []
@@ -188,7 +62,7 @@ def _missing_lines(report: LearnReport) -> list[str]:
     return [f"Without an estimate of their own: {named}{more}.{end}", *_guessed_best(report)]
 
 
-def _guessed_best(report: LearnReport) -> list[str]:
+def _guessed_best(report: Learned) -> list[str]:
     """A warning where the arm to use for good is one that was never seen to work for that task."""
     kept, missing = report.collection, {(task, arm) for task, arm, _ in report.estimates.missing}
     best = [(task, kept.arms[k]) for task, k in zip(kept.tasks, kept.best_arms, strict=True)]
@@ -210,7 +84,7 @@ def _merge_lines(merged: Merged | None) -> list[str]:
     ]
 
 
-def _known_lines(report: LearnReport) -> list[str]:
+def _known_lines(report: Learned) -> list[str]:
     collection, radius = report.collection, report.collection.radius
     i, k = divmod(int(radius.argmax()), collection.n_arms)
     rows = "" if collection.counts is None else f", {counted(int(collection.counts[i, k]), 'row')}"
@@ -227,7 +101,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(repr(name) for name in names[:SHOWN]) + more
 
 
-def learn_document(report: LearnReport) -> dict[str, Any]:
+def learn_document(report: Learned, table: Sequence[Choice] = ()) -> dict[str, Any]:
     """The report as JSON: the same numbers that people see, unrounded."""
     classes, merged, bad = report.classes, report.merged, report.reading.bad
     return {
@@ -252,5 +126,5 @@ def learn_document(report: LearnReport) -> dict[str, Any]:
         "merged": None
         if merged is None
         else {"separation": merged.separation, "suboptimality": merged.suboptimality, "groups": merged.groups},
-        "choices": [vars(row) for row in report.table],
+        "choices": [vars(row) for row in table],
     }

@@ -28,7 +28,7 @@ def cell_statistics(cells: "pa.Table", view: LogView, shift: FloatArray) -> Stat
         if len(found) > MAX_LEVELS:
             raise InvalidInput(
                 f"Column {name!r} must have at most {MAX_LEVELS} values to be a category. Got {len(found):,}. If it "
-                f"is a number, say so (--numeric {name}); otherwise leave it out or group its values."
+                f'is a number, say so: numeric="{name}"; otherwise omit it or group its values.'
             )
     features = [Feature(name) for name in view.numeric]
     features += [Feature(name, level) for name, (own, _) in zip(view.categorical, levels, strict=True) for level in own]

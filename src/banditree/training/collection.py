@@ -27,8 +27,6 @@ def to_collection(
     statistics: Statistics,
     *,
     untried: Untried = Untried.REFUSE,
-    intercept: bool = True,
-    ridge: float = 0.0,
     provenance: str = "estimated",
 ) -> Collection:
     """The collection of the estimates, with what is missing refused, dropped, or borrowed from the other tasks.
@@ -48,7 +46,7 @@ def to_collection(
         elif untried is Untried.DROP_TASK:
             tasks = np.flatnonzero(fine.all(axis=1))
         else:
-            means, radius, theta = _borrow(estimates, statistics, intercept, ridge)
+            means, radius, theta = _borrow(estimates, statistics)
     kept = np.ix_(tasks, arms)
     return Collection(
         means[kept],
@@ -69,16 +67,14 @@ def _missing_error(estimates: Estimates) -> InvalidInput:
     more = f"; and {len(missing) - 5} more" if len(missing) > 5 else ""
     return InvalidInput(
         f"Some arms have no estimate. {named}{more}. Drop these arms or these tasks, or borrow the estimate over all "
-        "tasks: --untried drop-arm, drop-task or borrow."
+        'tasks: untried="drop-arm", untried="drop-task" or untried="borrow".'
     )
 
 
-def _borrow(
-    estimates: Estimates, statistics: Statistics, intercept: bool, ridge: float
-) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+def _borrow(estimates: Estimates, statistics: Statistics) -> tuple[FloatArray, FloatArray, FloatArray | None]:
     """Means, radii and theta with the gaps filled from the rows of all tasks together."""
     everyone = group_tasks(statistics, np.zeros(len(statistics.tasks), int), ["all tasks"])
-    pooled = estimate(everyone, estimates.rewards, intercept=intercept, ridge=ridge)
+    pooled = estimate(everyone, estimates.rewards, intercept=estimates.intercept, ridge=estimates.ridge)
     gaps = estimates.outcomes != Outcome.FINE
     hopeless = gaps.any(axis=0) & (pooled.outcomes[0] != Outcome.FINE)
     if hopeless.any():

@@ -75,7 +75,7 @@ def find_columns(
         task = _recognise("task", names, used)
         individual = None if task is not None else _recognise("individual", names, used)
         if task is None and individual is None:
-            raise _unknown("task (or --individual)", names)
+            raise _unknown("task", names, ' (or individual="NAME")')
     if propensity is None and not context:
         propensity = _recognise("propensity", names, used)
     found = {"arm": arm or _recognise("arm", names, used), "reward": reward or _recognise("reward", names, used)}
@@ -96,13 +96,12 @@ def find_columns(
 def _recognise(role: str, names: Sequence[str], used: Sequence[str]) -> str | None:
     matches = [name for name in names if name.lower() in USUAL_NAMES[role] and name not in used]
     if len(matches) > 1:
-        raise InvalidInput(f"The {role} could be {' or '.join(matches)}. Say which: --{role} {matches[0]}.")
+        raise InvalidInput(f'The {role} could be {" or ".join(matches)}. Say which: {role}="{matches[0]}".')
     return matches[0] if matches else None
 
 
-def _unknown(role: str, names: Sequence[str]) -> InvalidInput:
-    option = role.split()[0]
+def _unknown(role: str, names: Sequence[str], also: str = "") -> InvalidInput:
     return InvalidInput(
-        f"No column is called what the {role} usually is. Say which one it is: --{option} NAME. "
+        f'No column is called what the {role} usually is. Say which one it is: {role}="NAME"{also}. '
         f"The log has: {', '.join(names)}."
     )

@@ -1,7 +1,7 @@
 """From statistics to estimates: theta, mean rewards, how well they are known, and which are missing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +29,7 @@ class Estimates:
 
     means, radius: (M, K); all means are within their radius at once but for `failure_probability`.
     theta, theta_radius: (M, K, q) or None; each entry within its radius but for `failure_probability` / (M K).
-    counts: (M, K) rows. notes: what the reader should know, in sentences.
+    counts: (M, K) rows. notes: what the reader should know, in sentences. intercept, ridge: how theta was fitted.
     """
 
     tasks: tuple[str, ...]
@@ -44,6 +44,8 @@ class Estimates:
     theta: FloatArray | None = None
     theta_radius: FloatArray | None = None
     notes: tuple[str, ...] = field(default=())
+    intercept: bool = True
+    ridge: float = 0.0
 
     @property
     def missing(self) -> list[tuple[str, str, Outcome]]:
@@ -80,8 +82,10 @@ def estimate(
         raise invalid("ridge", "a finite number of at least 0", ridge)
     share = _shares(statistics, failure_probability)
     if statistics.features:
-        return _linear(statistics, rewards, intercept, ridge, share, sample)
-    return _plain(statistics, rewards, share)
+        found = _linear(statistics, rewards, intercept, ridge, share, sample)
+    else:
+        found = _plain(statistics, rewards, share)
+    return replace(found, intercept=intercept, ridge=ridge)
 
 
 def _shares(statistics: Statistics, failure_probability: float | FloatArray) -> FloatArray:
@@ -148,7 +152,7 @@ def _linear(
     if not done:
         raise InvalidInput(
             f"No task and arm has enough rows for {len(design.features)} features ({fits[0]}). "
-            "Use fewer context columns, or --ridge."
+            "Use fewer context columns, or a ridge above 0."
         )
     freedom = statistics.count[good].astype(float) - len(design.features)
     rss = np.array([fit.rss for fit in done])

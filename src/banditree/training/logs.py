@@ -1,7 +1,7 @@
 """A log, on whatever engine holds it, to statistics: one query, written once."""
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 from banditree.training.cells import WEIGHTED, cell_statistics
 from banditree.training.columns import Columns, find_columns
-from banditree.training.rows import BadRows, describe_bad_rows, only_good
+from banditree.training.rows import BadRows, any_of, describe_bad_rows, problems_of
 from banditree.training.sources import Log, first_line, open_log
 from banditree.training.statistics import Statistics
-from banditree.training.view import LogView
+from banditree.training.view import LogView, categories
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,11 +64,7 @@ def read_log(
         columns = find_columns(list(log.types), **names)
         law = rewards if isinstance(rewards, Rewards) else _any_law(rewards)
         try:
-            reading = _read(log, columns, law, drop_bad_rows)
-            if not sample_size or not columns.context:
-                return reading
-            view = only_good(LogView.of(log, columns), law)
-            return replace(reading, sample=_draw_sample(view, reading.statistics.features, sample_size, seed))
+            return _read(log, columns, law, drop_bad_rows, sample_size, seed)
         except (InvalidInput, MemoryError):
             raise
         except Exception as problem:
@@ -79,26 +75,33 @@ def _any_law(family: Family) -> Rewards:
     return Rewards(family, sigma=1.0) if Family(family) is Family.GAUSSIAN else Rewards(Family(family))
 
 
-def _read(log: Log, columns: Columns, law: Rewards, drop_bad_rows: bool) -> Reading:
-    view = LogView.of(log, columns)
+def _read(log: Log, columns: Columns, law: Rewards, drop_bad_rows: bool, sample_size: int, seed: int) -> Reading:
+    categorical = categories(log, columns)
+    problems = problems_of(log, columns, categorical, law)
+    view = LogView.of(log, columns, categorical, any_of(problems))
     shift = _find_shift(view, law)
-    cells = sum_cells(view, shift, law)
+    cells = sum_cells(view, shift)
     n_rows = int(np.sum(cells["n"].to_numpy()))
     bad = BadRows(0)
-    if not _all_good(cells, view, law):
-        bad = describe_bad_rows(log, columns, view.categorical, law)
-        if bad.n_rows and not drop_bad_rows:
+    if np.sum(cells["n_bad"].to_numpy()):
+        bad = describe_bad_rows(log, problems)
+        if not drop_bad_rows:
             raise InvalidInput(f"{log.name} has {bad} {_advice(bad, columns, law)}")
-        cells = sum_cells(only_good(view, law), shift, law)
-        if not _all_good(cells, view, law):
-            raise InvalidInput(f"{log.name} has values too large to be squared and added up. Use larger units.")
-    return Reading(log.name, cell_statistics(cells, view, shift), columns, n_rows, bad)
+        view = view.only_good()
+        cells = sum_cells(view, shift)
+    if not all(np.isfinite(cells[name].to_numpy()).all() for name in cells.column_names if name not in view.keys):
+        raise InvalidInput(f"{log.name} has values too large to be squared and added up. Use larger units.")
+    statistics = cell_statistics(cells, view, shift)
+    sample = None
+    if sample_size and columns.context:
+        sample = _draw_sample(view, statistics.features, sample_size, seed)
+    return Reading(log.name, statistics, columns, n_rows, bad, sample)
 
 
 def _advice(bad: BadRows, columns: Columns, law: Rewards) -> str:
     if law.family is Family.BERNOULLI and any(kind == f"{columns.reward} not 0 or 1" for kind, _ in bad.kinds):
-        return "If rewards are not 0 or 1, say what they are: --rewards bounded or gaussian."
-    return "Correct them, or drop them: --drop-bad-rows."
+        return 'If rewards are not 0 or 1, say what they are: rewards="bounded" or rewards="gaussian".'
+    return "Correct them, or drop them: drop_bad_rows=True."
 
 
 def _find_shift(view: LogView, law: Rewards) -> FloatArray:
@@ -113,50 +116,19 @@ def _find_shift(view: LogView, law: Rewards) -> FloatArray:
     return shift
 
 
-def sum_cells(view: LogView, shift: FloatArray, law: Rewards) -> "pa.Table":
-    """Per (unit, arm, categories): rows, sums and products of the shifted numbers, and what shows that all are good."""
+def sum_cells(view: LogView, shift: FloatArray) -> "pa.Table":
+    """Per (unit, arm, categories): rows, bad rows, and sums and products of the shifted numbers."""
     table, numbers = view.table, view.numbers
     shifted = {name: table[name] - by if by else table[name] for name, by in zip(numbers, shift, strict=True)}
-    whole = table["r"]
-    for name in numbers[:-1]:
-        whole = whole + table[name]
     keys = {key: table[key] for key in view.keys}
     weight = {"w": table["w"]} if view.weighted else {}
-    z = table.select(**keys, **shifted, **weight, whole=whole)
+    z = table.select(**keys, **shifted, **weight, bad=table["bad"])
     sums = {f"s_{a}": z[a].sum() for a in numbers}
     products = {f"p_{a}_{b}": (z[a] * z[b]).sum() for i, a in enumerate(numbers) for b in numbers[i:]}
-    checks = {"n": z.count(), "whole": z["whole"].count()}
-    if law.family is not Family.GAUSSIAN:
-        checks |= {"least": z["r"].min(), "most": z["r"].max()}
-    if law.family is Family.BERNOULLI:
-        checks["between"] = (z["r"] * (1 - z["r"])).sum()
     if view.weighted:
         w, r = z["w"], z["r"]
         sums |= dict(zip(WEIGHTED, (x.sum() for x in (w, w * w, w * r, w * w * r, w * w * r * r)), strict=True))
-        checks |= {"n_weights": w.count(), "least_weight": w.min()}
-    return z.group_by(view.keys).agg(**checks, **sums, **products).to_pyarrow()
-
-
-def _all_good(cells: "pa.Table", view: LogView, law: Rewards) -> bool:
-    """Whether the sums themselves show that no row was bad, so that rows need not be looked at one by one.
-
-    A missing number is not counted in `whole`, an infinite one makes a sum infinite, a category has a row of its own.
-    """
-    if any(cells[key].null_count for key in view.keys):
-        return False
-    column = {name: cells[name].to_numpy() for name in cells.column_names if name not in view.keys}
-    if not (column["n"] == column["whole"]).all():
-        return False
-    if not all(np.isfinite(column[name].astype(float)).all() for name in column):
-        return False
-    if law.family is not Family.GAUSSIAN and cells.num_rows:
-        if not (column["least"].min() >= law.low and column["most"].max() <= law.high):
-            return False
-        if law.family is Family.BERNOULLI and (column["between"] != 0).any():
-            return False
-    if view.weighted:
-        return bool((column["n_weights"] == column["n"]).all() and (column["least_weight"] >= 1).all())
-    return True
+    return z.group_by(view.keys).agg(n=z.count(), n_bad=z["bad"].sum(), **sums, **products).to_pyarrow()
 
 
 def _draw_sample(view: LogView, features: tuple[Feature, ...], sample_size: int, seed: int) -> FloatArray:

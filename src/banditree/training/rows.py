@@ -1,16 +1,15 @@
 """Rows of a log that cannot be used: what is wrong with them, how many, and where the first ones are."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any, NamedTuple
 
 from banditree.tasks.rewards import Family, Rewards
 from banditree.training.columns import Columns
 from banditree.training.sources import Log
-from banditree.training.view import LogView, as_key, as_number
-
-if TYPE_CHECKING:
-    import ibis.expr.types as ir
+from banditree.training.view import as_key, as_number
 
 FIRST_ROWS = 5
 
@@ -31,25 +30,51 @@ class BadRows:
         return f"{self.n_rows:,} bad row{'s' if self.n_rows > 1 else ''} ({kinds}).{where}"
 
 
+class Problem(NamedTuple):
+    """What may be wrong with a row, and the test for it: true or false for every row, never missing."""
+
+    what: str
+    test: Any
+
+
+def problems_of(log: Log, columns: Columns, categorical: Sequence[str], law: Rewards) -> list[Problem]:
+    """All that makes a row bad, in the order in which a row's first problem is named: the one place that says so."""
+    table = log.table
+    found = [(f"{name} missing", as_key(table[name]).isnull()) for name in (columns.unit, columns.arm, *categorical)]
+    numeric = [name for name in columns.context if name not in categorical]
+    for name in (columns.reward, *numeric, *([columns.propensity] if columns.propensity else [])):
+        column, number = table[name], as_number(table[name])
+        found.append((f"{name} missing", column.isnull()))
+        if column.type().is_string():
+            found.append((f"{name} not a number", number.isnull()))
+        found.append((f"{name} infinite or not a number", _is_infinite(number)))
+    reward = as_number(table[columns.reward])
+    if law.family is Family.BERNOULLI:
+        found.append((f"{columns.reward} not 0 or 1", (reward != 0) & (reward != 1)))
+    elif law.family is Family.BOUNDED:
+        rule = f"outside [{law.low:g}, {law.high:g}]"
+        found.append((f"{columns.reward} {rule}", (reward < law.low) | (reward > law.high)))
+    if columns.propensity is not None:
+        share = as_number(table[columns.propensity])
+        found.append((f"{columns.propensity} outside (0, 1]", (share <= 0) | (share > 1)))
+    return [Problem(what, test.fill_null(False)) for what, test in found]
+
+
 def _is_infinite(number: Any) -> Any:
     """Infinite or NaN, which less itself is not 0; not every engine has a test of its own that is right."""
     return (number - number) != 0
 
 
-def _reward_problem(reward: Any, law: Rewards) -> Any:
-    if law.family is Family.GAUSSIAN:
-        return None
-    if law.family is Family.BERNOULLI:
-        return reward.notnull() & ~_is_infinite(reward) & (reward != 0) & (reward != 1)
-    return reward.notnull() & ~_is_infinite(reward) & ((reward < law.low) | (reward > law.high))
+def any_of(problems: Sequence[Problem]) -> Any:
+    """Whether a row has any of the problems."""
+    return reduce(or_, [problem.test for problem in problems])
 
 
-def describe_bad_rows(log: Log, columns: Columns, categorical: Sequence[str], law: Rewards) -> BadRows:
+def describe_bad_rows(log: Log, problems: Sequence[Problem]) -> BadRows:
     """What is wrong with the rows of a log. Looks at every row; needed only when the sums show that some are bad."""
     import ibis
 
-    problems = _problems(log, columns, categorical, law)
-    kind = ibis.cases(*[(test, number) for number, (_, test) in enumerate(problems)], else_=-1)
+    kind = ibis.cases(*[(problem.test, number) for number, problem in enumerate(problems)], else_=-1)
     numbered = {"row": ibis.row_number()} if log.ordered else {}
     marked = log.table.select(kind=kind, **numbered)
     bad = marked.filter(marked["kind"] >= 0)
@@ -57,43 +82,5 @@ def describe_bad_rows(log: Log, columns: Columns, categorical: Sequence[str], la
     first: list[int] = []
     if log.ordered:
         first = [1 + row for row in bad.order_by("row").limit(FIRST_ROWS).select("row").to_pyarrow()["row"].to_pylist()]
-    kinds = tuple((problems[k][0], int(n)) for k, n in zip(found["kind"], found["n"], strict=True))
+    kinds = tuple((problems[k].what, int(n)) for k, n in zip(found["kind"], found["n"], strict=True))
     return BadRows(sum(n for _, n in kinds), kinds, tuple(first))
-
-
-def _problems(log: Log, columns: Columns, categorical: Sequence[str], law: Rewards) -> list[tuple[str, Any]]:
-    """(what is wrong, the test for it), in the order in which a row's first problem is named."""
-    table = log.table
-    keys = (columns.unit, columns.arm, *categorical)
-    problems = [(f"{name} missing", as_key(table[name]).isnull()) for name in keys]
-    numeric = [name for name in columns.context if name not in categorical]
-    for name in (columns.reward, *numeric, *([columns.propensity] if columns.propensity else [])):
-        column, number = table[name], as_number(table[name])
-        problems.append((f"{name} missing", column.isnull()))
-        if column.type().is_string():
-            problems.append((f"{name} not a number", number.isnull()))
-        problems.append((f"{name} infinite or not a number", _is_infinite(number)))
-    outside = _reward_problem(as_number(table[columns.reward]), law)
-    if outside is not None:
-        rule = "not 0 or 1" if law.family is Family.BERNOULLI else f"outside [{law.low:g}, {law.high:g}]"
-        problems.append((f"{columns.reward} {rule}", outside))
-    if columns.propensity is not None:
-        share = as_number(table[columns.propensity])
-        problems.append((f"{columns.propensity} outside (0, 1]", (share <= 0) | (share > 1)))
-    return problems
-
-
-def only_good(view: LogView, law: Rewards) -> LogView:
-    """The view without its bad rows."""
-    table: ir.Table = view.table
-    bad = table["r"].isnull() | _is_infinite(table["r"])
-    for name in [*view.keys, *view.numbers[:-1]]:
-        bad = bad | table[name].isnull()
-    for name in view.numbers[:-1]:
-        bad = bad | _is_infinite(table[name])
-    if view.weighted:
-        bad = bad | table["w"].isnull() | _is_infinite(table["w"]) | (table["w"] < 1)
-    outside = _reward_problem(table["r"], law)
-    if outside is not None:
-        bad = bad | outside
-    return replace(view, table=table.filter(~bad))

@@ -292,7 +292,7 @@ def train_sequentially(
         statistics = new if statistics is None else merge_statistics(statistics, new)
         share = failure_probability / (look * (look + 1))
         found = estimate(statistics, rewards, intercept=intercept, failure_probability=share)
-        collection = to_collection(found, statistics, intercept=intercept, provenance="estimated from simulators")
+        collection = to_collection(found, statistics, provenance="estimated from simulators")
         closest = closest_rows(collection.means)
         separation = 0.0 if closest is None else closest[0]
         short = collection.radius > separation / SHARE

@@ -71,7 +71,7 @@ def _open_path(source: str, table: str | None) -> Log:
         if is_file:
             return _open_file(source)
         if table is None:
-            raise InvalidInput(f"{source} is a database. Say which of its tables is the log: --table NAME.")
+            raise InvalidInput(f'{source} is a database. Say which of its tables is the log: table="NAME".')
         database = ibis.connect(source) if "://" in source else ibis.duckdb.connect(source, read_only=True)
         return _log(database.table(table), ordered=False, name=f"{table} of {Path(source).name}")
     except InvalidInput:

@@ -1,6 +1,7 @@
 """The columns of a log that are used, in the form in which they are used."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from banditree.errors import InvalidInput
@@ -13,7 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LogView:
-    """The columns that are used, as they are used: `table` has unit, arm, category c0, c1.., number x0, x1.. and r."""
+    """The columns that are used, as they are used: `table` has unit, arm, category c0, c1.., number x0, x1.. and r.
+
+    Its column `bad` says whether the row cannot be used.
+    """
 
     table: "ir.Table"
     numeric: tuple[str, ...]
@@ -21,9 +25,8 @@ class LogView:
     weighted: bool
 
     @classmethod
-    def of(cls, log: Log, columns: Columns) -> "LogView":
-        """The view of a log; numbers are doubles, and what cannot be one is missing."""
-        categorical = tuple(name for name in columns.context if _is_category(log, columns, name))
+    def of(cls, log: Log, columns: Columns, categorical: Sequence[str], bad: Any) -> "LogView":
+        """The view of a log; numbers are doubles, and what cannot be one is missing. bad: the test of a bad row."""
         numeric = tuple(name for name in columns.context if name not in categorical)
         table = log.table
         used = {"unit": as_key(table[columns.unit]), "arm": as_key(table[columns.arm])}
@@ -32,7 +35,12 @@ class LogView:
         used["r"] = as_number(table[columns.reward])
         if columns.propensity is not None:
             used["w"] = 1.0 / as_number(table[columns.propensity])
-        return cls(table.select(**used), numeric, categorical, columns.propensity is not None)
+        view = table.select(**used, bad=bad.cast("int32"))
+        return cls(view, numeric, tuple(categorical), columns.propensity is not None)
+
+    def only_good(self) -> "LogView":
+        """The view without its bad rows."""
+        return replace(self, table=self.table.filter(self.table["bad"] == 0))
 
     @property
     def numbers(self) -> list[str]:
@@ -67,7 +75,7 @@ def as_number(column: Any) -> Any:
     return column if kind.is_float64() else column.cast("float64")
 
 
-def _is_category(log: Log, columns: Columns, name: str) -> bool:
-    if name in columns.categorical or name in columns.numeric:
-        return name in columns.categorical
-    return bool(log.types[name].is_string())
+def categories(log: Log, columns: Columns) -> tuple[str, ...]:
+    """The context columns that are categories: those said to be, and text."""
+    text = {name for name in columns.context if log.types[name].is_string()}
+    return tuple(name for name in columns.context if name in (columns.categorical | text) - columns.numeric)

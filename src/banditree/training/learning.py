@@ -1,0 +1,125 @@
+"""From a log to a collection: read, find the kinds where the log has no labels, estimate, merge."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from banditree.errors import InvalidInput
+from banditree.progress import OnProgress
+from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import BERNOULLI, Family, Rewards
+from banditree.tasks.separation import Separation, least_separation
+from banditree.training.classes import Classes, Criterion, find_classes, widen
+from banditree.training.collection import Untried, to_collection
+from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
+from banditree.training.logs import Reading, read_log
+from banditree.training.merging import Merged, merge
+from banditree.training.statistics import Statistics, merge_statistics
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a log is turned into a collection; see `read_log`, `find_classes`, `estimate`, `to_collection`, `merge`."""
+
+    rewards: Rewards | Family = BERNOULLI
+    intercept: bool = True
+    ridge: float = 0.0
+    failure_probability: float = FAILURE_PROBABILITY
+    untried: Untried = Untried.REFUSE
+    drop_bad_rows: bool = False
+    sample_size: int = 0
+    n_classes: int | None = None
+    criterion: Criterion = Criterion.BIC
+    separation: float | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """A collection and all that was found on the way to it; `statistics` are what further rows can be added to."""
+
+    reading: Reading
+    statistics: Statistics
+    estimates: Estimates
+    collection: Collection
+    separation: Separation
+    classes: Classes | None = None
+    merged: Merged | None = None
+    n_added: int = 0
+    before_merging: Collection | None = None
+
+
+def learn(
+    source: Any,
+    settings: Settings | None = None,
+    *,
+    table: str | None = None,
+    add_to: Statistics | None = None,
+    on_progress: OnProgress | None = None,
+    **columns: Any,
+) -> Learned:
+    """The collection that a log tells of, with all that was found on the way.
+
+    source, table, columns: as in `read_log`. add_to: statistics of earlier rows. on_progress: of finding classes.
+
+    >>> import polars
+    >>> log = {"task": ["a", "b"] * 200, "arm": ["x", "x", "y", "y"] * 100, "reward": [1, 0, 0, 0] * 100}
+    >>> learn(polars.DataFrame(log)).collection.means.tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
+    how = settings or Settings()
+    if how.sample_size and add_to is not None:
+        raise InvalidInput("A sample of contexts is of the rows that are read: keep none when adding to statistics.")
+    reading = read_log(
+        source,
+        rewards=how.rewards,
+        table=table,
+        drop_bad_rows=how.drop_bad_rows,
+        sample_size=how.sample_size,
+        seed=how.seed,
+        **columns,
+    )
+    statistics, classes = reading.statistics, None
+    if reading.columns.individual is not None:
+        if add_to is not None:
+            raise InvalidInput(
+                "Classes found anew are not those found before: read all rows of all individuals at once."
+            )
+        classes = _classes(reading.statistics, how, on_progress)
+        statistics = classes.statistics
+    n_added = 0 if add_to is None else add_to.n_rows
+    if add_to is not None:
+        statistics = merge_statistics(add_to, statistics)
+    found = estimate(
+        statistics,
+        how.rewards,
+        intercept=how.intercept,
+        ridge=how.ridge,
+        failure_probability=how.failure_probability,
+        sample=reading.sample,
+    )
+    if classes is not None:
+        found = widen(found, classes)
+    provenance = _provenance(reading, statistics, classes)
+    collection = to_collection(found, statistics, untried=how.untried, provenance=provenance)
+    merged = None if how.separation is None else merge(collection, how.separation)
+    final = collection if merged is None else merged.collection
+    apart = least_separation(final)
+    return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection)
+
+
+def _classes(statistics: Statistics, how: Settings, on_progress: OnProgress | None) -> Classes:
+    family = how.rewards.family if isinstance(how.rewards, Rewards) else how.rewards
+    return find_classes(
+        statistics,
+        family,
+        n_classes=how.n_classes,
+        criterion=how.criterion,
+        seed=how.seed,
+        on_progress=on_progress,
+    )
+
+
+def _provenance(reading: Reading, statistics: Statistics, classes: Classes | None) -> str:
+    kinds = "" if classes is None else f", {classes.n_classes} classes found among {len(classes.labels):,} individuals"
+    rows = f"{statistics.n_rows:,} row{'' if statistics.n_rows == 1 else 's'}"
+    return f"estimated from {reading.name}, {rows}{kinds}"
