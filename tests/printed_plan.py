@@ -1,21 +1,30 @@
-"""A reader that knows nothing of a plan but its printed text, and follows it."""
+"""A reader that knows nothing of a plan but its printed text and the words it was printed in, and follows it."""
 
+import json
 import re
 
+from banditree.plans.plan import Vocabulary
+
 NUMBER = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
+NAME = r'(?:"(?:[^"\\]|\\.)*"|[^";:]+?)'
+
+
+def unquoted(name):
+    """A name as the user gave it."""
+    return json.loads(name) if name.startswith('"') else name
 
 
 class PrintedPlan:
     """Follows the text of a plan: `arm` says what to give, `tell` takes the outcome."""
 
-    def __init__(self, text):
+    def __init__(self, text, words=None):
+        self.words = words or Vocabulary()
         self.boxes = {int(n): sentence for n, sentence in re.findall(r"^Box (\d+)\. (.*)$", text, re.MULTILINE)}
         self.predictions = {}
         if "\nPredictions" in text:
             for line in text.split("\nPredictions")[1].splitlines()[1:]:
-                key, formula = line.split(": ")
-                task, arm = key.split(", ")
-                self.predictions.setdefault(task, []).append((arm, formula))
+                task, arm, formula = re.fullmatch(rf"({NAME}), ({NAME}): (.*)", line).groups()
+                self.predictions.setdefault(unquoted(task), []).append((unquoted(arm), formula))
         self.enter(1)
 
     def enter(self, box):
@@ -26,12 +35,15 @@ class PrintedPlan:
         return self.boxes[self.box]
 
     def arm(self, values=None):
-        if match := re.search(r"This is (.*?)\. From now on, give the arm with the highest prediction", self.sentence):
-            return self._best(match[1], values)
-        return re.search(r"Give (.*?)(?: from now on| \d+ times| once)?\.(?: |$)", self.sentence)[1]
+        give = re.escape(self.words.give)
+        known = rf"(?:This is (?P<task>{NAME})\. )?"
+        ends = r"(?P<then> from now on\.| \d+ times\.| once\.|\. Each|\. Score)"
+        if match := re.match(rf"{known}From now on, .* with the highest prediction for it\.$", self.sentence):
+            return self._best(match["task"], values)
+        return unquoted(re.match(rf"{known}{give} (?P<arm>{NAME}){ends}", self.sentence)["arm"])
 
     def _best(self, task, values):
-        task = task if task in self.predictions else task.removeprefix("task ")
+        task = unquoted(task if unquoted(task) in self.predictions else task.removeprefix(f"{self.words.task} "))
         best, best_value = None, float("-inf")
         for arm, formula in self.predictions[task]:
             value = 0.0
@@ -43,32 +55,33 @@ class PrintedPlan:
         return best
 
     def tell(self, reward):
-        if "rom now on" in self.sentence:
+        rule = re.sub(r'"(?:[^"\\]|\\.)*"', "NAME", self.sentence)
+        if "rom now on" in rule:
             return
         self.pulls += 1
-        if "or more: go to" in self.sentence:
-            self._tell_score(reward)
+        if "or more: go to" in rule:
+            self._tell_score(rule, reward)
         else:
-            self._tell_fixed(reward)
+            self._tell_fixed(rule, reward)
 
-    def _tell_fixed(self, reward):
+    def _tell_fixed(self, rule, reward):
         self.total += reward
-        times = re.search(r"Give .*? (?:(\d+) times|once)\.", self.sentence)[1]
+        times = re.search(r" (?:(\d+) times|once)\. (?:At most|Total)", rule)[1]
         if self.pulls == int(times or 1):
-            limit, low = re.search(rf"at most ({NUMBER})(?: \w+)?: go to box (\d+)", self.sentence, re.I).groups()
-            high = re.search(r"Otherwise: go to box (\d+)", self.sentence)[1]
+            limit, low = re.search(rf"at most ({NUMBER})(?: [^:]+)?: go to box (\d+)", rule, re.IGNORECASE).groups()
+            high = re.search(r"Otherwise: go to box (\d+)", rule)[1]
             self.enter(int(low if self.total <= float(limit) + 1e-9 else high))
 
-    def _tell_score(self, reward):
-        if match := re.search(r"Each success ([+-]\d+), each failure ([+-]\d+)", self.sentence):
+    def _tell_score(self, rule, reward):
+        if match := re.search(r"Each [^:]+? ([+-]\d+), each [^:]+? ([+-]\d+)\. At", rule):
             self.total += int(match[1]) if reward == 1 else int(match[2])
         else:
-            rule = re.search(r"Score each (.*?)\. At", self.sentence)[1]
-            steps = re.findall(rf"at most ({NUMBER}) ([+-]\d+)", rule)
+            rule_of_points = re.search(r"Score each (.*?)\. At", rule)[1]
+            steps = re.findall(rf"at most ({NUMBER}) ([+-]\d+)", rule_of_points)
             points = next((int(p) for cut, p in steps if reward <= float(cut)), None)
-            self.total += int(re.search(r"above ([+-]\d+)", rule)[1]) if points is None else points
-        ceil, high = re.search(r"At ([+-]\d+) or more: go to box (\d+)", self.sentence).groups()
-        floor, low = re.search(r"At ([+-]\d+) or less: go to box (\d+)", self.sentence).groups()
+            self.total += int(re.search(r"above ([+-]\d+)", rule_of_points)[1]) if points is None else points
+        ceil, high = re.search(r"At ([+-]\d+) or more: go to box (\d+)", rule).groups()
+        floor, low = re.search(r"At ([+-]\d+) or less: go to box (\d+)", rule).groups()
         if self.total >= int(ceil):
             self.enter(int(high))
         elif self.total <= int(floor):

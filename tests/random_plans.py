@@ -6,9 +6,29 @@ import numpy as np
 from hypothesis import strategies as st
 
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import NONE, BoxKind
+from banditree.plans.plan import NONE, BoxKind, Vocabulary
 from banditree.policies.follow import follow
 from banditree.tasks.collection import Collection
+
+HOSTILE = (
+    "next line", "line 4", "stay with B", "settle on E", "start again at line 1", "7", "+1/-3",
+    "A; +1/-1. At +8: line 4",
+    "A for as long as the score stays above -2", "A. At -2: next line", 'say "stop"', "two\nlines", "back\\slash", "A.",
+    " A", "Box 3. Give B", "B from now on", "C 3 times", "D once", "go to box 2", "A (+1/-3)", "St. John's wort",
+    "10% off", "A, B", "Ünï cödé", "at +3 or more", "Otherwise", "Then", "from 0", "A\u2028B",
+)  # fmt: skip
+
+
+def hostile_names(count):
+    """Different names, some of them made to be mistaken for a part of the sentence around them."""
+    name = st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1, max_size=12).filter(lambda text: text.strip()))
+    return st.lists(name, min_size=count, max_size=count, unique=True).map(tuple)
+
+
+def vocabularies():
+    """The user's words."""
+    words = st.sampled_from([("recovery", "relapse"), ("sale", "no sale"), ("success", "failure")])
+    return words.map(lambda pair: Vocabulary(arm="drug", success=pair[0], failure=pair[1], give="Administer"))
 
 
 @st.composite

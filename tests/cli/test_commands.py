@@ -42,7 +42,7 @@ def test_plan_show_and_run(folder, cli):
     assert (code, shown.strip()) == (0, str(load_plan("plan.json")))
     code, out, _ = cli("run", "plan.json", answers="1\n0\n?\nnonsense\n7\nm\nq\n")
     assert code == 0
-    assert "So far: 2 times, with 1 success." in out
+    assert "So far: 1 success, 1 failure (2 of" in out
     assert "'nonsense' is not an outcome." in out
     assert "reward must be 0 or 1. Got 7.0." in out
     assert "The case is kept in plan.case.json" in out

@@ -47,10 +47,8 @@ def test_every_test_hangs_exactly_once(case):
 
 def test_scores_are_told_whole():
     info = flowchart_info(score_plan())
-    assert info.box(1).action == (
-        "Give A until the score is +6 or more, or -4 or less. Each success +1, each failure -2."
-    )
-    assert info.box(1).question == "Score +6 or more?"
+    assert info.box(1).action == "Give A. Each success +1, each failure -2"
+    assert info.box(1).question == "Score +6 or more before -4 or less?"
     assert [(b.answer, b.target, b.hangs) for b in info.box(3).branches] == [("yes", 6, True), ("no", 1, False)]
     assert "at most -0.5 -2" in flowchart_info(binned_plan()).box(1).action
 
@@ -58,7 +56,7 @@ def test_scores_are_told_whole():
 def test_the_words_of_the_user_are_used():
     words = vocabulary_from({"arm": "drug", "task": "clinic", "give": "Administer", "failure": "relapse"})
     info = flowchart_info(score_plan(vocabulary=words))
-    assert info.box(1).action.startswith("Administer A until")
+    assert info.box(1).action.startswith("Administer A.")
     assert "each relapse -2" in info.box(1).action
     assert info.box(5).state == "Clinic two"
     assert info.legend[0] == ("state", "which clinics are still possible")
@@ -98,9 +96,9 @@ def test_sources_have_every_branch(name):
 
 def test_names_cannot_break_the_sources():
     info = flowchart_info(score_plan(tasks=("zero", 'say "hi"; }', "back\\slash <b>#1`")))
-    assert r"say \"hi\"; }" in dot(info)
-    assert r"back\\slash" in dot(info)
+    assert r"say \\\"hi\\\"; }" in dot(info)
+    assert r"back\\\\slash" in dot(info)
     shown = mermaid(info)
-    assert "say #quot;hi#quot;; }" in shown
-    assert "back\\slash #lt;b#gt;#35;1'" in shown
+    assert "say \\#quot;hi\\#quot;; }" in shown
+    assert "back\\\\slash #lt;b#gt;#35;1'" in shown
     assert all(line.count('"') % 2 == 0 for line in shown.splitlines())

@@ -211,7 +211,7 @@ def test_a_case_says_where_it_stands_and_why():
     case.ask()
     text = case.describe()
     assert text.startswith("3 rounds of 100 asked. Waiting for the outcome of round 3. The case is at box 1: Give A")
-    assert "So far: 2 times, with 1 success." in text
+    assert "So far: 1 success, 1 failure (2 of" in text
     for step in case.ask(n=100):
         case.tell(1, step.round)
     assert "The evidence leaves one task: mild. A is best for it." in case.describe()

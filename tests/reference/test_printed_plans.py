@@ -1,9 +1,14 @@
 """What is printed is the rule: a reader of the text decides as the session does."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from example_plans import binned_plan, score_plan
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from printed_plan import PrintedPlan
+from random_plans import cases, hostile_names, vocabularies
 
 from banditree.policies.session import start_session
 from banditree.tasks.collection import Collection
@@ -40,5 +45,20 @@ def test_the_printed_plan_decides_as_the_session_does(name, seed):
         else:
             low, high = max(plan.rewards.low, -1.0), min(plan.rewards.high, 1.5)
             reward = float(rng.uniform(low, high))
+        session.tell(reward, step.round)
+        reader.tell(reward)
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases(), st.data())
+def test_names_cannot_be_taken_for_the_rule(case, data):
+    plan, _ = case
+    names, words = data.draw(hostile_names(len(plan.arms))), data.draw(vocabularies())
+    plan = replace(plan, arms=names, vocabulary=words, horizon=30)
+    session, reader = start_session(plan), PrintedPlan(str(plan), words)
+    for _ in range(plan.horizon):
+        step = session.ask()
+        assert (step.name, session.explain().box + 1) == (reader.arm(), reader.box)
+        reward = float(data.draw(st.booleans()))
         session.tell(reward, step.round)
         reader.tell(reward)

@@ -3,6 +3,7 @@
 import json
 
 from banditree.certificates.certify import certify
+from banditree.plans.wording import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text, dt_ece_bound
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard
@@ -23,6 +24,15 @@ For DT-ECE, Theorem 4.4 guarantees at most 48.2 on these tasks."""
 
 def test_the_page():
     assert certificate_text(certificate_report(build_tree(TWO, 1000), TWO)) == PAGE
+
+
+def test_the_page_keeps_the_words_of_the_plan():
+    words = vocabulary_from({"arm": "treatment", "task": "patient group", "reward": "recovery"})
+    page = certificate_text(certificate_report(build_tree(TWO, 1000, vocabulary=words), TWO))
+    assert page.startswith("patient group")
+    assert "compared with the best treatment from the start: 14.409 over all patient groups" in page
+    assert "arm" not in page
+    assert "task" not in page
 
 
 def test_data_and_page_have_the_same_numbers():

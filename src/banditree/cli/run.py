@@ -51,7 +51,7 @@ def run(
             typer.echo(str(step))
             _answer(session, step)
             save_session(session, path)
-        typer.echo(str(step))
+        typer.echo(step.outcome.sentence(words))
     except Stopped:
         typer.echo(f"Stopped. The case is kept in {path}; the same command goes on with it.")
 

@@ -10,7 +10,16 @@ from dataclasses import dataclass
 
 from banditree.errors import invalid
 from banditree.plans.plan import NONE, BoxKind, Plan
-from banditree.plans.wording import counted, heading, named, plural, prediction_lines, score_rule, threshold_rule, times
+from banditree.plans.wording import (
+    box_action,
+    counted,
+    exits,
+    heading,
+    named,
+    plural,
+    prediction_lines,
+    quoted,
+)
 
 MANY_BOXES = 3000  # a drawing of more boxes is of no use to anybody
 FEW_NAMES = 60  # characters of task names that are written out in a box; the rest is counted
@@ -88,12 +97,6 @@ def require_drawable(info: FlowchartInfo) -> None:
         raise invalid("a plan to be drawn", f"at most {MANY_BOXES:,} boxes", len(info.boxes), "Show it as text.")
 
 
-def answers(plan: Plan, box: int) -> tuple[int, int]:
-    """The boxes (counted from 0) to which yes and no lead: the question of a FIXED box is the one for its low side."""
-    low, high = int(plan.low[box]), int(plan.high[box])
-    return (high, low) if plan.kind[box] == BoxKind.SCORE else (low, high)
-
-
 def _hanging(plan: Plan) -> list[tuple[int, int]]:
     """For each box, the box and the answer below which it hangs: the first that leads to it, level by level."""
     place = [(NONE, NONE)] * plan.n_boxes
@@ -103,7 +106,7 @@ def _hanging(plan: Plan) -> list[tuple[int, int]]:
         box = todo.popleft()
         if plan.kind[box] == BoxKind.EXPLOIT:
             continue
-        for side, child in enumerate(answers(plan, box)):
+        for side, child in enumerate(way.box for way in exits(plan, box)):
             if place[child] == (NONE, NONE):
                 place[child] = (box, side)
                 todo.append(child)
@@ -117,22 +120,22 @@ def _box_info(plan: Plan, box: int, hanging: list[tuple[int, int]]) -> BoxInfo:
     if plan.kind[box] != BoxKind.EXPLOIT:
         question = _question(plan, box)
         branches = tuple(
-            Branch(answer, child + 1, bool(plan.kind[child] == BoxKind.EXPLOIT) or hanging[child] == (box, side))
-            for side, (answer, child) in enumerate(zip(("yes", "no"), answers(plan, box), strict=True))
+            Branch(answer, way.box + 1, bool(plan.kind[way.box] == BoxKind.EXPLOIT) or hanging[way.box] == (box, side))
+            for side, (answer, way) in enumerate(zip(("yes", "no"), exits(plan, box), strict=True))
         )
-    return BoxInfo(box + 1, _state(plan, box, possible), _action(plan, box), question, branches, possible)
+    return BoxInfo(box + 1, _state(plan, box, possible), box_action(plan, box), question, branches, possible)
 
 
 def _state(plan: Plan, box: int, possible: tuple[int, ...] | None) -> str:
     word, task = plan.vocabulary.task, int(plan.task[box])
     if task != NONE:
-        text = named(word, plan.tasks[task])
+        text = named(word, quoted(plan.tasks[task]))
         return text[:1].upper() + text[1:]
     if possible is None:
         return ""
     if len(possible) == len(plan.tasks):
         return f"Any of {counted(len(possible), word)}"
-    names = [plan.tasks[i] for i in possible]
+    names = [quoted(plan.tasks[i]) for i in possible]
     if len(names) <= 2 or sum(len(name) + 2 for name in names) <= FEW_NAMES:
         return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
     shown: list[str] = []
@@ -141,20 +144,9 @@ def _state(plan: Plan, box: int, possible: tuple[int, ...] | None) -> str:
     return f"{len(possible)} of {counted(len(plan.tasks), word)}: {', '.join(shown)}, ..."
 
 
-def _action(plan: Plan, box: int) -> str:
-    words, arm = plan.vocabulary, int(plan.arm[box])
-    give = f"{words.give} {plan.arms[arm]}"
-    if plan.kind[box] == BoxKind.FIXED:
-        return f"{give} {times(int(plan.pulls[box]))}"
-    if plan.kind[box] == BoxKind.SCORE:
-        high, low = f"{plan.ceil[box]:+d}", f"{-plan.floor[box]:+d}"
-        return f"{give} until the score is {high} or more, or {low} or less. {score_rule(plan, box)}"
-    if arm == NONE:
-        return f"From now on, {words.give.lower()} the {words.arm} with the highest prediction"
-    return f"{give} from now on"
-
-
 def _question(plan: Plan, box: int) -> str:
-    if plan.kind[box] == BoxKind.SCORE:
-        return f"Score {plan.ceil[box]:+d} or more?"
-    return f"{threshold_rule(plan, box)}?"
+    """The condition of the way out that a yes takes, as a question."""
+    conditions = [way.when for way in exits(plan, box)]
+    if plan.kind[box] != BoxKind.SCORE:
+        return f"{conditions[0]}?"
+    return f"Score {' before '.join(condition.removeprefix('At ') for condition in conditions)}?"

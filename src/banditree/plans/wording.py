@@ -1,10 +1,36 @@
-"""The sentences of a plan, with the user's vocabulary. What is printed is the rule itself."""
+"""The sentences of a plan, with the user's vocabulary. What is printed is the rule itself.
+
+Each box and each outcome has one phrasing: text, pictures, sessions, pages and reports take it from here.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from banditree.plans.plan import NONE, BoxKind, Plan, Vocabulary
 from banditree.tasks.contexts import INTERCEPT
-from banditree.tasks.rewards import Family
+from banditree.tasks.rewards import Family, Rewards
+
+MOST_NAMES = 12  # names that a sentence lists before the rest is only counted
+# A name is printed bare if no reader can take part of it for the sentence around it: it has a letter, and none of the
+# marks and phrases that hold a sentence together. Any other name is printed in quotation marks.
+MARKS = re.compile(
+    r'[;:"\\]|\.(?:\s|$)|^\s|\s$|\s\s|[^\S ]|\b(?:line|box|times|once|then|otherwise|at|above|below|from now on|next'
+    r"|for as long as|start again|stay with|settle on|success|failure)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Exit:
+    """A way out of a box: on which condition, what to do then, and the box (counted from 0) that this means."""
+
+    when: str
+    then: str
+    box: int
 
 
 def plural(word: str) -> str:
@@ -39,6 +65,16 @@ def named(word: str, name: str) -> str:
     return name if name.lower().startswith(word.lower()) else f"{word} {name}"
 
 
+def quoted(name: str) -> str:
+    """A name of the user as it stands in a sentence: bare where nobody can misread it, else in quotation marks.
+
+    >>> print(quoted("Aspirin 100 mg"), quoted("next line"), quoted("7"), quoted("St. John's wort"))
+    Aspirin 100 mg "next line" "7" "St. John's wort"
+    """
+    plain = name.isprintable() and any(map(str.isalpha, name)) and not MARKS.search(name)
+    return name if plain else json.dumps(name, ensure_ascii=not name.isprintable())
+
+
 def times(n: int) -> str:
     """How often: "once", "138 times"."""
     return "once" if n == 1 else f"{n} times"
@@ -68,21 +104,39 @@ def heading(plan: Plan) -> str:
 
 def box_sentence(plan: Plan, box: int) -> str:
     """What box number `box` (counted from 0) says, without its number."""
-    kind = BoxKind(plan.kind[box])
+    ways = "".join(f" {way.when}: {way.then}." for way in exits(plan, box))
+    return f"{box_state(plan, box)}{box_action(plan, box)}.{ways}"
+
+
+def box_state(plan: Plan, box: int) -> str:
+    """The sentence that names the task a box has found, or nothing."""
+    task = int(plan.task[box])
+    return "" if task == NONE else f"This is {named(plan.vocabulary.task, quoted(plan.tasks[task]))}. "
+
+
+def box_action(plan: Plan, box: int) -> str:
+    """What to do in a box, without what it leads to and without the full stop."""
+    words, arm, kind = plan.vocabulary, int(plan.arm[box]), BoxKind(plan.kind[box])
+    if arm == NONE:
+        return f"From now on, {words.give.lower()} the {words.arm} with the highest prediction for it"
+    give = f"{words.give} {quoted(plan.arms[arm])}"
     if kind is BoxKind.EXPLOIT:
-        return _exploit_sentence(plan, box)
-    arm = plan.arms[plan.arm[box]]
-    low, high = plan.low[box] + 1, plan.high[box] + 1
-    give = f"{plan.vocabulary.give} {arm}"
+        return f"{give} from now on"
+    if kind is BoxKind.FIXED:
+        return f"{give} {times(int(plan.pulls[box]))}"
+    return f"{give}. {score_rule(plan, box)}"
+
+
+def exits(plan: Plan, box: int) -> tuple[Exit, ...]:
+    """The ways out of a box in the order in which they are read; none from an arm for good."""
+    kind, low, high = BoxKind(plan.kind[box]), int(plan.low[box]), int(plan.high[box])
     if kind is BoxKind.SCORE:
-        return (
-            f"{give}. {score_rule(plan, box)} At {plan.ceil[box]:+d} or more: go to box {high}. "
-            f"At {-plan.floor[box]:+d} or less: go to box {low}."
-        )
-    return (
-        f"{give} {times(int(plan.pulls[box]))}. {threshold_rule(plan, box)}: go to box {low}. "
-        f"Otherwise: go to box {high}."
-    )
+        ends = ((f"At {plan.ceil[box]:+d} or more", high), (f"At {-plan.floor[box]:+d} or less", low))
+    elif kind is BoxKind.FIXED:
+        ends = ((threshold_rule(plan, box), low), ("Otherwise", high))
+    else:
+        return ()
+    return tuple(Exit(when, f"go to box {target + 1}", target) for when, target in ends)
 
 
 def threshold_rule(plan: Plan, box: int) -> str:
@@ -95,21 +149,50 @@ def threshold_rule(plan: Plan, box: int) -> str:
 
 
 def score_rule(plan: Plan, box: int) -> str:
-    """The points of a SCORE box."""
+    """The points of a SCORE box, without the full stop."""
     words, points = plan.vocabulary, plan.points[box]
     if plan.rewards.family is Family.BERNOULLI:
-        return f"Each {words.success} {points[1]:+d}, each {words.failure} {points[0]:+d}."
+        return f"Each {words.success} {points[1]:+d}, each {words.failure} {points[0]:+d}"
     cuts = [number(cut) for cut in plan.cuts[box]]
     parts = [f"{words.reward} at most {cut} {point:+d}" for cut, point in zip(cuts, points, strict=False)]
-    return f"Score each {', '.join(parts)}, above {points[-1]:+d}."
+    return f"Score each {', '.join(parts)}, above {points[-1]:+d}"
 
 
-def _exploit_sentence(plan: Plan, box: int) -> str:
-    words, task = plan.vocabulary, int(plan.task[box])
-    known = "" if task == NONE else f"This is {named(words.task, plan.tasks[task])}. "
-    if plan.arm[box] == NONE:
-        return f"{known}From now on, {words.give.lower()} the {words.arm} with the highest prediction for it."
-    return f"{known}{words.give} {plan.arms[plan.arm[box]]} from now on."
+def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
+    """What has been counted so far in a box."""
+    if plan.kind[box] == BoxKind.SCORE:
+        ends = " and ".join(f"{way.when[:1].lower()}{way.when[1:]}" for way in exits(plan, box))
+        return f"{counted(pulls, 'round')} tallied, score {int(total):+d}; the box ends {ends}."
+    return fixed_tally(plan.rewards, plan.vocabulary, pulls, int(plan.pulls[box]), float(plan.threshold[box]), total)
+
+
+def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:
+    """What has been counted so far in a test of a fixed number of pulls."""
+    so_far = f"{pulls} of {needed} rounds tallied; the limit is {number(limit)}"
+    if rewards.family is Family.BERNOULLI:
+        good = int(total)
+        return f"{counted(good, words.success)}, {counted(pulls - good, words.failure)} ({so_far})."
+    return f"Total {words.reward} {total:g} ({so_far})."
+
+
+def outcome_text(plan: Plan, reward: float | None) -> str:
+    """An outcome in words: "recovery", "3.2", "not known"."""
+    if reward is None:
+        return "not known"
+    if plan.rewards.family is Family.BERNOULLI:
+        return plan.vocabulary.success if reward > 0.5 else plan.vocabulary.failure
+    return f"{reward:g}"
+
+
+def possible_sentence(names: Sequence[str], words: Vocabulary, most: int = MOST_NAMES) -> str:
+    """Which tasks are still possible: how many, and up to `most` of them by name."""
+    if not names:
+        return f"The case fits no {words.task} of the collection."
+    if len(names) == 1:
+        return f"The evidence leaves one {words.task}: {names[0]}."
+    listed = f": {', '.join(names[:most])}" if most else ""
+    more = f" and {len(names) - most:,} more" if 0 < most < len(names) else ""
+    return f"{counted(len(names), words.task)} still possible{listed}{more}."
 
 
 def prediction_lines(plan: Plan) -> list[str]:
@@ -124,7 +207,7 @@ def prediction_lines(plan: Plan) -> list[str]:
                 number(weight) if feature.name == INTERCEPT else f"{number(weight)} * {feature}"
                 for weight, feature in zip(plan.theta[task, k], plan.features, strict=True)
             ]
-            lines.append(f"{plan.tasks[task]}, {arm}: {' + '.join(terms)}")
+            lines.append(f"{quoted(plan.tasks[task])}, {quoted(arm)}: {' + '.join(terms)}")
     return lines
 
 

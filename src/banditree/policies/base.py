@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from banditree.plans.plan import Vocabulary
 from banditree.tasks.arrays import BoolArray, FloatArray
 
 Rng = tuple[int, int, int]  # (seed, run or case, round)
@@ -30,16 +31,15 @@ class Outcome(IntEnum):
     CONTEXT_NEEDED = -4
     OUTCOME_NEEDED = -5
 
-    @property
-    def sentence(self) -> str:
-        """What to tell the person."""
-        return _SENTENCES[self]
+    def sentence(self, words: Vocabulary | None = None) -> str:
+        """What to tell the person, in the words of the plan where there is one."""
+        return _SENTENCES[self].format(arm=(words or Vocabulary()).arm)
 
 
 _SENTENCES = {
     Outcome.HORIZON_REACHED: "All rounds of this case have been used.",
-    Outcome.ARM_NOT_AVAILABLE: "The arm that comes next is not available. Wait until it is.",
-    Outcome.NO_ARM_AVAILABLE: "No arm is available. Wait until one is.",
+    Outcome.ARM_NOT_AVAILABLE: "The {arm} that comes next is not available. Wait until it is, or override.",
+    Outcome.NO_ARM_AVAILABLE: "No {arm} is available. Wait until one is.",
     Outcome.CONTEXT_NEEDED: "The choice depends on the context. Give the context of this round.",
     Outcome.OUTCOME_NEEDED: "What comes next depends on outcomes that are still missing. Report them first.",
 }

@@ -42,7 +42,7 @@ class Step:
 
     def __str__(self) -> str:
         if self.outcome is not None:
-            return self.outcome.sentence
+            return self.outcome.sentence()
         return f"Round {self.round}: {self.name}"
 
 

@@ -3,15 +3,22 @@
 from typing import TYPE_CHECKING
 
 from banditree.plans.plan import Plan, Vocabulary
-from banditree.plans.wording import box_sentence, counted, number, times
+from banditree.plans.wording import (
+    MOST_NAMES,
+    box_sentence,
+    counted,
+    fixed_tally,
+    number,
+    possible_sentence,
+    quoted,
+    tally_sentence,
+    times,
+)
 from banditree.policies.base import Facts
-from banditree.tasks.rewards import Family
 from banditree.trees.tree import LazyTree
 
 if TYPE_CHECKING:
     from banditree.policies.session import Session
-
-MOST_NAMES = 12  # tasks listed by name before the rest is only counted
 
 
 def describe(session: "Session") -> str:
@@ -29,7 +36,10 @@ def describe(session: "Session") -> str:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
     if not facts.exploiting and facts.pulls is not None:
         lines.append(_tally(session, facts.pulls, facts, words))
-    lines += possible_lines(session, facts, words)
+    if facts.possible is not None:
+        lines.append(possible_sentence([quoted(session.tasks[i]) for i in facts.possible], words))
+    if facts.exploiting and facts.arm is not None and facts.possible is not None and len(facts.possible) == 1:
+        lines.append(f"{quoted(session.arms[facts.arm])} is best for it.")
     if strayed := len(session.off_plan_rounds):
         lines.append(f"Not as planned: {counted(strayed, 'round')} with another {words.arm}, not tallied.")
     return " ".join(lines)
@@ -38,34 +48,17 @@ def describe(session: "Session") -> str:
 def _lazy_test(facts: Facts, arm: str, words: Vocabulary) -> str:
     pulls, limit = facts.details["pulls"], number(facts.details["at_most"])
     return (
-        f"The test at hand: {words.give.lower()} {arm} {times(pulls)}; a total of at most {limit} leads one way, more "
-        "leads the other."
+        f"The test at hand: {words.give.lower()} {quoted(arm)} {times(pulls)}; a total of at most {limit} leads one "
+        "way, more leads the other."
     )
 
 
 def _tally(session: "Session", pulls: int, facts: Facts, words: Vocabulary) -> str:
     if pulls == 0:
         return "Nothing is tallied here yet."
-    subject = session.subject
-    counts = session.rewards.family is Family.BERNOULLI
-    if isinstance(subject, Plan) and facts.box is not None and subject.floor[facts.box] > 0:
-        return f"So far: {times(pulls)}, score {int(facts.total):+d}."
-    total = counted(int(facts.total), words.success) if counts else f"a total of {facts.total:g}"
-    return f"So far: {times(pulls)}, with {total}."
-
-
-def possible_lines(session: "Session", facts: Facts, words: Vocabulary) -> list[str]:
-    """Which tasks are still possible, by name."""
-    if facts.possible is None:
-        return []
-    names = [session.tasks[i] for i in facts.possible]
-    if not names:
-        return [f"The case fits no {words.task} of the collection."]
-    if len(names) == 1:
-        why = f"The evidence leaves one {words.task}: {names[0]}."
-        if facts.exploiting and facts.arm is not None:
-            why += f" {session.arms[facts.arm]} is best for it."
-        return [why]
-    listed = ", ".join(names[:MOST_NAMES])
-    more = f" and {len(names) - MOST_NAMES:,} more" if len(names) > MOST_NAMES else ""
-    return [f"{counted(len(names), words.task)} still possible: {listed}{more}."]
+    if isinstance(session.subject, Plan) and facts.box is not None:
+        return f"So far: {tally_sentence(session.subject, facts.box, pulls, facts.total)}"
+    if "at_most" not in facts.details:
+        return f"So far: {counted(pulls, 'round')} tallied, a total of {facts.total:g}."
+    needed, limit = facts.details["pulls"], facts.details["at_most"]
+    return f"So far: {fixed_tally(session.rewards, words, pulls, needed, limit, facts.total)}"

@@ -20,19 +20,20 @@ MAX_TREE = 20_000  # boxes of the tree that is grown only to learn its depth
 
 @dataclass(frozen=True)
 class CertificateReport:
-    """A certificate, what the paper's plan is guaranteed on the same collection, and the plan's size."""
+    """A certificate, what the paper's plan is guaranteed on the same collection, the plan's size and its words."""
 
     certificate: Certificate
     dt_ece_bound: float | None
     n_boxes: int
     method: str
+    words: Vocabulary
 
 
 def certificate_report(plan: Plan, collection: Collection, horizon: int | None = None) -> CertificateReport:
     """Everything that `banditree certify` shows."""
     certificate = certify(plan, collection, horizon)
     bound = dt_ece_bound(collection, certificate.horizon)
-    return CertificateReport(certificate, bound, plan.n_boxes, plan.method)
+    return CertificateReport(certificate, bound, plan.n_boxes, plan.method, plan.vocabulary)
 
 
 def dt_ece_bound(collection: Collection, horizon: int) -> float | None:
@@ -93,9 +94,9 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
     }
 
 
-def certificate_rows(report: CertificateReport, words: Vocabulary | None = None) -> tuple[list[str], list[list[str]]]:
+def certificate_rows(report: CertificateReport) -> tuple[list[str], list[list[str]]]:
     """The head of the table for people, in their words, and one row per task."""
-    c, words = report.certificate, words or Vocabulary()
+    c, words = report.certificate, report.words
     head = [
         words.task,
         "regret",
@@ -125,9 +126,9 @@ def certificate_text(report: CertificateReport) -> str:
     return "\n".join([*table_lines(*certificate_rows(report)), "", *certificate_sentences(report)])
 
 
-def certificate_sentences(report: CertificateReport, words: Vocabulary | None = None) -> list[str]:
+def certificate_sentences(report: CertificateReport) -> list[str]:
     """What the numbers mean and how they compare with the guarantee of the paper."""
-    c, words = report.certificate, words or Vocabulary()
+    c, words = report.certificate, report.words
     tasks = plural(words.task)
     exact = c.claim is Claim.EXACT
     lines = [

@@ -175,7 +175,7 @@ def reach_or_note(plan: Plan, collection: Collection) -> tuple[ReachInfo | None,
 def _certificate(plan: Plan, report: CertificateReport | None, why: str) -> list[Block]:
     if report is None:
         return [Paragraph(f"Not available: {why}")]
-    head, rows = certificate_rows(report, plan.vocabulary)
+    head, rows = certificate_rows(report)
     shown = rows
     blocks: list[Block] = []
     if len(rows) > MANY_TASKS:

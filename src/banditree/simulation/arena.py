@@ -60,7 +60,7 @@ class Arena:
         for index in range(n_runs):
             outcome = loop(*self.arguments(task, first_run + index, played, index))
             if outcome < 0:
-                raise InvalidInput(f"{self.name} stopped in run {first_run + index}: {Outcome(outcome).sentence}")
+                raise InvalidInput(f"{self.name} stopped in run {first_run + index}: {Outcome(outcome).sentence()}")
         return played
 
     def loop(self) -> Any:

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from banditree.figures.flowchart import flowchart_info
 from banditree.figures.html import flowchart_data, flowchart_section
 from banditree.plans.plan import Plan
+from banditree.plans.wording import possible_sentence
 from banditree.policies.base import Outcome
 from banditree.service import case_routes, records
 from banditree.service.access import Admin, Operator, Viewer
@@ -110,7 +111,7 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         context=context_fields(plan.features),
         where=words.where(plan, standing),
         tally=words.tally(plan, standing),
-        possible=words.possible_sentence(plan, standing),
+        possible="" if standing.possible is None else possible_sentence(standing.possible, plan.vocabulary, most=0),
         tasks=[] if rings else _tasks(seen, ahead),
         ahead=ahead,
         rings=rings,
@@ -161,7 +162,7 @@ async def _after(request: Request, id: str, steps: list[StepOut]) -> Response:
     if not steps or steps[0].outcome is None:
         return to(f"/cases/{id}#next")
     plan = (await case_routes.seen(request, id)).followed.plan
-    why = words.why_no_step(Outcome[steps[0].outcome.upper()], plan.vocabulary)
+    why = Outcome[steps[0].outcome.upper()].sentence(plan.vocabulary)
     return await _case_page(request, id, notice=why)
 
 

@@ -80,7 +80,7 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
     flowchart = await run_in_threadpool(_flowchart, side.plan, followed.collection)
     lines = await read(request, records.documents, plans)
     line = next(one for one in lines if one["id"] == id)
-    rows = certificate_rows(side.certificate, side.plan.vocabulary) if side.certificate else None
+    rows = certificate_rows(side.certificate) if side.certificate else None
     return page(
         request,
         "plan.html",
@@ -90,7 +90,7 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         text=plan_text(side.plan),
         flowchart=flowchart,
         rows=rows,
-        sentences=certificate_sentences(side.certificate, side.plan.vocabulary) if side.certificate else [],
+        sentences=certificate_sentences(side.certificate) if side.certificate else [],
         why=side.why,
         others=[one for one in lines if one["id"] != id],
     )
