@@ -2,10 +2,12 @@
 
 import numpy as np
 
-from banditree.plans.plan import NONE, BoxKind, Plan
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import NONE, BoxKind, Form, Plan, SafetyRule
+from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 
-F, S, E = BoxKind.FIXED, BoxKind.SCORE, BoxKind.EXPLOIT
+F, S, E, W = BoxKind.FIXED, BoxKind.SCORE, BoxKind.EXPLOIT, BoxKind.WATCH
 
 
 def make_plan(boxes, *, arms=("A", "B", "C"), tasks=("one", "two", "three"), rewards=BERNOULLI, horizon=200, **more):
@@ -27,6 +29,7 @@ def make_plan(boxes, *, arms=("A", "B", "C"), tasks=("one", "two", "three"), rew
         "points": np.array([box.get("points", [0] * bins) for box in boxes], dtype=np.int64).reshape(n, bins),
         "floor": column("floor", 0),
         "ceil": column("ceil", 0),
+        "cap": column("cap", 0),
         "task": column("task", NONE),
     }
     return Plan(**fields, arms=arms, tasks=tasks, rewards=rewards, horizon=horizon, method="score", **more)
@@ -66,3 +69,45 @@ def binned_plan():
         ],
         rewards=Rewards(Family.GAUSSIAN, sigma=1.0),
     )
+
+
+FIVE = Collection.bernoulli(
+    [
+        [0.85, 0.3, 0.25, 0.35, 0.3],
+        [0.3, 0.85, 0.7, 0.25, 0.75],
+        [0.25, 0.35, 0.85, 0.3, 0.7],
+        [0.35, 0.25, 0.3, 0.85, 0.25],
+        [0.3, 0.6, 0.35, 0.25, 0.85],
+    ],
+    arms=list("ABCDE"),
+)
+
+
+RULE = SafetyRule((-4, 1), 8)
+
+
+def protocol(rule=RULE, cap=0, horizon=1000):
+    """Five lines with every kind of exit, as a person would sign them, and a safety rule at the foot."""
+    a, b, c, d, e = range(5)
+    lines = [
+        Box(e, low=1, high=3, points=(-1, 1), floor=2, ceil=8),
+        Box(d, low=2, points=(-3, 1), floor=2),
+        Box(a, low=0, points=(-3, 1), floor=4, cap=cap),
+        Box(c, low=4, points=(-3, 2), floor=6),
+        Box(b, low=5, high=6, points=(-3, 2), floor=11, ceil=60),
+        Box(e),
+        Box(b),
+    ]
+    return assemble(lines, FIVE, horizon, form=Form.LINES, rule=rule)
+
+
+def binned_protocol():
+    """A score line, a watch line with a cap and a safety rule over Gaussian rewards, binned to three scores."""
+    score = {"points": (-2, 0, 3), "cuts": (-0.5, 0.25)}
+    lines = [
+        Box(0, low=1, high=2, floor=5, ceil=7, **score),
+        Box(1, low=0, floor=3, cap=6, **score),
+        Box(0),
+    ]
+    collection = Collection.gaussian([[0.5, 0.0], [-0.5, 0.3]], 1.0, arms=["A", "B"])
+    return assemble(lines, collection, 200, form=Form.LINES, rule=SafetyRule((-3, 0, 1), 9, (-0.5, 0.25), cap=12))

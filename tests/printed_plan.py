@@ -86,3 +86,66 @@ class PrintedPlan:
             self.enter(int(high))
         elif self.total <= int(floor):
             self.enter(int(low))
+
+
+class PrintedProtocol:
+    """Follows the text of a protocol: numbered lines with their ends inside, and a safety rule at the foot."""
+
+    def __init__(self, text):
+        self.lines = {int(n): sentence for n, sentence in re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE)}
+        self.rule = next((line for line in text.splitlines() if line.startswith("Whenever you stay with")), None)
+        self.enter(1)
+
+    def enter(self, line):
+        self.box, self.settled, self.total = line, None, 0
+
+    @property
+    def sentence(self):
+        return self.lines[self.box]
+
+    def arm(self, values=None):
+        if self.settled is not None:
+            return self.settled
+        return re.match(r"Give (.*?)(?:;| for as long as| from now on)", self.sentence)[1]
+
+    def tell(self, reward):
+        if self.settled is not None:
+            if self.rule is not None and self._score(self.rule, reward) <= self._level(self.rule, "start again"):
+                self.enter(1)
+        elif "for as long as" in self.sentence:
+            if self._score(self.sentence, reward) <= int(re.search(r"stays above ([+-]\d+)\.", self.sentence)[1]):
+                self._leave(re.search(r"Then: (.*?)\.$", self.sentence)[1])
+        elif "from now on" not in self.sentence:
+            self._score(self.sentence, reward)
+            (ceil, high), (floor, low) = re.findall(r"At ([+-]\d+): (.*?)\.(?: |$)", self.sentence)
+            if self.total >= int(ceil):
+                self._leave(high)
+            elif self.total <= int(floor):
+                self._leave(low)
+
+    def _level(self, sentence, what):
+        return int(re.search(rf"At ([+-]\d+) {what}", sentence)[1])
+
+    def _score(self, sentence, reward):
+        self.total += self._points(sentence, reward)
+        if cap := re.search(r"never counted above ([+-]\d+)", sentence):
+            self.total = min(self.total, int(cap[1]))
+        return self.total
+
+    def _points(self, sentence, reward):
+        if match := re.search(r"([+-]\d+)/([+-]\d+)", sentence):
+            return int(match[1]) if reward == 1 else int(match[2])
+        if match := re.search(r"success ([+-]\d+), failure ([+-]\d+)", sentence):
+            return int(match[1]) if reward == 1 else int(match[2])
+        for cut, points in re.findall(rf"at most ({NUMBER}) ([+-]\d+)", sentence):
+            if reward <= float(cut):
+                return int(points)
+        return int(re.search(r", above ([+-]\d+)", sentence)[1])
+
+    def _leave(self, where):
+        if match := re.match(r"(?:stay with|settle on) (.*)$", where):
+            self.settled, self.total = match[1], 0
+        elif where == "next line":
+            self.enter(self.box + 1)
+        else:
+            self.enter(int(re.match(r"(?:start again at )?line (\d+)$", where)[1]))

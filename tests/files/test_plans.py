@@ -4,7 +4,7 @@ import os
 import jsonschema
 import numpy as np
 import pytest
-from example_plans import binned_plan, score_plan
+from example_plans import binned_plan, binned_protocol, protocol, score_plan
 
 from banditree.errors import InvalidInput
 from banditree.files.plans import fingerprint, load_plan, plan_json, save_plan
@@ -19,6 +19,8 @@ PLANS = {
     "linear": lambda: build_tree(linear(4, 5, 3, 0.2), 5000, 0.2),
     "score": score_plan,
     "binned": binned_plan,
+    "protocol": protocol,
+    "binned protocol": binned_protocol,
 }
 
 
@@ -37,6 +39,34 @@ def test_round_trip(name, tmp_path):
         assert same, field
     assert plan_json(again) == plan_json(plan)
     assert fingerprint(again) == fingerprint(plan)
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_what_version_1_can_say_is_written_as_version_1(name):
+    version = 2 if "protocol" in name else 1
+    assert json.loads(plan_json(PLANS[name]()))["schema"] == f"banditree/plan/{version}"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["boxes"][1].update(high=3), "boxes.1.watch.high"),
+        (lambda d: d["boxes"][1].update(cap=-1), "Box 2 of the plan caps a score"),
+        (lambda d: d["boxes"][0].update(points=[]), "boxes.0.score.points"),
+        (lambda d: d["boxes"][0].update(high=0), "boxes.0.score.high"),
+        (lambda d: d["boxes"][6].update(arm="B"), "Box 6 of the plan is one of two ends with the same arm"),
+        (lambda d: d["rule"].update(points=[1, 2]), "points of the safety rule must be of both signs"),
+        (lambda d: d["rule"].update(cuts=[]), "cuts of the safety rule must be 1 increasing"),
+        (lambda d: d.update(form="poem"), "form"),
+    ],
+)
+def test_a_wrong_protocol_is_named(change, message, tmp_path):
+    data = json.loads(plan_json(protocol()))
+    change(data)
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(InvalidInput, match=message):
+        load_plan(path)
 
 
 def test_files_are_as_readable_as_other_files(tmp_path):

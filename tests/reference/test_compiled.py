@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from example_plans import binned_plan, score_plan
+from example_plans import binned_plan, binned_protocol, protocol, score_plan
 
 from banditree.policies import random
 from banditree.policies.follow import follow
 from banditree.simulation.compiling import compiled
 from banditree.tasks.instances import linear, rand
+from banditree.tasks.rewards import Family
 from banditree.trees.tree import build_tree
 
 PLANS = {
@@ -15,6 +16,9 @@ PLANS = {
     "linear": lambda: build_tree(linear(5, 6, 3, 0.2), 2000, 0.2),
     "score": score_plan,
     "binned": binned_plan,
+    "protocol": protocol,
+    "capped protocol": lambda: protocol(cap=2),
+    "binned protocol": binned_protocol,
 }
 
 
@@ -34,6 +38,7 @@ def test_following_a_plan(name):
     params = follow.make(plan, plan.horizon, {})
     slow, fast = follow.init(params), follow.init(params)
     choose, update, patience = compiled(follow.choose), compiled(follow.update), compiled(follow.patience)
+    commitment = compiled(follow.commitment)
     rng = np.random.default_rng(1)
     available = np.ones(len(plan.arms), dtype=bool)
     for number in range(1, 1500):
@@ -41,7 +46,9 @@ def test_following_a_plan(name):
         arm = follow.choose(params, slow, context, available, key)
         assert choose(params, fast, context, available, key) == arm
         assert patience(params, fast) == follow.patience(params, slow)
-        reward = float(rng.random() < 0.5) if name in ("tree", "score") else float(rng.normal())
+        assert commitment(params, fast) == follow.commitment(params, slow)
+        binary = plan.rewards.family is Family.BERNOULLI
+        reward = float(rng.random() < 0.5) if binary else float(rng.normal())
         follow.update(params, slow, context, arm, reward)
         update(params, fast, context, arm, reward)
         assert all(np.array_equal(a, b) for a, b in zip(slow, fast, strict=True))

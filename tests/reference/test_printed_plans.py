@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from example_plans import binned_plan, score_plan
+from example_plans import binned_plan, binned_protocol, protocol, score_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from printed_plan import PrintedPlan
+from printed_plan import PrintedPlan, PrintedProtocol
 from random_plans import cases, hostile_names, vocabularies
 
+from banditree.plans.plan import BoxKind, Form
 from banditree.policies.session import start_session
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
@@ -24,6 +25,10 @@ PLANS = {
     "linear": lambda: build_tree(linear(5, 6, 3, 0.2), 2000, 0.2),
     "score": score_plan,
     "binned": binned_plan,
+    "protocol": protocol,
+    "protocol without a rule": lambda: protocol(rule=None),
+    "protocol with a cap": lambda: protocol(cap=2),
+    "binned protocol": binned_protocol,
 }
 
 
@@ -33,13 +38,15 @@ PLANS = {
 def test_the_printed_plan_decides_as_the_session_does(name, seed):
     plan = PLANS[name]()
     rng = np.random.default_rng(seed)
-    session, reader = start_session(plan), PrintedPlan(str(plan))
+    reader_of = PrintedProtocol if plan.form is Form.LINES else PrintedPlan
+    session, reader = start_session(plan), reader_of(str(plan))
     names = [feature.name for feature in plan.features]
     for _ in range(plan.horizon):
         x = np.concatenate([[1.0], rng.normal(size=len(names) - 1)]) if names else None
         step = session.ask(context=x)
         assert step.name == reader.arm(dict(zip(names, x, strict=True)) if names else None)
-        assert session.explain().box + 1 == reader.box
+        box = session.explain().box
+        assert box + 1 == reader.box or (plan.form is Form.LINES and plan.kind[box] == BoxKind.EXPLOIT)
         if plan.rewards.family is Family.BERNOULLI:
             reward = float(rng.random() < 0.5)
         else:

@@ -68,6 +68,8 @@ def box_laws(plan: Plan, collection: Collection) -> Laws:
 
 
 def _check_match(plan: Plan, collection: Collection) -> None:
+    if plan.rule is not None or (plan.kind == BoxKind.WATCH).any():
+        raise InvalidInput("Watch lines and safety rules cannot be certified yet. Simulate the plan.")
     if plan.arms != collection.arms:
         raise InvalidInput(
             f"The plan is about the arms {', '.join(plan.arms[:5])}... and the collection about "

@@ -17,7 +17,15 @@ from banditree.files.collections import (
     rewards_part,
 )
 from banditree.files.documents import Document, Part, dump, parse, read_json, write_text
-from banditree.plans.plan import NONE, BoxKind, Plan, Vocabulary, pack_survivors
+from banditree.plans.assemble import Box, from_boxes
+from banditree.plans.plan import NONE, BoxKind, Form, Plan, SafetyRule, Vocabulary, pack_survivors
+
+SCHEMA: Literal["banditree/plan/2"] = "banditree/plan/2"
+# A plan that version 1 can say is still written as version 1: an older banditree reads it, and a case that keeps its
+# fingerprint finds the same plan.
+FIRST_SCHEMA: Literal["banditree/plan/1"] = "banditree/plan/1"
+Points = Annotated[list[int], Field(min_length=2)]
+Number = Annotated[int, Field(ge=1)]  # of a box, as a person sees it
 
 
 class FixedBox(Part):
@@ -26,10 +34,10 @@ class FixedBox(Part):
     kind: Literal["fixed"] = "fixed"
     box: int
     arm: str
-    pulls: int
+    pulls: Annotated[int, Field(ge=1)]
     at_most: float
-    low: int
-    high: int
+    low: Number
+    high: Number
     possible: list[str] | None = None
 
 
@@ -40,11 +48,25 @@ class ScoreBox(Part):
     box: int
     arm: str
     cuts: list[float] = Field(description="a reward above this many cuts ...")
-    points: list[int] = Field(description="... scores the points of that number")
+    points: Points = Field(description="... scores the points of that number")
     floor: int
     ceil: int
-    low: int
-    high: int
+    low: Number
+    high: Number
+    possible: list[str] | None = None
+
+
+class WatchBox(Part):
+    """Use the arm for as long as the score stays above -`floor`, then go to box `low`; the score stops at `cap`."""
+
+    kind: Literal["watch"] = "watch"
+    box: int
+    arm: str
+    cuts: list[float]
+    points: Points
+    floor: int
+    cap: int | None = None
+    low: Number
     possible: list[str] | None = None
 
 
@@ -58,7 +80,16 @@ class ExploitBox(Part):
     possible: list[str] | None = None
 
 
-Box = Annotated[FixedBox | ScoreBox | ExploitBox, Field(discriminator="kind")]
+BoxPart = FixedBox | ScoreBox | WatchBox | ExploitBox
+
+
+class RulePart(Part):
+    """The safety rule: every exploit box is scored from 0; at -`floor` the case starts again at box 1."""
+
+    cuts: list[float]
+    points: Points
+    floor: int
+    cap: int | None = None
 
 
 class VocabularyPart(Part):
@@ -73,9 +104,11 @@ class VocabularyPart(Part):
 
 
 class PlanFile(Document):
-    """An exploration plan: numbered boxes, starting at box 1."""
+    """An exploration plan: numbered boxes, starting at box 1. In the form "lines" they are the lines of a protocol in
+    reading order, and after them the exploit boxes that end it."""
 
-    schema_: Literal["banditree/plan/1"] = Field("banditree/plan/1", alias="schema")
+    schema_: Literal["banditree/plan/1", "banditree/plan/2"] = Field(SCHEMA, alias="schema")
+    form: Literal["lines"] | None = Field(None, description="absent where the plan is read box by box")
     method: str
     horizon: int
     arms: list[str]
@@ -87,7 +120,8 @@ class PlanFile(Document):
     vocabulary: VocabularyPart
     versions: dict[str, str]
     features: list[FeaturePart] = Field(default_factory=list)
-    boxes: list[Box]
+    boxes: list[Annotated[BoxPart, Field(discriminator="kind")]]
+    rule: RulePart | None = None
     theta: list[list[list[float]]] | None = None
 
 
@@ -114,7 +148,11 @@ def fingerprint(plan: Plan) -> str:
 
 def plan_document(plan: Plan) -> PlanFile:
     """The plan as it is written."""
+    boxes, rule = [_box_part(plan, box) for box in range(plan.n_boxes)], plan.rule
+    is_old = plan.form is Form.BOXES and rule is None and not any(isinstance(box, WatchBox) for box in boxes)
     return PlanFile(
+        schema_=FIRST_SCHEMA if is_old else SCHEMA,
+        form="lines" if plan.form is Form.LINES else None,
         method=plan.method,
         horizon=plan.horizon,
         arms=list(plan.arms),
@@ -126,12 +164,15 @@ def plan_document(plan: Plan) -> PlanFile:
         vocabulary=VocabularyPart(**vars(plan.vocabulary)),
         versions=plan.versions,
         features=features_part(plan.features),
-        boxes=[_box_part(plan, box) for box in range(plan.n_boxes)],
+        boxes=boxes,
+        rule=None
+        if rule is None
+        else RulePart(cuts=list(rule.cuts), points=list(rule.points), floor=rule.floor, cap=rule.cap or None),
         theta=None if plan.theta is None else plan.theta.tolist(),
     )
 
 
-def _box_part(plan: Plan, box: int) -> FixedBox | ScoreBox | ExploitBox:
+def _box_part(plan: Plan, box: int) -> BoxPart:
     members = plan.survivors_at(box)
     possible = None if members is None else [plan.tasks[i] for i in members]
     kind, arm, task = BoxKind(plan.kind[box]), int(plan.arm[box]), int(plan.task[box])
@@ -142,23 +183,14 @@ def _box_part(plan: Plan, box: int) -> FixedBox | ScoreBox | ExploitBox:
             task=None if task == NONE else plan.tasks[task],
             possible=possible,
         )
-    low, high = int(plan.low[box]) + 1, int(plan.high[box]) + 1
+    shared = {"box": box + 1, "arm": plan.arms[arm], "low": int(plan.low[box]) + 1, "possible": possible}
     if kind is BoxKind.FIXED:
         pulls, at_most = int(plan.pulls[box]), float(plan.threshold[box])
-        return FixedBox(
-            box=box + 1, arm=plan.arms[arm], pulls=pulls, at_most=at_most, low=low, high=high, possible=possible
-        )
-    return ScoreBox(
-        box=box + 1,
-        arm=plan.arms[arm],
-        cuts=plan.cuts[box].tolist(),
-        points=plan.points[box].tolist(),
-        floor=int(plan.floor[box]),
-        ceil=int(plan.ceil[box]),
-        low=low,
-        high=high,
-        possible=possible,
-    )
+        return FixedBox(pulls=pulls, at_most=at_most, high=int(plan.high[box]) + 1, **shared)
+    shared |= {"cuts": plan.cuts[box].tolist(), "points": plan.points[box].tolist(), "floor": int(plan.floor[box])}
+    if kind is BoxKind.WATCH:
+        return WatchBox(cap=int(plan.cap[box]) or None, **shared)
+    return ScoreBox(ceil=int(plan.ceil[box]), high=int(plan.high[box]) + 1, **shared)
 
 
 def plan_from_document(document: PlanFile, source: str) -> Plan:
@@ -174,36 +206,11 @@ def _plan(document: PlanFile) -> Plan:
     if [box.box for box in boxes] != list(range(1, n + 1)):
         raise InvalidInput("boxes must be numbered 1, 2, 3, ... in order.")
     arms, tasks = _numbers(document.arms, "arm"), _numbers(document.tasks, "task")
-    bins = max((len(box.points) for box in boxes if isinstance(box, ScoreBox)), default=1)
-    kind, arm, low, high, task = (np.full(n, NONE, dtype=np.int64) for _ in range(5))
-    pulls, floor, ceil = (np.zeros(n, dtype=np.int64) for _ in range(3))
-    threshold, cuts, points = np.zeros(n), np.zeros((n, bins - 1)), np.zeros((n, bins), dtype=np.int64)
-    for index, box in enumerate(boxes):
-        kind[index] = BoxKind[box.kind.upper()]
-        if box.arm is not None:
-            arm[index] = _look_up(arms, box.arm, "arm", box.box)
-        if isinstance(box, ExploitBox):
-            task[index] = NONE if box.task is None else _look_up(tasks, box.task, "task", box.box)
-            continue
-        low[index], high[index] = box.low - 1, box.high - 1
-        if isinstance(box, FixedBox):
-            pulls[index], threshold[index] = box.pulls, box.at_most
-        else:
-            if len(box.points) != bins or len(box.cuts) != bins - 1:
-                raise InvalidInput(f"Box {box.box} must have {bins} points and {bins - 1} cuts, as the others do.")
-            cuts[index], points[index], floor[index], ceil[index] = box.cuts, box.points, box.floor, box.ceil
-    return Plan(
-        kind=kind,
-        arm=arm,
-        low=low,
-        high=high,
-        pulls=pulls,
-        threshold=threshold,
-        cuts=cuts,
-        points=points,
-        floor=floor,
-        ceil=ceil,
-        task=task,
+    rule = document.rule
+    return from_boxes(
+        [_box(part, arms, tasks) for part in boxes],
+        rule=None if rule is None else SafetyRule(tuple(rule.points), rule.floor, tuple(rule.cuts), rule.cap or 0),
+        form=Form.BOXES if document.form is None else Form(document.form),
         arms=tuple(document.arms),
         tasks=tuple(document.tasks),
         rewards=rewards_from_part(document.rewards),
@@ -218,6 +225,19 @@ def _plan(document: PlanFile) -> Plan:
         vocabulary=Vocabulary(**document.vocabulary.model_dump()),
         versions=document.versions,
     )
+
+
+def _box(part: BoxPart, arms: dict[str, int], tasks: dict[str, int]) -> Box:
+    arm = NONE if part.arm is None else _look_up(arms, part.arm, "arm", part.box)
+    if isinstance(part, ExploitBox):
+        return Box(arm, task=NONE if part.task is None else _look_up(tasks, part.task, "task", part.box))
+    low = part.low - 1
+    if isinstance(part, FixedBox):
+        return Box(arm, low, part.high - 1, pulls=part.pulls, threshold=part.at_most)
+    points, cuts = tuple(part.points), tuple(part.cuts)
+    if isinstance(part, WatchBox):
+        return Box(arm, low, points=points, cuts=cuts, floor=part.floor, cap=part.cap or 0)
+    return Box(arm, low, part.high - 1, points=points, cuts=cuts, floor=part.floor, ceil=part.ceil)
 
 
 def _survivors(document: PlanFile, tasks: dict[str, int]) -> np.ndarray | None:

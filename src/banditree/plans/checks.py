@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
+from banditree.plans.links import reached, reversed_links
 from banditree.tasks.arrays import BoolArray
 from banditree.tasks.rewards import Family
 
@@ -17,6 +18,7 @@ def check_plan(plan: "Plan") -> None:
     _check_shapes(plan)
     _check_boxes(plan)
     _check_links(plan)
+    _check_lines(plan)
 
 
 def _fail(box: int | np.integer, problem: str) -> InvalidInput:
@@ -29,7 +31,7 @@ def _check_shapes(plan: "Plan") -> None:
         raise invalid("a plan", "at least one box", 0)
     if not plan.horizon >= 1:
         raise invalid("horizon", "at least 1", plan.horizon)
-    for name in ("arm", "low", "high", "pulls", "threshold", "floor", "ceil", "task"):
+    for name in ("arm", "low", "high", "pulls", "threshold", "floor", "ceil", "cap", "task"):
         if getattr(plan, name).shape != (n,):
             raise invalid(name, f"of shape ({n},), as kind is", getattr(plan, name).shape)
     bins = plan.points.shape[1] if plan.points.ndim == 2 else 0
@@ -45,7 +47,7 @@ def _check_boxes(plan: "Plan") -> None:
     from banditree.plans.plan import NONE, BoxKind
 
     n, n_tasks, n_arms = plan.n_boxes, len(plan.tasks), len(plan.arms)
-    fixed, score, exploit = (plan.kind == kind for kind in BoxKind)
+    fixed, score, exploit, watch = (plan.kind == kind for kind in BoxKind)
 
     def require(good: Any, where: BoolArray, problem: str) -> None:
         if (bad := np.flatnonzero(where & ~good)).size:
@@ -55,9 +57,11 @@ def _check_boxes(plan: "Plan") -> None:
         return (values >= 0) & (values < limit)
 
     everywhere = np.ones(n, dtype=bool)
-    require(fixed | score | exploit, everywhere, "is of an unknown kind")
+    require(fixed | score | exploit | watch, everywhere, "is of an unknown kind")
     require(number_below(plan.arm, n_arms), ~exploit, "names an arm that does not exist")
-    require(number_below(plan.low, n) & number_below(plan.high, n), ~exploit, "leads to no box")
+    require(number_below(plan.low, n), ~exploit, "leads to no box")
+    require(number_below(plan.high, n), fixed | score, "leads to no box")
+    require((plan.high == NONE) & (plan.ceil == 0), watch, "watches a score and yet leaves above")
     require((plan.low == NONE) & (plan.high == NONE), exploit, "uses an arm for good and yet leads on")
     require(number_below(plan.task, n_tasks) | (plan.task == NONE), exploit, "names an unknown task")
     by_context = (plan.arm == NONE) & (plan.task != NONE) & (plan.theta is not None)
@@ -67,40 +71,42 @@ def _check_boxes(plan: "Plan") -> None:
     if plan.rewards.family is Family.BERNOULLI:
         require(plan.threshold == np.round(plan.threshold), fixed, "compares a count with a fraction")
     both_signs = (plan.points.min(axis=1, initial=0) < 0) & (plan.points.max(axis=1, initial=0) > 0)
-    require(both_signs, score, "has points of one sign only, so that its score can never leave on one side")
-    require((plan.floor >= 1) & (plan.ceil >= 1), score, "has a score that leaves at once")
-    require((np.diff(plan.cuts, axis=1) > 0).all(axis=1), score, "has cuts that do not increase")
+    require(both_signs, score | watch, "has points of one sign only, so that its score can never leave on one side")
+    require(plan.floor >= 1, score | watch, "has a score that leaves at once")
+    require(plan.ceil >= 1, score, "has a score that leaves at once")
+    require((np.diff(plan.cuts, axis=1) > 0).all(axis=1), score | watch, "has cuts that do not increase")
+    require((plan.cap >= 0) & (watch | (plan.cap == 0)), everywhere, "caps a score that is not a watched one")
 
 
 def _check_links(plan: "Plan") -> None:
-    """Every box can be reached and reaches a leaf, and numbers fall only where a path really returns."""
+    """Every box can be reached; from each one the plan can come to rest; numbers fall only where a path returns."""
     from banditree.plans.plan import BoxKind
 
-    n = plan.n_boxes
-    tests = np.flatnonzero(plan.kind != BoxKind.EXPLOIT)
-    onward = [list(plan.children(box)) for box in range(n)]
-    back: list[list[int]] = [[] for _ in range(n)]
-    for box in tests:
-        for child in onward[box]:
-            back[child].append(int(box))
-    if (unreached := np.flatnonzero(~_reach([0], onward))).size:
-        raise _fail(unreached[0], "cannot be reached from box 1")
-    leaves = np.flatnonzero(plan.kind == BoxKind.EXPLOIT).tolist()
-    if (endless := np.flatnonzero(~_reach(leaves, back))).size:
-        raise _fail(endless[0], "never reaches a box that uses an arm for good")
-    for box in tests:
-        for child in onward[box]:
-            if child <= box and not _reach([child], onward)[box]:
+    everything = set(range(plan.n_boxes))
+    if unreached := everything - reached([0], plan.links):
+        raise _fail(min(unreached), "cannot be reached from box 1")
+    # A score or a fixed test is left with probability one, so a plan that can come to rest does, and one that cannot
+    # starts again for ever.
+    rests = np.flatnonzero((plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)).tolist()
+    if endless := everything - reached(rests, reversed_links(plan.links)):
+        raise _fail(min(endless), "never reaches a box that uses an arm for good, nor a watch line")
+    for box, children in enumerate(plan.links):
+        for child in children:
+            if child <= box and box not in reached([child], plan.links):
                 raise _fail(box, f"leads to box {child + 1}, which has a lower number without being a return")
 
 
-def _reach(start: list[int], links: list[list[int]]) -> BoolArray:
-    seen = np.zeros(len(links), dtype=bool)
-    seen[start] = True
-    todo = list(start)
-    while todo:
-        for child in links[todo.pop()]:
-            if not seen[child]:
-                seen[child] = True
-                todo.append(child)
-    return seen
+def _check_lines(plan: "Plan") -> None:
+    """A protocol is lines that score, then its ends, at most one per arm."""
+    from banditree.plans.plan import BoxKind, Form
+
+    if plan.form is not Form.LINES:
+        return
+    if (tests := np.flatnonzero(plan.kind == BoxKind.FIXED)).size:
+        raise _fail(tests[0], "is a test of a fixed length, which a protocol does not have")
+    is_end = plan.kind == BoxKind.EXPLOIT
+    if (early := np.flatnonzero(is_end[:-1] & ~is_end[1:])).size:
+        raise _fail(early[0], "is an end before the last line of the protocol")
+    arms = plan.arm[is_end]
+    if len(set(arms.tolist())) < arms.size:
+        raise _fail(np.flatnonzero(is_end)[0], "is one of two ends with the same arm in a protocol")

@@ -3,11 +3,14 @@
 import platform
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
+from banditree.errors import invalid
+from banditree.plans.links import longest_path
 from banditree.tasks.arrays import ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Rewards
@@ -17,11 +20,44 @@ NONE = -1
 
 
 class BoxKind(IntEnum):
-    """What a box asks for: a fixed number of pulls, pulls until a score is reached, or one arm for good."""
+    """What a box asks for: a fixed number of pulls, pulls until a score is reached, one arm for good, or one arm for as
+    long as its score stays above a floor."""
 
     FIXED = 0
     SCORE = 1
     EXPLOIT = 2
+    WATCH = 3
+
+
+class Form(StrEnum):
+    """How a plan is read: numbered boxes, or the lines of a protocol with their ends inside."""
+
+    BOXES = "boxes"
+    LINES = "lines"
+
+
+@dataclass(frozen=True)
+class SafetyRule:
+    """Whenever an arm is used for good it is scored from 0; at -floor or less the case starts again at box 0.
+
+    points: of the bins of a reward, lowest first; cuts: between them. cap: the score is never counted above it; 0 for
+    no cap.
+    """
+
+    points: tuple[int, ...]
+    floor: int
+    cuts: tuple[float, ...] = (0.5,)
+    cap: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.points and min(self.points) < 0 < max(self.points)):
+            raise invalid("the points of the safety rule", "of both signs", self.points)
+        if len(self.cuts) != len(self.points) - 1 or any(b <= a for a, b in pairwise(self.cuts)):
+            raise invalid("the cuts of the safety rule", f"{len(self.points) - 1} increasing numbers", self.cuts)
+        if self.floor < 1:
+            raise invalid("the floor of the safety rule", "at least 1", self.floor)
+        if self.cap < 0:
+            raise invalid("the cap of the safety rule", "at least 1, or 0 for none", self.cap)
 
 
 @dataclass(frozen=True)
@@ -41,10 +77,13 @@ class Plan:
     """N boxes, starting at box 0; where a case stands is (box, pulls, total). Arrays are of length N.
 
     kind: a `BoxKind`. arm: the arm to pull; EXPLOIT: the arm for good, or NONE for "argmax of x'theta of the task".
-    low, high: the next box; NONE exactly for EXPLOIT.
+    low, high: the next box; both NONE exactly for EXPLOIT, high alone for WATCH.
     pulls, threshold (FIXED): after n pulls, a total of at most the threshold leads to low, else to high.
     cuts (N, B-1), points (N, B) (SCORE): the reward's bin gives integer points; floor, ceil: score <= -floor leads to
-    low, score >= ceil to high; the tally is fresh on entry. task (EXPLOIT): the classified task, or NONE.
+    low, score >= ceil to high; the tally is fresh on entry. WATCH has no ceil, and never counts its score above cap
+    (0: no cap). task (EXPLOIT): the classified task, or NONE.
+    rule: scores every EXPLOIT box from 0 and starts again at box 0, or None. form: LINES are protocols: first the lines
+    (SCORE or WATCH) in reading order, then the EXPLOIT boxes, at most one per arm, which are printed inside the lines.
     survivors: packed bits (N, ceil(M/8)) of the tasks still possible, or None. theta: (M, K, d), or None.
     """
 
@@ -58,12 +97,15 @@ class Plan:
     points: IntArray
     floor: IntArray
     ceil: IntArray
+    cap: IntArray
     task: IntArray
     arms: tuple[str, ...]
     tasks: tuple[str, ...]
     rewards: Rewards
     horizon: int
     method: str
+    rule: SafetyRule | None = None
+    form: Form = Form.BOXES
     survivors: ByteArray | None = None
     theta: FloatArray | None = None
     features: tuple[Feature, ...] = ()
@@ -95,21 +137,20 @@ class Plan:
     @cached_property
     def has_links_back(self) -> bool:
         """Whether some box leads back to an earlier one."""
-        number = np.arange(self.n_boxes)
-        tests = self.kind != BoxKind.EXPLOIT
-        return bool(((self.low <= number) | (self.high <= number))[tests].any())
+        return any(child <= box for box, children in enumerate(self.links) for child in children)
 
     @cached_property
     def depth(self) -> int:
-        """D, the most tests on a path, not counting links back."""
-        return _longest(self, np.ones(self.n_boxes, dtype=np.int64))
+        """D, the most tests or lines on a path, not counting links back."""
+        return longest_path(self.links, (self.kind != BoxKind.EXPLOIT).tolist(), range(self.n_boxes))
 
     @cached_property
     def most_pulls(self) -> int | None:
-        """The most pulls before an arm is used for good, or None if a score box or a link back sets no limit."""
-        if self.has_links_back or (self.kind == BoxKind.SCORE).any():
+        """The most pulls before an arm is used for good, or None if a score, a link back or a rule sets no limit."""
+        scored = (self.kind == BoxKind.SCORE) | (self.kind == BoxKind.WATCH)
+        if self.has_links_back or self.rule is not None or scored.any():
             return None
-        return _longest(self, self.pulls)
+        return longest_path(self.links, self.pulls.tolist(), range(self.n_boxes))
 
     def survivors_at(self, box: int) -> IntArray | None:
         """The tasks still possible at `box`, or None if the plan does not say."""
@@ -120,9 +161,13 @@ class Plan:
 
     def children(self, box: int) -> Iterator[int]:
         """The boxes that `box` leads to, low first."""
-        if self.kind[box] != BoxKind.EXPLOIT:
-            yield int(self.low[box])
-            yield int(self.high[box])
+        return iter(self.links[box])
+
+    @cached_property
+    def links(self) -> list[list[int]]:
+        """For each box, those it leads to, low first; where the rule leads is not among them."""
+        sides = zip(self.low.tolist(), self.high.tolist(), strict=True)
+        return [[side for side in both if side != NONE] for both in sides]
 
     def __str__(self) -> str:
         from banditree.plans.wording import plan_text
@@ -133,16 +178,6 @@ class Plan:
         from banditree.figures.notebook import plan_bundle
 
         return plan_bundle(self)
-
-
-def _longest(plan: Plan, weight: IntArray) -> int:
-    """The heaviest path from box 0 to a leaf over links that lead forward."""
-    heaviest = np.zeros(plan.n_boxes, dtype=np.int64)
-    for box in range(plan.n_boxes - 1, -1, -1):
-        onward = [int(heaviest[child]) for child in plan.children(box) if child > box]
-        if plan.kind[box] != BoxKind.EXPLOIT:
-            heaviest[box] = int(weight[box]) + max(onward, default=0)
-    return int(heaviest[0])
 
 
 def pack_survivors(sets: list[IntArray], n_tasks: int) -> ByteArray:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditree.plans.plan import NONE, BoxKind, Plan, Vocabulary
+from banditree.plans.plan import NONE, BoxKind, Form, Plan, SafetyRule, Vocabulary
 from banditree.tasks.contexts import INTERCEPT
 from banditree.tasks.rewards import Family, Rewards
 
@@ -81,9 +81,14 @@ def times(n: int) -> str:
 
 
 def plan_text(plan: Plan) -> str:
-    """The whole plan: a heading, one line per box, and for contextual plans the table of predictions."""
+    """The whole plan: a heading, one line per box or the lines of a protocol, and for contextual plans the table of
+    predictions."""
     lines = [heading(plan), ""]
-    lines += [f"Box {box + 1}. {box_sentence(plan, box)}" for box in range(plan.n_boxes)]
+    if plan.form is Form.LINES:
+        lines += protocol_lines(plan)
+    else:
+        lines += [f"Box {box + 1}. {box_sentence(plan, box)}" for box in range(plan.n_boxes)]
+        lines += [] if plan.rule is None else [rule_sentence(plan, plan.rule)]
     if plan.theta is not None:
         lines += ["", *prediction_lines(plan)]
     return "\n".join(lines)
@@ -93,6 +98,8 @@ def heading(plan: Plan) -> str:
     """One line on what the plan is for and how large it is."""
     words = plan.vocabulary
     size = f"{counted(plan.n_boxes, 'box')}, at most {counted(plan.depth, 'test')} one after the other"
+    if plan.form is Form.LINES:
+        size = f"{counted(max(plan.n_tests, 1), 'line')}, at most {plan.depth} one after the other"
     if plan.most_pulls is not None:
         size += f", at most {counted(plan.most_pulls, 'round')} of testing"
     apart = "" if plan.separation is None else f", separation {plan.separation:.4g}"
@@ -104,6 +111,8 @@ def heading(plan: Plan) -> str:
 
 def box_sentence(plan: Plan, box: int) -> str:
     """What box number `box` (counted from 0) says, without its number."""
+    if plan.kind[box] != BoxKind.EXPLOIT and (plan.form is Form.LINES or plan.kind[box] == BoxKind.WATCH):
+        return line_sentence(plan, box)
     ways = "".join(f" {way.when}: {way.then}." for way in exits(plan, box))
     return f"{box_state(plan, box)}{box_action(plan, box)}.{ways}"
 
@@ -139,6 +148,65 @@ def exits(plan: Plan, box: int) -> tuple[Exit, ...]:
     return tuple(Exit(when, f"go to box {target + 1}", target) for when, target in ends)
 
 
+def protocol_lines(plan: Plan) -> list[str]:
+    """The numbered lines of a protocol, and its safety rule at the foot."""
+    n_lines = max(plan.n_tests, 1)  # a protocol of one end is one line
+    lines = [f"{line + 1}. {box_sentence(plan, line)}" for line in range(n_lines)]
+    return lines if plan.rule is None else [*lines, "", rule_sentence(plan, plan.rule)]
+
+
+def line_sentence(plan: Plan, line: int) -> str:
+    """What a line of a protocol (counted from 0) says, without its number."""
+    give = f"{plan.vocabulary.give} {quoted(plan.arms[plan.arm[line]])}"
+    floor, points, cuts = f"{-plan.floor[line]:+d}", plan.points[line], plan.cuts[line]
+    low = exit_words(plan, line, low=True)
+    if plan.kind[line] == BoxKind.WATCH:
+        rule = f"{points_rule(plan, points, cuts)}{cap_rule(int(plan.cap[line]))}"
+        return f"{give} for as long as the score ({rule}) stays above {floor}. Then: {low}."
+    rule = points_rule(plan, points, cuts, in_words=line == 0)
+    high = exit_words(plan, line, low=False)
+    return f"{give}; {rule}. At {plan.ceil[line]:+d}: {high}. At {floor}: {low}."
+
+
+def rule_sentence(plan: Plan, rule: SafetyRule) -> str:
+    """The safety rule, at the foot of a protocol."""
+    place = "line" if plan.form is Form.LINES else "box"
+    scored = f"{points_rule(plan, np.array(rule.points), np.array(rule.cuts))}{cap_rule(rule.cap)}"
+    return (
+        f"Whenever you stay with or settle on an {plan.vocabulary.arm}, score it from 0: {scored}. "
+        f"At {-rule.floor:+d} start again at {place} 1."
+    )
+
+
+def points_rule(plan: Plan, points: np.ndarray, cuts: np.ndarray, in_words: bool = False) -> str:
+    """The points of a score: "+1/-3", or "success +1, failure -3" where words are wanted; bins always in words."""
+    words = plan.vocabulary
+    if plan.rewards.family is not Family.BERNOULLI:
+        parts = [f"{words.reward} at most {number(c)} {p:+d}" for c, p in zip(cuts, points, strict=False)]
+        return f"{', '.join(parts)}, above {points[-1]:+d}"
+    if in_words:
+        return f"{words.success} {points[1]:+d}, {words.failure} {points[0]:+d}"
+    return f"{points[1]:+d}/{points[0]:+d}"
+
+
+def cap_rule(cap: int) -> str:
+    """How a cap is added to the points of a score."""
+    return f", never counted above {cap:+d}" if cap else ""
+
+
+def exit_words(plan: Plan, line: int, low: bool) -> str:
+    """Where one side of a line leads, in words."""
+    target = int(plan.low[line] if low else plan.high[line])
+    if plan.kind[target] == BoxKind.EXPLOIT and plan.arm[target] != NONE:
+        verb = "stay with" if plan.arm[target] == plan.arm[line] else "settle on"
+        return f"{verb} {quoted(plan.arms[plan.arm[target]])}"
+    if plan.form is Form.BOXES:
+        return f"box {target + 1}"
+    if target == 0:
+        return "start again at line 1"
+    return "next line" if target == line + 1 else f"line {target + 1}"
+
+
 def threshold_rule(plan: Plan, box: int) -> str:
     """The condition under which a FIXED box leads to its low side."""
     words, limit = plan.vocabulary, float(plan.threshold[box])
@@ -163,6 +231,8 @@ def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
     if plan.kind[box] == BoxKind.SCORE:
         ends = " and ".join(f"{way.when[:1].lower()}{way.when[1:]}" for way in exits(plan, box))
         return f"{counted(pulls, 'round')} tallied, score {int(total):+d}; the box ends {ends}."
+    if plan.kind[box] != BoxKind.FIXED:
+        return f"{counted(pulls, 'round')} tallied, score {int(total):+d}."
     return fixed_tally(plan.rewards, plan.vocabulary, pulls, int(plan.pulls[box]), float(plan.threshold[box]), total)
 
 

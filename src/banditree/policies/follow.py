@@ -10,12 +10,12 @@ import numpy as np
 from banditree.plans.plan import BoxKind, Plan
 from banditree.policies.base import NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
 from banditree.policies.options import take_options
-from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray
+from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree, build_tree
 
 # Plain numbers, which numba takes as constants.
-FIXED, SCORE, EXPLOIT = int(BoxKind.FIXED), int(BoxKind.SCORE), int(BoxKind.EXPLOIT)
+FIXED, SCORE, EXPLOIT, WATCH = int(BoxKind.FIXED), int(BoxKind.SCORE), int(BoxKind.EXPLOIT), int(BoxKind.WATCH)
 ARM_NOT_AVAILABLE, CONTEXT_NEEDED = int(Outcome.ARM_NOT_AVAILABLE), int(Outcome.CONTEXT_NEEDED)
 UNLIMITED = 2**31
 TOTAL_SLACK = 1e-9  # sums of rewards are compared with this much rounding forgiven (NOTES 17)
@@ -24,7 +24,7 @@ BOX, PULLS = 0, 1  # entries of FollowState.place
 
 
 class FollowParams(NamedTuple):
-    """The arrays of a Plan (see there)."""
+    """The arrays of a Plan (see there); rule_floor is 0 for a plan without a safety rule."""
 
     kind: IntArray
     arm: IntArray
@@ -36,6 +36,11 @@ class FollowParams(NamedTuple):
     points: IntArray
     floor: IntArray
     ceil: IntArray
+    cap: IntArray
+    rule_points: IntArray
+    rule_cuts: FloatArray
+    rule_floor: int
+    rule_cap: int
     task: IntArray
     theta: FloatArray
     survivors: ByteArray
@@ -53,6 +58,7 @@ def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowP
     """The plan's arrays."""
     theta = np.zeros((0, 0, 0)) if plan.theta is None else plan.theta
     survivors = np.zeros((0, 0), np.uint8) if plan.survivors is None else plan.survivors
+    rule = plan.rule
     return FollowParams(
         plan.kind,
         plan.arm,
@@ -64,6 +70,11 @@ def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowP
         plan.points,
         plan.floor,
         plan.ceil,
+        plan.cap,
+        frozen([] if rule is None else rule.points, np.int64),
+        frozen([] if rule is None else rule.cuts, float),
+        0 if rule is None else rule.floor,
+        0 if rule is None else rule.cap,
         plan.task,
         theta,
         survivors,
@@ -105,7 +116,7 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
     """Tally the reward; at the end of the box go on to the next with a fresh tally."""
     box = state.place[BOX]
     kind = params.kind[box]
-    if kind == EXPLOIT:
+    if kind == EXPLOIT and params.rule_floor == 0:
         return
     state.place[PULLS] += 1
     following = -1
@@ -114,12 +125,13 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
         if state.place[PULLS] == params.pulls[box]:
             stays_low = state.total[0] <= params.threshold[box] + TOTAL_SLACK
             following = params.low[box] if stays_low else params.high[box]
+    elif kind == EXPLOIT:
+        tally(state, points_of(params.rule_cuts, params.rule_points, reward), params.rule_cap)
+        if state.total[0] <= -params.rule_floor:
+            following = 0
     else:
-        bin_ = 0
-        while bin_ < params.cuts.shape[1] and reward > params.cuts[box, bin_]:
-            bin_ += 1
-        state.total[0] += params.points[box, bin_]
-        if state.total[0] >= params.ceil[box]:
+        tally(state, points_of(params.cuts[box], params.points[box], reward), params.cap[box])
+        if kind == SCORE and state.total[0] >= params.ceil[box]:
             following = params.high[box]
         elif state.total[0] <= -params.floor[box]:
             following = params.low[box]
@@ -129,21 +141,43 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
         state.total[0] = 0.0
 
 
+def points_of(cuts: FloatArray, points: IntArray, reward: float) -> int:
+    """The points of the bin that `reward` falls into."""
+    bin_ = 0
+    while bin_ < cuts.shape[0] and reward > cuts[bin_]:
+        bin_ += 1
+    return int(points[bin_])
+
+
+def tally(state: FollowState, points: int, cap: int) -> None:
+    """Add to the score, which is never counted above the cap if there is one."""
+    state.total[0] += points
+    if cap > 0 and state.total[0] > cap:
+        state.total[0] = cap
+
+
 def patience_follow(params: FollowParams, state: FollowState) -> int:
     """Pulls until the earliest end of the current box."""
     box = state.place[BOX]
     kind = params.kind[box]
-    if kind == EXPLOIT:
-        return UNLIMITED
     if kind == FIXED:
         return int(params.pulls[box] - state.place[PULLS])
-    up, down = 0, 0
-    for bin_ in range(params.points.shape[1]):
-        up = max(up, params.points[box, bin_])
-        down = max(down, -params.points[box, bin_])
-    rise = math.ceil((params.ceil[box] - state.total[0]) / up)
-    fall = math.ceil((state.total[0] + params.floor[box]) / down)
-    return int(min(rise, fall))
+    if kind == EXPLOIT:
+        if params.rule_floor == 0:
+            return UNLIMITED
+        return pulls_to_move(params.rule_points, -1, state.total[0] + params.rule_floor)
+    fall = pulls_to_move(params.points[box], -1, state.total[0] + params.floor[box])
+    if kind == WATCH:
+        return fall
+    return min(fall, pulls_to_move(params.points[box], 1, params.ceil[box] - state.total[0]))
+
+
+def pulls_to_move(points: IntArray, direction: int, distance: float) -> int:
+    """The fewest pulls in which a score can move by `distance`, up (1) or down (-1)."""
+    most = 0
+    for bin_ in range(points.shape[0]):
+        most = max(most, direction * points[bin_])
+    return math.ceil(distance / most)
 
 
 def explain_follow(params: FollowParams, state: FollowState) -> Facts:
@@ -155,7 +189,7 @@ def explain_follow(params: FollowParams, state: FollowState) -> Facts:
     if params.survivors.size:
         possible = tuple(np.flatnonzero(np.unpackbits(params.survivors[box], count=params.n_tasks)).tolist())
     return Facts(
-        exploiting=bool(params.kind[box] == EXPLOIT),
+        exploiting=bool(params.kind[box] == EXPLOIT or params.kind[box] == WATCH),
         arm=None if arm < 0 else arm,
         possible=possible,
         box=box,
@@ -166,8 +200,10 @@ def explain_follow(params: FollowParams, state: FollowState) -> Facts:
 
 
 def commitment_follow(params: FollowParams, state: FollowState) -> int:
-    """The classified task once the box is one to exploit."""
+    """The classified task once the box is one to exploit; a watch line is one that names no task."""
     box = state.place[BOX]
+    if params.kind[box] == WATCH:
+        return NO_TASK
     if params.kind[box] != EXPLOIT:
         return UNDECIDED
     task = params.task[box]

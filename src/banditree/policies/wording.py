@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.plan import BoxKind, Form, Plan, Vocabulary
 from banditree.plans.wording import (
     MOST_NAMES,
     box_sentence,
@@ -11,6 +11,7 @@ from banditree.plans.wording import (
     number,
     possible_sentence,
     quoted,
+    rule_sentence,
     tally_sentence,
     times,
 )
@@ -31,10 +32,10 @@ def describe(session: "Session") -> str:
     elif waiting:
         lines.append(f"Waiting for the outcomes of {counted(len(waiting), 'round')}.")
     if isinstance(subject, Plan) and facts.box is not None:
-        lines.append(f"The case is at box {facts.box + 1}: {box_sentence(subject, facts.box)}")
+        lines.append(_place(subject, facts.box))
     elif not facts.exploiting and facts.arm is not None and "at_most" in facts.details:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
-    if not facts.exploiting and facts.pulls is not None:
+    if facts.pulls is not None and (not facts.exploiting or _is_scored(subject, facts.box)):
         lines.append(_tally(session, facts.pulls, facts, words))
     if facts.possible is not None:
         lines.append(possible_sentence([quoted(session.tasks[i]) for i in facts.possible], words))
@@ -43,6 +44,21 @@ def describe(session: "Session") -> str:
     if strayed := len(session.off_plan_rounds):
         lines.append(f"Not as planned: {counted(strayed, 'round')} with another {words.arm}, not tallied.")
     return " ".join(lines)
+
+
+def _place(plan: Plan, box: int) -> str:
+    at = f"box {box + 1}"
+    if plan.form is Form.LINES:
+        at = "an end" if plan.kind[box] == BoxKind.EXPLOIT else f"line {box + 1}"
+    rule = "" if plan.rule is None or plan.kind[box] != BoxKind.EXPLOIT else f" {rule_sentence(plan, plan.rule)}"
+    return f"The case is at {at}: {box_sentence(plan, box)}{rule}"
+
+
+def _is_scored(subject: object, box: int | None) -> bool:
+    """Whether the case is where points are counted: a score, a watch line, or an end with a safety rule."""
+    if not isinstance(subject, Plan) or box is None:
+        return False
+    return bool(subject.floor[box] > 0 or (subject.rule is not None and subject.kind[box] == BoxKind.EXPLOIT))
 
 
 def _lazy_test(facts: Facts, arm: str, words: Vocabulary) -> str:

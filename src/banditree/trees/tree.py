@@ -9,7 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from banditree.errors import InvalidInput, PlanWarning, invalid
-from banditree.plans.plan import NONE, BoxKind, Plan, Vocabulary, pack_survivors
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.links import longest_path, reading_order
+from banditree.plans.plan import NONE, Plan, Vocabulary, pack_survivors
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection, reward_variance
 from banditree.tasks.rewards import Family
@@ -118,46 +120,38 @@ class LazyTree:
 
     def lay_out(self, splits: Splits, method: str) -> Plan:
         """The Plan whose tests are `splits`, the set of all tasks first, with this tree's pulls and words."""
-        order = _reading_order(splits)
-        number = {key: box for box, key in enumerate(order)}
-        n, collection = len(order), self.collection
-        kind, arm, low, high, task = (np.full(n, NONE, dtype=np.int64) for _ in range(5))
-        pulls = self.pulls_at_depth(_depth(splits, order))
-        threshold = np.zeros(n)
-        for box, key in enumerate(order):
-            members, split = splits[key]
-            if split is None:
-                kind[box] = BoxKind.EXPLOIT
-                task[box] = members[0] if len(members) == 1 else NONE
-                arm[box] = NONE if collection.theta is not None else self.shared_arm(members)
-            else:
-                kind[box], arm[box] = BoxKind.FIXED, split.arm
-                low[box], high[box] = number[split.low.tobytes()], number[split.high.tobytes()]
-                threshold[box] = self.total_at_most(split, pulls)
-        return Plan(
-            kind=kind,
-            arm=arm,
-            low=low,
-            high=high,
-            pulls=np.where(kind == BoxKind.FIXED, pulls, 0),
-            threshold=threshold,
-            cuts=np.zeros((n, 0)),
-            points=np.zeros((n, 1), dtype=np.int64),
-            floor=np.zeros(n, dtype=np.int64),
-            ceil=np.zeros(n, dtype=np.int64),
-            task=task,
-            arms=collection.arms,
-            tasks=collection.tasks,
-            rewards=collection.rewards,
-            horizon=self.horizon,
-            method=method,
-            survivors=pack_survivors([splits[key][0] for key in order], collection.n_tasks),
+        collection, place = self.collection, {key: index for index, key in enumerate(splits)}
+        links = [
+            () if split is None else (place[split.low.tobytes()], place[split.high.tobytes()])
+            for _members, split in splits.values()
+        ]
+        is_test = [int(bool(children)) for children in links]
+        pulls = self.pulls_at_depth(longest_path(links, is_test, reading_order(links)))
+        boxes = [
+            self._leaf(members) if split is None else self._test(split, children, pulls)
+            for (members, split), children in zip(splits.values(), links, strict=True)
+        ]
+        return assemble(
+            boxes,
+            collection,
+            self.horizon,
+            method,
+            survivors=pack_survivors([members for members, _split in splits.values()], collection.n_tasks),
             theta=None if collection.theta is None else round_significant(collection.theta),
             features=() if collection.contexts is None else collection.contexts.features,
             separation=self.separation,
             radius=self.radius,
             vocabulary=self.vocabulary,
         )
+
+    def _test(self, split: Split, links: tuple[int, ...], pulls: int) -> Box:
+        low, high = links
+        return Box(split.arm, low, high, pulls=pulls, threshold=self.total_at_most(split, pulls))
+
+    def _leaf(self, members: IntArray) -> Box:
+        contextual = self.collection.theta is not None
+        task = int(members[0]) if len(members) == 1 else NONE
+        return Box(NONE if contextual else self.shared_arm(members), task=task)
 
 
 def expand(start: IntArray, split: Callable[[IntArray], Split | None], max_boxes: int = MAX_BOXES) -> Splits:
@@ -242,35 +236,6 @@ def warn_if_long(plan: Plan) -> None:
             PlanWarning,
             stacklevel=3,
         )
-
-
-def _reading_order(splits: Splits) -> list[bytes]:
-    """Boxes so that every link leads to a higher number, the low side first (reverse postorder)."""
-    finished: list[bytes] = []
-    seen: set[bytes] = set()
-    todo: list[tuple[bytes, bool]] = [(next(iter(splits)), False)]
-    while todo:
-        key, done = todo.pop()
-        if done:
-            finished.append(key)
-            continue
-        if key in seen:
-            continue
-        seen.add(key)
-        todo.append((key, True))
-        split = splits[key][1]
-        if split is not None:
-            todo += [(split.low.tobytes(), False), (split.high.tobytes(), False)]
-    return finished[::-1]
-
-
-def _depth(splits: Splits, order: list[bytes]) -> int:
-    """D, the most tests on a path; `order` leads from parents to children."""
-    below: dict[bytes, int] = {}
-    for key in reversed(order):
-        split = splits[key][1]
-        below[key] = 0 if split is None else 1 + max(below[split.low.tobytes()], below[split.high.tobytes()])
-    return below[order[0]]
 
 
 def round_significant(values: FloatArray) -> FloatArray:
