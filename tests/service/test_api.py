@@ -274,7 +274,7 @@ def test_no_outcome_gets_into_the_log(http, client, case, caplog):
 def test_a_long_case_is_folded_once(service, client, monkeypatch):
     """A round at the end of a long case costs what it costs at its start; a case not in memory is read once."""
     folded = []
-    monkeypatch.setattr(Case, "_fold", lambda self, event, fold=Case._fold: (folded.append(event), fold(self, event)))
+    monkeypatch.setattr(Case, "fold", lambda self, events, fold=Case.fold: (folded.extend(events), fold(self, events)))
     case = client.start(client.add_plan(clinic_plan(3000), "long")).id
     while (steps := client.ask(case, 1000))[0].arm:
         tells = [{"case": case, "round": step.round, "reward": 1} for step in steps]

@@ -105,21 +105,21 @@ def _routes(app):
 
 def test_a_case_by_forms(http, case):
     api = client_of(http)
-    page = http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "1"}).text
+    page = http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "1", "ask": "next"}).text
     assert "Round 2 of 100" in page
     assert "1 recovery, 0 relapses" in page
     assert api.case(case).open_rounds == [2]
-    again = http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "1"})
+    again = http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "1", "ask": "next"})
     assert again.status_code == 200  # the same report again changes nothing
     page = http.post(f"/cases/{case}/override", data={"round": "2", "arm": "B", "reason": "A is <out>"}).text
     assert "not as planned" in page
     assert "Round 2: B in place of the plan&#39;s treatment. Reason: A is &lt;out&gt;" in page
-    http.post(f"/cases/{case}/tell", data={"round": "2", "reward": "0"})
+    http.post(f"/cases/{case}/tell", data={"round": "2", "reward": "0", "ask": "next"})
     page = http.post(f"/cases/{case}/correct", data={"round": "1", "reward": "0", "reason": "typo"}).text
     assert "Round 1 corrected: it was relapse. Reason: typo" in page
     assert "0 recoveries, 1 relapse (1 of" in page
     assert "Note: felt better" in http.post(f"/cases/{case}/note", data={"text": "felt better"}).text
-    page = http.post(f"/cases/{case}/tell", data={"round": "3", "reward": "missing"}).text
+    page = http.post(f"/cases/{case}/tell", data={"round": "3", "reward": "missing", "ask": "next"}).text
     assert "Round 3: the outcome will not be known." in page
     assert "This case is closed." in http.post(f"/cases/{case}/close", data={}).text
     kinds = [event.kind for event in api.events(case)]
@@ -130,8 +130,19 @@ def test_a_case_by_forms(http, case):
     assert "This case was erased." in http.post(f"/cases/{case}/erase", data={"again": case}).text
 
 
+def test_a_click_is_one_trip_to_the_desk_and_one_transaction(service, http, case):
+    desk = service[0].state.desk
+    http.follow_redirects = False
+    before = (desk.n_commands, desk.n_events)
+    http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "1", "ask": "next"})
+    assert (desk.n_commands - before[0], desk.n_events - before[1]) == (1, 2)
+    before = (desk.n_commands, desk.n_events)
+    http.post("/cases", data={"plan": client_of(http).case(case).plan, "id": "p-2"})
+    assert (desk.n_commands - before[0], desk.n_events - before[1]) == (2, 1)  # the look at the case is the other one
+
+
 def test_the_case_page_says_how_likely_each_task_is(http, case):
-    page = http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "1"}).text
+    page = http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "1", "ask": "next"}).text
     assert re.findall(r'<meter [^>]*value="([^"]*)" aria-label="Chance of (\w+)"', page) == [
         ("0.9000", "mild"),
         ("0.1000", "severe"),
@@ -300,14 +311,14 @@ def test_errors_are_pages_for_people_and_json_for_programs(http):
     assert http.get("/cases/none", headers={"accept": "*/*"}).json()["error"]["code"] == "not_found"
     assert http.get("/api/v1/cases/none").json()["error"]["code"] == "not_found"
     assert http.post("/cases", data={"plan": "none"}).status_code == 404
-    assert http.post("/cases/none/tell", data={"round": "x", "reward": "1"}).status_code == 422
-    assert http.post("/cases/none/tell", data={"round": "1", "reward": "much"}).status_code == 422
+    assert http.post("/cases/none/tell", data={"round": "x", "reward": "1", "ask": "next"}).status_code == 422
+    assert http.post("/cases/none/tell", data={"round": "1", "reward": "much", "ask": "next"}).status_code == 422
     assert http.get("/static/none.js").status_code == 404
 
 
 def test_a_report_that_contradicts_changes_nothing(http, case):
-    http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "1"})
-    answer = http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "0"})
+    http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "1", "ask": "next"})
+    answer = http.post(f"/cases/{case}/tell", data={"round": "1", "reward": "0", "ask": "next"})
     assert answer.status_code == 409
     assert "already told" in answer.text
     assert f'href="/cases/{case}"' in answer.text

@@ -4,7 +4,6 @@ import secrets
 from asyncio import Future
 from typing import Annotated, Literal, cast
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import StringConstraints
 from starlette.concurrency import run_in_threadpool
@@ -12,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from banditree.policies.session import MISSING, Missing
 from banditree.service import records
 from banditree.service.access import Admin, Operator, Viewer
-from banditree.service.cases import MAX_NUMBER, Event
+from banditree.service.cases import MAX_NUMBER
 from banditree.service.desk import Transaction
 from banditree.service.models import (
     NO_NUL,
@@ -39,9 +38,7 @@ from banditree.service.models import (
 )
 from banditree.service.outlook import Seen, outlook, see
 from banditree.service.people import Person
-from banditree.service.problems import NotFound
 from banditree.service.replies import ERRORS, desk_of, many, read, reply
-from banditree.service.schema import events
 from banditree.service.standings import event_out, standing, step_out
 
 router = APIRouter(prefix="/api/v1", tags=["cases"], responses=ERRORS)
@@ -50,12 +47,15 @@ Search = Annotated[str, StringConstraints(max_length=100, pattern=NO_NUL)]
 After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="go on after this number")]
 
 
-def start(request: Request, person: Person, new: NewCase) -> "Future[Standing]":
-    """Start one case."""
+def start(request: Request, person: Person, new: NewCase, *, ask: bool = False) -> "Future[Standing]":
+    """Start one case; ask: also open its first round, unless that depends on a context."""
     id = new.id or secrets.token_hex(8)
 
     def act(transaction: Transaction) -> Standing:
-        return standing(transaction.start(person.name, id, new.plan, new.label))
+        case = transaction.start(person.name, id, new.plan, new.label)
+        if ask and case.state == "open" and not case.session.rounds and not case.session.features:
+            case.ask(person.name, 1, None, None)
+        return standing(case)
 
     return desk_of(request).enqueue(act, (id,))
 
@@ -169,17 +169,7 @@ async def list_events(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Response:
     """The history of a case, in order."""
-    return reply(await read(request, history, id, after, limit))
-
-
-def history(connection: sa.Connection, id: str, after: int, limit: int) -> list[EventOut]:
-    """Some events of a case, in order."""
-    rows = records.case_rows(connection, [id])
-    if not rows:
-        raise NotFound(f"There is no case {id}.")
-    found = sa.select(*records.EVENT_COLUMNS).where(events.c.case == rows[0]["number"], events.c.seq > after)
-    page = connection.execute(found.order_by(events.c.seq).limit(limit))
-    return [event_out(Event(*row)) for row in page]
+    return reply([event_out(event) for event in await read(request, records.history, id, after, limit)])
 
 
 @router.post("/cases/{id}/override", response_model=Answer[StepOut])

@@ -5,48 +5,33 @@ whether something may happen, do it, and put the events on the list `new`, which
 the same Session, so a case rebuilt from its events is the case that was.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.policies.base import Policy
-from banditree.policies.session import MISSING, Missing, Round, Session, Step
+from banditree.policies.session import Missing, Round, Session, Step
+from banditree.service.events import (
+    Asked,
+    Closed,
+    Corrected,
+    Erased,
+    Event,
+    Happening,
+    Missed,
+    Noted,
+    Overridden,
+    Told,
+    columns_of,
+    happening_of,
+)
 from banditree.service.problems import Conflict
 from banditree.tasks.collection import Collection
 
-Value = TypeVar("Value")
 MAX_NUMBER = 2**31 - 1  # of what a database column of whole numbers holds
-
-
-class Kind(StrEnum):
-    """What can happen to a case."""
-
-    ASKED = "asked"
-    TOLD = "told"
-    MISSING = "missing"
-    OVERRIDDEN = "overridden"
-    CORRECTED = "corrected"
-    NOTED = "noted"
-    CLOSED = "closed"
-    ERASED = "erased"
-
-
-class Event(NamedTuple):
-    """One line of a case's history; details: context, reason or text, as JSON."""
-
-    seq: int
-    kind: str
-    round: int | None
-    arm: str | None
-    reward: float | None
-    details: str | None
-    at: str
-    actor: str
 
 
 @dataclass(frozen=True)
@@ -81,26 +66,11 @@ class Case:
 
     def fold(self, events: Sequence[Event]) -> None:
         """Apply events that are on record. Nothing follows an erasure, and what it blanked cannot be folded."""
-        if events and events[-1].kind == Kind.ERASED:
-            self.erased, self.label = True, None
-        else:
-            for event in events:
-                self._fold(event)
+        for event in events[-1:] if events and events[-1].kind == Erased.kind else events:
+            happening = happening_of(event)
+            assert happening is not None, "an event on record lacks what its kind needs"
+            happening.change(self)
         self.seq = events[-1].seq if events else self.seq
-
-    def _fold(self, event: Event) -> None:
-        kind, session = event.kind, self.session
-        if kind == Kind.ASKED:
-            session.rounds.append(Round(session.arms.index(_given(event.arm)), _details(event).get("context")))
-        elif kind in (Kind.TOLD, Kind.MISSING):
-            session.tell(_outcome(event), _given(event.round))
-        elif kind == Kind.OVERRIDDEN:
-            number, context = _given(event.round), _details(event).get("context")
-            session.override(_given(event.arm), number if number <= len(session.rounds) else None, context=context)
-        elif kind == Kind.CORRECTED:
-            session.correct(_outcome(event), _given(event.round))
-        elif kind == Kind.CLOSED:
-            self.closed = True
 
     def ask(self, actor: str, n: int | None, context: Any, available: Iterable[str] | None) -> list[Step]:
         """The open rounds, up to n, opened as far as the plan allows; each new one is an event."""
@@ -109,8 +79,8 @@ class Case:
         steps = self.session.ask(n or 1, context=context, available=available)
         for number in range(before + 1, len(self.session.rounds) + 1):
             entry = self.session.rounds[number - 1]
-            details = _context_details(entry, context)
-            self._record(Kind.ASKED, actor, number, arm=self.session.arms[entry.arm], details=details)
+            arm = self.session.arms[entry.arm]
+            self._record(actor, Asked(number, arm, entry.context, _given(entry, context)))
         return steps
 
     def tell(self, actor: str, round: int, reward: float | Missing) -> bool:
@@ -123,8 +93,7 @@ class Case:
             raise Conflict(str(problem)) if told is not None else problem from None
         if told is not None:
             return False
-        kind, value = (Kind.MISSING, None) if isinstance(reward, Missing) else (Kind.TOLD, float(reward))
-        self._record(kind, actor, round, reward=value)
+        self._record(actor, Missed(round) if isinstance(reward, Missing) else Told(round, float(reward)))
         return True
 
     def override(self, actor: str, arm: str, reason: str, round: int | None, context: Any) -> Step:
@@ -133,10 +102,10 @@ class Case:
         if round is not None and self._told(round) is not None:
             raise Conflict(f"Round {round} has its outcome already. Correct the outcome, or override the next round.")
         step = self.session.override(arm, round, context=context)
-        if step.outcome is None:
+        if step.name is not None:
             entry = self.session.rounds[step.round - 1]
-            details = {"reason": reason, **(_context_details(entry, context) or {})}
-            self._record(Kind.OVERRIDDEN, actor, step.round, arm=step.name, details=details)
+            given = _given(entry, context)
+            self._record(actor, Overridden(step.round, step.name, reason, entry.context, given))
         return step
 
     def correct(self, actor: str, round: int, reward: float | Missing, reason: str) -> None:
@@ -144,12 +113,12 @@ class Case:
         self._must_not_be_erased()
         self.session.correct(reward, round)
         value = None if isinstance(reward, Missing) else float(reward)
-        self._record(Kind.CORRECTED, actor, round, reward=value, details={"reason": reason})
+        self._record(actor, Corrected(round, reason, value))
 
     def note(self, actor: str, text: str) -> None:
         """Write something down that changes nothing else."""
         self._must_not_be_erased()
-        self._record(Kind.NOTED, actor, details={"text": text})
+        self._record(actor, Noted(text))
 
     def close(self, actor: str, reason: str | None) -> bool:
         """End the case; False if it was closed already."""
@@ -157,7 +126,7 @@ class Case:
         if self.closed:
             return False
         self.closed = True
-        self._record(Kind.CLOSED, actor, details=None if reason is None else {"reason": reason})
+        self._record(actor, Closed(reason))
         return True
 
     def erase(self, actor: str) -> bool:
@@ -165,7 +134,7 @@ class Case:
         if self.erased:
             return False
         self.erased, self.label = True, None
-        self._record(Kind.ERASED, actor)
+        self._record(actor, Erased())
         return True
 
     def _told(self, number: int) -> float | Missing | None:
@@ -180,18 +149,9 @@ class Case:
         if self.closed:
             raise Conflict(f"Case {self.id} is closed. It still takes notes and corrections.")
 
-    def _record(
-        self,
-        kind: Kind,
-        actor: str,
-        round: int | None = None,
-        arm: str | None = None,
-        reward: float | None = None,
-        details: Mapping[str, Any] | None = None,
-    ) -> None:
+    def _record(self, actor: str, happening: Happening) -> None:
         self.seq += 1
-        text = None if details is None else json.dumps(details, ensure_ascii=False)
-        self.new.append(Event(self.seq, kind.value, round, arm, reward, text, utc_now(), actor))
+        self.new.append(Event(seq=self.seq, **columns_of(happening), at=utc_now(), actor=actor))
 
 
 def utc_now() -> str:
@@ -199,21 +159,6 @@ def utc_now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
-def _context_details(entry: Round, given: Any) -> dict[str, Any] | None:
-    """The context as the plan sees it and, where it was given by names, as it was given."""
-    if entry.context is None:
-        return None
-    return {"context": entry.context, **({"given": dict(given)} if isinstance(given, Mapping) else {})}
-
-
-def _details(event: Event) -> dict[str, Any]:
-    return {} if event.details is None else dict(json.loads(event.details))
-
-
-def _outcome(event: Event) -> float | Missing:
-    return MISSING if event.reward is None else event.reward
-
-
-def _given(value: Value | None) -> Value:
-    assert value is not None, "an event on record lacks what its kind needs"
-    return value
+def _given(entry: Round, context: Any) -> dict[str, Any] | None:
+    """The context of a round as it was given, where that was by names."""
+    return dict(context) if entry.context is not None and isinstance(context, Mapping) else None

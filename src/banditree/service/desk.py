@@ -23,8 +23,9 @@ from sqlalchemy.exc import IntegrityError
 
 from banditree.errors import InvalidInput
 from banditree.service import records
-from banditree.service.cases import Case, Event, Followed
+from banditree.service.cases import Case, Followed
 from banditree.service.database import Database
+from banditree.service.events import Event
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
 
 MOST_TOGETHER = 256  # commands per transaction

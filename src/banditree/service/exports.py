@@ -5,7 +5,6 @@ decisions: one row per outcome, with the value after all corrections and the nam
 """
 
 import csv
-import json
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
@@ -16,8 +15,8 @@ import sqlalchemy as sa
 
 from banditree.errors import InvalidInput
 from banditree.service import records
-from banditree.service.cases import Kind
 from banditree.service.database import Database
+from banditree.service.events import Event, happening_of
 from banditree.service.schema import cases, events, plans
 from banditree.tasks.contexts import INTERCEPT, Feature
 
@@ -84,23 +83,22 @@ def decision_rows(history: Iterable[list[Any]], features: dict[str, tuple[Featur
     for (case, plan), rows in groupby(history, key=lambda row: (row[0], row[1])):
         rounds: dict[int, dict[str, Any]] = {}
         for row in rows:
-            _fold(rounds, dict(zip(EVENTS, row, strict=True)))
+            _fold(rounds, Event(*row[2:]))
         for number, entry in sorted(rounds.items()):
-            if entry.get("reward") is not None and entry["arm"] is not None:
-                values = context_values(features[plan], entry["details"])
+            if entry.get("reward") is not None:
+                values = context_values(features[plan], entry)
                 line = [case, plan, number, entry["arm"], entry["reward"], entry["overridden"], entry["at"]]
                 yield line + [values.get(name) for name in names]
 
 
-def _fold(rounds: dict[int, dict[str, Any]], event: dict[str, Any]) -> None:
-    entry = rounds.setdefault(event["round"], {"overridden": False}) if event["round"] is not None else {}
-    if event["kind"] in (Kind.ASKED, Kind.OVERRIDDEN):
-        overridden = event["kind"] == Kind.OVERRIDDEN
-        details = json.loads(event["details"] or "{}")
-        kept = {key: details[key] for key in ("context", "given") if key in details}
-        entry.update(arm=event["arm"], overridden=overridden, details=kept or entry.get("details", {}))
-    elif event["kind"] in (Kind.TOLD, Kind.MISSING, Kind.CORRECTED):
-        entry.update(reward=event["reward"], at=event["at"])
+def _fold(rounds: dict[int, dict[str, Any]], event: Event) -> None:
+    happening = happening_of(event)
+    if happening is None or event.round is None:
+        return
+    told = happening.decision()
+    if "reward" in told:
+        told["at"] = event.at
+    rounds.setdefault(event.round, {"context": None, "given": None}).update(told)
 
 
 def plan_features(connection: sa.Connection, plan: str | None) -> dict[str, tuple[Feature, ...]]:
@@ -120,12 +118,12 @@ def context_columns(features: dict[str, tuple[Feature, ...]]) -> Columns:
     return columns
 
 
-def context_values(features: tuple[Feature, ...], details: dict[str, Any]) -> dict[str, Any]:
+def context_values(features: tuple[Feature, ...], entry: dict[str, Any]) -> dict[str, Any]:
     """The context of a round by name: as it was given, or read off its vector."""
-    given = details.get("given")
+    given = entry["given"]
     if given is None:
         given = {}
-        for feature, value in zip(features, details.get("context", ()), strict=False):
+        for feature, value in zip(features, entry["context"] or (), strict=False):
             if feature.level is None:
                 given[feature.name] = value
             elif value:

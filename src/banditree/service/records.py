@@ -11,7 +11,8 @@ from banditree.files.collections import CollectionFile, collection_document, col
 from banditree.files.documents import dump, parse
 from banditree.files.plans import PlanFile, fingerprint, plan_from_document, plan_json
 from banditree.plans.plan import Plan
-from banditree.service.cases import Case, Event, Followed, utc_now
+from banditree.service.cases import Case, Followed, utc_now
+from banditree.service.events import REPORTS, Closed, Erased, Event
 from banditree.service.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused
 from banditree.service.schema import audit, cases, collections, events, plans
@@ -126,6 +127,15 @@ def add_case(connection: sa.Connection, actor: str, id: str, followed: Followed,
     return Case(number, id, followed, label, row["at"] or "")
 
 
+def history(connection: sa.Connection, id: str, after: int, limit: int) -> list[Event]:
+    """Some events of a case, in order."""
+    rows = case_rows(connection, [id])
+    if not rows:
+        raise NotFound(f"There is no case {id}.")
+    page = EVENTS_AFTER.limit(limit)
+    return [Event(*row) for row in connection.execute(page, {"number": rows[0]["number"], "after": after})]
+
+
 def case_rows(connection: sa.Connection, ids: Iterable[str]) -> Sequence[Row]:
     """The rows of cases by id, without those that do not exist."""
     return connection.execute(CASES_BY_ID, {"ids": list(ids)}).mappings().all()
@@ -171,9 +181,9 @@ def list_cases(
 
     newest: in the opposite order. search: only those with this in their id or label, in capitals or not.
     """
-    kinds = {kind: _has(kind) for kind in ("closed", "erased")}
+    kinds = {kind: _has(kind) for kind in (Closed.kind, Erased.kind)}
     asked = _count(sa.func.max(events.c.round))
-    told = _count(sa.func.count(), events.c.kind.in_(("told", "missing")))
+    told = _count(sa.func.count(), events.c.kind.in_(REPORTS))
     query = sa.select(cases, asked.label("asked"), told.label("told"), *(has.label(k) for k, has in kinds.items()))
     query = query.order_by(cases.c.number.desc() if newest else cases.c.number).limit(limit)
     if after:

@@ -16,10 +16,14 @@ from sqlalchemy import (
     String,
     Table,
     Text,
-    text,
+    literal_column,
 )
 
+from banditree.service.events import REPORTS
+
 metadata = MetaData()
+# SQLite keeps texts of any length whatever the type says, so its column was left as the first version made it.
+EVENT_KIND = String(40).with_variant(String(10), "sqlite")
 
 collections = Table(
     "collections",
@@ -58,7 +62,7 @@ events = Table(
     metadata,
     Column("case", ForeignKey("cases.number"), primary_key=True, autoincrement=False),
     Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("kind", String(10), nullable=False),
+    Column("kind", EVENT_KIND, nullable=False),
     Column("round", Integer),
     Column("arm", Text),
     Column("reward", Float),
@@ -67,7 +71,7 @@ events = Table(
     Column("actor", Text, nullable=False),
     sqlite_with_rowid=False,
 )
-OUTCOMES = text("kind IN ('told', 'missing')")
+OUTCOMES = events.c.kind.in_([literal_column(f"'{kind}'") for kind in REPORTS])
 Index("one_outcome", events.c.case, events.c.round, unique=True, sqlite_where=OUTCOMES, postgresql_where=OUTCOMES)
 
 users = Table(

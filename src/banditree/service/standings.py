@@ -5,7 +5,8 @@ from typing import Any
 
 from banditree.plans.wording import counted
 from banditree.policies.session import Step
-from banditree.service.cases import Case, Event
+from banditree.service.cases import Case
+from banditree.service.events import Event
 from banditree.service.models import AlarmOut, EventOut, Standing, StepOut
 
 

@@ -15,6 +15,7 @@ from banditree.service import case_routes, records
 from banditree.service.access import Admin, Operator, Viewer
 from banditree.service.case_routes import CaseId
 from banditree.service.cases import MAX_NUMBER
+from banditree.service.events import sentence_of
 from banditree.service.models import Ask, Close, Correct, NewCase, Note, Outlook, Override, StepOut, Tell
 from banditree.service.outlook import Seen, outlook
 from banditree.service.pages import words
@@ -74,10 +75,7 @@ async def list_cases(
 @router.post("/cases")
 async def start_case(request: Request, person: Operator) -> Response:
     """Start a case and ask what to do first, unless that depends on a context."""
-    new = shaped(NewCase, await fields(request))
-    standing = await case_routes.start(request, person, new)
-    if standing.rounds == 0 and not (await case_routes.seen(request, standing.id)).followed.plan.features:
-        await case_routes.ask(request, person, standing.id, Ask())
+    standing = await case_routes.start(request, person, shaped(NewCase, await fields(request)), ask=True)
     return to(f"/cases/{standing.id}#next")
 
 
@@ -93,7 +91,7 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
     standing, plan = seen.standing, seen.followed.plan
     rings = standing.alarm is not None and standing.alarm.ringing
     after = 0 if everything else max(0, standing.events - SHOWN_EVENTS)
-    events = await read(request, case_routes.history, id, after, MOST_EVENTS)
+    events = await read(request, records.history, id, after, MOST_EVENTS)
     names = {line["id"]: line["name"] for line in await read(request, records.documents, plans)}
     rounds = zip(standing.open_rounds, seen.round_arms, strict=True) if standing.state == "open" else ()
     return page(
@@ -116,7 +114,7 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         ahead=ahead,
         rings=rings,
         flowchart=_flowchart(plan, [*ahead.path, NOWHERE] if rings else ahead.path),
-        events=[(event, words.event_words(plan, event)) for event in reversed(events)],
+        events=[(event, sentence_of(plan, event)) for event in reversed(events)],
         older=after,
     )
 
@@ -168,14 +166,12 @@ async def _after(request: Request, id: str, steps: list[StepOut]) -> Response:
 
 @router.post("/cases/{id}/tell")
 async def tell(request: Request, person: Operator, id: CaseId) -> Response:
-    """Report an outcome and ask what comes next, unless that depends on a context or on other open rounds."""
+    """Report an outcome and, where the form says so, ask what comes next: one trip to the desk, one transaction."""
     given = await fields(request)
-    body = shaped(Tell, {"round": whole(given, "round"), "reward": reward_of(given)})
+    following = Ask() if "ask" in given else None
+    body = shaped(Tell, {"round": whole(given, "round"), "reward": reward_of(given), "ask": following})
     await case_routes.tell(request, person, id, body)
-    seen = await case_routes.seen(request, id)
-    if seen.followed.plan.features or seen.standing.open_rounds or seen.standing.rounds >= seen.standing.horizon:
-        return to(f"/cases/{id}#next")
-    return await _after(request, id, await case_routes.ask(request, person, id, Ask()))
+    return to(f"/cases/{id}#next")
 
 
 @router.post("/cases/{id}/override")

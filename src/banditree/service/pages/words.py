@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from banditree.plans.plan import BoxKind, Plan
-from banditree.plans.wording import box_sentence, outcome_text, tally_sentence
-from banditree.service.models import EventOut, Standing
+from banditree.plans.wording import box_sentence, tally_sentence
+from banditree.service.models import Standing
 from banditree.tasks.rewards import Family
 
 
@@ -36,30 +36,6 @@ def tally(plan: Plan, standing: Standing) -> Tally | None:
     box, pulls = standing.box - 1, standing.pulls
     sentence = tally_sentence(plan, box, pulls, standing.total or 0.0)
     return Tally(sentence, pulls, int(plan.pulls[box])) if plan.kind[box] == BoxKind.FIXED else Tally(sentence)
-
-
-def event_words(plan: Plan, event: EventOut) -> str:
-    """One line of the history."""
-    details = event.details or {}
-    reason = f" Reason: {details['reason']}" if details.get("reason") else ""
-    give = plan.vocabulary.give.lower()
-    said = outcome_text(plan, event.reward)
-    sentences = {
-        "asked": f"Round {event.round}: {give} {event.arm}.{_context(details)}",
-        "told": f"Round {event.round}: {said}.",
-        "missing": f"Round {event.round}: the outcome will not be known.",
-        "overridden": f"Round {event.round}: {event.arm} in place of the plan's {plan.vocabulary.arm}.{reason}",
-        "corrected": f"Round {event.round} corrected: it was {said}.{reason}",
-        "noted": f"Note: {details.get('text', '')}",
-        "closed": f"Closed.{reason}",
-        "erased": "Erased.",
-    }
-    return sentences[event.kind]
-
-
-def _context(details: dict[str, object]) -> str:
-    given = details.get("given")
-    return "" if not isinstance(given, dict) else " " + ", ".join(f"{k}: {v}" for k, v in given.items()) + "."
 
 
 def shown_chance(p: float) -> str:
