@@ -5,7 +5,7 @@ import numpy as np
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import NONE, BoxKind, Form, Plan, SafetyRule
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards
+from banditree.tasks.rewards import BERNOULLI, Gaussian
 
 F, S, E, W = BoxKind.FIXED, BoxKind.SCORE, BoxKind.EXPLOIT, BoxKind.WATCH
 
@@ -67,7 +67,7 @@ def binned_plan():
             {"kind": E, "arm": 1},
             {"kind": E, "arm": 2},
         ],
-        rewards=Rewards(Family.GAUSSIAN, sigma=1.0),
+        rewards=Gaussian(sigma=1.0),
     )
 
 

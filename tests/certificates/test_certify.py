@@ -10,7 +10,7 @@ from banditree.plans.assemble import Box, assemble
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import sampled_contexts
 from banditree.tasks.instances import hard, linear, rand
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Gaussian
 from banditree.trees.tree import build_tree
 
 TWO = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
@@ -90,7 +90,7 @@ def test_contextual_plans_are_certified():
     assert certificate.wrong_task.max() < 1 / 4000
     rows = sampled_contexts(np.random.default_rng(0).normal(size=(50, 2)))
     theta = np.array([[[0.1, 0.0], [0.0, 0.3]], [[0.4, 0.0], [0.0, -0.3]]])
-    sampled = Collection.linear(theta, rows, Rewards(Family.GAUSSIAN, sigma=0.5))
+    sampled = Collection.linear(theta, rows, Gaussian(sigma=0.5))
     plan = assemble(
         [Box(0, 1, 2, pulls=5), Box(-1, task=0), Box(-1, task=1)], sampled, 50, theta=theta, features=rows.features
     )

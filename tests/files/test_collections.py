@@ -10,9 +10,9 @@ from banditree.files.schemas import json_schema
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, moment_contexts, sampled_contexts
 from banditree.tasks.instances import linear, rand
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Gaussian
 
-GAUSSIAN = Rewards(Family.GAUSSIAN, sigma=0.5)
+GAUSSIAN = Gaussian(sigma=0.5)
 COLLECTIONS = {
     "bernoulli": rand(5, 6, 0.3),
     "estimated": Collection.bernoulli([[0.1, 0.2], [0.8, 0.9]], radius=[[0.1, 0.2], [0.3, 0.4]], provenance="a log"),

@@ -4,7 +4,7 @@ from example_plans import E, F, binned_plan, make_plan, protocol, score_plan
 from banditree.plans.plan import SafetyRule
 from banditree.policies.follow import BOX, UNLIMITED, FollowState, follow
 from banditree.tasks.contexts import Feature
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Gaussian
 
 
 def boxes_after(plan, rewards):
@@ -32,7 +32,7 @@ def test_a_total_on_the_threshold_leads_to_the_low_side():
             {"kind": E, "arm": 1},
             {"kind": E, "arm": 2},
         ],
-        rewards=Rewards(Family.GAUSSIAN, sigma=1.0),
+        rewards=Gaussian(sigma=1.0),
     )
     assert boxes_after(plan, [0.1, 0.2])[0] == [0, 1]  # 0.1 + 0.2 > 0.3 in floats
     assert boxes_after(plan, [0.1, 0.2001])[0] == [0, 2]

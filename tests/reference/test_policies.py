@@ -12,7 +12,6 @@ from banditree.policies.random import uniform
 from banditree.policies.registry import policy_named
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
-from banditree.tasks.rewards import log_density
 from banditree.tasks.separation import Sense, least_separation, separations
 
 NO_CONTEXT = np.zeros(0)
@@ -45,7 +44,7 @@ def test_mts_samples_from_the_posterior(collection):
         logs = np.zeros(collection.n_tasks)
         for x, k, reward in history:
             mu = collection.means[:, k] if collection.contexts is None else collection.theta[:, k] @ x
-            logs += log_density(collection.rewards, reward, mu)
+            logs += collection.rewards.log_density(reward, mu)
         posterior = np.exp(logs - logs.max())
         posterior /= posterior.sum()
         np.testing.assert_allclose(state.weights / state.total[0], posterior, rtol=1e-9, atol=1e-12)
@@ -233,7 +232,7 @@ def test_ece_is_algorithms_1_and_2(collection, task):
         if history and len(survivors) > 1:
             _x, pulled, reward = history[-1]
             test.append(pulled)
-            logs += log_density(collection.rewards, reward, collection.means[:, pulled])
+            logs += collection.rewards.log_density(reward, collection.means[:, pulled])
             if len(test) == pulls:
                 assert len(set(test)) == 1
                 survivors = algorithm_2(apart, test[0], survivors, logs, slack)

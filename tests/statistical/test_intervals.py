@@ -12,7 +12,7 @@ from scipy.stats import binom
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Contexts, draw_contexts
 from banditree.tasks.instances import linear
-from banditree.tasks.rewards import Family, Rewards, sample
+from banditree.tasks.rewards import Bernoulli, Bounded, Family
 from banditree.training.estimates import estimate
 from banditree.training.simulators import TaskSimulator, lemma_samples, train
 from banditree.training.statistics import collect
@@ -35,7 +35,7 @@ def draw_plain(collection, n):
     task, arm = np.divmod(np.arange(collection.means.size * n) // n, collection.n_arms)
 
     def draw(rng):
-        rewards = sample(collection.rewards, collection.means[task, arm], rng)
+        rewards = collection.rewards.sample(collection.means[task, arm], rng)
         return collect(np.char.mod("%d", task), np.char.mod("%d", arm), rewards)
 
     return draw
@@ -49,7 +49,7 @@ MEANS = np.array([[0.1, 0.5], [0.72, 0.3]])
     [
         (Collection.gaussian(MEANS, sigma=0.7), Family.GAUSSIAN, True),
         (Collection.bernoulli(MEANS), Family.BERNOULLI, False),
-        (Collection.bounded(MEANS), Rewards(Family.BOUNDED), False),
+        (Collection.bounded(MEANS), Bounded(), False),
     ],
     ids=["gaussian", "bernoulli", "bounded"],
 )
@@ -70,7 +70,7 @@ def draw_linear(collection, n_rows):
         # The logging policy looks at the context.
         arm = (rng.random(n_rows) < 1 / (1 + np.exp(-x[:, 1]))).astype(int)
         means = (x * collection.theta[task, arm]).sum(axis=1)
-        rewards = sample(collection.rewards, means, rng)
+        rewards = collection.rewards.sample(means, rng)
         return collect(np.char.mod("%d", task), np.char.mod("%d", arm), rewards, x[:, 1:])
 
     return draw
@@ -112,7 +112,7 @@ def test_zero_one_rewards_over_contexts_are_covered():
     theta = np.array([[[0.4, 0.3], [0.6, -0.2]], [[0.5, -0.3], [0.3, 0.25]]])
     known = linear(2, 2, 2, 0.3, seed=0)
     contexts = Contexts("sample", known.contexts.features, rows.mean(axis=0), np.cov(rows.T, ddof=0), rows)
-    collection = Collection.linear(theta, contexts, Rewards(Family.BERNOULLI))
+    collection = Collection.linear(theta, contexts, Bernoulli())
     count = misses(draw_linear(collection, 300), collection.means, Family.BERNOULLI, 300, 0.05)
     assert count <= binom.ppf(1 - ALARM, 1200, 0.05)
 

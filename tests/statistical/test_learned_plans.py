@@ -7,7 +7,7 @@ from scipy.stats import binom
 from banditree.policies.session import start_session
 from banditree.tasks.contexts import draw_contexts
 from banditree.tasks.instances import linear, rand
-from banditree.tasks.rewards import Family, sample
+from banditree.tasks.rewards import Family
 from banditree.training.classes import find_classes, widen
 from banditree.training.collection import to_collection
 from banditree.training.estimates import estimate
@@ -34,9 +34,9 @@ def wrong_cases(plan, collection, n_cases, seed):
 
         def draw(arm, n, rng, task=task):
             if collection.theta is None:
-                return sample(collection.rewards, np.full(n, collection.means[task, arm]), rng)
+                return collection.rewards.sample(np.full(n, collection.means[task, arm]), rng)
             x = draw_contexts(collection.contexts, n, rng)
-            return sample(collection.rewards, x @ collection.theta[task, arm], rng)
+            return collection.rewards.sample(x @ collection.theta[task, arm], rng)
 
         wrong += sum(play(plan, draw, collection.n_arms, rng) != task for _ in range(n_cases))
     return wrong
@@ -47,9 +47,9 @@ def log_of(collection, n, seed):
     task, arm = rng.integers(0, collection.n_tasks, n), rng.integers(0, collection.n_arms, n)
     names = np.array([f"{i:02d}" for i in range(100)])
     if collection.theta is None:
-        return collect(names[task], names[arm], sample(collection.rewards, collection.means[task, arm], rng))
+        return collect(names[task], names[arm], collection.rewards.sample(collection.means[task, arm], rng))
     x = draw_contexts(collection.contexts, n, rng)
-    rewards = sample(collection.rewards, (x * collection.theta[task, arm]).sum(axis=1), rng)
+    rewards = collection.rewards.sample((x * collection.theta[task, arm]).sum(axis=1), rng)
     return collect(names[task], names[arm], rewards, x[:, 1:])
 
 
@@ -78,7 +78,7 @@ def test_labels_hidden_the_plan_still_finds_the_class():
     truth, rng = rand(10, 20, 0.4), np.random.default_rng(0)
     kind = rng.integers(0, 10, 2000)
     who, arm = np.repeat(np.arange(2000), 200), rng.integers(0, 20, 400_000)
-    rewards = sample(truth.rewards, truth.means[kind[who], arm], rng)
+    rewards = truth.rewards.sample(truth.means[kind[who], arm], rng)
     classes = find_classes(collect(np.char.mod("%04d", who), np.char.mod("%02d", arm), rewards))
     assert classes.n_classes == 10
     found = to_collection(widen(estimate(classes.statistics), classes), classes.statistics)

@@ -22,7 +22,7 @@ from banditree.simulation.results import mean_band, summaries
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import gaussian_contexts, sampled_contexts
 from banditree.tasks.instances import hard, linear, rand
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Gaussian
 
 SIGMAS = 4.5
 TAIL = 1e-5
@@ -197,7 +197,7 @@ def test_gamma_draws_are_gamma(shape):
 
 def test_contexts_have_their_moments():
     covariance = np.array([[1.0, 0.6], [0.6, 2.0]])
-    rewards = Rewards(Family.GAUSSIAN, sigma=1.0)
+    rewards = Gaussian(sigma=1.0)
     theta = [[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [1.0, 0.0]]]
     for contexts in (
         gaussian_contexts([1.0, -2.0], covariance),

@@ -10,9 +10,9 @@ from banditree.tasks.contexts import (
     moment_contexts,
     sampled_contexts,
 )
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards
+from banditree.tasks.rewards import BERNOULLI, Gaussian
 
-GAUSSIAN = Rewards(Family.GAUSSIAN, sigma=0.5)
+GAUSSIAN = Gaussian(sigma=0.5)
 
 
 def test_arrays_are_private_and_read_only():

@@ -3,30 +3,20 @@ import pytest
 from scipy import stats
 
 from banditree.errors import InvalidInput
-from banditree.tasks.rewards import (
-    BERNOULLI,
-    LOG_FLOOR,
-    Family,
-    Rewards,
-    affinity,
-    check_reward,
-    kl,
-    log_density,
-    sample,
-)
+from banditree.tasks.rewards import BERNOULLI, LOG_FLOOR, Bounded, Gaussian, make_rewards
 
-GAUSSIAN = Rewards(Family.GAUSSIAN, sigma=0.7)
-BOUNDED = Rewards(Family.BOUNDED, low=-1.0, high=3.0)
+GAUSSIAN = Gaussian(sigma=0.7)
+BOUNDED = Bounded(low=-1.0, high=3.0)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Rewards("poisson"), "one of bernoulli, gaussian, bounded. Got 'poisson'"),
-        (lambda: Rewards("gaussian"), "sigma must be a finite number above 0"),
-        (lambda: Rewards("bounded", low=1.0, high=1.0), "low < high"),
-        (lambda: Rewards("bounded", sigma=1.0), "sigma must be left out"),
-        (lambda: Rewards("bernoulli", low=-1.0), "Bernoulli rewards must be 0 or 1"),
+        (lambda: make_rewards("poisson"), "one of bernoulli, gaussian, bounded. Got 'poisson'"),
+        (lambda: make_rewards("gaussian"), "sigma must be a finite number above 0"),
+        (lambda: make_rewards("bounded", low=1.0, high=1.0), "low < high"),
+        (lambda: make_rewards("bounded", sigma=1.0), "sigma must be left out"),
+        (lambda: make_rewards("bernoulli", low=-1.0), "low must be left out for bernoulli rewards"),
     ],
 )
 def test_bad_families_are_named(make, message):
@@ -35,7 +25,7 @@ def test_bad_families_are_named(make, message):
 
 
 @pytest.mark.parametrize(
-    "method", [lambda r: log_density(r, 0.0, np.zeros(1)), lambda r: kl(r, 0, 0), lambda r: affinity(r, 0, 0)]
+    "method", [lambda r: r.log_density(0.0, np.zeros(1)), lambda r: r.kl(0, 0), lambda r: r.affinity(0, 0)]
 )
 def test_bounded_rewards_refuse_whatever_needs_a_likelihood(method):
     with pytest.raises(InvalidInput, match="bounded rewards only tell their mean"):
@@ -56,15 +46,15 @@ def test_bounded_rewards_refuse_whatever_needs_a_likelihood(method):
 )
 def test_impossible_rewards_are_refused(rewards, bad):
     with pytest.raises(InvalidInput, match="reward must be"):
-        check_reward(rewards, bad)
+        rewards.check(bad)
 
 
 def test_log_density_agrees_with_scipy():
     means = np.array([0.0, 0.3, 1.0])
     for reward in (0.0, 1.0):
         expected = np.maximum(stats.bernoulli.logpmf(reward, means), LOG_FLOOR)
-        assert log_density(BERNOULLI, reward, means) == pytest.approx(expected)
-    assert log_density(GAUSSIAN, 0.2, means) == pytest.approx(stats.norm.logpdf(0.2, means, 0.7))
+        assert BERNOULLI.log_density(reward, means) == pytest.approx(expected)
+    assert GAUSSIAN.log_density(0.2, means) == pytest.approx(stats.norm.logpdf(0.2, means, 0.7))
 
 
 def test_divergences_agree_with_integration():
@@ -72,21 +62,21 @@ def test_divergences_agree_with_integration():
     grid = np.linspace(-8, 9, 200_001)
     f, g = stats.norm.pdf(grid, p, 0.7), stats.norm.pdf(grid, q, 0.7)
     step = grid[1] - grid[0]
-    assert affinity(GAUSSIAN, np.array(p), np.array(q)) == pytest.approx(np.sqrt(f * g).sum() * step)
-    assert kl(GAUSSIAN, np.array(p), np.array(q)) == pytest.approx((f * np.log(f / g)).sum() * step)
-    assert kl(BERNOULLI, np.array(p), np.array(q)) == pytest.approx(stats.entropy([p, 1 - p], [q, 1 - q]))
-    assert affinity(BERNOULLI, np.array(p), np.array(q)) == pytest.approx(np.sqrt(p * q) + np.sqrt((1 - p) * (1 - q)))
+    assert GAUSSIAN.affinity(np.array(p), np.array(q)) == pytest.approx(np.sqrt(f * g).sum() * step)
+    assert GAUSSIAN.kl(np.array(p), np.array(q)) == pytest.approx((f * np.log(f / g)).sum() * step)
+    assert BERNOULLI.kl(np.array(p), np.array(q)) == pytest.approx(stats.entropy([p, 1 - p], [q, 1 - q]))
+    assert BERNOULLI.affinity(np.array(p), np.array(q)) == pytest.approx(np.sqrt(p * q) + np.sqrt((1 - p) * (1 - q)))
 
 
 def test_divergences_at_the_ends():
-    assert kl(BERNOULLI, np.array(0.0), np.array(1.0)) == np.inf
-    assert kl(BERNOULLI, np.array(1.0), np.array(1.0)) == 0.0
-    assert affinity(BERNOULLI, np.array(0.0), np.array(1.0)) == 0.0
+    assert BERNOULLI.kl(np.array(0.0), np.array(1.0)) == np.inf
+    assert BERNOULLI.kl(np.array(1.0), np.array(1.0)) == 0.0
+    assert BERNOULLI.affinity(np.array(0.0), np.array(1.0)) == 0.0
 
 
 @pytest.mark.parametrize("rewards", [BERNOULLI, GAUSSIAN, BOUNDED])
 def test_samples_have_the_mean(rewards):
-    drawn = sample(rewards, np.full(40_000, 0.4), np.random.default_rng(0))
+    drawn = rewards.sample(np.full(40_000, 0.4), np.random.default_rng(0))
     # False-alarm rate 6e-5: four standard errors.
     assert abs(drawn.mean() - 0.4) < 4 * drawn.std() / 200
-    assert np.all([check_reward(rewards, value) is not None for value in drawn[:100]])
+    assert np.all([rewards.check(value) is not None for value in drawn[:100]])

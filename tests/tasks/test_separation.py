@@ -5,7 +5,7 @@ from banditree.errors import InvalidInput
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import draw_contexts, gaussian_contexts, sampled_contexts
 from banditree.tasks.instances import hard, rand
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards, affinity
+from banditree.tasks.rewards import BERNOULLI, Gaussian
 from banditree.tasks.separation import (
     Sense,
     closest_rows,
@@ -43,21 +43,21 @@ def test_hellinger_sense_of_hard():
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
 def test_contextual_hellinger_agrees_with_averaging_over_contexts(family):
-    rewards = Rewards(Family.GAUSSIAN, sigma=0.3) if family == "gaussian" else BERNOULLI
+    rewards = Gaussian(sigma=0.3) if family == "gaussian" else BERNOULLI
     theta = np.random.default_rng(0).random((3, 2, 2)) * 0.3 + 0.1
     contexts = gaussian_contexts([1.0, 0.5], [[0.0, 0.0], [0.0, 0.04]])
     rows = draw_contexts(contexts, 20_000, np.random.default_rng(5))
     table = separations(Collection.linear(theta, contexts, rewards), Sense.HELLINGER)
     for k in range(2):
         mu = rows @ theta[:, k].T
-        expected = np.sqrt(1 - affinity(rewards, mu[:, 0], mu[:, 1]).mean())
+        expected = np.sqrt(1 - rewards.affinity(mu[:, 0], mu[:, 1]).mean())
         assert table[k, 0, 1] == pytest.approx(expected, rel=0.02)
 
 
 def test_sampled_contexts_are_averaged_exactly():
     rows = np.array([[1.0, 0.1], [1.0, 0.6]])
     theta = np.random.default_rng(0).random((2, 2, 2)) / 2
-    collection = Collection.linear(theta, sampled_contexts(rows), Rewards(Family.GAUSSIAN, sigma=0.5))
+    collection = Collection.linear(theta, sampled_contexts(rows), Gaussian(sigma=0.5))
     z = rows @ (theta[0, 0] - theta[1, 0])
     expected = np.sqrt(1 - np.exp(-(z**2) / (8 * 0.25)).mean())
     assert separations(collection, Sense.HELLINGER)[0, 0, 1] == pytest.approx(expected)

@@ -5,7 +5,7 @@ from sklearn.metrics import adjusted_rand_score
 from banditree.errors import InvalidInput
 from banditree.tasks.contexts import draw_contexts
 from banditree.tasks.instances import linear, rand
-from banditree.tasks.rewards import Family, sample
+from banditree.tasks.rewards import Family
 from banditree.training.classes import Criterion, find_classes, widen
 from banditree.training.estimates import estimate
 from banditree.training.mixture import bernoulli_coefficients, gaussian_coefficients, posterior, sums_of
@@ -19,9 +19,9 @@ def hidden_log(collection, n_individuals, n_rows, seed=0):
     who, arm = np.repeat(np.arange(n_individuals), n_rows), rng.integers(0, collection.n_arms, n_individuals * n_rows)
     names, arms = np.char.mod("%05d", who), np.char.mod("%02d", arm)
     if collection.theta is None:
-        return collect(names, arms, sample(collection.rewards, collection.means[true[who], arm], rng)), true
+        return collect(names, arms, collection.rewards.sample(collection.means[true[who], arm], rng)), true
     x = draw_contexts(collection.contexts, len(who), rng)
-    rewards = sample(collection.rewards, (x * collection.theta[true[who], arm]).sum(axis=1), rng)
+    rewards = collection.rewards.sample((x * collection.theta[true[who], arm]).sum(axis=1), rng)
     return collect(names, arms, rewards, x[:, 1:]), true
 
 

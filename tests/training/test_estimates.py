@@ -5,7 +5,7 @@ import pytest
 
 from banditree.errors import InvalidInput
 from banditree.tasks.contexts import encode
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Bounded, Family
 from banditree.training.collection import Untried, to_collection
 from banditree.training.estimates import estimate
 from banditree.training.regression import Outcome
@@ -95,7 +95,7 @@ def test_missing_estimates_are_named_and_the_user_chooses():
 
 def test_a_borrowed_mean_of_rewards_in_a_range_may_be_anywhere_in_it():
     statistics = collect(["a"] * 8 + ["b"] * 4, ["x", "y"] * 4 + ["x"] * 4, [1, 0] * 6)
-    found = estimate(statistics, Rewards(Family.BOUNDED))
+    found = estimate(statistics, Bounded())
     borrowed = to_collection(found, statistics, untried=Untried.BORROW)
     assert borrowed.means[1, 1] == 0.0
     assert borrowed.radius[1, 1] == 1.0

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Bounded
 from banditree.training.intervals import radius_of_bounded_mean, radius_of_prediction, radius_of_rate
 
 
@@ -30,7 +30,7 @@ def test_predictions_of_rewards_in_a_range_scale_with_the_range():
         one = np.array([0.01])
         return radius_of_prediction(law, one, one, np.array([90.0]), one, 1000, 0.05)[0]
 
-    unit = radius(Rewards(Family.BOUNDED))
-    assert radius(Rewards(Family.BOUNDED, low=-2, high=3)) == pytest.approx(5 * unit)
+    unit = radius(Bounded())
+    assert radius(Bounded(low=-2, high=3)) == pytest.approx(5 * unit)
     log = np.log(4 / 0.05)
     assert unit == pytest.approx(np.sqrt(0.01 * log / 2) + np.sqrt(log / 2000))

@@ -7,7 +7,7 @@ from logs_to_read import ROLES, sklearn_theta, visits
 
 from banditree.errors import InvalidInput
 from banditree.tasks.contexts import encode
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Bernoulli, Bounded, Family
 from banditree.training.collection import to_collection
 from banditree.training.estimates import estimate
 from banditree.training.logs import read_log
@@ -142,9 +142,9 @@ def test_text_that_is_no_number_is_a_bad_row_and_not_the_end(tmp_path):
 @pytest.mark.parametrize(
     ("law", "value", "words"),
     [
-        (Rewards(Family.BERNOULLI), 0.5, 'reward not 0 or 1: 1.*rewards="bounded" or rewards="gaussian"'),
-        (Rewards(Family.BERNOULLI), 2.0, "reward not 0 or 1: 1"),
-        (Rewards(Family.BOUNDED, low=-1, high=1), 1.5, r"reward outside \[-1, 1\]: 1"),
+        (Bernoulli(), 0.5, 'reward not 0 or 1: 1.*rewards="bounded" or rewards="gaussian"'),
+        (Bernoulli(), 2.0, "reward not 0 or 1: 1"),
+        (Bounded(low=-1, high=1), 1.5, r"reward outside \[-1, 1\]: 1"),
     ],
 )
 def test_rewards_outside_the_declared_range_are_bad(law, value, words):

@@ -7,7 +7,7 @@ from banditree.errors import InvalidInput
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import gaussian_contexts
 from banditree.tasks.instances import linear, rand
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Gaussian
 from banditree.training.merging import merge, merge_gaps
 from banditree.trees.tree import build_tree
 
@@ -39,7 +39,7 @@ def test_the_cost_is_that_of_the_member_it_suits_least():
 def test_with_contexts_the_cost_is_of_policies():
     contexts = gaussian_contexts([1.0, 0.0], [[0, 0], [0, 1.0]], ["(intercept)", "x"])
     theta = [[[0.5, 0.3], [0.5, -0.3]], [[0.5, 0.1], [0.5, -0.1]], [[2.0, 0.0], [0.0, 0.0]]]
-    collection = Collection.linear(theta, contexts, Rewards(Family.GAUSSIAN, sigma=1.0))
+    collection = Collection.linear(theta, contexts, Gaussian(sigma=1.0))
     merged = merge(collection, 0.5)
     assert merged.groups == ((0, 1), (2,))
     assert merged.suboptimality == pytest.approx(0.0, abs=1e-12)  # both play by the sign of x

@@ -9,7 +9,7 @@ from banditree.plans.plan import NONE, BoxKind
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, gaussian_contexts
 from banditree.tasks.instances import hard, linear, rand
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Gaussian
 from banditree.trees.tree import build_tree, lazy_tree
 
 TWO = [[0.7, 0.2], [0.3, 0.6]]
@@ -108,7 +108,7 @@ def test_contextual_tests_use_means_over_contexts_and_leaves_predictions():
 def test_thresholds_of_other_rewards_are_rounded_within_the_margin():
     contexts = gaussian_contexts([1.0, 0.0], [[0, 0], [0, 1.0]], [INTERCEPT, "x"])
     theta = [[[0.7123456789, 0.0], [0.2, 0.0]], [[0.3, 0.0], [0.6, 0.0]]]
-    plan = build_tree(Collection.linear(theta, contexts, Rewards(Family.GAUSSIAN, sigma=0.3)), 1000)
+    plan = build_tree(Collection.linear(theta, contexts, Gaussian(sigma=0.3)), 1000)
     exact = plan.pulls[0] * (0.7123456789 + 0.3) / 2
     assert abs(plan.threshold[0] - exact) / plan.pulls[0] <= 1e-6 * plan.separation
     assert len(repr(float(plan.threshold[0]))) < 12

@@ -8,9 +8,9 @@ import numpy as np
 from banditree.errors import InvalidInput
 from banditree.plans.plan import NONE, BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray
-from banditree.tasks.collection import N_VALUE_CONTEXTS, Collection, reward_variance
+from banditree.tasks.collection import N_VALUE_CONTEXTS, Collection, cells_of
 from banditree.tasks.contexts import ContextKind, draw_contexts
-from banditree.tasks.rewards import Family
+from banditree.tasks.rewards.base import Bounds
 
 SAME_VALUE = 1e-12  # two arms whose means differ by less are equally good
 
@@ -75,7 +75,7 @@ def _check_match(plan: Plan, collection: Collection) -> None:
             f"The plan is about the arms {', '.join(plan.arms[:5])}... and the collection about "
             f"{', '.join(collection.arms[:5])}... Certify a plan with a collection of the same arms in the same order."
         )
-    if plan.rewards.family is not collection.rewards.family:
+    if not plan.rewards.matches(collection.rewards):
         raise InvalidInput(
             f"The plan is for {plan.rewards.family} rewards and the collection has {collection.rewards.family} ones. "
             "Certify a plan with the rewards it was made for."
@@ -90,101 +90,19 @@ def _reasons(plan: Plan, collection: Collection) -> tuple[str, ...]:
         reasons.append(
             f"the means are known to within {collection.radius.max():.3g}, and every box takes its worst means"
         )
-    if collection.rewards.family is Family.BOUNDED:
-        reasons.append("of the rewards only the means and the range are known")
-    elif collection.rewards.family is Family.GAUSSIAN and not _normal_totals(collection):
-        reasons.append("the law of the contexts is known by its moments or a sample only")
+    reasons += collection.rewards.doubts(cells_of(collection, plan.arm[:1]))
     return tuple(reasons)
 
 
-def _normal_totals(collection: Collection) -> bool:
-    """Whether a reward of a fixed arm is normal once contexts are averaged out."""
-    contexts = collection.contexts
-    normal = contexts is None or contexts.kind in (ContextKind.FIXED, ContextKind.GAUSSIAN)
-    return collection.rewards.family is Family.GAUSSIAN and normal
-
-
-def _deviation(collection: Collection) -> FloatArray:
-    """The standard deviation (M, K) of a normal reward, contexts included."""
-    variance = np.full(collection.means.shape, collection.rewards.sigma**2)
-    if collection.contexts is not None and collection.theta is not None:
-        theta = collection.theta
-        variance = variance + np.einsum("ikd,de,ike->ik", theta, collection.contexts.covariance, theta)
-    return np.asarray(np.sqrt(variance))
-
-
-def _mean_bounds(collection: Collection) -> tuple[FloatArray, FloatArray]:
-    rewards = collection.rewards
-    low = np.clip(collection.means - collection.radius, rewards.low, rewards.high)
-    high = np.clip(collection.means + collection.radius, rewards.low, rewards.high)
-    return low, high
-
-
-def _fixed_chances(plan: Plan, collection: Collection, boxes: np.ndarray) -> tuple[FloatArray, FloatArray]:
+def _fixed_chances(plan: Plan, collection: Collection, boxes: np.ndarray) -> Bounds:
     """Bounds (M, boxes, 2) of the chances that a total is at most, or above, the threshold."""
-    from scipy.special import bdtr, bdtrc, ndtr
-
-    n, limit, arm = plan.pulls[boxes], plan.threshold[boxes], plan.arm[boxes]
-    means = [mean[:, arm] for mean in _mean_bounds(collection)]
-    if collection.rewards.family is Family.BERNOULLI:
-        k = np.clip(limit, 0, n).astype(float)
-        at_most = [np.where(limit < 0, 0.0, bdtr(k, n, p)) for p in means]
-        above = [np.where(limit < 0, 1.0, np.where(limit >= n, 0.0, bdtrc(k, n, p))) for p in means]
-    elif _normal_totals(collection):
-        spread = _deviation(collection)[:, arm] * np.sqrt(n)
-        at_most = [ndtr((limit - n * mu) / spread) for mu in means]
-        above = [ndtr((n * mu - limit) / spread) for mu in means]
-    else:
-        s2 = reward_variance(collection)
-        tails = [np.exp(-((n * mu - limit) ** 2) / (2 * n * s2)) for mu in means]
-        at_most_most = np.where(n * means[0] > limit, tails[0], 1.0)
-        above_most = np.where(n * means[1] < limit, tails[1], 1.0)
-        return np.stack([1 - above_most, 1 - at_most_most], axis=2), np.stack([at_most_most, above_most], axis=2)
-    return np.stack([at_most[1], above[0]], axis=2), np.stack([at_most[0], above[1]], axis=2)
+    cells = cells_of(collection, plan.arm[boxes])
+    return collection.rewards.totals(cells, plan.pulls[boxes], plan.threshold[boxes])
 
 
-def _bin_chances(plan: Plan, collection: Collection, boxes: np.ndarray) -> tuple[FloatArray, FloatArray]:
+def _bin_chances(plan: Plan, collection: Collection, boxes: np.ndarray) -> Bounds:
     """Bounds (M, boxes, B) of the chances of the bins of one reward."""
-    from scipy.special import ndtr
-
-    arm, cuts = plan.arm[boxes], plan.cuts[boxes]
-    low, high = (mean[:, arm, None] for mean in _mean_bounds(collection))
-    if collection.rewards.family is Family.BERNOULLI:
-        bins = np.arange(cuts.shape[1] + 1)
-        zero, one = ((cuts < value).sum(axis=1)[:, None] == bins for value in (0.0, 1.0))
-        both = zero & one
-        return np.maximum(zero * (1 - high) + one * low, both), np.minimum(zero * (1 - low) + one * high, 1.0)
-    edges = np.concatenate([np.full((len(boxes), 1), -np.inf), cuts, np.full((len(boxes), 1), np.inf)], axis=1)
-    left, right = edges[:, :-1], edges[:, 1:]
-    if _normal_totals(collection):
-        spread = _deviation(collection)[:, arm, None]
-
-        def chance(mu: FloatArray) -> FloatArray:
-            a, b = (left - mu) / spread, (right - mu) / spread
-            return np.asarray(np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a)))
-
-        # The chance of a bin grows as the mean comes closer to its middle.
-        middle = np.where(np.isinf(left), -np.inf, np.where(np.isinf(right), np.inf, (left + right) / 2))
-        return np.minimum(chance(low), chance(high)), chance(np.clip(middle, low, high))
-    return _mean_only_bins(collection, left, right, low, high)
-
-
-def _mean_only_bins(
-    collection: Collection, left: FloatArray, right: FloatArray, low: FloatArray, high: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Markov's inequality: what the mean alone says of the chances of the bins."""
-    if collection.rewards.family is not Family.BOUNDED:
-        raise InvalidInput(
-            "A plan that scores rewards cannot be certified when contexts are known by their moments or a sample only: "
-            "the chance of a single reward is then unknown. Use the method tree."
-        )
-    bottom, top = collection.rewards.low, collection.rewards.high
-    with np.errstate(divide="ignore", invalid="ignore"):
-        above_left = np.where(left <= bottom, 1.0, np.clip((high - bottom) / (left - bottom), 0.0, 1.0))
-        at_most_right = np.where(right >= top, 1.0, np.clip((top - low) / (top - right), 0.0, 1.0))
-    most = np.minimum(above_left, at_most_right)
-    others = most.sum(axis=2, keepdims=True) - most
-    return np.maximum(1.0 - others, 0.0), most
+    return collection.rewards.bins(cells_of(collection, plan.arm[boxes]), plan.cuts[boxes])
 
 
 def _costs(plan: Plan, collection: Collection, certain: bool = False) -> tuple[FloatArray, tuple[str, ...]]:

@@ -27,8 +27,8 @@ def learn(
     numeric: Annotated[str, typer.Option(help="Context columns that are numbers though they look like text.")] = "",
     propensity: Annotated[str | None, typer.Option(help="Column of the chance the logged arm had.")] = None,
     rewards: Annotated[Family, typer.Option(help="The law of the rewards.")] = Family.BERNOULLI,
-    low: Annotated[float, typer.Option(help="Least reward, for bounded rewards.")] = 0.0,
-    high: Annotated[float, typer.Option(help="Greatest reward, for bounded rewards.")] = 1.0,
+    low: Annotated[float | None, typer.Option(help="Least reward, for bounded rewards. [default: 0]")] = None,
+    high: Annotated[float | None, typer.Option(help="Greatest reward, for bounded rewards. [default: 1]")] = None,
     intercept: Annotated[bool, typer.Option(help="Whether predictions have a constant term.")] = True,
     ridge: Annotated[float, typer.Option(min=0.0, help="Penalty on the parameters of predictions.")] = 0.0,
     untried: Annotated[
@@ -63,12 +63,13 @@ def learn(
     from banditree.files.statistics import save_statistics as write_statistics
     from banditree.reports.choosing import choices
     from banditree.reports.learning import learn_document, learn_text
-    from banditree.tasks.rewards import Rewards
+    from banditree.tasks.rewards import make_rewards
     from banditree.training.learning import Settings
     from banditree.training.learning import learn as learn_from
 
+    given = {name: value for name, value in {"low": low, "high": high}.items() if value is not None}
     settings = Settings(
-        rewards=Rewards(rewards, low=low, high=high) if rewards is Family.BOUNDED else rewards,
+        rewards=make_rewards(rewards, **given) if given else rewards,
         intercept=intercept,
         ridge=ridge,
         failure_probability=failure_probability,

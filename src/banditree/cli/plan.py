@@ -152,9 +152,7 @@ def _given(**options: Any) -> list[str]:
 
 
 def _default_method(known: "Collection", *, tree_options: bool) -> Method:
-    from banditree.tasks.rewards import Family
-
-    simple = known.rewards.family is Family.BERNOULLI and known.theta is None
+    simple = known.rewards.counts and known.theta is None
     return Method.SCORE if simple and not tree_options else Method.TREE
 
 

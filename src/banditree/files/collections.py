@@ -11,7 +11,7 @@ from banditree.files.documents import Document, Part, dump, parse, read_json, wr
 from banditree.files.matrix import read_matrix
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind, Contexts, Feature
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Family, Rewards, make_rewards
 
 
 class RewardsPart(Part):
@@ -118,16 +118,12 @@ def _rectangular(rows: list[list[float]]) -> list[list[float]]:
 
 def rewards_part(rewards: Rewards) -> RewardsPart:
     """The reward law as it is written."""
-    if rewards.family is Family.GAUSSIAN:
-        return RewardsPart(family=rewards.family, sigma=rewards.sigma)
-    if rewards.family is Family.BOUNDED:
-        return RewardsPart(family=rewards.family, low=rewards.low, high=rewards.high)
-    return RewardsPart(family=rewards.family)
+    return RewardsPart(family=rewards.family, **rewards.written())
 
 
 def rewards_from_part(part: RewardsPart) -> Rewards:
     """The reward law that a file describes."""
-    return Rewards(part.family, **part.model_dump(exclude={"family"}, exclude_none=True))
+    return make_rewards(part.family, **part.model_dump(exclude={"family"}, exclude_none=True))
 
 
 def features_part(features: tuple[Feature, ...]) -> list[FeaturePart]:

@@ -7,7 +7,6 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.links import reached, reversed_links
 from banditree.tasks.arrays import BoolArray
-from banditree.tasks.rewards import Family
 
 if TYPE_CHECKING:
     from banditree.plans.plan import Plan
@@ -68,7 +67,7 @@ def _check_boxes(plan: "Plan") -> None:
     require(number_below(plan.arm, n_arms) | by_context, exploit, "says neither an arm nor a task to exploit")
     require(plan.pulls >= 1, fixed, "has fewer than one pull")
     require(np.isfinite(plan.threshold), fixed, "has no finite threshold")
-    if plan.rewards.family is Family.BERNOULLI:
+    if plan.rewards.counts:
         require(plan.threshold == np.round(plan.threshold), fixed, "compares a count with a fraction")
     both_signs = (plan.points.min(axis=1, initial=0) < 0) & (plan.points.max(axis=1, initial=0) > 0)
     require(both_signs, score | watch, "has points of one sign only, so that its score can never leave on one side")

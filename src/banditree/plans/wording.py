@@ -12,7 +12,7 @@ import numpy as np
 
 from banditree.plans.plan import NONE, BoxKind, Form, Plan, SafetyRule, Vocabulary
 from banditree.tasks.contexts import INTERCEPT
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Rewards
 
 MOST_NAMES = 12  # names that a sentence lists before the rest is only counted
 # A name is printed bare if no reader can take part of it for the sentence around it: it has a letter, and none of the
@@ -181,12 +181,19 @@ def rule_sentence(plan: Plan, rule: SafetyRule) -> str:
 def points_rule(plan: Plan, points: np.ndarray, cuts: np.ndarray, in_words: bool = False) -> str:
     """The points of a score: "+1/-3", or "success +1, failure -3" where words are wanted; bins always in words."""
     words = plan.vocabulary
-    if plan.rewards.family is not Family.BERNOULLI:
+    scored = outcome_points(plan, points, cuts)
+    if not scored:
         parts = [f"{words.reward} at most {number(c)} {p:+d}" for c, p in zip(cuts, points, strict=False)]
         return f"{', '.join(parts)}, above {points[-1]:+d}"
-    if in_words:
-        return f"{words.success} {points[1]:+d}, {words.failure} {points[0]:+d}"
-    return f"{points[1]:+d}/{points[0]:+d}"
+    if in_words or len(scored) > 2:
+        return ", ".join(f"{name} {p:+d}" for name, p in scored)
+    return "/".join(f"{p:+d}" for _, p in scored)
+
+
+def outcome_points(plan: Plan, points: np.ndarray, cuts: np.ndarray) -> list[tuple[str, int]]:
+    """The points of every possible outcome by its name, the best first; empty where an outcome is any number."""
+    outcomes = plan.rewards.outcomes(plan.vocabulary.success, plan.vocabulary.failure)
+    return [(name, int(points[(cuts < value).sum()])) for value, name in outcomes]
 
 
 def cap_rule(cap: int) -> str:
@@ -210,7 +217,7 @@ def exit_words(plan: Plan, line: int, low: bool) -> str:
 def threshold_rule(plan: Plan, box: int) -> str:
     """The condition under which a FIXED box leads to its low side."""
     words, limit = plan.vocabulary, float(plan.threshold[box])
-    if plan.rewards.family is Family.BERNOULLI:
+    if plan.rewards.counts:
         noun = words.success if limit == 1 else plural(words.success)
         return f"At most {number(limit)} {noun}"
     return f"Total {words.reward} at most {number(limit)}"
@@ -219,8 +226,8 @@ def threshold_rule(plan: Plan, box: int) -> str:
 def score_rule(plan: Plan, box: int) -> str:
     """The points of a SCORE box, without the full stop."""
     words, points = plan.vocabulary, plan.points[box]
-    if plan.rewards.family is Family.BERNOULLI:
-        return f"Each {words.success} {points[1]:+d}, each {words.failure} {points[0]:+d}"
+    if scored := outcome_points(plan, points, plan.cuts[box]):
+        return f"E{', '.join(f'each {name} {p:+d}' for name, p in scored)[1:]}"
     cuts = [number(cut) for cut in plan.cuts[box]]
     parts = [f"{words.reward} at most {cut} {point:+d}" for cut, point in zip(cuts, points, strict=False)]
     return f"Score each {', '.join(parts)}, above {points[-1]:+d}"
@@ -239,7 +246,7 @@ def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
 def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:
     """What has been counted so far in a test of a fixed number of pulls."""
     so_far = f"{pulls} of {needed} rounds tallied; the limit is {number(limit)}"
-    if rewards.family is Family.BERNOULLI:
+    if rewards.counts:
         good = int(total)
         return f"{counted(good, words.success)}, {counted(pulls - good, words.failure)} ({so_far})."
     return f"Total {words.reward} {total:g} ({so_far})."
@@ -249,9 +256,8 @@ def outcome_text(plan: Plan, reward: float | None) -> str:
     """An outcome in words: "recovery", "3.2", "not known"."""
     if reward is None:
         return "not known"
-    if plan.rewards.family is Family.BERNOULLI:
-        return plan.vocabulary.success if reward > 0.5 else plan.vocabulary.failure
-    return f"{reward:g}"
+    outcomes = plan.rewards.outcomes(plan.vocabulary.success, plan.vocabulary.failure)
+    return next((name for value, name in outcomes if value == reward), f"{reward:g}")
 
 
 def possible_sentence(names: Sequence[str], words: Vocabulary, most: int = MOST_NAMES) -> str:

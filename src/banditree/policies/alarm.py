@@ -22,7 +22,6 @@ from banditree.policies.classic import ucb1
 from banditree.policies.model import CONTEXT_NEEDED, Model, lacks_context, model_of, predicted
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import variance_proxy
 
 FALSE_ALARM_RATE = 0.05
 RHO = 1.0  # the shift of a mean that is looked for has about the standard deviation of one reward
@@ -67,7 +66,7 @@ def make_evidence(collection: Collection, false_alarm_rate: float) -> EvidencePa
         raise InvalidInput("An alarm needs the means of all tasks. Give it the collection, not only the plan.")
     if not 0 < false_alarm_rate < 1:
         raise invalid("false_alarm_rate", "between 0 and 1", false_alarm_rate)
-    return EvidenceParams(model_of(collection), -math.log(false_alarm_rate), float(variance_proxy(collection.rewards)))
+    return EvidenceParams(model_of(collection), -math.log(false_alarm_rate), float(collection.rewards.variance_proxy))
 
 
 def init_evidence(params: EvidenceParams) -> EvidenceState:

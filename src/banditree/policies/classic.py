@@ -17,7 +17,6 @@ from banditree.policies.options import take_options
 from banditree.policies.random import normal, uniform, uniform_pair
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import Family, variance_proxy
 from banditree.trees.tree import LazyTree
 
 Subject = Collection | Plan | LazyTree
@@ -45,16 +44,15 @@ def make_arms(subject: Subject, horizon: int, options: Mapping[str, Any]) -> Arm
     take_options(options)
     source = subject.collection if isinstance(subject, LazyTree) else subject
     rewards = source.rewards
-    gaussian = rewards.family is Family.GAUSSIAN
-    low, width = (0.0, 1.0) if gaussian else (rewards.low, rewards.high - rewards.low)
-    return ArmParams(len(source.arms), float(variance_proxy(rewards)), float(low), float(width))
+    low, width = (rewards.low, rewards.width) if rewards.has_range else (0.0, 1.0)
+    return ArmParams(len(source.arms), float(rewards.variance_proxy), float(low), float(width))
 
 
 def make_bernoulli_ts(subject: Subject, horizon: int, options: Mapping[str, Any]) -> ArmParams:
     """The arms, unless their rewards have no range to count successes in."""
     params = make_arms(subject, horizon, options)
     source = subject.collection if isinstance(subject, LazyTree) else subject
-    if source.rewards.family is Family.GAUSSIAN:
+    if not source.rewards.has_range:
         raise InvalidInput("bernoulli-ts needs rewards in a range, and these are Gaussian. Use gaussian-ts.")
     return params
 
@@ -200,7 +198,7 @@ def make_linucb(subject: Subject, horizon: int, options: Mapping[str, Any]) -> L
 def make_lints(subject: Subject, horizon: int, options: Mapping[str, Any]) -> LinearParams:
     """LinTS (Agrawal and Goyal 2013); option `spread` of the draw, by default the rewards' standard deviation."""
     source = subject.collection if isinstance(subject, LazyTree) else subject
-    spread = take_options(options, spread=math.sqrt(variance_proxy(source.rewards)))["spread"]
+    spread = take_options(options, spread=math.sqrt(source.rewards.variance_proxy))["spread"]
     return _linear(subject, "spread", spread)
 
 

@@ -13,13 +13,14 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.policies.base import NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
+from banditree.policies.families import log_likelihood
 from banditree.policies.follow import UNLIMITED
-from banditree.policies.model import CONTEXT_NEEDED, GAUSSIAN, Model, best_available, lacks_context, model_of, predicted
+from banditree.policies.model import CONTEXT_NEEDED, Model, best_available, lacks_context, model_of
 from banditree.policies.options import take_options
 from banditree.policies.random import uniform
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import LOG_FLOOR, require_likelihood
+from banditree.tasks.rewards import require_likelihood
 from banditree.tasks.separation import Sense, least_separation, separation_of_arm, tolerance
 from banditree.theory.bounds import ece_samples
 
@@ -152,16 +153,6 @@ def tally(params: EceParams, state: EceState, context: FloatArray, arm: int, rew
     state.total[0] += reward
     state.place[DONE] += 1
     return bool(state.place[DONE] == params.pulls)
-
-
-def log_likelihood(model: Model, context: FloatArray, task: int, arm: int, reward: float) -> float:
-    """The log-likelihood of a reward, up to a constant, never below LOG_FLOOR for 0/1 rewards (NOTES 16)."""
-    mean = predicted(model, context, task, arm)
-    if model.law == GAUSSIAN:
-        z = (reward - mean) / model.sigma
-        return -0.5 * z * z
-    chance = mean if reward > 0.5 else 1.0 - mean
-    return max(math.log(chance), LOG_FLOOR) if chance > 0.0 else LOG_FLOOR
 
 
 def keep_likely(params: EceParams, state: EceState, arm: int) -> None:

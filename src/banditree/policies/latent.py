@@ -11,9 +11,17 @@ import numpy as np
 
 from banditree.errors import invalid
 from banditree.policies.base import Facts, Policy, Rng
+from banditree.policies.families import (
+    LEAST_WEIGHT,
+    information,
+    likelihood_table,
+    n_summaries,
+    noise,
+    summary,
+    weigh_tasks,
+)
 from banditree.policies.model import (
     CONTEXT_NEEDED,
-    GAUSSIAN,
     Model,
     best_arm,
     best_available,
@@ -26,20 +34,16 @@ from banditree.policies.options import take_options
 from banditree.policies.random import uniform
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import require_likelihood, variance_proxy
+from banditree.tasks.rewards import require_likelihood
 
-# Weights are kept up to a common factor and never quite reach 0, so that rewards which every task calls impossible
-# leave a comparison to make (means of 0 and 1). Each step keeps total >= 1e-50 / M * 1e-200 > 1e-300.
-LEAST_WEIGHT = 1e-300
-LEAST_LIKELIHOOD = 1e-200
-RESCALE_BELOW = 1e-50
+RESCALE_BELOW = 1e-50  # a total of weights that is brought back to 1; see `families.LEAST_WEIGHT`
 LIKELY = 0.01  # posterior probability from which `explain` lists a task
 
 
 class PosteriorParams(NamedTuple):
-    """Tables for tasks without context: likelihoods (2, K, M) of a reward of 0 and of 1, gaps (M, K), noise (M, K).
+    """Tables for tasks without context: likelihoods (G, K, M) of each possible reward, gaps (M, K), noise (M, K).
 
-    noise: the entropy of a 0/1 reward of that arm and task, the squared mean of a normal one.
+    See `families.likelihood_table` and `families.noise`.
     """
 
     model: Model
@@ -60,11 +64,9 @@ def make_posterior(collection: Collection, horizon: int, options: Mapping[str, A
     take_options(options)
     require_likelihood(collection.rewards, "A posterior over tasks")
     model = model_of(collection)
-    table = np.maximum(np.stack([1.0 - model.by_arm, model.by_arm]), LEAST_LIKELIHOOD)
-    noise = [[noise_of(model, mu) for mu in row] for row in model.means.tolist()]
-    return PosteriorParams(
-        model, frozen(table, float), frozen(model.top[:, None] - model.means, float), frozen(noise, float)
-    )
+    gaps = frozen(model.top[:, None] - model.means, float)
+    noises = [[noise(model, i, k, mu) for k, mu in enumerate(row)] for i, row in enumerate(model.means.tolist())]
+    return PosteriorParams(model, likelihood_table(collection), gaps, frozen(noises, float))
 
 
 def init_posterior(params: PosteriorParams) -> PosteriorState:
@@ -93,34 +95,12 @@ def update_posterior(
     params: PosteriorParams, state: PosteriorState, context: FloatArray, arm: int, reward: float
 ) -> None:
     """Multiply the weight of each task by the likelihood of the reward."""
-    if params.model.law == GAUSSIAN:
-        weigh_normal(params.model, state.weights, context, arm, reward)
-    elif params.model.theta.shape[2] == 0:
-        row = params.likelihoods[1 if reward > 0.5 else 0, arm]
-        for i in range(row.shape[0]):
-            state.weights[i] = max(state.weights[i] * row[i], LEAST_WEIGHT)
-    else:
-        for i in range(state.weights.shape[0]):
-            chance = predicted(params.model, context, i, arm)
-            likelihood = max(chance if reward > 0.5 else 1.0 - chance, LEAST_LIKELIHOOD)
-            state.weights[i] = max(state.weights[i] * likelihood, LEAST_WEIGHT)
+    weigh_tasks(params.model, params.likelihoods, state.weights, context, arm, reward)
     state.total[0] = total_of(state.weights)
     if state.total[0] < RESCALE_BELOW:
         for i in range(state.weights.shape[0]):
             state.weights[i] = max(state.weights[i] / state.total[0], LEAST_WEIGHT)
         state.total[0] = total_of(state.weights)
-
-
-def weigh_normal(model: Model, weights: FloatArray, context: FloatArray, arm: int, reward: float) -> None:
-    """Normal likelihoods relative to the best one, which is what keeps an outlier from wiping out all weights."""
-    nearest = math.inf
-    for i in range(weights.shape[0]):
-        z = (reward - predicted(model, context, i, arm)) / model.sigma
-        nearest = min(nearest, z * z)
-    for i in range(weights.shape[0]):
-        z = (reward - predicted(model, context, i, arm)) / model.sigma
-        likelihood = max(math.exp(0.5 * (nearest - z * z)), LEAST_LIKELIHOOD)
-        weights[i] = max(weights[i] * likelihood, LEAST_WEIGHT)
 
 
 def total_of(weights: FloatArray) -> float:
@@ -150,7 +130,7 @@ mts = Policy("mts", make_posterior, init_posterior, choose_mts, update_posterior
 
 NEGLIGIBLE = 1e-12  # posterior probability that mIDS leaves out
 NO_GAP = 1e-10  # an expected gap that costs less than 0.001 over ten million rounds: play the arm
-GAP, MEAN, INFORMATION = 0, 1, 2
+GAP, NOISE, FIRST_SUMMARY = 0, 1, 2  # rows of what is averaged per arm
 
 
 def choose_mids(
@@ -160,21 +140,21 @@ def choose_mids(
     model = params.model
     if lacks_context(model.theta, context):
         return CONTEXT_NEEDED
-    arms = np.zeros((3, model.means.shape[1]))
+    arms = np.zeros((FIRST_SUMMARY + n_summaries(model), model.means.shape[1]))
     weigh_arms(params, state, context, arms)
     for k in range(arms.shape[1]):
         if available[k] and arms[GAP, k] <= NO_GAP:
             return k
     for k in range(arms.shape[1]):
-        arms[INFORMATION, k] = information_of(model, arms[MEAN, k], arms[INFORMATION, k])
-    first, second, share = best_mixture(arms[GAP], arms[INFORMATION], available)
+        arms[NOISE, k] = information(model, arms[FIRST_SUMMARY:, k], arms[NOISE, k])
+    first, second, share = best_mixture(arms[GAP], arms[NOISE], available)
     if first < 0:
         return best_available(model, context, available, 0)
     return first if uniform(rng, 0) < share else second
 
 
 def weigh_arms(params: PosteriorParams, state: PosteriorState, context: FloatArray, arms: FloatArray) -> None:
-    """Add to `arms` (3, K) the expected gap of each arm, its mean and its noise, averaged over the posterior."""
+    """Add to `arms` (2 + S, K) the expected gap of each arm, its noise and S summaries, averaged over the posterior."""
     model = params.model
     n_tasks, n_arms = model.means.shape
     for i in range(n_tasks):
@@ -184,39 +164,16 @@ def weigh_arms(params: PosteriorParams, state: PosteriorState, context: FloatArr
         if model.theta.shape[2] == 0:
             for k in range(n_arms):
                 arms[GAP, k] += share * params.gaps[i, k]
-                arms[MEAN, k] += share * model.means[i, k]
-                arms[INFORMATION, k] += share * params.noise[i, k]
+                arms[NOISE, k] += share * params.noise[i, k]
+                for s in range(arms.shape[0] - FIRST_SUMMARY):
+                    arms[FIRST_SUMMARY + s, k] += share * summary(model, i, k, s, model.means[i, k])
         else:
             top = best_mean(model, context, i)
             for k in range(n_arms):
                 mu = predicted(model, context, i, k)
                 arms[GAP, k] += share * (top - mu)
-                arms[MEAN, k] += share * mu
-                arms[INFORMATION, k] += share * noise_of(model, mu)
-
-
-def noise_of(model: Model, mu: float) -> float:
-    """What the information of an arm is reduced by, per task: see `PosteriorParams`."""
-    return mu * mu if model.law == GAUSSIAN else entropy(mu)
-
-
-def information_of(model: Model, mean: float, noise: float) -> float:
-    """What a reward tells of the task, from the average over tasks of the arm's mean and of its noise.
-
-    0/1 rewards: the mutual information of task and reward. Normal rewards: log(1 + v/sigma^2)/2, v the variance of the
-    mean over tasks, which is at least that and equal to it to first order.
-    """
-    if model.law == GAUSSIAN:
-        variance = max(noise - mean * mean, 0.0)
-        return 0.5 * math.log(1.0 + variance / (model.sigma * model.sigma))
-    return max(entropy(mean) - noise, 0.0)
-
-
-def entropy(chance: float) -> float:
-    """The entropy of a 0/1 reward, in nats."""
-    if chance <= 0.0 or chance >= 1.0:
-        return 0.0
-    return -chance * math.log(chance) - (1.0 - chance) * math.log(1.0 - chance)
+                arms[NOISE, k] += share * noise(model, i, k, mu)
+                arms[FIRST_SUMMARY, k] += share * mu
 
 
 def best_mixture(gaps: FloatArray, information: FloatArray, available: BoolArray) -> tuple[int, int, float]:
@@ -274,7 +231,7 @@ def make_mucb(collection: Collection, horizon: int, options: Mapping[str, Any]) 
     delta = take_options(options, delta=1.0)["delta"]
     if not delta > 0:
         raise invalid("delta", "above 0", delta)
-    scale = 2.0 * variance_proxy(collection.rewards)
+    scale = 2.0 * collection.rewards.variance_proxy
     return UcbParams(model_of(collection), scale * math.log(collection.n_tasks * float(horizon) ** 2 / delta))
 
 
@@ -373,7 +330,7 @@ class BeliefState(NamedTuple):
 def make_belief(collection: Collection, horizon: int, options: Mapping[str, Any]) -> UcbParams:
     """mUCB of Hong et al. (2020): a task stays while G(s) <= sigma sqrt(6 N(s) log H). No options."""
     take_options(options)
-    return UcbParams(model_of(collection), 6.0 * variance_proxy(collection.rewards) * math.log(max(horizon, 2)))
+    return UcbParams(model_of(collection), 6.0 * collection.rewards.variance_proxy * math.log(max(horizon, 2)))
 
 
 def init_belief(params: UcbParams) -> BeliefState:

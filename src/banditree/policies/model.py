@@ -12,9 +12,7 @@ from banditree.policies.base import Outcome
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind
-from banditree.tasks.rewards import Family
 
-TWO_POINT, GAUSSIAN = 0, 1  # Bernoulli rewards and the two ends of a bounded range are the same law, scaled
 CONTEXT_NEEDED, NO_ARM_AVAILABLE = int(Outcome.CONTEXT_NEEDED), int(Outcome.NO_ARM_AVAILABLE)
 
 
@@ -22,7 +20,8 @@ class Model(NamedTuple):
     """M tasks x K arms as plain arrays; theta has size 0 if no context matters, in which case means are all there is.
 
     means, radius: (M, K). by_arm, slack: the same two, (K, M), for loops over tasks. theta: (M, K, d).
-    best: (M,) the best arm of each task without a context. top: (M,) its mean.
+    best: (M,) the best arm of each task without a context. top: (M,) its mean. law: the family of the rewards, whose
+    arithmetic is in `policies.families`.
     """
 
     means: FloatArray
@@ -48,7 +47,7 @@ def model_of(collection: Collection) -> Model:
         theta if theta is not None and varies else frozen(np.zeros((0, 0, 0)), float),
         collection.best_arms,
         frozen(collection.means.max(axis=1), float),
-        GAUSSIAN if rewards.family is Family.GAUSSIAN else TWO_POINT,
+        rewards.compiled,
         float(rewards.sigma),
         float(rewards.low),
         float(rewards.high),

@@ -14,7 +14,7 @@ from banditree.policies.follow import follow, follow_lazily
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, encode
-from banditree.tasks.rewards import Rewards, check_reward
+from banditree.tasks.rewards import Rewards
 from banditree.trees.tree import LazyTree
 
 SCHEMA = "banditree/session/1"
@@ -153,7 +153,7 @@ class Session:
         A missing outcome is not tallied: its round is used up and the policy goes on as if it had not been.
         """
         number = self._round_to_tell(round)
-        value: Reported = reward if isinstance(reward, Missing) else check_reward(self.rewards, reward)
+        value: Reported = reward if isinstance(reward, Missing) else self.rewards.check(reward)
         entry = self.rounds[number - 1]
         if entry.reward is not None:
             if entry.reward == value:
@@ -192,7 +192,7 @@ class Session:
         would not have given it, they are no longer tallied.
         """
         number = self._round_to_tell(round)
-        value: Reported = reward if isinstance(reward, Missing) else check_reward(self.rewards, reward)
+        value: Reported = reward if isinstance(reward, Missing) else self.rewards.check(reward)
         if self.rounds[number - 1].reward is None:
             raise InvalidInput(f"Round {number} has no outcome to correct yet: tell it. {self._open_rounds_sentence()}")
         self.rounds[number - 1].reward = value

@@ -8,7 +8,6 @@ import numpy as np
 
 from banditree.progress import OnProgress, goes_on, named_part
 from banditree.tasks.collection import Collection, reward_variance
-from banditree.tasks.rewards import Family
 from banditree.tasks.separation import Sense, least_separation
 from banditree.theory.bounds import dt_ece_regret, ece_regret, greedy_depth_bound
 from banditree.theory.coefficients import Coefficient, deterministic_coefficient, soft_coefficient
@@ -92,7 +91,7 @@ def _coefficients(tree: LazyTree, depth: Depth, on_progress: OnProgress | None) 
     told = named_part(on_progress, "randomised coefficient")
     mixed = randomised_coefficient(table, at_most=fixed.upper, on_progress=told)
     found = {"deterministic_coefficient": fixed, "randomised_coefficient": mixed, "soft_coefficient": soft}
-    if collection.rewards.family is not Family.BOUNDED:
+    if collection.rewards.has_likelihood:
         own = least_separation(collection, Sense.HELLINGER).value
         table = separating_arms(collection, own, Sense.HELLINGER)
         told = named_part(on_progress, "deterministic coefficient (Hellinger)")
@@ -114,7 +113,7 @@ def _separation_facts(tree: LazyTree, asked: float | None) -> dict[str, Fact]:
         "closest_told_by": own.arm,
         "separation_hellinger": None,
     }
-    if collection.rewards.family is not Family.BOUNDED:
+    if collection.rewards.has_likelihood:
         facts["separation_hellinger"] = least_separation(collection, Sense.HELLINGER).value
     return facts
 

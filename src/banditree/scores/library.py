@@ -4,7 +4,7 @@ A template is a way to score rewards: points per bin, and cuts between the bins.
 two levels at which it is left. Compiled by numba: import this module where it is used, not at the top of another one.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,21 +13,12 @@ from numba import njit
 from banditree.certificates.walks import ladder, leave
 from banditree.errors import InvalidInput
 from banditree.tasks.arrays import FloatArray, IntArray
-from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import Family
+from banditree.tasks.collection import Collection, cells_of
 
 SingleArray = npt.NDArray[np.float32]
 
-# Points per success and per failure: the drift that a test calls even is at a mean of y / (x + y).
-SLOPES = ((1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2), (1, 5), (5, 1), (1, 9), (9, 1))
 LEVELS = (1, 2, 3, 4, 6, 9, 13, 19, 28, 41, 60, 88, 130, 190, 280, 410, 600, 880, 1300, 1900)
 ALWAYS = 60  # levels up to this one are tried at any horizon
-OWN_SLOPES = 3  # slopes of its own, at most, of an arm whose means none of these tell apart ...
-MARGIN = 0.1  # ... each this share of a gap between two means away from both ...
-MOST_POINTS = 200  # ... and the points of a success times those of a failure, on which the cost of a law depends
-FOUR_BINS = (-3, -1, 1, 3)  # points of a normal reward, close to the best four-level rounding of it ...
-BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one
-CENTRES = 6  # middle cuts tried per arm for normal rewards
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,64 +109,15 @@ def build_library(collection: Collection, horizon: int) -> Library:
 
 def _templates(collection: Collection) -> tuple[IntArray, FloatArray, FloatArray, np.ndarray]:
     """points (T, B), cuts (T, B-1), chance (T, K, B, M), and which template is for which arm (T, K)."""
-    means, K = collection.means, collection.n_arms
-    if collection.rewards.family is Family.BERNOULLI:
-        own = [own_slopes(means[:, arm]) for arm in range(K)]
-        slopes = [*SLOPES, *sorted({slope for arm in own for slope in arm})]
-        points = np.array([(-y, x) for x, y in slopes])
-        chance = np.broadcast_to(np.stack([1 - means.T, means.T], axis=1), (len(points), K, 2, len(means)))
-        cuts = np.full((len(points), 1), 0.5)
-        usable = np.array([[slope in SLOPES or slope in own[arm] for arm in range(K)] for slope in slopes])
-        return points, cuts, np.ascontiguousarray(chance), usable
-    from scipy.special import ndtr
-
-    sigma = collection.rewards.sigma
-    centres = [np.quantile(means[:, k], (np.arange(CENTRES) + 0.5) / CENTRES) for k in range(K)]
-    digit = 10.0 ** np.floor(np.log10(sigma / 10))
-    middle = np.round(np.concatenate(centres) / digit) * digit
-    width = float(f"{BIN_WIDTH * sigma:.2g}")
-    cuts = np.round(middle[:, None] + width * np.array([-1.0, 0.0, 1.0]), 12)
-    below = ndtr((cuts[:, None, :, None] - means.T[None, :, None, :]) / sigma)
-    edges = np.concatenate([np.zeros_like(below[:, :, :1]), below, np.ones_like(below[:, :, :1])], axis=2)
-    usable = np.repeat(np.eye(K, dtype=bool), CENTRES, axis=0)
-    points = np.tile(np.array(FOUR_BINS), (len(cuts), 1))
-    return points, cuts, np.ascontiguousarray(np.diff(edges, axis=2)), usable
-
-
-def own_slopes(means: FloatArray) -> list[tuple[int, int]]:
-    """Slopes for an arm whose means (M,) all lie on one side of every usual slope, as low rates do: the simplest ones.
-
-    >>> own_slopes(np.array([0.03, 0.04])), own_slopes(np.array([0.3, 0.6]))
-    ([(25, 1)], [])
-    """
-    ordered = np.unique(means)
-    if any(ordered[0] < y / (x + y) < ordered[-1] for x, y in SLOPES):
-        return []
-    widest = np.argsort(-np.diff(ordered), kind="stable")[:OWN_SLOPES]
-    gaps = [(ordered[i], ordered[i + 1] - ordered[i]) for i in widest]
-    found = [slope_between(low + MARGIN * gap, low + (1 - MARGIN) * gap) for low, gap in gaps]
-    return sorted({slope for slope in found if slope is not None})
-
-
-def slope_between(low: float, high: float) -> tuple[int, int] | None:
-    """The slope (x, y) of smallest numbers whose drift y / (x + y) is strictly between two means, or None if too large.
-
-    A walk down the Stern-Brocot tree, from 0/1 and 1/1.
-
-    >>> slope_between(0.751, 0.759), slope_between(0.5, 0.5001)
-    ((7, 22), None)
-    """
-    below, above = (1, 0), (0, 1)
-    while True:
-        x, y = below[0] + above[0], below[1] + above[1]
-        if x * y > MOST_POINTS:
-            return None
-        if low < y / (x + y) < high:
-            return x, y
-        if y / (x + y) <= low:
-            below = x, y
-        else:
-            above = x, y
+    K = collection.n_arms
+    own = collection.rewards.scorings([collection.parameters[:, arm] for arm in range(K)])
+    templates = list(dict.fromkeys(scoring for arm in own for scoring in arm))
+    points = np.array([scoring.points for scoring in templates])
+    cuts = np.array([scoring.cuts for scoring in templates])
+    usable = np.array([[scoring in own[arm] for arm in range(K)] for scoring in templates])
+    cells = cells_of(replace(collection, radius=np.zeros(())), np.arange(K))
+    chance = [collection.rewards.bins(cells, np.broadcast_to(row, (K, len(row))))[0] for row in cuts]
+    return points, cuts, np.ascontiguousarray(np.stack(chance).transpose(0, 2, 3, 1)), usable
 
 
 @njit(cache=True)

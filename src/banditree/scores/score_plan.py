@@ -19,7 +19,6 @@ from banditree.scores.objectives import Limits, Objective, objective_named, powe
 from banditree.scores.scenarios import hardest_means, with_means, worst_means
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import Family
 
 if TYPE_CHECKING:
     from banditree.scores.draft import Draft
@@ -133,7 +132,7 @@ def _check(
         raise invalid("horizon", "at least 1, the number of rounds of one case", horizon)
     if collection.theta is not None:
         raise InvalidInput("Score plans are for tasks without contexts. Use the method tree.")
-    if collection.rewards.family is Family.BOUNDED:
+    if not collection.rewards.has_likelihood:
         raise InvalidInput(
             "Score plans need the probability of each reward, and bounded rewards only tell their mean. Use the method "
             "tree, or Bernoulli or Gaussian rewards."

@@ -20,7 +20,6 @@ from banditree.simulation.playing import ALARMED, COMMITTED, COMMITTED_TASK, COM
 from banditree.simulation.results import UNKNOWN, Results
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import Family
 from banditree.trees.tree import LazyTree
 
 N_ROUNDS = 100  # recorded rounds on an even grid when none are chosen, and as many on a geometric one
@@ -157,7 +156,7 @@ def _check_fits(truth: Collection, player: Player) -> None:
     if len(features) not in (0, d):
         raise invalid(f"what {player.name} is given", f"over contexts of {d} features", len(features))
     mine, theirs = truth.rewards, subject.rewards
-    if theirs.family is not mine.family and not (theirs.family is Family.BOUNDED and mine.family is Family.BERNOULLI):
+    if not theirs.accepts(mine):
         raise invalid(f"what {player.name} is given", f"about {mine.family} rewards", str(theirs.family))
     if mine.low < theirs.low or mine.high > theirs.high:
         raise invalid(

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.policies.base import ADAPTIVE, FALLBACK, UNDECIDED
-from banditree.policies.model import GAUSSIAN, Model, best_mean, model_of, predicted
+from banditree.policies.families import draw_reward
+from banditree.policies.model import Model, best_mean, model_of, predicted
 from banditree.policies.random import CONTEXT_STREAM, normal, pcg4d, reward_uniforms, unit
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
@@ -83,7 +84,8 @@ def play(
         total += gap
         if standing != UNDECIDED and standing != ADAPTIVE:
             mark(marks, standing, t, gap)
-        reward = draw_reward(model, context, seed, task, run, arm, int(pulls[arm]))
+        first, second = reward_uniforms(seed, task, run, arm, model.means.shape[1], int(pulls[arm]))
+        reward = draw_reward(model, context, task, arm, first, second)
         pulls[arm] += 1
         update(params, state, context, arm, reward)
         replan(params, state)
@@ -111,15 +113,6 @@ def mark(marks: IntArray, standing: int, t: int, gap: float) -> None:
         marks[COMMITTED] = t
         marks[COMMITTED_TASK] = standing
         marks[COMMITTED_WELL] = 1 if gap <= NO_GAP else 0
-
-
-def draw_reward(model: Model, context: FloatArray, seed: int, task: int, run: int, arm: int, pull: int) -> float:
-    """The reward of pull number `pull` of an arm in one run; bounded rewards take the two ends of their range."""
-    first, second = reward_uniforms(seed, task, run, arm, model.means.shape[1], pull)
-    mean = predicted(model, context, task, arm)
-    if model.law == GAUSSIAN:
-        return mean + model.sigma * normal(first, second)
-    return model.high if first * (model.high - model.low) < mean - model.low else model.low
 
 
 def draw_context(world: World, seed: int, task: int, run: int, t: int, context: FloatArray) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
 from banditree.tasks.contexts import ContextKind, Contexts, draw_contexts
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards, variance_proxy
+from banditree.tasks.rewards import BERNOULLI, Bounded, Cells, Gaussian, Rewards
 
 N_VALUE_CONTEXTS = 20_000  # contexts over which the value of the best policy of a task is averaged
 
@@ -82,8 +82,7 @@ class Collection:
         provenance: str = "known",
     ) -> "Collection":
         """Tasks whose rewards are normal around these means (M, K), with standard deviation `sigma`."""
-        rewards = Rewards(Family.GAUSSIAN, sigma=sigma)
-        return _without_contexts(means, rewards, tasks, arms, radius, provenance)
+        return _without_contexts(means, Gaussian(sigma=sigma), tasks, arms, radius, provenance)
 
     @classmethod
     def bounded(
@@ -98,8 +97,7 @@ class Collection:
         provenance: str = "known",
     ) -> "Collection":
         """Tasks of whose rewards only the means (M, K) and the range [low, high] are known."""
-        rewards = Rewards(Family.BOUNDED, low=low, high=high)
-        return _without_contexts(means, rewards, tasks, arms, radius, provenance)
+        return _without_contexts(means, Bounded(low=low, high=high), tasks, arms, radius, provenance)
 
     @classmethod
     def linear(
@@ -134,6 +132,11 @@ class Collection:
     def is_estimated(self) -> bool:
         """Whether any mean is known only up to a radius."""
         return bool(self.radius.max() > 0)
+
+    @property
+    def parameters(self) -> FloatArray:
+        """What the reward family knows of each task and arm: the means (M, K)."""
+        return self.means
 
     @cached_property
     def best_arms(self) -> IntArray:
@@ -198,6 +201,22 @@ def _names(given: Sequence[str] | None, word: str, count: int) -> tuple[str, ...
     return tuple(given)
 
 
+def cells_of(collection: Collection, arms: IntArray) -> Cells:
+    """What is known of the rewards of these arms (N,), as the reward families ask for it, of shape (M, N)."""
+    contexts, theta = collection.contexts, collection.theta
+    spread = np.zeros(collection.means.shape)
+    if contexts is not None and theta is not None:
+        spread = np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta)
+    normal = contexts is None or contexts.kind in (ContextKind.FIXED, ContextKind.GAUSSIAN)
+    return Cells(
+        collection.parameters[:, arms],
+        collection.radius[:, arms],
+        spread[:, arms],
+        normal,
+        reward_variance(collection),
+    )
+
+
 def reward_variance(collection: Collection) -> float:
     """The sub-Gaussian variance s^2 of one reward of a fixed arm around its mean, contexts included (NOTES 4).
 
@@ -208,9 +227,9 @@ def reward_variance(collection: Collection) -> float:
     >>> reward_variance(Collection.gaussian([[0.0, 1.0], [1.0, 0.0]], sigma=2.0))
     4.0
     """
-    noise = variance_proxy(collection.rewards)
+    noise = collection.rewards.variance_proxy
     contexts, theta = collection.contexts, collection.theta
-    if collection.rewards.family is not Family.GAUSSIAN or contexts is None or theta is None:
+    if collection.rewards.has_range or contexts is None or theta is None:
         return noise
     spread = float(np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta).max())
     if contexts.kind in (ContextKind.FIXED, ContextKind.GAUSSIAN):

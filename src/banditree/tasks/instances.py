@@ -8,7 +8,7 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, gaussian_contexts
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Gaussian
 from banditree.tasks.separation import closest_rows
 
 T = TypeVar("T")
@@ -95,7 +95,7 @@ def linear(
         return Collection.linear(
             np.concatenate([intercepts, slopes], axis=2),
             contexts,
-            Rewards(Family.GAUSSIAN, sigma=sigma),
+            Gaussian(sigma=sigma),
             provenance=f"linear-{n_tasks}-{n_arms}-{n_features}, separation {separation:g}, seed {seed}",
         )
 

@@ -13,7 +13,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind, draw_contexts
-from banditree.tasks.rewards import Family, affinity, require_likelihood
+from banditree.tasks.rewards import require_likelihood
 
 N_AFFINITY_CONTEXTS = 4_000  # contexts over which 0/1 rewards are compared when there is no closed form
 PROBE_ARMS = 16  # arms looked at before all of them, which settles almost every pair
@@ -55,7 +55,7 @@ def separation_of_arm(collection: Collection, arm: int, sense: Sense = Sense.MEA
     if Sense(sense) is Sense.MEAN:
         mu = collection.means[:, arm]
         return np.abs(mu[:, None] - mu[None, :])
-    distance = np.sqrt(np.maximum(1.0 - _affinities(collection, arm), 0.0))
+    distance = np.sqrt(_squared_distances(collection, arm))
     np.fill_diagonal(distance, 0.0)
     return distance
 
@@ -149,32 +149,22 @@ def _row_gaps(means: FloatArray, radius: FloatArray | None, row: int, others: In
     return np.asarray(gaps.max(axis=1))
 
 
-def _affinities(collection: Collection, arm: int) -> FloatArray:
-    """Bhattacharyya coefficients (M, M) of the joint law of context and reward of one arm."""
+def _squared_distances(collection: Collection, arm: int) -> FloatArray:
+    """D_H^2 (M, M) of the joint distribution of context and reward of one arm."""
     rewards, contexts, theta = collection.rewards, collection.contexts, collection.theta
-    if contexts is None or theta is None or contexts.kind is ContextKind.FIXED:
-        mu = collection.means[:, arm]
-        return affinity(rewards, mu[:, None], mu[None, :])
     require_likelihood(rewards, "A Hellinger distance")
-    if rewards.family is Family.GAUSSIAN and contexts.rows is None:
-        return _gaussian_affinities(collection, arm)
+    if contexts is None or theta is None or contexts.kind is ContextKind.FIXED:
+        own = collection.parameters[:, arm]
+        return rewards.hellinger_squared(own[:, None], own[None, :])
     rows = contexts.rows
     if rows is None:
+        difference = theta[:, None, arm] - theta[None, :, arm]
+        spread = np.einsum("ijd,de,ije->ij", difference, contexts.covariance, difference)
+        if (found := rewards.hellinger_over_contexts(difference @ contexts.mean, spread)) is not None:
+            return found
         rows = draw_contexts(contexts, N_AFFINITY_CONTEXTS, np.random.default_rng(0))
     predicted = np.clip(rows @ theta[:, arm].T, rewards.low, rewards.high)  # (n, M)
     total = np.zeros((collection.n_tasks, collection.n_tasks))
     for mu in predicted:
-        total += affinity(rewards, mu[:, None], mu[None, :])
+        total += rewards.hellinger_squared(mu[:, None], mu[None, :])
     return total / len(rows)
-
-
-def _gaussian_affinities(collection: Collection, arm: int) -> FloatArray:
-    """E exp(-z^2/(8 sigma^2)) of z = x'(theta_i - theta_j), a normal variable since x is one."""
-    assert collection.theta is not None
-    assert collection.contexts is not None
-    theta = collection.theta[:, arm]
-    difference = theta[:, None, :] - theta[None, :, :]
-    centre = difference @ collection.contexts.mean
-    spread = np.einsum("ijd,de,ije->ij", difference, collection.contexts.covariance, difference)
-    stretch = 1.0 + spread / (4 * collection.rewards.sigma**2)
-    return np.asarray(np.exp(-(centre**2) / (8 * collection.rewards.sigma**2 * stretch)) / np.sqrt(stretch))

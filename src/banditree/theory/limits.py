@@ -8,7 +8,7 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen_numbers
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import Family, kl, require_likelihood
+from banditree.tasks.rewards import require_likelihood
 
 GRID = 2_001  # beliefs at which two tasks are solved
 MAX_STATES = 300_000  # beliefs that are listed for more tasks
@@ -47,7 +47,7 @@ def graves_lai(collection: Collection, task: int) -> GravesLai:
     if not 0 <= task < collection.n_tasks:
         raise invalid("task", f"between 0 and {collection.n_tasks - 1}", task)
     best = _best(collection)
-    told = kl(collection.rewards, collection.means[task][None], collection.means)  # (M, K)
+    told = collection.rewards.kl(collection.parameters[task][None], collection.parameters)  # (M, K)
     wants_another = ~(best & best[task]).any(axis=1)
     confusing = np.flatnonzero(wants_another & (told[:, best[task]].max(axis=1) <= SAME))
     none = (0.0,) * collection.n_arms
@@ -93,7 +93,8 @@ def bayes_regret(collection: Collection, horizon: int, prior: object = None, *, 
     """The Bayes-optimal regret over `horizon` rounds, by dynamic programming over beliefs: no plan does better.
 
     Two tasks: on a grid of log-odds, from below with the value interpolated (it is concave), from above with a plan.
-    More tasks: every belief that can arise, which is exact but for short horizons only. 0/1 rewards, no contexts.
+    More tasks: every belief that can arise, which is exact but for short horizons only. Rewards of a few possible
+    values, no contexts.
 
     prior: (M,), uniform if left out.
 
@@ -102,8 +103,10 @@ def bayes_regret(collection: Collection, horizon: int, prior: object = None, *, 
     >>> round(found.lower, 2), round(found.upper, 2)
     (2.44, 2.46)
     """
-    if collection.theta is not None or collection.rewards.family is not Family.BERNOULLI:
-        raise InvalidInput("The Bayes-optimal regret is worked out for 0/1 rewards without contexts only.")
+    if collection.theta is not None or not collection.rewards.support:
+        raise InvalidInput(
+            "The Bayes-optimal regret is worked out for rewards of a few possible values without contexts only."
+        )
     if horizon < 1:
         raise invalid("horizon", "at least 1", horizon)
     M = collection.n_tasks
@@ -116,20 +119,27 @@ def bayes_regret(collection: Collection, horizon: int, prior: object = None, *, 
     return BayesRegret(value, value)
 
 
+def outcome_chances(collection: Collection) -> FloatArray:
+    """The chance (G, M, K) of every possible reward, the best first."""
+    return collection.rewards.outcome_chances(collection.parameters)[::-1]
+
+
 def list_beliefs(collection: Collection, horizon: int, prior: FloatArray) -> float:
-    """The Bayes-optimal regret through every belief that can arise: counts of successes and failures per arm.
+    """The Bayes-optimal regret through every belief that can arise: counts of every possible reward per arm.
 
     >>> list_beliefs(Collection.bernoulli([[0.7, 0.6], [0.6, 0.7]]), 1, np.array([0.5, 0.5])).__round__(3)
     0.05
     """
     K = collection.n_arms
-    if math.comb(horizon - 1 + 2 * K, 2 * K) > MAX_STATES:
+    chances = outcome_chances(collection)
+    G = len(chances)
+    if math.comb(horizon - 1 + G * K, G * K) > MAX_STATES:
         raise InvalidInput(
             f"{horizon} rounds of {K} arms give too many beliefs to list for {collection.n_tasks} tasks. "
             "Give a shorter horizon, or two tasks, which any horizon can be solved for."
         )
     known: dict[tuple[int, ...], float] = {}
-    means, gaps = collection.means, collection.gaps
+    gaps = collection.gaps
 
     def value(weights: FloatArray, counts: tuple[int, ...], left: int) -> float:
         """The least regret to come, weighted: `weights` are prior times likelihood, not normalised."""
@@ -139,15 +149,15 @@ def list_beliefs(collection: Collection, horizon: int, prior: FloatArray) -> flo
             options = []
             for k in range(K):
                 cost = float(weights @ gaps[:, k])
-                for outcome, chance in ((0, means[:, k]), (1, 1 - means[:, k])):
-                    spot = 2 * k + outcome
+                for outcome in range(G):
+                    spot = G * k + outcome
                     after = (*counts[:spot], counts[spot] + 1, *counts[spot + 1 :])
-                    cost += value(weights * chance, after, left - 1)
+                    cost += value(weights * chances[outcome, :, k], after, left - 1)
                 options.append(cost)
             known[counts] = min(options)
         return known[counts]
 
-    return value(prior, (0,) * (2 * K), horizon)
+    return value(prior, (0,) * (G * K), horizon)
 
 
 def _on_grid(collection: Collection, horizon: int, prior: float, grid: int) -> BayesRegret:
@@ -156,7 +166,7 @@ def _on_grid(collection: Collection, horizon: int, prior: float, grid: int) -> B
     inner = 1 / (1 + np.exp(-np.linspace(-reach, reach, grid)))
     beliefs = np.unique(np.concatenate([[0.0, prior, 1.0], inner]))
     belief = np.stack([1 - beliefs, beliefs])  # (2, G)
-    chance = np.stack([collection.means, 1 - collection.means])  # (2 outcomes, 2 tasks, K)
+    chance = outcome_chances(collection)  # (G outcomes, 2 tasks, K)
     seen = np.einsum("oik,ig->okg", chance, belief)
     after = np.divide(chance[:, 1, :, None] * beliefs, seen, out=np.zeros_like(seen), where=seen > 0)
     right = np.clip(np.searchsorted(beliefs, after), 1, len(beliefs) - 1)
@@ -168,7 +178,7 @@ def _on_grid(collection: Collection, horizon: int, prior: float, grid: int) -> B
     for _ in range(horizon):
         ahead = below[right - 1] * (1 - share) + below[right] * share
         below = (cost + (seen * ahead).sum(axis=0)).min(axis=0)
-        plans = np.stack([above[:, right - 1], above[:, right]])  # (2 neighbours, 2 tasks, 2 outcomes, K, G)
+        plans = np.stack([above[:, right - 1], above[:, right]])  # (2 neighbours, 2 tasks, G outcomes, K, grid)
         value = plans[:, 0] * (1 - after) + plans[:, 1] * after
         chosen = np.where(value[0] <= value[1], plans[0], plans[1])
         total = collection.gaps[:, :, None] + np.einsum("oik,iokg->ikg", chance, chosen)  # (2 tasks, K, G)

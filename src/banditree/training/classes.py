@@ -86,7 +86,7 @@ def find_classes(
         raise invalid("n_classes", f"in [1, {n_individuals}]", n_classes)
     if n_starts < 1:
         raise invalid("n_starts", "at least 1", n_starts)
-    sums = sums_of(statistics, Family(family))
+    sums = sums_of(statistics, family)
     tried = [n_classes] if n_classes is not None else list(range(1, min(max_classes, n_individuals) + 1))
     some = sums
     if n_individuals > MAX_FITTED:

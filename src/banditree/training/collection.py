@@ -7,7 +7,6 @@ import numpy as np
 from banditree.errors import InvalidInput
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import Family
 from banditree.training.estimates import Estimates, estimate
 from banditree.training.regression import Outcome
 from banditree.training.statistics import Statistics, group_tasks
@@ -82,7 +81,7 @@ def _borrow(estimates: Estimates, statistics: Statistics) -> tuple[FloatArray, F
         raise InvalidInput(f"Arm {arm!r} has too few rows over all tasks together to borrow from. Drop it.")
     law = estimates.rewards
     low, high = law.low, law.high
-    if law.family is Family.GAUSSIAN:
+    if not law.has_range:
         low = float(np.nanmin(estimates.means - estimates.radius))
         high = float(np.nanmax(estimates.means + estimates.radius))
     means = np.where(gaps, pooled.means, estimates.means)

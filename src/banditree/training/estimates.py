@@ -9,7 +9,7 @@ import numpy.typing as npt
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.contexts import INTERCEPT, Contexts, moment_contexts, sampled_contexts
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards
+from banditree.tasks.rewards import BERNOULLI, Family, Rewards, family_named
 from banditree.training.intervals import (
     radius_of_bounded_mean,
     radius_of_normal_mean,
@@ -103,16 +103,16 @@ def _plain(statistics: Statistics, rewards: Rewards | Family, share: FloatArray)
     delta = share[statistics.task, statistics.arm]
     average = statistics.sums[:, 0] / n
     scatter = np.maximum(statistics.products[:, 0, 0] - n * average**2, 0.0)
-    law = _with_sigma(rewards, scatter, n - 1)
+    law = rewards if isinstance(rewards, Rewards) else family_named(rewards).fitted(scatter, n - 1)
     outcome = np.full(n.shape, Outcome.FINE, dtype=object)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = scatter / (n - 1)
         if statistics.weighted is not None:
             average, radius = _weighted_mean(statistics.weighted, delta)
-        elif law.family is Family.BERNOULLI:
+        elif law.counts:
             radius = radius_of_rate(np.round(n * (average + statistics.shift[-1])), n, delta)
-        elif law.family is Family.BOUNDED:
-            radius = radius_of_bounded_mean(variance, n, law.high - law.low, delta)
+        elif law.has_range:
+            radius = radius_of_bounded_mean(variance, n, law.width, delta)
         else:
             radius = radius_of_normal_mean(np.sqrt(variance / n), n - 1, delta)
     outcome[~np.isfinite(radius)] = Outcome.TOO_FEW_ROWS
@@ -156,7 +156,7 @@ def _linear(
         )
     freedom = statistics.count[good].astype(float) - len(design.features)
     rss = np.array([fit.rss for fit in done])
-    law = _with_sigma(rewards, rss, freedom)
+    law = rewards if isinstance(rewards, Rewards) else family_named(rewards).fitted(rss, freedom)
     theta = np.array([fit.theta for fit in done])
     delta = share[statistics.task, statistics.arm][good]
     leverage = np.array([fit.leverage for fit in done])
@@ -192,9 +192,9 @@ def _fill(good: npt.NDArray[np.bool_], values: FloatArray) -> FloatArray:
 def _theta_radius(
     law: Rewards, error: FloatArray, noise: FloatArray, freedom: FloatArray, delta: FloatArray
 ) -> FloatArray:
-    if law.family is Family.GAUSSIAN:
+    if not law.has_range:
         return radius_of_normal_mean(error * noise[:, None], freedom[:, None], delta[:, None])
-    return (law.high - law.low) * error * np.sqrt(np.log(2 / delta) / 2)[:, None]
+    return law.width * error * np.sqrt(np.log(2 / delta) / 2)[:, None]
 
 
 def _ridge_bias(theta: FloatArray, leverage: FloatArray, ridge: float, design: Design) -> FloatArray | float:
@@ -258,28 +258,6 @@ def _context_notes(statistics: Statistics, design: Design, contexts: Contexts) -
     )
 
 
-def _with_sigma(rewards: Rewards | Family, rss: FloatArray, freedom: FloatArray) -> Rewards:
-    """The law of the rewards; for Gaussian ones of unknown sigma, the pooled sigma of all cells.
-
-    A cell noisier than the pooled sigma can explain (one in 10,000) counts by itself: sigma is to bound them all.
-    """
-    if isinstance(rewards, Rewards):
-        return rewards
-    if Family(rewards) is not Family.GAUSSIAN:
-        return Rewards(Family(rewards))
-    used = freedom > 0
-    if not used.any():
-        raise InvalidInput("sigma cannot be estimated: no task and arm has rows to spare. Give more rows.")
-    from scipy.stats import chi2
-
-    pooled = rss[used].sum() / freedom[used].sum()
-    if not pooled > 0:
-        raise InvalidInput("The rewards of every task and arm are all the same, so there is no noise to estimate.")
-    noisy = used & (rss > pooled * chi2.ppf(1 - 1e-4 / used.sum(), np.maximum(freedom, 1)))
-    worst = (rss[noisy] / freedom[noisy]).max(initial=0.0)
-    return Rewards(Family.GAUSSIAN, sigma=float(np.sqrt(max(pooled, worst))))
-
-
 def _assemble(
     statistics: Statistics,
     law: Rewards,
@@ -302,7 +280,7 @@ def _assemble(
 
     outcomes = np.full(shape, Outcome.NEVER_TRIED, dtype=object)
     outcomes[statistics.task, statistics.arm] = outcome
-    if law.family is not Family.GAUSSIAN:
+    if law.has_range:
         radius = np.minimum(radius, np.maximum(means - law.low, law.high - means))
     fine = outcome == Outcome.FINE
     return Estimates(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from banditree.tasks.arrays import FloatArray
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Rewards
 
 
 def radius_of_rate(successes: FloatArray, n: FloatArray, failure_probability: float | FloatArray) -> FloatArray:
@@ -70,9 +70,8 @@ def radius_of_prediction(
     leverage: h, the variance of the prediction per unit of noise. noise: the standard deviation left over.
     spread: the variance of x'theta over contexts.
     """
-    if rewards.family is Family.GAUSSIAN:
+    if not rewards.has_range:
         error = np.sqrt(noise**2 * leverage + spread / n_contexts)
         return radius_of_normal_mean(error, freedom, failure_probability)
-    width = rewards.high - rewards.low
     log = np.log(4 / failure_probability)
-    return np.asarray(width * (np.sqrt(leverage * log / 2) + np.sqrt(log / (2 * n_contexts))))
+    return np.asarray(rewards.width * (np.sqrt(leverage * log / 2) + np.sqrt(log / (2 * n_contexts))))

@@ -9,7 +9,7 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Feature
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards
+from banditree.tasks.rewards import BERNOULLI, Family, Rewards, family_named
 from banditree.training.cells import WEIGHTED, cell_statistics
 from banditree.training.columns import Columns, find_columns
 from banditree.training.rows import BadRows, any_of, describe_bad_rows, problems_of
@@ -62,17 +62,13 @@ def read_log(
         warnings.simplefilter("ignore")  # what engines say of their own libraries is nothing the reader can change
         log = open_log(source, table)
         columns = find_columns(list(log.types), **names)
-        law = rewards if isinstance(rewards, Rewards) else _any_law(rewards)
+        law = rewards if isinstance(rewards, Rewards) else family_named(rewards).unknown()
         try:
             return _read(log, columns, law, drop_bad_rows, sample_size, seed)
         except (InvalidInput, MemoryError):
             raise
         except Exception as problem:
             raise InvalidInput(f"{log.name} cannot be read: {first_line(problem)}") from None
-
-
-def _any_law(family: Family) -> Rewards:
-    return Rewards(family, sigma=1.0) if Family(family) is Family.GAUSSIAN else Rewards(Family(family))
 
 
 def _read(log: Log, columns: Columns, law: Rewards, drop_bad_rows: bool, sample_size: int, seed: int) -> Reading:
@@ -99,8 +95,8 @@ def _read(log: Log, columns: Columns, law: Rewards, drop_bad_rows: bool, sample_
 
 
 def _advice(bad: BadRows, columns: Columns, law: Rewards) -> str:
-    if law.family is Family.BERNOULLI and any(kind == f"{columns.reward} not 0 or 1" for kind, _ in bad.kinds):
-        return 'If rewards are not 0 or 1, say what they are: rewards="bounded" or rewards="gaussian".'
+    if law.hint and any(kind == f"{columns.reward} {law.broken_rule}" for kind, _ in bad.kinds):
+        return law.hint
     return "Correct them, or drop them: drop_bad_rows=True."
 
 
@@ -111,7 +107,7 @@ def _find_shift(view: LogView, law: Rewards) -> FloatArray:
     for index, name in enumerate(view.numbers):
         values = first[name].to_numpy().astype(float)
         values = values[np.isfinite(values)]
-        if values.size and not (name == "r" and law.family is not Family.GAUSSIAN):
+        if values.size and not (name == "r" and law.has_range):
             shift[index] = float(f"{np.median(values):.6g}")
     return shift
 

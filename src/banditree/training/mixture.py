@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from banditree.tasks.arrays import FloatArray, IntArray
-from banditree.tasks.rewards import Family
+from banditree.tasks.rewards import family_named
 from banditree.training.statistics import Statistics
 
 MAX_STEPS = 300
@@ -62,12 +62,12 @@ class Mixture:
         return len(self.shares)
 
 
-def sums_of(statistics: Statistics, family: Family) -> Sums:
+def sums_of(statistics: Statistics, family: str) -> Sums:
     """The table for a mixture over the tasks of `statistics`, which are individuals here.
 
     0/1 rewards without contexts are Bernoulli; all others linear-Gaussian with an intercept.
     """
-    if family is Family.BERNOULLI and not statistics.features:
+    if family_named(family).counts and not statistics.features:
         successes = statistics.sums[:, 0]
         values = np.column_stack([statistics.count - successes, successes])
         return _sums(statistics, values, bernoulli_coefficients, len(statistics.arms))

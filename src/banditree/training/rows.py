@@ -6,7 +6,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, NamedTuple
 
-from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.rewards import Rewards
 from banditree.training.columns import Columns
 from banditree.training.sources import Log
 from banditree.training.view import as_key, as_number
@@ -49,11 +49,8 @@ def problems_of(log: Log, columns: Columns, categorical: Sequence[str], law: Rew
             found.append((f"{name} not a number", number.isnull()))
         found.append((f"{name} infinite or not a number", _is_infinite(number)))
     reward = as_number(table[columns.reward])
-    if law.family is Family.BERNOULLI:
-        found.append((f"{columns.reward} not 0 or 1", (reward != 0) & (reward != 1)))
-    elif law.family is Family.BOUNDED:
-        rule = f"outside [{law.low:g}, {law.high:g}]"
-        found.append((f"{columns.reward} {rule}", (reward < law.low) | (reward > law.high)))
+    if law.has_range:
+        found.append((f"{columns.reward} {law.broken_rule}", law.impossible(reward)))
     if columns.propensity is not None:
         share = as_number(table[columns.propensity])
         found.append((f"{columns.propensity} outside (0, 1]", (share <= 0) | (share > 1)))

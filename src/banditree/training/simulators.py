@@ -13,7 +13,7 @@ from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, draw_contexts
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards, sample
+from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 from banditree.tasks.separation import closest_rows
 from banditree.training.collection import to_collection
 from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
@@ -55,10 +55,11 @@ class TaskSimulator:
 
     def rewards(self, contexts: FloatArray, arm: int, rng: np.random.Generator) -> FloatArray:
         """Rewards around x'theta, or around the mean of the arm."""
-        means = np.full(len(contexts), self.collection.means[self.task, arm])
+        own = self.collection.parameters[self.task, arm]
+        parameters = np.broadcast_to(own, (len(contexts), *own.shape))
         if self.collection.theta is not None:
-            means = contexts @ self.collection.theta[self.task, arm]
-        return sample(self.collection.rewards, means, rng)
+            parameters = contexts @ self.collection.theta[self.task, arm]
+        return self.collection.rewards.sample(parameters, rng)
 
 
 class GymnasiumSimulator:

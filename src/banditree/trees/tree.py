@@ -14,7 +14,6 @@ from banditree.plans.links import longest_path, reading_order
 from banditree.plans.plan import NONE, Plan, Vocabulary, pack_survivors
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection, reward_variance
-from banditree.tasks.rewards import Family
 from banditree.theory.bounds import dt_ece_samples
 from banditree.trees.greedy import COMPILE_FROM, Split, greedy_split
 from banditree.trees.working_separation import find_band, usable_radius
@@ -85,7 +84,7 @@ class LazyTree:
     @property
     def counts(self) -> bool:
         """Whether a total is a count of successes."""
-        return self.collection.rewards.family is Family.BERNOULLI
+        return self.collection.rewards.counts
 
     def split(self, members: IntArray) -> Split | None:
         """The test for the surviving tasks `members` and what remains on each side, or None if none is needed."""

@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from banditree.figures.flowchart import flowchart_info
 from banditree.figures.html import flowchart_data, flowchart_section
 from banditree.plans.plan import Plan
-from banditree.plans.wording import possible_sentence
+from banditree.plans.wording import number, possible_sentence
 from banditree.policies.base import Outcome
 from banditree.service import case_routes, records
 from banditree.service.access import Admin, Operator, Viewer
@@ -101,7 +101,7 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         plan=plan,
         words=plan.vocabulary,
         plan_name=names[standing.plan],
-        binary=words.is_binary(plan),
+        outcomes=[(number(value), name) for value, name in words.outcomes(plan)],
         rounds=list(rounds),
         last_told=seen.last_told,
         notice=notice,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from banditree.plans.plan import BoxKind, Plan
 from banditree.plans.wording import box_sentence, tally_sentence
 from banditree.service.models import Standing
-from banditree.tasks.rewards import Family
+from banditree.tasks.rewards import Outcome as PossibleOutcome
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,9 @@ class Tally:
     of: int | None = None
 
 
-def is_binary(plan: Plan) -> bool:
-    """Whether an outcome is one of two."""
-    return plan.rewards.family is Family.BERNOULLI
+def outcomes(plan: Plan) -> tuple[PossibleOutcome, ...]:
+    """The outcomes a person chooses from, the best first; empty where a number is reported."""
+    return plan.rewards.outcomes(plan.vocabulary.success, plan.vocabulary.failure)
 
 
 def where(plan: Plan, standing: Standing) -> str:

@@ -1,0 +1,118 @@
+"""The reward families as policies and the simulator compute with them: the compiled twin of `tasks.rewards`.
+
+All that depends on the family of a `Model` is here, in the subset that numba compiles (see `policies.base`); a family
+is known by its number `Rewards.compiled`. TWO_POINT rewards take the two ends of their range: Bernoulli, and bounded.
+"""
+
+import math
+
+import numpy as np
+
+from banditree.policies.model import Model, predicted
+from banditree.policies.random import normal
+from banditree.tasks.arrays import FloatArray, frozen
+from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import LOG_FLOOR, Bernoulli, Gaussian
+
+TWO_POINT, GAUSSIAN = Bernoulli.compiled, Gaussian.compiled
+
+# Weights are kept up to a common factor and never quite reach 0, so that rewards which every task calls impossible
+# leave a comparison to make (means of 0 and 1). Each step keeps total >= 1e-50 / M * 1e-200 > 1e-300.
+LEAST_WEIGHT = 1e-300
+LEAST_LIKELIHOOD = 1e-200
+
+
+def likelihood_table(collection: Collection) -> FloatArray:
+    """The likelihood (G, K, M) of each possible reward; empty for families with others, which have a formula."""
+    rewards = collection.rewards
+    if not rewards.support:
+        return np.asarray(frozen(np.zeros((0, 0, 0)), float))
+    chances = rewards.outcome_chances(collection.parameters)
+    return np.asarray(frozen(np.maximum(chances.transpose(0, 2, 1), LEAST_LIKELIHOOD), float))
+
+
+def outcome_of(model: Model, reward: float) -> int:
+    """The number of a reward among the possible ones."""
+    return 1 if reward > 0.5 else 0
+
+
+def weigh_tasks(
+    model: Model, table: FloatArray, weights: FloatArray, context: FloatArray, arm: int, reward: float
+) -> None:
+    """Multiply the weight (M,) of each task by the likelihood of the reward; table: see `likelihood_table`."""
+    if model.law == GAUSSIAN:
+        weigh_normal(model, weights, context, arm, reward)
+    elif model.theta.shape[2] == 0:
+        row = table[outcome_of(model, reward), arm]
+        for i in range(row.shape[0]):
+            weights[i] = max(weights[i] * row[i], LEAST_WEIGHT)
+    else:
+        for i in range(weights.shape[0]):
+            chance = predicted(model, context, i, arm)
+            likelihood = max(chance if reward > 0.5 else 1.0 - chance, LEAST_LIKELIHOOD)
+            weights[i] = max(weights[i] * likelihood, LEAST_WEIGHT)
+
+
+def weigh_normal(model: Model, weights: FloatArray, context: FloatArray, arm: int, reward: float) -> None:
+    """Normal likelihoods relative to the best one, which is what keeps an outlier from wiping out all weights."""
+    nearest = math.inf
+    for i in range(weights.shape[0]):
+        z = (reward - predicted(model, context, i, arm)) / model.sigma
+        nearest = min(nearest, z * z)
+    for i in range(weights.shape[0]):
+        z = (reward - predicted(model, context, i, arm)) / model.sigma
+        likelihood = max(math.exp(0.5 * (nearest - z * z)), LEAST_LIKELIHOOD)
+        weights[i] = max(weights[i] * likelihood, LEAST_WEIGHT)
+
+
+def log_likelihood(model: Model, context: FloatArray, task: int, arm: int, reward: float) -> float:
+    """The log-likelihood of a reward, up to a constant, never below LOG_FLOOR for 0/1 rewards (NOTES 16)."""
+    mean = predicted(model, context, task, arm)
+    if model.law == GAUSSIAN:
+        z = (reward - mean) / model.sigma
+        return -0.5 * z * z
+    chance = mean if reward > 0.5 else 1.0 - mean
+    return max(math.log(chance), LOG_FLOOR) if chance > 0.0 else LOG_FLOOR
+
+
+def n_summaries(model: Model) -> int:
+    """How many numbers per arm, averaged over tasks, tell the distribution of a reward of an unknown task."""
+    return 1
+
+
+def summary(model: Model, task: int, arm: int, number: int, mean: float) -> float:
+    """The summary of that number of one task and arm, whose mean reward at the context is `mean`."""
+    return mean
+
+
+def noise(model: Model, task: int, arm: int, mean: float) -> float:
+    """What the information of an arm is reduced by: the entropy of its reward, or the squared mean of a normal one."""
+    return mean * mean if model.law == GAUSSIAN else entropy(mean)
+
+
+def information(model: Model, summaries: FloatArray, average_noise: float) -> float:
+    """What a reward tells of the task, from the averages over tasks of the arm's summaries and of its noise.
+
+    A few possible rewards: the mutual information of task and reward. Normal rewards: log(1 + v/sigma^2)/2, v the
+    variance of the mean over tasks, which is at least that and equal to it to first order.
+    """
+    mean = summaries[0]
+    if model.law == GAUSSIAN:
+        variance = max(average_noise - mean * mean, 0.0)
+        return 0.5 * math.log(1.0 + variance / (model.sigma * model.sigma))
+    return max(entropy(mean) - average_noise, 0.0)
+
+
+def entropy(chance: float) -> float:
+    """The entropy of a 0/1 reward, in nats."""
+    if chance <= 0.0 or chance >= 1.0:
+        return 0.0
+    return -chance * math.log(chance) - (1.0 - chance) * math.log(1.0 - chance)
+
+
+def draw_reward(model: Model, context: FloatArray, task: int, arm: int, first: float, second: float) -> float:
+    """A reward from two uniform random numbers; bounded rewards take the two ends of their range."""
+    mean = predicted(model, context, task, arm)
+    if model.law == GAUSSIAN:
+        return mean + model.sigma * normal(first, second)
+    return model.high if first * (model.high - model.low) < mean - model.low else model.low

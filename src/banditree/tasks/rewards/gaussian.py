@@ -1,0 +1,159 @@
+"""Rewards with normal noise."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.tasks.arrays import FloatArray
+from banditree.tasks.rewards.base import (
+    LOG_FLOOR,
+    MOST,
+    Bounds,
+    Cells,
+    Family,
+    Rewards,
+    Scoring,
+    between_edges,
+    hoeffding_totals,
+)
+
+FOUR_BINS = (-3, -1, 1, 3)  # points of a normal reward, close to the best four-level rounding of it ...
+BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one
+CENTRES = 6  # middle cuts tried per arm
+
+
+@dataclass(frozen=True)
+class Gaussian(Rewards):
+    """Normal rewards around the mean of each task and arm, all with the standard deviation `sigma`.
+
+    `sigma` stands for the paper's bound on sigma_ik.
+
+    >>> Gaussian(sigma=2.0).variance_proxy
+    4.0
+    """
+
+    family: ClassVar[Family] = Family.GAUSSIAN
+    compiled: ClassVar[int] = 1
+    low: ClassVar[float] = -np.inf  # type: ignore[misc]
+    high: ClassVar[float] = np.inf  # type: ignore[misc]
+    sigma: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.sigma) and self.sigma > 0):
+            raise invalid("sigma", "a finite number above 0 for Gaussian rewards", self.sigma)
+
+    @property
+    def rule(self) -> str:
+        """What a reward must be."""
+        return f"a finite number of size at most {MOST:g}"
+
+    def impossible(self, reward: Any) -> Any:
+        """Nothing is."""
+        return False
+
+    @property
+    def variance_proxy(self) -> float:
+        """sigma^2."""
+        return self.sigma**2
+
+    def sample(self, parameters: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """Normal draws."""
+        return np.asarray(rng.normal(parameters, self.sigma))
+
+    def log_density(self, reward: float | FloatArray, parameters: FloatArray) -> FloatArray:
+        """The normal log-density."""
+        z = (np.asarray(reward) - parameters) / self.sigma
+        value = -0.5 * z * z - np.log(self.sigma * np.sqrt(2 * np.pi))
+        return np.asarray(np.maximum(value, LOG_FLOOR), dtype=np.float64)
+
+    def kl(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """(p - q)^2 / (2 sigma^2)."""
+        return np.asarray((p - q) ** 2 / (2 * self.sigma**2))
+
+    def hellinger_squared(self, p: FloatArray, q: FloatArray) -> FloatArray:
+        """1 - exp(-(p - q)^2 / (8 sigma^2))."""
+        return np.asarray(-np.expm1(-((p - q) ** 2) / (8 * self.sigma**2)))
+
+    def hellinger_over_contexts(self, centre: FloatArray, spread: FloatArray) -> FloatArray | None:
+        """1 - E exp(-z^2/(8 sigma^2)) for normal z = x'(theta_i - theta_j)."""
+        more = spread / (4 * self.sigma**2)
+        exponent = -(centre**2) / (8 * self.sigma**2 * (1.0 + more)) - 0.5 * np.log1p(more)
+        return np.asarray(-np.expm1(exponent))
+
+    def totals(self, cells: Cells, pulls: FloatArray, limit: FloatArray) -> Bounds:
+        """Normal, at both ends of the mean; sub-Gaussian bounds if contexts are not known to be normal."""
+        from scipy.special import ndtr
+
+        low, high = cells.parameters - cells.radius, cells.parameters + cells.radius
+        if not cells.normal_contexts:
+            return hoeffding_totals(low, high, cells.variance, pulls, limit)
+        spread = self._deviation(cells) * np.sqrt(pulls)
+        at_most = [ndtr((limit - pulls * mu) / spread) for mu in (low, high)]
+        above = [ndtr((pulls * mu - limit) / spread) for mu in (low, high)]
+        return np.stack([at_most[1], above[0]], axis=-1), np.stack([at_most[0], above[1]], axis=-1)
+
+    def bins(self, cells: Cells, cuts: FloatArray) -> Bounds:
+        """Normal chances of intervals; the chance of a bin grows as the mean comes closer to its middle."""
+        from scipy.special import ndtr
+
+        if not cells.normal_contexts:
+            raise InvalidInput(
+                "A plan that scores rewards cannot be certified when contexts are known by their moments or a sample "
+                "only: the chance of a single reward is then unknown. Use the method tree."
+            )
+        low, high = ((cells.parameters + sign * cells.radius)[..., None] for sign in (-1, 1))
+        left, right = between_edges(cuts)
+        spread = self._deviation(cells)[..., None]
+
+        def chance(mu: FloatArray) -> FloatArray:
+            a, b = (left - mu) / spread, (right - mu) / spread
+            return np.asarray(np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a)))
+
+        middle = np.where(np.isinf(left), -np.inf, np.where(np.isinf(right), np.inf, (left + right) / 2))
+        return np.minimum(chance(low), chance(high)), chance(np.clip(middle, low, high))
+
+    def doubts(self, cells: Cells) -> tuple[str, ...]:
+        """Contexts that are not known to be normal."""
+        return () if cells.normal_contexts else ("the law of the contexts is known by its moments or a sample only",)
+
+    def _deviation(self, cells: Cells) -> FloatArray:
+        """The standard deviation of a reward, contexts included."""
+        return np.asarray(np.sqrt(self.sigma**2 + cells.context_variance))
+
+    def scorings(self, parameters: Sequence[FloatArray]) -> list[list[Scoring]]:
+        """Four bins around a middle cut, at each of a few quantiles of the arm's means."""
+        digit = 10.0 ** np.floor(np.log10(self.sigma / 10))
+        width = float(f"{BIN_WIDTH * self.sigma:.2g}")
+        found = []
+        for means in parameters:
+            centres = np.quantile(means, (np.arange(CENTRES) + 0.5) / CENTRES)
+            middle = np.round(centres / digit) * digit
+            cuts = np.round(middle[:, None] + width * np.array([-1.0, 0.0, 1.0]), 12)
+            found.append([Scoring(FOUR_BINS, tuple(row)) for row in cuts.tolist()])
+        return found
+
+    @classmethod
+    def unknown(cls, values: Sequence[float] = ()) -> Self:
+        """Any sigma will do to add up a log."""
+        return cls(sigma=1.0)
+
+    @classmethod
+    def fitted(cls, scatter: FloatArray, freedom: FloatArray, values: Sequence[float] = ()) -> Self:
+        """The pooled sigma of all cells.
+
+        A cell noisier than the pooled sigma can explain (one in 10,000) counts by itself: sigma is to bound them all.
+        """
+        used = freedom > 0
+        if not used.any():
+            raise InvalidInput("sigma cannot be estimated: no task and arm has rows to spare. Give more rows.")
+        from scipy.stats import chi2
+
+        pooled = scatter[used].sum() / freedom[used].sum()
+        if not pooled > 0:
+            raise InvalidInput("The rewards of every task and arm are all the same, so there is no noise to estimate.")
+        noisy = used & (scatter > pooled * chi2.ppf(1 - 1e-4 / used.sum(), np.maximum(freedom, 1)))
+        worst = (scatter[noisy] / freedom[noisy]).max(initial=0.0)
+        return cls(sigma=float(np.sqrt(max(pooled, worst))))

@@ -1,0 +1,47 @@
+"""Points for a success and a failure: whole numbers x : y, even at a rate of y / (x + y)."""
+
+import numpy as np
+
+from banditree.tasks.arrays import FloatArray
+
+# Points per success and per failure: the drift that a test calls even is at a mean of y / (x + y).
+SLOPES = ((1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2), (1, 5), (5, 1), (1, 9), (9, 1))
+OWN_SLOPES = 3  # slopes of its own, at most, of an arm whose means none of these tell apart ...
+MARGIN = 0.1  # ... each this share of a gap between two means away from both ...
+MOST_POINTS = 200  # ... and the points of a success times those of a failure, on which the cost of a law depends
+
+
+def own_slopes(means: FloatArray) -> list[tuple[int, int]]:
+    """Slopes for an arm whose means (M,) all lie on one side of every usual slope, as low rates do: the simplest ones.
+
+    >>> own_slopes(np.array([0.03, 0.04])), own_slopes(np.array([0.3, 0.6]))
+    ([(25, 1)], [])
+    """
+    ordered = np.unique(means)
+    if any(ordered[0] < y / (x + y) < ordered[-1] for x, y in SLOPES):
+        return []
+    widest = np.argsort(-np.diff(ordered), kind="stable")[:OWN_SLOPES]
+    gaps = [(ordered[i], ordered[i + 1] - ordered[i]) for i in widest]
+    found = [slope_between(low + MARGIN * gap, low + (1 - MARGIN) * gap) for low, gap in gaps]
+    return sorted({slope for slope in found if slope is not None})
+
+
+def slope_between(low: float, high: float) -> tuple[int, int] | None:
+    """The slope (x, y) of smallest numbers whose drift y / (x + y) is strictly between two means, or None if too large.
+
+    A walk down the Stern-Brocot tree, from 0/1 and 1/1.
+
+    >>> slope_between(0.751, 0.759), slope_between(0.5, 0.5001)
+    ((7, 22), None)
+    """
+    below, above = (1, 0), (0, 1)
+    while True:
+        x, y = below[0] + above[0], below[1] + above[1]
+        if x * y > MOST_POINTS:
+            return None
+        if low < y / (x + y) < high:
+            return x, y
+        if y / (x + y) <= low:
+            below = x, y
+        else:
+            above = x, y
