@@ -67,6 +67,17 @@ def test_individuals_become_classes(capsys, log):
     assert "Found 3 classes among 60 individuals" in out
 
 
+def test_shares_of_kinds_are_kept_and_can_be_set(capsys, log):
+    arguments = ("learn", log / "visits.parquet", "--individual", "patient_id", *ROLES, "-o", log / "tasks.json")
+    run(capsys, *arguments)
+    assert load_collection(log / "tasks.json").shares.tolist() == pytest.approx([1 / 3] * 3)
+    run(capsys, *arguments, "--shares", "class 3=0.5, class 1=0.3, class 2=0.2")
+    assert load_collection(log / "tasks.json").shares.tolist() == pytest.approx([0.3, 0.2, 0.5])
+    assert run(capsys, *arguments, "--shares", "half")[0] == 2
+    code, _, err = run(capsys, *arguments, "--shares", "0.5,0.5")
+    assert (code, "shares must be 3 numbers, one per task" in err) == (2, True)
+
+
 def test_statistics_are_saved_and_added_to(capsys, log):
     roles = ("--task", "patient_group", *ROLES)
     run(capsys, "learn", log / "visits.parquet", *roles, "--save-statistics", log / "s.json")

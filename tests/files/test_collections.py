@@ -18,6 +18,7 @@ COLLECTIONS = {
     "estimated": Collection.bernoulli([[0.1, 0.2], [0.8, 0.9]], radius=[[0.1, 0.2], [0.3, 0.4]], provenance="a log"),
     "gaussian": Collection.gaussian([[1.5, -2.0], [0.1, 1 / 3]], 0.7, tasks=["é", "b"], arms=["c", 'quote "d"']),
     "bounded": Collection.bounded([[1.5, 2.0], [0.1, 0.2]], 0, 5),
+    "in shares": Collection.bernoulli([[0.1, 0.2], [0.8, 0.9]], shares=[0.3, 0.7], spread=[[0.1, 0.0], [0.2, 0.1]]),
     "linear": linear(3, 4, 3, 0.1),
     "sample": Collection.linear(
         np.random.default_rng(0).random((2, 2, 2)), sampled_contexts([[1.0, 0.3], [1.0, 0.8]]), GAUSSIAN
@@ -36,7 +37,7 @@ def test_round_trip(name, tmp_path):
     save_collection(collection, path)
     jsonschema.validate(json.loads(path.read_text()), json_schema("collection"))
     again = load_collection(path)
-    for field in ("means", "radius", "theta"):
+    for field in ("means", "radius", "theta", "shares", "spread"):
         assert np.array_equal(getattr(again, field), getattr(collection, field)), field
     assert (again.tasks, again.arms, again.rewards) == (collection.tasks, collection.arms, collection.rewards)
     assert again.provenance == collection.provenance
@@ -49,7 +50,7 @@ def test_round_trip(name, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"schema": "banditree/collection/2"}, "written by a newer banditree"),
+        ({"schema": "banditree/collection/3"}, "written by a newer banditree"),
         ({"schema": "banditree/plan/1"}, "is a plan file, and a collection file is needed"),
         ({"schema": None}, "is not a collection file of banditree"),
         ({"means": [[0.1, 0.2], [0.3]]}, "row 2 has 1 numbers"),

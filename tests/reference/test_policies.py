@@ -10,7 +10,7 @@ from banditree.policies import classic, ece, latent
 from banditree.policies.alarm import EvidenceState, init_evidence, make_evidence, update_evidence
 from banditree.policies.random import uniform
 from banditree.policies.registry import policy_named
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import Collection, with_shares
 from banditree.tasks.instances import hard, linear, rand
 from banditree.tasks.separation import Sense, least_separation, separations
 
@@ -38,10 +38,15 @@ GAUSSIAN = Collection.gaussian([[0.0, 1.0, 0.4], [1.0, 0.0, 0.5], [0.2, 0.3, 2.0
 CERTAIN = Collection.bernoulli([[0.0, 1.0, 0.5], [1.0, 0.0, 0.5], [0.5, 0.5, 0.6]])
 
 
-@pytest.mark.parametrize("collection", [rand(6, 5, 0.3), GAUSSIAN, CERTAIN, linear(4, 5, 3, 0.2)])
+SHARES = [0.05, 0.4, 0.25, 0.1, 0.15, 0.05]
+
+
+@pytest.mark.parametrize(
+    "collection", [rand(6, 5, 0.3), with_shares(rand(6, 5, 0.3), SHARES), GAUSSIAN, CERTAIN, linear(4, 5, 3, 0.2)]
+)
 def test_mts_samples_from_the_posterior(collection):
     for params, state, history, context, arm, t in played(latent.mts, collection, 120):
-        logs = np.zeros(collection.n_tasks)
+        logs = np.log(collection.weights)
         for x, k, reward in history:
             mu = collection.means[:, k] if collection.contexts is None else collection.theta[:, k] @ x
             logs += collection.rewards.log_density(reward, mu)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from banditree.errors import InvalidInput
-from banditree.tasks.collection import Collection, reward_variance
+from banditree.tasks.collection import Collection, reward_variance, with_shares
 from banditree.tasks.contexts import (
     INTERCEPT,
     fixed_context,
@@ -98,3 +98,24 @@ def test_variance_of_one_reward():
     assert reward_variance(narrow) == pytest.approx(0.25 + 0.25)
     assert reward_variance(Collection.linear(theta, fixed_context([1.0, 0.5]), BERNOULLI)) == 0.25
     assert reward_variance(Collection.bounded([[1, 2], [2, 1]], 0, 4)) == 4.0
+
+
+def test_shares_weigh_the_tasks_and_are_checked():
+    two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], shares=[0.2, 0.8])
+    assert two.weights.tolist() == [0.2, 0.8]
+    assert two.best_single_arm == 1
+    assert Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]]).weights.tolist() == [0.5, 0.5]
+    assert Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], shares=[0.333, 0.663]).weights.sum() == 1.0
+    for shares in ([0.5, 0.2], [1.2, -0.2], [1.0], [[0.5, 0.5]]):
+        with pytest.raises(InvalidInput, match="shares must be"):
+            Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], shares=shares)
+    with pytest.raises(InvalidInput, match="shares must be of task 1, task 2"):
+        with_shares(two, {"task 1": 1.0})
+
+
+def test_spread_is_checked():
+    assert Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], spread=[[0.1, 0.1], [0.0, 0.0]]).varies
+    assert not Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]]).varies
+    for spread in ([[0.1, 0.1]], [[0.1, 0.1], [0.0, -0.1]], [[0.1, 0.1], [0.0, 0.6]]):
+        with pytest.raises(InvalidInput, match="spread must be"):
+            Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], spread=spread)

@@ -26,7 +26,7 @@ class Certificate:
     (M,), the chance to settle for an arm that is not the best, or for another task (None if the plan names none).
     undecided: (M,), the chance to be still testing when the horizon ends. All of them are what `claim` says.
     Only if exact: leaves (M, N), the chance of each leaf; regret_at (M, N), the regret spent at each box; within (M,),
-    the rounds within which 95% of the cases are decided, or the horizon.
+    the rounds within which 95% of the cases are decided, or the horizon. shares: (M,) of the tasks, None if unknown.
     """
 
     tasks: tuple[str, ...]
@@ -42,6 +42,7 @@ class Certificate:
     within: IntArray | None = None
     reasons: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+    shares: FloatArray | None = None
 
     @property
     def worst_regret(self) -> float:
@@ -50,8 +51,8 @@ class Certificate:
 
     @property
     def mean_regret(self) -> float:
-        """The regret averaged over the tasks."""
-        return float(self.regret.mean())
+        """The regret averaged over the tasks, each counted by its share where shares are known."""
+        return float(np.average(self.regret, weights=self.shares))
 
     @property
     def worst_task(self) -> str:
@@ -107,6 +108,7 @@ def certify(plan: Plan, collection: Collection, horizon: int | None = None) -> C
         regret_at=spent * laws.cost,
         within=within,
         remarks=laws.remarks,
+        shares=collection.shares,
     )
 
 
@@ -286,4 +288,5 @@ def _certify_worst(plan: Plan, collection: Collection, laws: Laws, horizon: int)
         undecided=np.array([1.0 + worst(i, nothing, np.where(leaf, -1.0, 0.0)) for i in range(M)]),
         reasons=laws.reasons,
         remarks=laws.remarks,
+        shares=collection.shares,
     )

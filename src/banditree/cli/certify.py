@@ -4,13 +4,14 @@ from typing import Annotated
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, PlanFile
+from banditree.cli.options import AsJson, CollectionFile, PlanFile, Shares, known_collection
 
 
 def certify(
     plan: PlanFile,
     collection: CollectionFile,
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of one case. [default: the plan's]")] = None,
+    shares: Shares = "",
     json: AsJson = False,
 ) -> None:
     """Compute what a plan costs in each task, how often it errs and how long it takes: no simulation.
@@ -19,9 +20,8 @@ def certify(
     """
     import json as json_module
 
-    from banditree.files.collections import load_collection
     from banditree.files.plans import load_plan
     from banditree.reports.certify import certificate_document, certificate_report, certificate_text
 
-    report = certificate_report(load_plan(plan), load_collection(collection), horizon)
+    report = certificate_report(load_plan(plan), known_collection(collection, shares), horizon)
     typer.echo(json_module.dumps(certificate_document(report)) if json else certificate_text(report))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from banditree.cli.options import AsJson
+from banditree.cli.options import AsJson, Shares, shares_of
 from banditree.tasks.rewards import Family
 from banditree.training.classes import Criterion
 from banditree.training.collection import Untried
@@ -45,6 +45,7 @@ def learn(
     ] = None,
     add_to: Annotated[Path | None, typer.Option(help="Statistics of earlier rows (.json) to add these to.")] = None,
     save_statistics: Annotated[Path | None, typer.Option(help="Where to write the statistics (.json).")] = None,
+    shares: Shares = "",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the collection (.json).")
     ] = None,
@@ -79,6 +80,7 @@ def learn(
         n_classes=classes,
         criterion=criterion,
         separation=merge,
+        shares=shares_of(shares),
         seed=seed,
     )
     with progress("Finding classes", visible=individual is not None and not json) as on_progress:

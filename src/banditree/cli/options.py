@@ -4,12 +4,15 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from banditree.errors import InvalidInput
+from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Vocabulary
+
+if TYPE_CHECKING:
+    from banditree.tasks.collection import Collection
 
 CollectionFile = Annotated[
     Path, typer.Argument(help="The collection: a .json file, or a .csv matrix of success rates (rows are tasks).")
@@ -23,6 +26,34 @@ Words = Annotated[
         "Also: reward, give."
     ),
 ]
+
+
+Shares = Annotated[
+    str, typer.Option(help="Shares of the tasks among cases, as in 0.3,0.7 or mild=0.3,severe=0.7. [default: as known]")
+]
+
+
+def shares_of(text: str) -> "list[float] | dict[str, float] | None":
+    """The numbers of a `--shares` option, by name or in order; None if it was not given."""
+    if not text.strip():
+        return None
+    pairs = [part.rpartition("=") for part in text.split(",")]
+    try:
+        numbers = [float(number) for _name, _equals, number in pairs]
+    except ValueError:
+        raise invalid("--shares", "numbers like 0.3,0.7 or pairs like mild=0.3,severe=0.7", text) from None
+    if any(equals for _name, equals, _number in pairs):
+        return dict(zip([name.strip() for name, _equals, _number in pairs], numbers, strict=True))
+    return numbers
+
+
+def known_collection(path: Path, shares: str = "") -> "Collection":
+    """The collection in a file, with the shares of the command line if any are given."""
+    from banditree.files.collections import load_collection
+    from banditree.tasks.collection import with_shares
+
+    known, given = load_collection(path), shares_of(shares)
+    return known if given is None else with_shares(known, given)
 
 
 def program() -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, Words, program, vocabulary
+from banditree.cli.options import AsJson, CollectionFile, Shares, Words, known_collection, program, vocabulary
 from banditree.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ def plan(
         bool,
         typer.Option("--pareto", help="A table of plans of growing size to choose from.", rich_help_panel=SCORE_PANEL),
     ] = False,
+    shares: Shares = "",
     words: Words = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the plan (.json).")] = None,
     json: AsJson = False,
@@ -93,11 +94,10 @@ def plan(
 
     Example: banditree plan means.csv --horizon 10000 -o plan.json
     """
-    from banditree.files.collections import load_collection
     from banditree.files.plans import plan_json, save_plan
     from banditree.plans.wording import heading
 
-    known = load_collection(collection)
+    known = known_collection(collection, shares)
     if output is not None and not output.parent.is_dir():
         raise InvalidInput(f"{output} cannot be written: there is no folder {output.parent}. Make it first.")
     of_tree = _given(separation=separation, stop_early=stop_early)
@@ -198,11 +198,12 @@ def _show_front(known: "Collection", horizon: int, search: dict[str, Any], outpu
 
 def _regret(built: "Plan", known: "Collection") -> str:
     from banditree.certificates.certify import boxes_passed, certify
+    from banditree.reports.certify import in_shares
 
     certificate, passed = certify(built, known), boxes_passed(built, known)
     lost = (
         f"Reward lost on average, compared with the best arm from the start: {certificate.mean_regret:,.2f} over all "
-        f"tasks, {certificate.worst_regret:,.2f} in the worst ({certificate.claim})."
+        f"tasks{in_shares(certificate)}, {certificate.worst_regret:,.2f} in the worst ({certificate.claim})."
     )
     on_the_way = f"A case passes {passed.mean():.1f} tests on average, {passed.max():.1f} in the task that takes most."
     return f"{lost}\n{on_the_way}" if built.depth else lost

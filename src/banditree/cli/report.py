@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from banditree.cli.options import CollectionFile, PlanFile
+from banditree.cli.options import CollectionFile, PlanFile, Shares, known_collection
 
 
 def report(
@@ -15,17 +15,17 @@ def report(
     results: Annotated[
         Path | None, typer.Option(help="Results of `banditree simulate` to compare with (.parquet or .json).")
     ] = None,
+    shares: Shares = "",
 ) -> None:
     """Write one file about a plan: what was known, the plan, its certificate, the alternatives, the settings.
 
     Example: banditree report tasks.json plan.json -o report.html
     """
-    from banditree.files.collections import load_collection
     from banditree.files.documents import write_bytes
     from banditree.files.plans import load_plan
     from banditree.files.results import load_results
     from banditree.reports.report import write_report
 
     simulated = None if results is None else load_results(results)
-    write_bytes(output, write_report(load_plan(plan), load_collection(collection), output.suffix, simulated))
+    write_bytes(output, write_report(load_plan(plan), known_collection(collection, shares), output.suffix, simulated))
     typer.echo(f"Written to {output}.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile
+from banditree.cli.options import AsJson, CollectionFile, Shares, known_collection
 from banditree.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def simulate(
     believed: Annotated[
         Path | None, typer.Option(help="What the policies know, if not the true tasks: an estimated collection.")
     ] = None,
+    shares: Shares = "",
     rounds: Annotated[
         str, typer.Option(help="Rounds to record, as in 100,1000,10000; when left out, 200 of them.")
     ] = "",
@@ -59,7 +60,7 @@ def simulate(
 
     if output is not None:
         check_results_name(output)
-    truth = load_collection(collection)
+    truth = known_collection(collection, shares)
     with _cluster(dask), progress("Simulating", visible=not json) as on_progress:
         results = run_simulation(
             truth,
@@ -75,7 +76,7 @@ def simulate(
     if output is not None:
         save_results(results, output)
     finished, asked = int(results.finished.sum()), results.finished.size
-    found = summaries(results)
+    found = summaries(results, shares=truth.shares)
     if json:
         data = {"finished": finished, "asked": asked, "settings": results.settings, "versions": results.versions}
         typer.echo(json_module.dumps({**data, "policies": [asdict(summary) for summary in found]}))

@@ -52,7 +52,7 @@ def spending_info(plan: Plan, certificate: Certificate) -> SpendingInfo:
     if certificate.regret_at is None:
         raise InvalidInput("The regret of each box is known only for exact certificates.")
     mean, most, task = (
-        certificate.regret_at.mean(axis=0),
+        np.average(certificate.regret_at, axis=0, weights=certificate.shares),
         certificate.regret_at.max(axis=0),
         certificate.regret_at.argmax(axis=0),
     )

@@ -72,7 +72,10 @@ def course_info(plan: Plan, collection: Collection) -> TimelineInfo:
         worst = int(regret[:, -1].argmax())
         worst_name = f"worst: {collection.tasks[worst]}"
         curves = [
-            Series(f"mean over {plural(plan.vocabulary.task)}", regret.mean(axis=0)[rounds]),
+            Series(
+                f"mean over {plural(plan.vocabulary.task)}",
+                np.average(regret, axis=0, weights=collection.shares)[rounds],
+            ),
             Series(worst_name, regret[worst, rounds]),
         ]
     return TimelineInfo("Regret of the plan", "expected regret", rounds, tuple(curves), "Computed, not simulated.")
@@ -96,7 +99,10 @@ def survivors_info(plan: Plan, collection: Collection) -> TimelineInfo:
         possible = np.maximum(1.0 - np.cumsum(course(plan, collection).decided, axis=1), 0.0)[:, rounds]
         title, name = "Cases still being tested", "share"
     mean = f"mean over {plural(plan.vocabulary.task)}"
-    curves = [Series(mean, possible.mean(axis=0)), Series("most", possible.max(axis=0))]
+    curves = [
+        Series(mean, np.average(possible, axis=0, weights=collection.shares)),
+        Series("most", possible.max(axis=0)),
+    ]
     return TimelineInfo(title, name, rounds, tuple(curves), "Computed, not simulated.")
 
 

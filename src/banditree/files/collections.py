@@ -44,7 +44,9 @@ class ContextsPart(Part):
 class CollectionFile(Document):
     """M tasks x K arms: what is known of the kinds of cases."""
 
-    schema_: Literal["banditree/collection/1"] = Field("banditree/collection/1", alias="schema")
+    schema_: Literal["banditree/collection/1", "banditree/collection/2"] = Field(
+        "banditree/collection/2", alias="schema"
+    )
     tasks: list[str]
     arms: list[str]
     rewards: RewardsPart
@@ -54,6 +56,10 @@ class CollectionFile(Document):
     contexts: ContextsPart | None = None
     provenance: str = "known"
     counts: list[list[int]] | None = Field(None, description="how many rewards each mean was estimated from")
+    shares: list[float] | None = Field(None, description="shares of the tasks among cases; none: unknown")
+    spread: list[list[float]] | None = Field(
+        None, description="standard deviation of a case's own mean around its task's; none: all cases are alike"
+    )
 
 
 def load_collection(path: str | Path) -> Collection:
@@ -88,6 +94,8 @@ def collection_document(collection: Collection) -> CollectionFile:
         contexts=None if contexts is None else _contexts_part(contexts),
         provenance=collection.provenance,
         counts=None if collection.counts is None else collection.counts.tolist(),
+        shares=None if collection.shares is None else collection.shares.tolist(),
+        spread=None if collection.spread is None else collection.spread.tolist(),
     )
 
 
@@ -104,6 +112,8 @@ def collection_from_document(document: CollectionFile, source: str) -> Collectio
             radius=np.array(document.radius),
             provenance=document.provenance,
             counts=None if document.counts is None else np.array(document.counts),
+            shares=None if document.shares is None else np.array(document.shares),
+            spread=None if document.spread is None else np.array(document.spread),
         )
     except ValueError as problem:
         raise InvalidInput(f"{source}: {problem}") from None

@@ -43,17 +43,19 @@ LIKELY = 0.01  # posterior probability from which `explain` lists a task
 class PosteriorParams(NamedTuple):
     """Tables for tasks without context: likelihoods (G, K, M) of each possible reward, gaps (M, K), noise (M, K).
 
-    See `families.likelihood_table` and `families.noise`.
+    See `families.likelihood_table` and `families.noise`. prior: (M,), the shares of the tasks times M, so that unknown
+    shares weigh 1 each.
     """
 
     model: Model
     likelihoods: FloatArray
     gaps: FloatArray
     noise: FloatArray
+    prior: FloatArray
 
 
 class PosteriorState(NamedTuple):
-    """The posterior of the task is weights (M,) / total (1,), from a uniform prior."""
+    """The posterior of the task is weights (M,) / total (1,)."""
 
     weights: FloatArray
     total: FloatArray
@@ -66,13 +68,14 @@ def make_posterior(collection: Collection, horizon: int, options: Mapping[str, A
     model = model_of(collection)
     gaps = frozen(model.top[:, None] - model.means, float)
     noises = [[noise(model, i, k, mu) for k, mu in enumerate(row)] for i, row in enumerate(model.means.tolist())]
-    return PosteriorParams(model, likelihood_table(collection), gaps, frozen(noises, float))
+    prior = np.ones(collection.n_tasks) if collection.shares is None else collection.shares * collection.n_tasks
+    prior = frozen(np.maximum(prior, LEAST_WEIGHT), float)
+    return PosteriorParams(model, likelihood_table(collection), gaps, frozen(noises, float), prior)
 
 
 def init_posterior(params: PosteriorParams) -> PosteriorState:
-    """Every task equally likely."""
-    n_tasks = params.model.means.shape[0]
-    return PosteriorState(np.ones(n_tasks), np.full(1, float(n_tasks)))
+    """Every task as likely as its share of the cases."""
+    return PosteriorState(params.prior.copy(), np.full(1, total_of(params.prior)))
 
 
 def choose_mts(

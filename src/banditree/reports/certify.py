@@ -15,6 +15,7 @@ from banditree.plans.wording import counted, plural
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
+MANY_SHARES = 6  # shares named in a sentence
 MAX_TREE = 20_000  # boxes of the tree that is grown only to learn its depth
 
 
@@ -86,6 +87,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
                 "pulls": float(c.pulls[i]),
                 "pulls_95": None if c.within is None else int(c.within[i]),
                 "undecided": float(c.undecided[i]),
+                "share": None if c.shares is None else float(c.shares[i]),
             }
             for i, name in enumerate(c.tasks)
         ],
@@ -134,7 +136,7 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     lines = [
         f"{'Exactly' if exact else 'At most'} this much {words.reward} is lost on average over "
         f"{counted(c.horizon, 'round')}, "
-        f"compared with the best {words.arm} from the start: {c.mean_regret:,.3f} over all {tasks}, "
+        f"compared with the best {words.arm} from the start: {c.mean_regret:,.3f} over all {tasks}{in_shares(c)}, "
         f"{c.worst_regret:,.3f} in the worst ({c.worst_task})."
     ]
     if not exact:
@@ -142,6 +144,14 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     if report.dt_ece_bound is not None:
         lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]
+
+
+def in_shares(certificate: Certificate) -> str:
+    """How the mean over tasks is taken, where shares are known: " in their shares (30%, 70%)"."""
+    if certificate.shares is None:
+        return ""
+    shares = [f"{share:.0%}" for share in certificate.shares[:MANY_SHARES]]
+    return f" in their shares ({', '.join(shares)}{', ...' if len(certificate.shares) > MANY_SHARES else ''})"
 
 
 def shown_chance(p: float) -> str:

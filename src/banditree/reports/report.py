@@ -35,6 +35,7 @@ from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_te
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
 from banditree.scores.score_plan import build_score_plan
 from banditree.simulation.results import Results, mean_band, worst_band
+from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 from banditree.trees.optimal import build_optimal
@@ -223,7 +224,7 @@ def _comparison(
 ) -> list[Block]:
     found = alternatives(plan, collection, None if report is None else report.certificate)
     if results is not None:
-        found += _simulated(results, plan.horizon)
+        found += _simulated(results, plan.horizon, collection.shares)
     rows = tuple(
         (
             one.name,
@@ -268,13 +269,13 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
     if plan.method != "score":
         builders["score plan, short search"] = lambda: _short_search(collection, horizon)
     found += [_built(name, build, collection) for name, build in builders.items()]
-    regret = horizon * collection.gaps
-    single = int(regret.max(axis=0).argmin())
-    arm = f"{collection.arms[single]} for all"
-    found.append(Alternative(arm, 1, float(regret[:, single].mean()), float(regret[:, single].max()), "exact"))
+    regret, weights = horizon * collection.gaps, collection.weights
+    single = int(regret.max(axis=0).argmin()) if collection.shares is None else collection.best_single_arm
+    arm, lost = f"{collection.arms[single]} for all", regret[:, single]
+    found.append(Alternative(arm, 1, float(weights @ lost), float(lost.max()), "exact"))
     by_chance = regret.mean(axis=1)
     everyone = f"a random {words.arm} each round"
-    found.append(Alternative(everyone, None, float(by_chance.mean()), float(by_chance.max()), "exact"))
+    found.append(Alternative(everyone, None, float(weights @ by_chance), float(by_chance.max()), "exact"))
     return found
 
 
@@ -300,12 +301,12 @@ def _built(name: str, build: Callable[[], Plan], collection: Collection) -> Alte
         return Alternative(name, None, None, None, f"not available: {problem}")
 
 
-def _simulated(results: Results, horizon: int) -> list[Alternative]:
+def _simulated(results: Results, horizon: int, shares: FloatArray | None) -> list[Alternative]:
     """The policies of a simulation; one over other rounds than the plan's says so."""
     found, rounds = [], int(results.rounds[-1])
     over = "" if rounds == horizon else f" ({counted(rounds, 'round')})"
     for policy in results.policies:
-        mean, worst = mean_band(results, policy), worst_band(results, policy)
+        mean, worst = mean_band(results, policy, shares=shares), worst_band(results, policy)
         runs = int(results.finished[results.number(policy)].all(axis=0).sum())
         within = [f"±{band.mean[-1] - band.low[-1]:,.2f}" for band in (mean, worst)]
         how = f"{runs:,} runs{over}, {within[0]} and {within[1]} (95%)"

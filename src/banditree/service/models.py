@@ -50,7 +50,7 @@ class NewCollection(Shape):
     """A collection file with a name."""
 
     name: Name
-    collection: dict[str, Any] = Field(description='the content of a collection file ("banditree/collection/1")')
+    collection: dict[str, Any] = Field(description='the content of a collection file ("banditree/collection/2")')
 
 
 class NewPlan(Shape):

@@ -133,9 +133,16 @@ class Band:
 
 
 def mean_band(
-    results: Results, policy: str, kind: BandKind = BandKind.NORMAL, level: float = 0.95, seed: int = 0
+    results: Results,
+    policy: str,
+    kind: BandKind = BandKind.NORMAL,
+    level: float = 0.95,
+    seed: int = 0,
+    shares: FloatArray | None = None,
 ) -> Band:
     """The regret of a policy averaged over tasks and runs. Runs are what is independent: tasks are averaged first.
+
+    shares: (M,) of the tasks, by which each counts; all alike if omitted.
 
     >>> from banditree.simulation.engine import simulate
     >>> from banditree.tasks.instances import rand
@@ -143,7 +150,7 @@ def mean_band(
     >>> bool(band.low[-1] < band.mean[-1] < band.high[-1])
     True
     """
-    by_run = results.whole_runs(policy).mean(axis=0)  # (R, C)
+    by_run = np.average(results.whole_runs(policy), axis=0, weights=shares)  # (R, C)
     mean = by_run.mean(axis=0)
     if BandKind(kind) is BandKind.NORMAL:
         half = _normal_half_width(by_run, level)
@@ -218,17 +225,19 @@ class Summary:
     alarmed: float
 
 
-def summaries(results: Results, kind: BandKind = BandKind.NORMAL) -> list[Summary]:
+def summaries(results: Results, kind: BandKind = BandKind.NORMAL, shares: FloatArray | None = None) -> list[Summary]:
     """A `Summary` of each policy: committed, task_right, arm_right and alarmed are shares, committed_at a median.
 
-    Policies of which no run is finished on every task are left out.
+    Policies of which no run is finished on every task are left out. shares: (M,), what each task counts in a mean.
     """
     begun = np.any(results.finished.all(axis=1), axis=1)
-    return [_summary(results, policy, kind) for policy, some in zip(results.policies, begun, strict=True) if some]
+    whole = [policy for policy, some in zip(results.policies, begun, strict=True) if some]
+    return [_summary(results, policy, kind, shares) for policy in whole]
 
 
-def _summary(results: Results, policy: str, kind: BandKind) -> Summary:
-    mean, worst, number = mean_band(results, policy, kind), worst_band(results, policy, kind), results.number(policy)
+def _summary(results: Results, policy: str, kind: BandKind, shares: FloatArray | None) -> Summary:
+    mean, worst = mean_band(results, policy, kind, shares=shares), worst_band(results, policy, kind)
+    number = results.number(policy)
     finished = results.finished[number]
     committed = results.committed[number][finished]
     commits = bool((results.phase[number][finished] != Phase.ADAPTIVE).any())

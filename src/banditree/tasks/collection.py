@@ -1,8 +1,8 @@
 """Collection: the M tasks a case may belong to, as far as they are known."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,9 @@ class Collection:
     `means` (M, K) are the mean rewards, over contexts if there are any; `theta` (M, K, d) the linear parameters of
     contextual tasks, or None. `radius` (M, K) bounds how far each mean may be from the truth (0: known),
     `counts` (M, K) how many rewards each was estimated from (None: unknown), and `provenance` says where the numbers
-    came from. Frozen, with read-only arrays: checked once, here.
+    came from. `shares` (M,) are the shares of the tasks among cases (None: unknown, all alike), and `spread` (M, K) the
+    standard deviation of a case's own mean around that of its task (None: all cases of a task are alike).
+    Frozen, with read-only arrays: checked once, here.
     Use `Collection.bernoulli`, `.gaussian`, `.bounded` or `.linear`.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
@@ -40,6 +42,8 @@ class Collection:
     radius: FloatArray = field(default_factory=lambda: np.zeros(()))
     provenance: str = "known"
     counts: IntArray | None = None
+    shares: FloatArray | None = None
+    spread: FloatArray | None = None
 
     def __post_init__(self) -> None:
         means = frozen_numbers("means", self.means, 2)
@@ -55,6 +59,10 @@ class Collection:
             object.__setattr__(self, "theta", frozen_numbers("theta", self.theta, 3))
         if self.counts is not None:
             object.__setattr__(self, "counts", frozen(self.counts, np.int64))
+        if self.shares is not None:
+            object.__setattr__(self, "shares", _checked_shares(self.shares, means.shape[0]))
+        if self.spread is not None:
+            object.__setattr__(self, "spread", frozen_numbers("spread", self.spread, 2))
         _check(self)
 
     @classmethod
@@ -66,9 +74,11 @@ class Collection:
         arms: Sequence[str] | None = None,
         radius: Any = 0.0,
         provenance: str = "known",
+        shares: Any = None,
+        spread: Any = None,
     ) -> "Collection":
         """Tasks whose rewards are 0 or 1, with these chances of a 1 (M, K)."""
-        return _without_contexts(means, BERNOULLI, tasks, arms, radius, provenance)
+        return _without_contexts(means, BERNOULLI, tasks, arms, radius, provenance, shares, spread)
 
     @classmethod
     def gaussian(
@@ -80,9 +90,11 @@ class Collection:
         arms: Sequence[str] | None = None,
         radius: Any = 0.0,
         provenance: str = "known",
+        shares: Any = None,
+        spread: Any = None,
     ) -> "Collection":
         """Tasks whose rewards are normal around these means (M, K), with standard deviation `sigma`."""
-        return _without_contexts(means, Gaussian(sigma=sigma), tasks, arms, radius, provenance)
+        return _without_contexts(means, Gaussian(sigma=sigma), tasks, arms, radius, provenance, shares, spread)
 
     @classmethod
     def bounded(
@@ -95,9 +107,11 @@ class Collection:
         arms: Sequence[str] | None = None,
         radius: Any = 0.0,
         provenance: str = "known",
+        shares: Any = None,
+        spread: Any = None,
     ) -> "Collection":
         """Tasks of whose rewards only the means (M, K) and the range [low, high] are known."""
-        return _without_contexts(means, Bounded(low=low, high=high), tasks, arms, radius, provenance)
+        return _without_contexts(means, Bounded(low=low, high=high), tasks, arms, radius, provenance, shares, spread)
 
     @classmethod
     def linear(
@@ -110,13 +124,15 @@ class Collection:
         arms: Sequence[str] | None = None,
         radius: Any = 0.0,
         provenance: str = "known",
+        shares: Any = None,
     ) -> "Collection":
         """Contextual tasks: the mean reward of arm k of task i at context x is x'theta[i, k] (theta: M, K, d)."""
         theta = frozen_numbers("theta", theta, 3)
         if theta.shape[2] != contexts.n_features:
             raise invalid("theta", f"of shape (tasks, arms, {contexts.n_features}), as the contexts are", theta.shape)
         names_tasks, names_arms = _names(tasks, "task", theta.shape[0]), _names(arms, "arm", theta.shape[1])
-        return cls(theta @ contexts.mean, names_tasks, names_arms, rewards, contexts, theta, radius, provenance)
+        means = theta @ contexts.mean
+        return cls(means, names_tasks, names_arms, rewards, contexts, theta, radius, provenance, shares=shares)
 
     @property
     def n_tasks(self) -> int:
@@ -137,6 +153,25 @@ class Collection:
     def parameters(self) -> FloatArray:
         """What the reward family knows of each task and arm: the means (M, K)."""
         return self.means
+
+    @property
+    def varies(self) -> bool:
+        """Whether cases of one task differ from each other."""
+        return self.spread is not None and bool(self.spread.max() > 0)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """What each task counts in a mean over tasks (M,): its share, or 1/M where shares are unknown."""
+        return frozen(np.full(self.n_tasks, 1 / self.n_tasks) if self.shares is None else self.shares, float)
+
+    @cached_property
+    def best_single_arm(self) -> int:
+        """The one arm to give everyone: that with the highest mean over tasks, each counted by its share.
+
+        >>> Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], shares=[0.2, 0.8]).best_single_arm
+        1
+        """
+        return int((self.weights @ self.means).argmax())
 
     @cached_property
     def best_arms(self) -> IntArray:
@@ -183,6 +218,8 @@ def _without_contexts(
     arms: Sequence[str] | None,
     radius: Any,
     provenance: str,
+    shares: Any,
+    spread: Any,
 ) -> Collection:
     means = frozen_numbers("means", means, 2)
     return Collection(
@@ -192,7 +229,33 @@ def _without_contexts(
         rewards,
         radius=radius,
         provenance=provenance,
+        shares=shares,
+        spread=spread,
     )
+
+
+def with_shares(collection: Collection, shares: Sequence[float] | Mapping[str, float]) -> Collection:
+    """The collection with these shares of its tasks: in their order, or by name.
+
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], tasks=["mild", "severe"])
+    >>> with_shares(two, {"severe": 0.8, "mild": 0.2}).weights.tolist()
+    [0.2, 0.8]
+    """
+    if not isinstance(shares, Mapping):
+        return replace(collection, shares=np.asarray(shares))
+    if set(shares) != set(collection.tasks):
+        raise invalid("shares", f"of {', '.join(collection.tasks)}", sorted(shares))
+    return replace(collection, shares=np.array([shares[task] for task in collection.tasks]))
+
+
+def _checked_shares(given: Any, n_tasks: int) -> FloatArray:
+    """Shares that add up to 1 exactly; what was rounded to two digits may be off by that much."""
+    shares = frozen_numbers("shares", given, 1)
+    if shares.shape != (n_tasks,):
+        raise invalid("shares", f"{n_tasks} numbers, one per task", shares.tolist())
+    if shares.min() < 0 or abs(shares.sum() - 1) > 0.01:
+        raise invalid("shares", "at least 0 and add up to 1", shares.tolist())
+    return frozen(shares / shares.sum(), float)
 
 
 def _names(given: Sequence[str] | None, word: str, count: int) -> tuple[str, ...]:
@@ -259,9 +322,21 @@ def _check(collection: Collection) -> None:
         raise invalid("theta", f"of shape ({M}, {K}, features)", collection.theta.shape)
     if not (np.isfinite(collection.radius).all() and collection.radius.min() >= 0):
         raise invalid("radius", "finite and at least 0 everywhere", float(collection.radius.min()))
+    if collection.spread is not None:
+        _check_spread(collection, collection.spread)
     counts = collection.counts
     if counts is not None and (counts.shape != (M, K) or counts.min() < 0):
         raise invalid("counts", f"of shape {(M, K)} and at least 0", counts.shape)
+
+
+def _check_spread(collection: Collection, spread: FloatArray) -> None:
+    if spread.shape != collection.means.shape or spread.min() < 0:
+        raise invalid("spread", f"of shape {collection.means.shape} and at least 0", spread.shape)
+    most = (collection.rewards.high - collection.rewards.low) / 2
+    if spread.max() > most:
+        raise invalid("spread", f"at most {most:g}, half the range of the rewards", float(spread.max()))
+    if collection.theta is not None:
+        raise InvalidInput("spread must be omitted with contexts: cases that vary are drawn without them.")
 
 
 def _check_means(collection: Collection) -> None:

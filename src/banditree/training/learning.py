@@ -1,11 +1,12 @@
 """From a log to a collection: read, find the kinds where the log has no labels, estimate, merge."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from banditree.errors import InvalidInput
 from banditree.progress import OnProgress
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import Collection, with_shares
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 from banditree.tasks.separation import Separation, least_separation
 from banditree.training.classes import Classes, Criterion, find_classes, widen
@@ -18,7 +19,10 @@ from banditree.training.statistics import Statistics, merge_statistics
 
 @dataclass(frozen=True)
 class Settings:
-    """How a log is turned into a collection; see `read_log`, `find_classes`, `estimate`, `to_collection`, `merge`."""
+    """How a log is turned into a collection; see `read_log`, `find_classes`, `estimate`, `to_collection`, `merge`.
+
+    shares: of the tasks among cases, instead of those found in the log.
+    """
 
     rewards: Rewards | Family = BERNOULLI
     intercept: bool = True
@@ -30,6 +34,7 @@ class Settings:
     n_classes: int | None = None
     criterion: Criterion = Criterion.BIC
     separation: float | None = None
+    shares: Sequence[float] | Mapping[str, float] | None = None
     seed: int = 0
 
 
@@ -100,7 +105,10 @@ def learn(
     if classes is not None:
         found = widen(found, classes)
     provenance = _provenance(reading, statistics, classes)
-    collection = to_collection(found, statistics, untried=how.untried, provenance=provenance)
+    shares = None if classes is None else classes.shares
+    collection = to_collection(found, statistics, untried=how.untried, provenance=provenance, shares=shares)
+    if how.shares is not None:
+        collection = with_shares(collection, how.shares)
     merged = None if how.separation is None else merge(collection, how.separation)
     final = collection if merged is None else merged.collection
     apart = least_separation(final)

@@ -119,7 +119,23 @@ def _span(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Collec
         radius,
         f"{collection.provenance}, {collection.n_tasks} tasks merged into {len(groups)}",
         None if counts is None else np.array([counts[list(group)].min(axis=0) for group in groups]),
+        None if collection.shares is None else np.array([collection.shares[list(group)].sum() for group in groups]),
+        _merged_spread(collection, groups),
     )
+
+
+def _merged_spread(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> FloatArray | None:
+    """The spread of the cases of each group: that within its members, and that between them, added up as variances."""
+    if collection.spread is None:
+        return None
+    found = []
+    for group in (list(group) for group in groups):
+        weights = np.maximum(collection.weights[group], 1e-300)
+        weights = (weights / weights.sum())[:, None]
+        means = collection.means[group]
+        between = (weights * (means - (weights * means).sum(axis=0)) ** 2).sum(axis=0)
+        found.append(np.sqrt((weights * collection.spread[group] ** 2).sum(axis=0) + between))
+    return np.array(found)
 
 
 def _suboptimality(collection: Collection, merged: Collection, new: int, group: tuple[int, ...]) -> float:
