@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from banditree.policies.session import start_session as start_session
     from banditree.reports.analyze import analyze as analyze
     from banditree.reports.report import write_report as write_report
+    from banditree.scores.build import build_plan as build_plan
+    from banditree.scores.pareto import pareto_front as pareto_front
     from banditree.scores.score_plan import build_score_plan as build_score_plan
-    from banditree.scores.score_plan import pareto_front as pareto_front
     from banditree.simulation.engine import Player as Player
     from banditree.simulation.engine import simulate as simulate
     from banditree.simulation.frames import as_pandas as as_pandas
@@ -98,7 +99,9 @@ _ROOMS = {
     "certificates.certify": ["Certificate", "certify", "course", "regret_bound"],
     "trees.optimal": ["build_optimal", "optimal_depth"],
     "plans.plan": ["Plan", "Vocabulary"],
-    "scores.score_plan": ["build_score_plan", "pareto_front"],
+    "scores.build": ["build_plan"],
+    "scores.pareto": ["pareto_front"],
+    "scores.score_plan": ["build_score_plan"],
     "trees.tree": ["LazyTree", "build_tree", "lazy_tree"],
     "policies.alarm": ["with_alarm"],
     "policies.base": ["Policy"],

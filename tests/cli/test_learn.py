@@ -45,7 +45,7 @@ def test_a_log_becomes_a_collection_that_can_be_planned_on(capsys, log):
     assert code == 0
     assert "Read 8,000 rows of visits.parquet: task is 'patient_group'" in out
     assert load_collection(log / "tasks.json").tasks == ("mild", "moderate", "severe")
-    code, out, _ = run(capsys, "plan", log / "tasks.json", "--horizon", 10_000)
+    code, out, _ = run(capsys, "plan", log / "tasks.json", "--horizon", 10_000, "--steps", 300)
     assert code == 0
     assert "taken as estimates" in out
     assert "estimated from visits.parquet, 8,000 rows" in out

@@ -64,10 +64,15 @@ def test_limits_reach_the_search(capsys, means):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--method", "tree", "--boxes", "5"], "The method tree does not know --boxes."),
-        (["--method", "score", "--separation", "0.2"], "The method score does not know --separation."),
-        (["--stop-early", "--no-links-back", "--pareto"], "The method tree does not know --no-links-back, --pareto."),
-        (["--pareto", "--boxes", "5"], "--pareto tries several numbers of boxes by itself."),
+        (["--method", "tree", "--boxes", "5"], "--boxes must be omitted with --method tree."),
+        (["--method", "tree", "--objective", "worst"], "It is an option of --method score."),
+        (["--method", "tree", "--seed", "0"], "--seed must be omitted with --method tree."),
+        (["--method", "score", "--separation", "0.2"], "It is an option of --method tree or --method optimal."),
+        (["--stop-early", "--no-links-back"], "No method uses all of these options: stop_early is"),
+        (["--method", "tree", "--pareto"], "--boxes must be omitted with --method tree."),
+        (["--pareto", "--boxes", "5"], "--boxes must be omitted: a front tries several numbers of boxes."),
+        (["--method", "guess"], "--method must be one of score, tree, optimal. Got 'guess'."),
+        (["--max-wrong-arm", "2"], "--max-wrong-arm must be between 0 and 1. Got 2"),
     ],
 )
 def test_options_of_another_method_are_refused_and_not_ignored(capsys, means, options, message):

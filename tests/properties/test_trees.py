@@ -9,7 +9,7 @@ from banditree.plans.plan import NONE, BoxKind
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 from banditree.trees.optimal import build_optimal
-from banditree.trees.tree import build_tree
+from banditree.trees.tree import build_tree, lazy_tree
 
 
 @st.composite
@@ -20,7 +20,7 @@ def collections(draw):
 
 @given(collections())
 def test_every_path_ends_in_one_task_and_every_task_in_its_own_leaf(collection):
-    plan = build_tree(collection, 10**9)
+    plan = lazy_tree(collection, 10**9).freeze()
     leaves = plan.kind == BoxKind.EXPLOIT
     assert np.all(plan.task[leaves] != NONE)
     assert plan.depth <= collection.n_tasks - 1

@@ -8,8 +8,9 @@ from banditree.certificates.certify import certify, regret_bound
 from banditree.certificates.outcomes import Claim
 from banditree.errors import InvalidInput
 from banditree.plans.plan import BoxKind
+from banditree.scores.pareto import pareto_front
 from banditree.scores.scenarios import with_means, worst_means
-from banditree.scores.score_plan import STILL_POSSIBLE, build_score_plan, pareto_front
+from banditree.scores.score_plan import STILL_POSSIBLE, build_score_plan
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
 from banditree.trees.tree import build_tree
@@ -180,7 +181,7 @@ def test_long_horizons_may_have_high_levels():
 
 @pytest.mark.slow
 def test_the_front_falls():
-    front = pareto_front(FOUR, HORIZON, [2, 6, 12], steps=200)
+    front = pareto_front(FOUR, HORIZON, sizes=[2, 6, 12], steps=200)
     assert [plan.n_boxes for plan in front] == sorted(plan.n_boxes for plan in front)
     worst = [certify(plan, FOUR).worst_regret for plan in front]
     assert worst[-1] < worst[0]
@@ -194,7 +195,7 @@ def test_the_bound_and_the_certificate_are_close(plan):
     ("collection", "options", "message"),
     [
         (linear(3, 4, 3, 0.2), {}, "without contexts"),
-        (Collection.bounded(FOUR.means), {}, "only tell their mean"),
+        (Collection.bounded(FOUR.means), {}, "of bounded rewards only the mean is known"),
         (FOUR, {"boxes": 0}, "boxes must be"),
         (FOUR, {"longest_path": 0}, "longest_path must be"),
         (FOUR, {"max_wrong_arm": 1.5}, "max_wrong_arm must be"),

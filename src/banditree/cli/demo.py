@@ -31,13 +31,13 @@ def demo(
     from banditree.plans.wording import vocabulary_from
     from banditree.policies.session import start_session
     from banditree.reports.report import write_report
-    from banditree.trees.tree import build_tree
+    from banditree.scores.build import build_plan
 
     folder.mkdir(parents=True, exist_ok=True)
     means = folder / "treatments.csv"
     write_text(means, files("banditree.cli").joinpath("data/treatments.csv").read_text(encoding="utf-8"))
     clinic = load_collection(means)
-    plan = build_tree(clinic, HORIZON, stop_early=True, vocabulary=vocabulary_from(WORDS))
+    plan = build_plan(clinic, HORIZON, "tree", stop_early=True, vocabulary=vocabulary_from(WORDS))
     save_plan(plan, folder / "plan.json")
     write_text(folder / "plan.txt", f"{plan}\n")
     page = folder / "report.html"

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditree.errors import InvalidInput, PlanWarning
+from banditree.scores.build import build_plan
 from banditree.tasks.collection import Collection
 from banditree.training.merging import merge, merge_gaps
-from banditree.trees.tree import build_tree
 
 MAX_ROWS = 12
 MAX_BOXES = 20_000
@@ -60,7 +60,7 @@ def _choice(collection: Collection, horizon: int, separation: float) -> Choice:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlanWarning)
-            plan = build_tree(merged.collection, horizon, max_boxes=MAX_BOXES)
+            plan = build_plan(merged.collection, horizon, "tree", max_boxes=MAX_BOXES)
     except InvalidInput as problem:
         return Choice(separation, row.n_tasks, row.suboptimality, problem=str(problem))
     return Choice(separation, row.n_tasks, row.suboptimality, plan.n_boxes, plan.most_pulls)

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -33,13 +34,11 @@ from banditree.plans.wording import counted, heading, number, plural
 from banditree.progress import Progress
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
-from banditree.scores.score_plan import build_score_plan
+from banditree.scores.build import build_plan
 from banditree.simulation.results import Results, mean_band, worst_band
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
-from banditree.trees.optimal import build_optimal
-from banditree.trees.tree import build_tree
 
 MAX_ALTERNATIVE = 2_000  # boxes of a plan that is built only to be compared with
 MOST_NUMBERS = 300_000  # chances of boxes in one page: some megabytes
@@ -261,14 +260,14 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
     if certificate is not None:
         found.append(_of_certificate("this plan", plan.n_boxes, certificate))
     horizon, words = plan.horizon, plan.vocabulary
-    builders: dict[str, Callable[[], Plan]] = {
-        "tree": lambda: build_tree(collection, horizon, max_boxes=MAX_ALTERNATIVE),
-        "tree, stopping early": lambda: build_tree(collection, horizon, max_boxes=MAX_ALTERNATIVE, stop_early=True),
-        "tree of least depth": lambda: build_optimal(collection, horizon),
+    others: dict[str, dict[str, Any]] = {
+        "tree": {"method": "tree", "max_boxes": MAX_ALTERNATIVE},
+        "tree, stopping early": {"method": "tree", "max_boxes": MAX_ALTERNATIVE, "stop_early": True},
+        "tree of least depth": {"method": "optimal"},
     }
     if plan.method != "score":
-        builders["score plan, short search"] = lambda: _short_search(collection, horizon)
-    found += [_built(name, build, collection) for name, build in builders.items()]
+        others["score plan, short search"] = {"method": "score", "steps": SCORE_STEPS * collection.n_tasks}
+    found += [_built(name, collection, horizon, options) for name, options in others.items()]
     regret, weights = horizon * collection.gaps, collection.weights
     single = int(regret.max(axis=0).argmin()) if collection.shares is None else collection.best_single_arm
     arm, lost = f"{collection.arms[single]} for all", regret[:, single]
@@ -283,19 +282,13 @@ def _of_certificate(name: str, boxes: int, certificate: Certificate) -> Alternat
     return Alternative(name, boxes, certificate.mean_regret, certificate.worst_regret, str(certificate.claim))
 
 
-def _short_search(collection: Collection, horizon: int) -> Plan:
-    if collection.n_tasks > SCORE_TASKS:
-        raise InvalidInput(
-            f"for {collection.n_tasks} tasks the search takes minutes. Build it with `banditree plan --method score`"
-        )
-    return build_score_plan(collection, horizon, steps=SCORE_STEPS * collection.n_tasks)
-
-
-def _built(name: str, build: Callable[[], Plan], collection: Collection) -> Alternative:
+def _built(name: str, collection: Collection, horizon: int, options: dict[str, Any]) -> Alternative:
+    if "steps" in options and collection.n_tasks > SCORE_TASKS:
+        return Alternative(name, None, None, None, f"left out: for {collection.n_tasks} tasks it takes minutes")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlanWarning)
-            other = build()
+            other = build_plan(collection, horizon, **options)
             return _of_certificate(name, other.n_boxes, certify(other, collection))
     except InvalidInput as problem:
         return Alternative(name, None, None, None, f"not available: {problem}")

@@ -4,8 +4,7 @@ A box says: give A, +1 for each success, -2 for each failure; at +6 go to box 3,
 the search: where trying costs more than it can gain, the plan settles at once.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Plan, Vocabulary, pack_survivors
 from banditree.plans.wording import counted
-from banditree.progress import OnProgress, Progress
+from banditree.progress import OnProgress
 from banditree.scores.objectives import Limits, Objective, objective_named, power_mean
 from banditree.scores.scenarios import hardest_means, with_means, worst_means
 from banditree.tasks.arrays import FloatArray
@@ -119,6 +118,15 @@ def build_score_plan(
     )
 
 
+def why_no_score_plan(collection: Collection) -> str:
+    """Why there is no score plan for these tasks, or ""."""
+    if collection.theta is not None:
+        return "Score plans are for tasks without contexts."
+    if not collection.rewards.has_likelihood:
+        return "Score plans need the chance of each reward, and of bounded rewards only the mean is known."
+    return ""
+
+
 def _check(
     collection: Collection,
     horizon: int,
@@ -130,20 +138,19 @@ def _check(
     """(boxes, steps) with what was left out filled in; an error for what cannot be searched."""
     if horizon < 1:
         raise invalid("horizon", "at least 1, the number of rounds of one case", horizon)
-    if collection.theta is not None:
-        raise InvalidInput("Score plans are for tasks without contexts. Use the method tree.")
-    if not collection.rewards.has_likelihood:
-        raise InvalidInput(
-            "Score plans need the probability of each reward, and bounded rewards only tell their mean. Use the method "
-            "tree, or Bernoulli or Gaussian rewards."
-        )
+    if reason := why_no_score_plan(collection):
+        raise InvalidInput(reason)
     for name, value in (("boxes", boxes), ("longest_path", longest_path), ("steps", steps)):
         if value is not None and value < 1:
             raise invalid(name, "at least 1", value)
     if max_wrong_arm is not None and not 0 < max_wrong_arm < 1:
         raise invalid("max_wrong_arm", "between 0 and 1", max_wrong_arm)
-    n = collection.n_tasks
-    return boxes or BOXES_PER_TASK * n, steps or min(STEPS_PER_TASK * n, MAX_STEPS)
+    return boxes or BOXES_PER_TASK * collection.n_tasks, steps or default_steps(collection)
+
+
+def default_steps(collection: Collection) -> int:
+    """How long a search lasts by default."""
+    return min(STEPS_PER_TASK * collection.n_tasks, MAX_STEPS)
 
 
 def _both(scenarios: Collection, means: FloatArray) -> Collection:
@@ -212,40 +219,3 @@ def _reaching(draft: "Draft") -> FloatArray:
     if draft.root < K:
         reaching[draft.root] = 1.0
     return reaching
-
-
-def pareto_front(
-    collection: Collection,
-    horizon: int,
-    sizes: Sequence[int] | None = None,
-    *,
-    on_progress: OnProgress | None = None,
-    **options: Any,
-) -> list[Plan]:
-    """Plans of growing size, each better than the smaller ones: regret against boxes, for a person to choose from.
-
-    sizes: the numbers of boxes to try; 1, 1.5, 2, 3, 4 and 6 per task when left out. options: of `build_score_plan`;
-    each size gets a third of its steps when they are left out. When on_progress returns False, the plan at hand is the
-    last.
-    """
-    M = collection.n_tasks
-    options["steps"] = options.get("steps") or min(STEPS_PER_TASK * M, MAX_STEPS) // 3
-    chosen = sorted(sizes or {max(2, round(M * share)) for share in (1, 1.5, 2, 3, 4, 6)})
-    power = objective_named(options.get("objective", Objective.WORST)).power
-    front: list[Plan] = []
-    best, stopped = np.inf, False
-
-    def watch(progress: Progress) -> bool:
-        nonlocal stopped
-        stopped = on_progress is not None and on_progress(progress) is False
-        return not stopped
-
-    for size in chosen:
-        plan = build_score_plan(collection, horizon, boxes=size, on_progress=watch, **options)
-        value = float(power_mean(certify(plan, collection).regret, power))
-        if value < best:
-            best = value
-            front.append(plan)
-        if stopped:
-            break
-    return front

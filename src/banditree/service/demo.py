@@ -12,13 +12,13 @@ from banditree.files.documents import dump
 from banditree.files.plans import fingerprint
 from banditree.plans.plan import Plan
 from banditree.plans.wording import vocabulary_from
+from banditree.scores.build import build_plan
 from banditree.service import records
 from banditree.service.cases import Case
 from banditree.service.database import Database
 from banditree.service.desk import Command, Desk, Transaction
 from banditree.service.settings import Settings
 from banditree.tasks.collection import Collection
-from banditree.trees.tree import build_tree
 
 CLINIC_WORDS = vocabulary_from(
     {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse"}
@@ -46,11 +46,11 @@ def fill(settings: Settings, seed: int = 0) -> None:
     with _desk(settings) as desk:
         clinic = _add(desk, "Clinic: treatments and patient groups", CLINIC)
         shop = _add(desk, "Shop: offers and customers", SHOP)
-        short = build_tree(CLINIC, 100, stop_early=True, vocabulary=CLINIC_WORDS)
-        long = build_tree(CLINIC, 2000, vocabulary=CLINIC_WORDS)
+        short = build_plan(CLINIC, 100, "tree", stop_early=True, vocabulary=CLINIC_WORDS)
+        long = build_plan(CLINIC, 2000, "tree", vocabulary=CLINIC_WORDS)
         clinic_plan = _add_plan(desk, "Clinic, short", short, clinic)
         _add_plan(desk, "Clinic, careful", long, clinic)
-        shop_plan = _add_plan(desk, "Shop", build_tree(SHOP, 200, vocabulary=SHOP_WORDS), shop)
+        shop_plan = _add_plan(desk, "Shop", build_plan(SHOP, 200, "tree", vocabulary=SHOP_WORDS), shop)
         for number, (label, what) in enumerate(_stories(rng).items(), 1):
             _follow(desk, f"demo-{number}", shop_plan if "customer" in label else clinic_plan, label, what)
 

@@ -13,6 +13,7 @@ from functools import cache
 import numpy as np
 
 from banditree.errors import InvalidInput
+from banditree.plans.one_option import at_once
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.tasks.arrays import BoolArray, ByteArray, IntArray
 from banditree.tasks.collection import Collection
@@ -78,7 +79,7 @@ def build_optimal(
             f"The least depth is between {depth.lower} and {depth.upper}, and finding out which took too long for "
             f"{collection.n_tasks} tasks. Use method tree, whose depth is at most {depth.upper}, or allow more effort."
         )
-    plan = tree.lay_out(splits, method="optimal")
+    plan = at_once(tree.lay_out(splits, method="optimal"))
     warn_if_long(plan)
     return plan
 

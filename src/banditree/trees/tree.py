@@ -11,6 +11,7 @@ import numpy as np
 from banditree.errors import InvalidInput, PlanWarning, invalid
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.links import longest_path, reading_order
+from banditree.plans.one_option import at_once
 from banditree.plans.plan import NONE, Plan, Vocabulary, pack_survivors
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection, reward_variance
@@ -209,7 +210,8 @@ def build_tree(
     known less well than lambda/8 take no part in tests; left out, w is the separation of the estimates (NOTES 4).
     Every mean counts with its own radius: one that is hardly known makes its task stay on both sides of that arm's
     tests, and costs the other tasks nothing.
-    stop_early: exploit as soon as one arm is best for all tasks left (NOTES 11).
+    stop_early: exploit as soon as one arm is best for all tasks left (NOTES 11). If one is best for all tasks there
+    are, the plan gives it at once in any case.
 
     >>> plan = build_tree(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"]), horizon=1000)
     >>> print(plan)
@@ -221,7 +223,7 @@ def build_tree(
     Box 3. This is task 1. Give A from now on.
     """
     tree = lazy_tree(collection, horizon, separation, stop_early=stop_early, vocabulary=vocabulary)
-    plan = tree.freeze(max_boxes)
+    plan = at_once(tree.freeze(max_boxes))
     warn_if_long(plan)
     return plan
 

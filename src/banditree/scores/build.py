@@ -1,0 +1,118 @@
+"""The one way to make a plan: the methods, what each can do, and which options each uses."""
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from banditree.errors import InvalidInput, invalid
+from banditree.plans.one_option import at_once
+from banditree.plans.plan import Plan, Vocabulary
+from banditree.progress import OnProgress
+from banditree.scores.score_plan import build_score_plan, why_no_score_plan
+from banditree.tasks.collection import Collection
+from banditree.trees.optimal import build_optimal
+from banditree.trees.tree import build_tree
+
+EVERYWHERE = {"collection", "horizon", "vocabulary", "on_progress"}  # what `build_plan` hands to every method itself
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to make a plan: its function, and why it cannot do some collection ("" where it can)."""
+
+    name: str
+    build: Callable[..., Plan]
+    why_not: Callable[[Collection], str] = lambda _collection: ""
+
+    @cached_property
+    def takes(self) -> frozenset[str]:
+        """The names of the arguments of its function."""
+        return frozenset(inspect.signature(self.build).parameters)
+
+    @property
+    def options(self) -> list[str]:
+        """What a user may set."""
+        return sorted(self.takes - EVERYWHERE)
+
+
+# In the order of preference: the default is the first that can do the tasks and uses every option given.
+METHODS = (
+    Method("score", build_score_plan, why_no_score_plan),
+    Method("tree", build_tree),
+    Method("optimal", build_optimal),
+)
+
+
+def build_plan(
+    collection: Collection,
+    horizon: int,
+    method: str | None = None,
+    *,
+    vocabulary: Vocabulary | None = None,
+    on_progress: OnProgress | None = None,
+    **options: Any,
+) -> Plan:
+    """The plan for a collection over `horizon` rounds of one case.
+
+    method: "score" (a few boxes that keep a score, found by search: least regret), "tree" (DT-ECE, the decision tree of
+    the paper) or "optimal" (the same with the fewest tests). By default the first of these that can do the tasks and
+    uses all the options given. options: those of `build_score_plan`, `build_tree` or `build_optimal`; one that the
+    method does not use is refused, and None counts as omitted. Where all ends of a plan would give the same option, the
+    plan gives it at once.
+
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    >>> build_plan(two, 1000, steps=300).method, build_plan(two, 1000, stop_early=True).method
+    ('score', 'tree')
+    >>> build_plan(two, 1000, "tree", steps=300)
+    Traceback (most recent call last):
+        ...
+    banditree.errors.InvalidInput: steps must be omitted with method="tree". It is an option of method="score".
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    chosen = choose_method(collection, method, given)
+    offered = {"vocabulary": vocabulary, "on_progress": on_progress}
+    more = {name: value for name, value in offered.items() if name in chosen.takes}
+    return at_once(chosen.build(collection, horizon, **more, **given))
+
+
+def choose_method(collection: Collection, method: str | None = None, options: Iterable[str] = ()) -> Method:
+    """The method of that name, or the default for these tasks and options; an error if it cannot do or use them."""
+    for name in options:
+        if not any(name in known.options for known in METHODS):
+            every = sorted({option for known in METHODS for option in known.options})
+            raise InvalidInput(f"No method has an option {name!r}. The options are: {', '.join(every)}.")
+    if method is not None:
+        return _able(_named(method), collection, options)
+    fitting = [known for known in METHODS if not set(options) - set(known.options)]
+    if not fitting:
+        uses = "; ".join(f"{name} is an option of {_users(name)}" for name in options)
+        raise InvalidInput(f"No method uses all of these options: {uses}.")
+    able = [known for known in fitting if not known.why_not(collection)]
+    return able[0] if able else _able(fitting[0], collection, options)
+
+
+def _named(name: str) -> Method:
+    for known in METHODS:
+        if known.name == name:
+            return known
+    raise invalid("method", f"one of {', '.join(known.name for known in METHODS)}", name)
+
+
+def _users(option: str) -> str:
+    """The methods that use an option, for a sentence."""
+    return " or ".join(f'method="{known.name}"' for known in METHODS if option in known.options)
+
+
+def _able(method: Method, collection: Collection, options: Iterable[str]) -> Method:
+    """The method, or the error that says which option it does not use or why it cannot do the collection."""
+    for name in options:
+        if name not in method.options:
+            rule = f'{name} must be omitted with method="{method.name}".'
+            raise InvalidInput(f"{rule} It is an option of {_users(name)}.")
+    if reason := method.why_not(collection):
+        others = [f'method="{known.name}"' for known in METHODS if not known.why_not(collection)]
+        hint = f" Use {' or '.join(others)}." if others else ""
+        raise InvalidInput(f"{reason}{hint}")
+    return method

@@ -1,0 +1,96 @@
+"""`build_plan`: the default method, options that are never ignored, and plans that have something to find out."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from banditree.errors import InvalidInput
+from banditree.plans.plan import Vocabulary
+from banditree.scores import build
+from banditree.scores.build import METHODS, Method, build_plan, choose_method
+from banditree.scores.pareto import pareto_front
+from banditree.tasks.collection import Collection
+from banditree.tasks.instances import linear
+from banditree.trees.tree import build_tree, lazy_tree
+
+MEANS = [[0.7, 0.2], [0.3, 0.6]]
+COINS = Collection.bernoulli(MEANS)
+PLAYS = {
+    "Bernoulli": (COINS, "score"),
+    "Gaussian": (Collection.gaussian(MEANS, sigma=1.0), "score"),
+    "bounded": (Collection.bounded(MEANS), "tree"),
+    "contextual": (linear(3, 3, 2, 0.2), "tree"),
+}
+
+
+@pytest.mark.parametrize(("collection", "method"), PLAYS.values(), ids=PLAYS)
+def test_the_default_is_the_first_method_that_can_do_the_tasks(collection, method):
+    assert choose_method(collection).name == method
+    if method == "tree":
+        assert build_plan(collection, 200).method == method
+
+
+def test_options_choose_among_the_methods_that_use_them():
+    assert build_plan(COINS, 200, stop_early=True).method == "tree"
+    assert build_plan(COINS, 200, effort=100).method == "optimal"
+    assert build_plan(COINS, 200, steps=50, separation=None).method == "score"
+
+
+@pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
+def test_no_method_ignores_an_option(method):
+    """One value for every option of every method: what a method does not use, it refuses by name."""
+    values = {option: 1 for known in METHODS for option in known.options}
+    for option, value in values.items():
+        if option not in method.options:
+            with pytest.raises(InvalidInput, match=f'{option} must be omitted with method="{method.name}"'):
+                build_plan(COINS, 200, method.name, **{option: value})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "guess"}, "method must be one of score, tree, optimal. Got 'guess'"),
+        ({"colour": 1}, "No method has an option 'colour'"),
+        ({"objective": "mean", "separation": 0.2}, "No method uses all of these options: objective is an option of"),
+    ],
+)
+def test_what_no_method_can_do_is_said(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        build_plan(COINS, 200, **arguments)
+
+
+def test_a_method_that_cannot_do_the_tasks_names_those_that_can():
+    with pytest.raises(InvalidInput, match='Use method="tree" or method="optimal"'):
+        build_plan(PLAYS["bounded"][0], 200, "score")
+
+
+@pytest.mark.parametrize("family", [Collection.bernoulli, Collection.bounded])
+def test_ends_that_give_one_option_are_one_box(family):
+    """A tree tests 542 times over 100 rounds to tell tasks apart whose best arm is the same."""
+    collection = family([[0.9, 0.3, 0.1], [0.8, 0.4, 0.2]])
+    assert lazy_tree(collection, 100).freeze().n_boxes == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nor a warning about tests that are not done
+        plans = [build_plan(collection, 100, method) for method in ("tree", "optimal", None)]
+    for plan in plans:
+        assert (plan.n_boxes, plan.arm[0], plan.depth) == (1, 0, 0)
+        assert plan.survivors_at(0).tolist() == [0, 1]
+
+
+def test_a_new_method_is_one_entry(monkeypatch):
+    def build_patient(collection, horizon, *, patience=1, vocabulary=None):
+        return build_tree(collection, horizon, vocabulary=vocabulary)
+
+    monkeypatch.setattr(build, "METHODS", (Method("patient", build_patient), *METHODS))
+    words = Vocabulary(arm="drug")
+    assert build_plan(COINS, 200, patience=3, vocabulary=words).vocabulary == words
+    with pytest.raises(InvalidInput, match='It is an option of method="patient"'):
+        build_plan(COINS, 200, "score", patience=3)
+
+
+def test_a_front_has_its_own_sizes():
+    with pytest.raises(InvalidInput, match="boxes must be omitted"):
+        pareto_front(COINS, 200, boxes=3)
+    front = pareto_front(COINS, 200, sizes=[1, 4], steps=50)
+    assert np.diff([plan.n_boxes for plan in front]).min(initial=1) > 0
