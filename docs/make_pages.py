@@ -34,6 +34,7 @@ ROOMS = {  # in the order of the sentence that says what banditree does
     "scores": "Practical plans",
     "policies": "Following a plan, and other policies",
     "simulation": "Simulation",
+    "evaluation": "What a plan is worth on other cases",
     "files": "Files",
     "figures": "Figures",
     "experiments": "Experiments",

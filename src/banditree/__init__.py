@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from banditree.certificates.certify import regret_bound as regret_bound
     from banditree.errors import InvalidInput as InvalidInput
     from banditree.errors import PlanWarning as PlanWarning
+    from banditree.evaluation.evaluate import evaluate as evaluate
+    from banditree.evaluation.history import History as History
+    from banditree.evaluation.reading import read_history as read_history
     from banditree.figures.flowchart import flowchart_info as flowchart_info
     from banditree.figures.html import flowchart_html as flowchart_html
     from banditree.files.collections import load_collection as load_collection
@@ -88,6 +91,9 @@ if TYPE_CHECKING:
 
 _ROOMS = {
     "errors": ["InvalidInput", "PlanWarning"],
+    "evaluation.evaluate": ["evaluate"],
+    "evaluation.history": ["History"],
+    "evaluation.reading": ["read_history"],
     "figures.flowchart": ["flowchart_info"],
     "figures.html": ["flowchart_html"],
     "files.collections": ["load_collection", "save_collection"],

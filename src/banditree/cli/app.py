@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import analyze, certify, demo, learn, plan, report, reproduce, run, serve, show, simulate
+from banditree.cli import analyze, certify, demo, evaluate, learn, plan, report, reproduce, run, serve, show, simulate
 from banditree.cli.flags import in_flags
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
@@ -30,6 +30,7 @@ for command in (
     show.show,
     run.run,
     certify.certify,
+    evaluate.evaluate,
     simulate.simulate,
     report.report,
     reproduce.reproduce,

@@ -13,6 +13,8 @@ USUAL_NAMES = {
     "arm": ("arm", "action", "decision", "item_id", "treatment"),
     "reward": ("reward", "click", "response", "outcome"),
     "propensity": ("propensity", "pscore", "propensity_score"),
+    "round": ("round", "occasion", "visit", "visit_id", "purchase", "purchase_id", "decision_id"),
+    "time": ("time", "timestamp", "date", "datetime"),
 }
 
 
@@ -72,15 +74,15 @@ def find_columns(
     if stray := sorted({*categorical, *numeric} - set(context)):
         raise invalid("categorical and numeric columns", "among the context columns", stray)
     if task is None and individual is None:
-        task = _recognise("task", names, used)
-        individual = None if task is not None else _recognise("individual", names, used)
+        task = recognise("task", names, used)
+        individual = None if task is not None else recognise("individual", names, used)
         if task is None and individual is None:
-            raise _unknown("task", names, ' (or individual="NAME")')
+            raise unknown_column("task", names, ' (or individual="NAME")')
     if propensity is None and not context:
-        propensity = _recognise("propensity", names, used)
-    found = {"arm": arm or _recognise("arm", names, used), "reward": reward or _recognise("reward", names, used)}
+        propensity = recognise("propensity", names, used)
+    found = {"arm": arm or recognise("arm", names, used), "reward": reward or recognise("reward", names, used)}
     if unknown := [role for role, name in found.items() if name is None]:
-        raise _unknown(unknown[0], names)
+        raise unknown_column(unknown[0], names)
     return Columns(
         task,
         individual,
@@ -93,14 +95,16 @@ def find_columns(
     )
 
 
-def _recognise(role: str, names: Sequence[str], used: Sequence[str]) -> str | None:
+def recognise(role: str, names: Sequence[str], used: Sequence[str]) -> str | None:
+    """The column of `names` that is called what `role` usually is and is not used for anything else, if any."""
     matches = [name for name in names if name.lower() in USUAL_NAMES[role] and name not in used]
     if len(matches) > 1:
         raise InvalidInput(f'The {role} could be {" or ".join(matches)}. Say which: {role}="{matches[0]}".')
     return matches[0] if matches else None
 
 
-def _unknown(role: str, names: Sequence[str], also: str = "") -> InvalidInput:
+def unknown_column(role: str, names: Sequence[str], also: str = "") -> InvalidInput:
+    """The error for a column that must be named because none has a usual name."""
     return InvalidInput(
         f'No column is called what the {role} usually is. Say which one it is: {role}="NAME"{also}. '
         f"The log has: {', '.join(names)}."

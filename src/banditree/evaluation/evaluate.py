@@ -1,0 +1,245 @@
+"""What a plan would have earned on cases it was not made from, beside what else could have been done."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.evaluation.history import History, shuffled, thinned, with_arms
+from banditree.evaluation.intervals import CONFIDENCE, Estimate, Measured, per_round, per_round_reached
+from banditree.evaluation.order import order_notes
+from banditree.evaluation.reading import read_history
+from banditree.evaluation.replay import Replayed, replay, replayed
+from banditree.evaluation.weighting import doubly_robust, inverse_propensity, self_normalised, weighted
+from banditree.plans.plan import Plan
+from banditree.policies.registry import policy_named
+from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import Rewards
+
+RUNS = 20  # of a policy that draws at random
+LEAST_CASES = 10  # that come to a round, or effective cases by weight, below which nothing is said of that round
+PLAN = "this plan"
+HINDSIGHT = "best option of each case, in hindsight"
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One thing that could have been done: its reward per round, and by how much the plan gives more than it."""
+
+    name: str
+    value: Estimate
+    gain: Estimate | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What a plan would have earned over the first `shown` rounds of a case; `rows` begins with the plan.
+
+    is_full: every outcome was known, so that rows are exact for these cases. Of other logs, `weighings` are the plan's
+    reward over the first `weighed` rounds by four estimators, `effective` cases strong; no round, no estimators.
+    """
+
+    rows: tuple[Row, ...]
+    horizon: int
+    shown: int
+    n_cases: int
+    n_rounds: int
+    is_full: bool
+    confidence: float
+    seed: int
+    weighings: tuple[Row, ...] = ()
+    weighed: int = 0
+    effective: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Row:
+        return next(row for row in self.rows if row.name == name)
+
+
+def evaluate(
+    plan: Plan,
+    log: Any,
+    *,
+    collection: Collection | None = None,
+    horizon: int | None = None,
+    shuffle: bool = False,
+    confidence: float = CONFIDENCE,
+    runs: int = RUNS,
+    seed: int = 0,
+    table: str | None = None,
+    drop_bad_rows: bool = False,
+    **roles: str | None,
+) -> Evaluation:
+    """What `plan` would have earned on the cases of a log that it was not made from.
+
+    log: a History, or what `read_history` takes (a path, a frame, ...), with `roles` the names of its columns.
+    collection: what mTS and mIDS know, and what the best single option is chosen by; without it that option is the one
+    which is best on this very log. horizon: rounds of one case, the plan's if omitted. shuffle: draw the order of every
+    case's rounds anew, for logs whose order means nothing.
+
+    >>> from banditree.evaluation.history import history_of
+    >>> from banditree.plans.assemble import Box, assemble
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    >>> switch = [Box(arm=0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(arm=1), Box(arm=0)]
+    >>> history = history_of(["ann"] * 4 + ["bob"] * 4, ["A", "B"], [[0, 1]] * 4 + [[1, 0]] * 4)
+    >>> [(row.name, row.value.value) for row in evaluate(assemble(switch, two, horizon=4), history).rows[:2]]
+    [('this plan', 0.875), ('A for all', 0.5)]
+    """
+    horizon = plan.horizon if horizon is None else horizon
+    if horizon < 1:
+        raise invalid("horizon", "at least 1", horizon)
+    if plan.theta is not None or plan.features:
+        raise InvalidInput("Plans that look at a context are not evaluated on logs. Evaluate a plan without contexts.")
+    history = log if isinstance(log, History) else _read(log, plan.rewards, table, drop_bad_rows, roles)
+    history = with_arms(history, plan.arms)
+    notes = (*history.notes, *(() if shuffle else order_notes(history)))
+    history = shuffled(history, seed) if shuffle else history
+    _check_support(plan, history)
+    seen = history if history.is_full else thinned(history, seed)
+    followed = replay(plan, seen, horizon)
+    shown = _shown(followed, history.is_full, horizon)
+    measured = {PLAN: _measured(followed, shown, history.is_full)}
+    for name, one in _others(plan, seen, collection, shown, runs, seed).items():
+        measured[name] = _measured(one, shown, history.is_full)
+    rows = [Row(PLAN, measured[PLAN].estimate(confidence))]
+    rows += [
+        Row(name, one.estimate(confidence), measured[PLAN].above(one, confidence))
+        for name, one in measured.items()
+        if name != PLAN
+    ]
+    weighed = {} if history.is_full else _weighings(plan, history, followed, shown, confidence)
+    return Evaluation(
+        tuple(rows),
+        horizon,
+        shown,
+        history.n_cases,
+        int(followed.rounds.sum()),
+        history.is_full,
+        confidence,
+        seed,
+        notes=(*notes, *_reach_notes(history, followed, horizon, shown)),
+        **weighed,
+    )
+
+
+def _shown(followed: Replayed, is_full: bool, horizon: int) -> int:
+    """The rounds over which the log shows the plan: all of them, or those that enough cases come to."""
+    if is_full:
+        return horizon
+    reached = (~np.isnan(followed.rewards)).sum(axis=0)
+    shown = int(np.count_nonzero(np.minimum.accumulate(reached) >= LEAST_CASES))
+    if not shown:
+        raise InvalidInput(
+            f"There is no support: only {int(reached[0])} cases of the log were ever given what the plan begins with; "
+            f"{LEAST_CASES} are needed."
+        )
+    return shown
+
+
+def _measured(one: Replayed, shown: int, is_full: bool) -> Measured:
+    """All reward over all rounds where every outcome is known; else the mean over the rounds that the log shows."""
+    if is_full:
+        return per_round(one.total, one.rounds)
+    rewards = one.rewards[:, :shown]
+    return per_round_reached(rewards[:, ~np.isnan(rewards).all(axis=0)])
+
+
+def _read(log: Any, rewards: Rewards, table: str | None, drop_bad_rows: bool, roles: dict[str, str | None]) -> History:
+    return read_history(log, rewards=rewards, table=table, drop_bad_rows=drop_bad_rows, **roles)
+
+
+def _check_support(plan: Plan, history: History) -> None:
+    tried = [bool(history.known[:, k].any()) for k in range(len(plan.arms))]
+    lacking = [plan.arms[k] for k in sorted(set(plan.arm.tolist())) if k >= 0 and not tried[k]]
+    if lacking:
+        raise InvalidInput(
+            f"There is no support: the plan gives {', '.join(map(repr, lacking[:5]))}, and the log never does. "
+            "Evaluate on a log in which every option of the plan was tried."
+        )
+
+
+def _others(
+    plan: Plan, history: History, collection: Collection | None, horizon: int, runs: int, seed: int
+) -> dict[str, Replayed]:
+    """What else could have been done, by name."""
+    single = best_single(history, collection)
+    found = {f"{history.arms[single]} for all": replay_single(history, single, horizon)}
+    if collection is not None:
+        if collection.arms != plan.arms:
+            raise invalid("the collection", f"about {', '.join(plan.arms[:10])}, as the plan is", collection.arms)
+        for title, name in (("mTS", "mts"), ("mIDS", "mids")):
+            found[title] = replay(collection, history, horizon, policy=policy_named(name), runs=runs, seed=seed)
+    # Rewards in a range are counted as successes and failures; those without one are taken as normal.
+    scratch = policy_named("bernoulli-ts" if plan.rewards.has_range else "gaussian-ts")
+    found["Thompson sampling from scratch"] = replay(plan, history, horizon, policy=scratch, runs=runs, seed=seed)
+    if history.is_full:
+        found[HINDSIGHT] = hindsight(history, horizon)
+    return found
+
+
+def best_single(history: History, collection: Collection | None = None) -> int:
+    """The arm with the highest mean: of the collection if there is one, else on the log itself."""
+    if collection is not None:
+        return int(collection.best_single_arm)
+    count = history.known.sum(axis=0)
+    mean = np.where(count > 0, np.nansum(history.outcomes, axis=0) / np.maximum(count, 1), -np.inf)
+    return int(mean.argmax())
+
+
+def replay_single(history: History, arm: int, horizon: int) -> Replayed:
+    """What giving one arm to everyone would have earned in the first `horizon` rounds that know its outcome."""
+    known = np.flatnonzero(history.known[:, arm])
+    owner = history.owner[known]
+    place = np.arange(len(known)) - np.searchsorted(owner, np.arange(history.n_cases))[owner]
+    counts = place < horizon
+    rewards = np.full((1, history.n_cases, int(min(horizon, history.n_rounds.max()))), np.nan)
+    rewards[0, owner[counts], place[counts]] = history.outcomes[known[counts], arm]
+    return replayed(rewards, np.full(len(history.outcomes), arm))
+
+
+def hindsight(history: History, horizon: int) -> Replayed:
+    """What the best arm of every case over its own first `horizon` rounds earned; known only afterwards."""
+    every = [replay_single(history, arm, horizon) for arm in range(len(history.arms))]
+    total = np.array([np.where(one.rounds > 0, one.total, -np.inf) for one in every])
+    best, cases = total.argmax(axis=0), np.arange(history.n_cases)
+    rewards = np.array([one.rewards for one in every])[best, cases]
+    return replayed(rewards[None], best[history.owner])
+
+
+def _weighings(plan: Plan, history: History, followed: Replayed, shown: int, confidence: float) -> dict[str, Any]:
+    """The plan's reward by each estimator, over as many rounds as have enough effective cases."""
+    w = weighted(history, replay(plan, history, shown, waits=False), shown)
+    weighed = int(np.count_nonzero(np.minimum.accumulate(w.effective) >= LEAST_CASES))
+    if not weighed:
+        return {"weighings": (), "weighed": 0, "effective": float(w.effective[0])}
+    w = w.first(weighed)
+    found = {
+        "rejection replay": _measured(followed, weighed, is_full=False),
+        "inverse propensities": inverse_propensity(w),
+        "self-normalised": self_normalised(w),
+        "doubly robust": doubly_robust(w, len(history.arms)),
+    }
+    rows = tuple(Row(name, one.estimate(confidence)) for name, one in found.items())
+    return {"weighings": rows, "weighed": weighed, "effective": float(w.effective[-1])}
+
+
+def _reach_notes(history: History, followed: Replayed, horizon: int, shown: int) -> tuple[str, ...]:
+    """How far into the plan the log can see."""
+    if history.is_full:
+        asked = int(np.minimum(history.n_rounds, horizon).sum())
+        skipped = asked - int(followed.rounds.sum())
+        if not skipped:
+            return ()
+        return (f"In {skipped:,} of {asked:,} rounds the plan's option has no outcome: passed over.",)
+    chances = "those in the log" if history.chances is not None else "each option's share of the log"
+    notes = [
+        "One outcome per round is known, so a round counts when the log gave what the plan gives: right if options "
+        "were given by chance and a case answers alike throughout. The estimators by weights need only the former; "
+        f"the chances are {chances}."
+    ]
+    if shown < horizon:
+        notes.append(
+            f"The log shows the plan's first {shown} of {horizon} rounds: fewer than {LEAST_CASES} cases go on."
+        )
+    return tuple(notes)

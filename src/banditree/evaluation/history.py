@@ -1,0 +1,131 @@
+"""History: what is known of every case of a log, round by round and in order."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class History:
+    """U cases with R rounds in all, those of a case together and in order.
+
+    first: (U + 1,), the rounds of case u are first[u] to first[u + 1] - 1. outcomes: (R, K), what each arm gave or
+    would have given in that round, NaN where nobody knows. chances: (R,), the chance that the arm of a logged round
+    had, or None. Where every round has the outcome of one arm only, that arm was given, and the log has to be used with
+    care; where rounds have several, any policy can be replayed.
+
+    >>> history_of(["ann", "ann", "bob"], ["A", "B"], [[1, 0], [0, 1], [np.nan, 1]]).n_rounds.tolist()
+    [2, 1]
+    """
+
+    cases: tuple[str, ...]
+    arms: tuple[str, ...]
+    first: IntArray
+    outcomes: FloatArray
+    chances: FloatArray | None = None
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "first", frozen(self.first, np.int64))
+        object.__setattr__(self, "outcomes", frozen(self.outcomes, float))
+        if self.chances is not None:
+            object.__setattr__(self, "chances", frozen(self.chances, float))
+        if not self.cases:
+            raise InvalidInput("The log has no cases: there is nothing to evaluate on.")
+
+    @property
+    def n_cases(self) -> int:
+        """U."""
+        return len(self.cases)
+
+    @property
+    def n_rounds(self) -> IntArray:
+        """The rounds (U,) of each case."""
+        return np.diff(self.first)
+
+    @property
+    def known(self) -> BoolArray:
+        """Whether the outcome of an arm in a round is known (R, K)."""
+        return ~np.isnan(self.outcomes)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether rounds know the outcomes of several arms, so that any policy can be replayed."""
+        return bool((self.known.sum(axis=1) > 1).any())
+
+    @property
+    def owner(self) -> IntArray:
+        """The number of the case (R,) that each round belongs to."""
+        return np.repeat(np.arange(self.n_cases), self.n_rounds)
+
+    @property
+    def given(self) -> IntArray:
+        """The arm (R,) of each logged round: the one whose outcome is known, the first if there are several."""
+        return np.asarray(self.known.argmax(axis=1))
+
+
+def history_of(
+    case: "list[str] | tuple[str, ...]", arms: "list[str] | tuple[str, ...]", outcomes: object, **more: object
+) -> History:
+    """The history of rounds held in memory: the case of each round (R,) and the outcomes (R, K); cases in any order."""
+    table = np.asarray(outcomes, float)
+    if table.shape != (len(case), len(arms)):
+        raise invalid("outcomes", f"of shape {(len(case), len(arms))}", table.shape)
+    names = tuple(dict.fromkeys(map(str, case)))
+    place = {name: number for number, name in enumerate(names)}
+    owner = np.array([place[str(name)] for name in case], np.int64)
+    order = np.argsort(owner, kind="stable")
+    first = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(names)))])
+    return History(names, tuple(map(str, arms)), first, table[order], **more)  # type: ignore[arg-type]
+
+
+def only_cases(history: History, chosen: IntArray) -> History:
+    """The history of some of the cases, in the order given."""
+    rounds = _rounds_of(history, chosen)
+    first = np.concatenate([[0], np.cumsum(history.n_rounds[chosen])])
+    chances = None if history.chances is None else history.chances[rounds]
+    names = tuple(history.cases[u] for u in chosen)
+    return replace(history, cases=names, first=first, outcomes=history.outcomes[rounds], chances=chances)
+
+
+def shuffled(history: History, seed: int) -> History:
+    """The same rounds in an order drawn anew within every case, for logs whose order means nothing."""
+    key = np.random.default_rng([seed, 0]).random(len(history.outcomes))
+    order = np.lexsort((key, history.owner))
+    chances = None if history.chances is None else history.chances[order]
+    return replace(history, outcomes=history.outcomes[order], chances=chances)
+
+
+def with_arms(history: History, arms: tuple[str, ...]) -> History:
+    """The history with its arms in the order of `arms`; arms that the log does not know have no outcomes."""
+    if strange := [name for name in history.arms if name not in arms]:
+        raise InvalidInput(
+            f"The log has {', '.join(map(repr, strange[:5]))}, which the plan does not know. The plan is about "
+            f"{', '.join(arms[:10])}. Leave these rows out, or evaluate a plan that was made with them."
+        )
+    outcomes = np.full((len(history.outcomes), len(arms)), np.nan)
+    outcomes[:, [arms.index(name) for name in history.arms]] = history.outcomes
+    return replace(history, arms=arms, outcomes=outcomes)
+
+
+def thinned(history: History, seed: int) -> History:
+    """The history in which the rounds of an arm count as if its chance had always been the same.
+
+    Where a log gave an arm with chances that vary (by what was known of the case in that round), a round is kept with
+    a probability in proportion to 1/chance: the rounds that are left are a fair sample (rejection sampling).
+    """
+    if history.chances is None:
+        return history
+    given, chance = history.given, history.chances
+    least = np.full(len(history.arms), np.inf)
+    np.minimum.at(least, given, chance)
+    kept = np.random.default_rng([seed, 1]).random(len(chance)) <= least[given] / chance
+    return replace(history, outcomes=np.where(kept[:, None], history.outcomes, np.nan))
+
+
+def _rounds_of(history: History, chosen: IntArray) -> IntArray:
+    spans = [np.arange(history.first[u], history.first[u + 1]) for u in chosen]
+    return np.concatenate(spans) if spans else np.zeros(0, np.int64)

@@ -1,0 +1,174 @@
+"""A log as a History: which rows are one round, in which order, and whose."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.evaluation.history import History
+from banditree.tasks.arrays import IntArray
+from banditree.tasks.rewards import Rewards
+from banditree.training.cells import natural
+from banditree.training.columns import Columns, recognise, unknown_column
+from banditree.training.rows import Problem, any_of, describe_bad_rows, problems_of
+from banditree.training.sources import Log, first_line, open_log
+from banditree.training.view import as_key, as_number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column says what: the case, the arm, the reward, and where there are any the round, time and propensity."""
+
+    individual: str
+    arm: str
+    reward: str
+    round: str | None = None
+    time: str | None = None
+    propensity: str | None = None
+
+
+def find_roles(names: Sequence[str], **given: str | None) -> Roles:
+    """The columns given, and for the others those with usual names.
+
+    >>> find_roles(["user_id", "occasion", "item_id", "click"])
+    Roles(individual='user_id', arm='item_id', reward='click', round='occasion', time=None, propensity=None)
+    """
+    used = [name for name in given.values() if name is not None]
+    for name in used:
+        if name not in names:
+            raise invalid("a column", f"one of {', '.join(names)}", name)
+    if len(set(used)) < len(used):
+        raise invalid("columns", "used for one thing each", sorted(used))
+    found = {role: given.get(role) or recognise(role, names, used) for role in Roles.__dataclass_fields__}
+    for role in ("individual", "arm", "reward"):
+        if found[role] is None:
+            raise unknown_column(role, names)
+    return Roles(**found)  # type: ignore[arg-type]
+
+
+def read_history(
+    source: Any,
+    *,
+    rewards: Rewards,
+    table: str | None = None,
+    drop_bad_rows: bool = False,
+    **roles: str | None,
+) -> History:
+    """The history of a log that has one row per decision, or one row per option of every decision.
+
+    source, table: as in `open_log`. roles: individual, arm, reward, round, time, propensity, or their usual names.
+    Rows of the same case and round are one decision whose outcomes are all known. Without a round column they are those
+    of the same time, or each K rows in a row that have every arm once. Rounds are in the order of `time`, else in that
+    of the rows.
+
+    >>> import polars
+    >>> from banditree.tasks.rewards import BERNOULLI
+    >>> rows = {"individual": [1, 1, 1, 1], "arm": ["A", "B", "A", "B"], "reward": [1, 0, 0, 1]}
+    >>> read_history(polars.DataFrame(rows), rewards=BERNOULLI).outcomes.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what engines say of their own libraries is nothing the reader can change
+        log = open_log(source, table)
+        found = find_roles(list(log.types), **roles)
+        columns = Columns(None, found.individual, found.arm, found.reward, propensity=found.propensity)
+        problems = [*problems_of(log, columns, (), rewards), *_order_problems(log, found)]
+        rows = _rows(log, found, problems)
+        good = ~rows["bad"].to_numpy()
+        if not good.all() and not drop_bad_rows:
+            bad = describe_bad_rows(log, problems)
+            raise InvalidInput(f"{log.name} has {bad} Correct them, or drop them: drop_bad_rows=True.")
+    if not log.ordered and found.time is None and found.round is None:
+        raise InvalidInput(f'{log.name} has no order of rows. Say which column gives the order: time="NAME".')
+    return _history(rows.filter(good), found, in_order=log.ordered)
+
+
+def _order_problems(log: Log, roles: Roles) -> list[Problem]:
+    names = [name for name in (roles.round, roles.time) if name is not None]
+    return [Problem(f"{name} missing", as_key(log.table[name]).isnull().fill_null(False)) for name in names]
+
+
+def _rows(log: Log, roles: Roles, problems: Sequence[Problem]) -> "pa.Table":
+    """The columns that are used: u, a, r, and if given o(ccasion), t(ime), p(ropensity); and which rows are bad."""
+    table = log.table
+    used = {"u": as_key(table[roles.individual]), "a": as_key(table[roles.arm]), "r": as_number(table[roles.reward])}
+    if roles.round is not None:
+        used["o"] = as_key(table[roles.round])
+    if roles.time is not None:
+        time = table[roles.time]
+        used["t"] = as_number(time) if log.types[roles.time].is_numeric() else time
+    if roles.propensity is not None:
+        used["p"] = as_number(table[roles.propensity])
+    try:
+        return table.select(**used, bad=any_of(problems)).to_pyarrow()
+    except Exception as problem:
+        raise InvalidInput(f"{log.name} cannot be read: {first_line(problem)}") from None
+
+
+def _history(rows: "pa.Table", roles: Roles, *, in_order: bool) -> History:
+    cases, case = _numbered(rows["u"])
+    arms, arm = _numbered(rows["a"])
+    time = _numbered(rows["t"])[1] if "t" in rows.column_names else np.zeros(len(case), np.int64)
+    if "o" in rows.column_names:
+        round_, how = _numbered(rows["o"])[1], f"rounds are the values of {roles.round!r}"
+    else:
+        round_, how = _guessed_rounds(case, arm, time, len(arms), timed=roles.time is not None)
+    key = case * (round_.max(initial=0) + 1) + round_
+    _, begins, number = np.unique(key, return_index=True, return_inverse=True)
+    place = begins if in_order else np.unique(key)
+    order = np.lexsort((place, time[begins], case[begins]))
+    rank = np.argsort(order)
+    if len(np.unique(number * len(arms) + arm)) < len(arm):
+        raise _repeated(roles, arms, number, arm)
+    outcomes = np.full((len(begins), len(arms)), np.nan)
+    outcomes[rank[number], arm] = rows["r"].to_numpy().astype(float)
+    first = np.concatenate([[0], np.cumsum(np.bincount(case[begins], minlength=len(cases)))])
+    chances = None
+    if "p" in rows.column_names and len(begins) == len(arm):
+        chances = np.empty(len(begins))
+        chances[rank[number]] = rows["p"].to_numpy().astype(float)
+    return History(cases, arms, first, outcomes, chances, (how,))
+
+
+def _guessed_rounds(case: IntArray, arm: IntArray, time: IntArray, n_arms: int, *, timed: bool) -> tuple[IntArray, str]:
+    """The round of every row where no column says it, and how it was found."""
+    if timed and len(np.unique(case * (time.max(initial=0) + 1) + time)) < len(case):
+        return time, "rows of one case at one time are one round"
+    if _comes_in_blocks(case, arm, n_arms):
+        return np.arange(len(case)) // n_arms, f"each {n_arms} rows in a row, one per option, are one round"
+    return np.arange(len(case)), "every row is one round"
+
+
+def _comes_in_blocks(case: IntArray, arm: IntArray, n_arms: int) -> bool:
+    """Whether each `n_arms` rows in a row belong to one case and have every arm once; by chance that is unheard of."""
+    if n_arms < 2 or len(case) % n_arms or len(case) < 2 * n_arms:
+        return False
+    cases, arms = case.reshape(-1, n_arms), np.sort(arm.reshape(-1, n_arms), axis=1)
+    return bool((cases == cases[:, :1]).all() and (arms == np.arange(n_arms)).all())
+
+
+def _repeated(roles: Roles, arms: tuple[str, ...], number: IntArray, arm: IntArray) -> InvalidInput:
+    values, counts = np.unique(number * len(arms) + arm, return_counts=True)
+    name = arms[int(values[counts.argmax()] % len(arms))]
+    column = roles.round or roles.time
+    return InvalidInput(
+        f"Column {column!r} must name one decision of one case, with one row per option. Got {int(counts.max())} rows "
+        f'with option {name!r} in one. Say which column does: round="NAME".'
+    )
+
+
+def _numbered(column: "pa.ChunkedArray") -> tuple[tuple[str, ...], IntArray]:
+    """The different values as names, in the order a person would give them, and the number of each row's."""
+    encoded = column.combine_chunks().dictionary_encode()
+    values = encoded.dictionary.to_pylist()
+    names = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values]
+    is_text = any(isinstance(value, str) for value in values)
+    order = sorted(range(len(names)), key=lambda index: natural(names[index]) if is_text else values[index])
+    rank: IntArray = np.argsort(np.array(order, np.int64))
+    return tuple(names[index] for index in order), rank[encoded.indices.to_numpy().astype(np.int64)]

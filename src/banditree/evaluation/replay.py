@@ -1,0 +1,144 @@
+"""Replay: play a policy against what a log knows, and see what it would have earned.
+
+A round counts when the log knows the outcome of the arm that the policy chooses there; otherwise it is passed over, and
+the policy chooses again at the next one. Where a log knows every outcome, no round is passed over. Where it knows that
+of one arm, this is the rejection replay of Li, Chu, Langford and Wang (2011): what the policy meets is distributed as
+it would be live, if the log gave its arms by chance and a case answers in the same way early and late.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput
+from banditree.evaluation.history import History
+from banditree.plans.plan import Plan
+from banditree.policies.base import Outcome, Policy
+from banditree.policies.session import policy_for
+from banditree.simulation.compiling import compiled_loop, specialised
+from banditree.simulation.playing import keeps_its_plan
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.collection import Collection
+from banditree.trees.tree import LazyTree
+
+choose: Any = None
+update: Any = None
+replan: Any = None
+
+NOT_REACHED = -1  # a round that the policy never came to
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """What a policy earned: `total` and `rounds` (U,) of every case, and what it chose and got round by round.
+
+    chosen: (R,), the arm in every logged round. rewards: (U, H), the reward of each round that counted, NaN after the
+    last. Of a policy that draws at random these are means over runs, and `chosen` is that of the first run.
+    """
+
+    total: FloatArray
+    rounds: FloatArray
+    chosen: IntArray
+    rewards: FloatArray
+
+
+def replay_case(
+    params: Any,
+    state: Any,
+    outcomes: FloatArray,
+    begin: int,
+    end: int,
+    horizon: int,
+    waits: bool,
+    context: FloatArray,
+    available: BoolArray,
+    rng: tuple[int, int],
+    chosen: IntArray,
+    rewards: FloatArray,
+) -> int:
+    """Play the rounds `begin` to `end` - 1 until `horizon` of them counted; how many did, or a negative outcome.
+
+    waits: pass over rounds whose outcome is not known; otherwise the first of these is the last.
+    """
+    counted = 0
+    for r in range(begin, end):
+        if counted == horizon:
+            break
+        arm = choose(params, state, context, available, (rng[0], rng[1], counted + 1))
+        if arm < 0:
+            return int(arm)
+        chosen[r] = arm
+        reward = outcomes[r, arm]
+        if not math.isnan(reward):
+            update(params, state, context, arm, reward)
+            replan(params, state)
+            rewards[counted] = reward
+            counted += 1
+        elif not waits:
+            break
+    return counted
+
+
+def replay(
+    subject: Plan | LazyTree | Collection,
+    history: History,
+    horizon: int,
+    *,
+    policy: Policy | None = None,
+    waits: bool = True,
+    runs: int = 1,
+    seed: int = 0,
+) -> Replayed:
+    """What following a plan, or a policy that knows a collection, would have earned in the first `horizon` rounds.
+
+    The arms of `subject` and of the history must be the same, in the same order (`with_arms`). waits: see
+    `replay_case`. runs: how often the policy is played, for policies that draw at random.
+
+    >>> from banditree.evaluation.history import history_of
+    >>> from banditree.plans.assemble import Box, assemble
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    >>> switch = [Box(arm=0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(arm=1), Box(arm=0)]
+    >>> history = history_of(["ann"] * 4, ["A", "B"], [[0, 1], [0, 1], [1, 0], [0, 1]])
+    >>> replay(assemble(switch, two, horizon=4), history, 4).total.tolist()
+    [2.0]
+    """
+    if policy is None:
+        assert not isinstance(subject, Collection)
+        policy = policy_for(subject)
+    params = policy.make(subject, horizon, {})
+    loop = _loop(policy)
+    chosen = np.full((runs, len(history.outcomes)), NOT_REACHED)
+    width = int(min(horizon, history.n_rounds.max()))
+    rewards = np.full((runs, history.n_cases, width), np.nan)
+    nothing, everything = np.zeros(0), np.ones(len(history.arms), bool)
+    for run in range(runs):
+        for case, (begin, end) in enumerate(zip(history.first[:-1].tolist(), history.first[1:].tolist(), strict=True)):
+            key = (seed, run * history.n_cases + case)
+            place = (begin, end, horizon, waits, nothing, everything, key)
+            ended = loop(params, policy.init(params), history.outcomes, *place, chosen[run], rewards[run, case])
+            if ended < 0:
+                raise InvalidInput(f"The replay stopped: {Outcome(ended).sentence}")
+    return replayed(rewards, chosen[0])
+
+
+def replayed(rewards: FloatArray, chosen: IntArray) -> Replayed:
+    """What was earned, from the rewards (runs, U, H) of the rounds that counted."""
+    here = ~np.isnan(rewards)
+    total = np.where(here, rewards, 0.0)
+    often = here.sum(axis=0)
+    mean = np.where(often > 0, total.sum(axis=0) / np.maximum(often, 1), np.nan)
+    return Replayed(total.sum(axis=2).mean(axis=0), here.sum(axis=2).mean(axis=0), chosen, mean)
+
+
+def _loop(policy: Policy) -> Any:
+    """`replay_case` with the policy's functions in place, compiled if they can be."""
+    functions: dict[str, Callable[..., Any]] = {
+        "choose": policy.choose,
+        "update": policy.update,
+        "replan": policy.replan or keeps_its_plan,
+    }
+    loop = specialised(replay_case, functions)
+    return loop if policy.replan is not None else compiled_loop(loop, lean=False)

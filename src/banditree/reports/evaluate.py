@@ -1,0 +1,98 @@
+"""What `banditree evaluate` shows."""
+
+from dataclasses import asdict
+from typing import Any
+
+from banditree.evaluation.evaluate import LEAST_CASES, PLAN, Evaluation, Row
+from banditree.evaluation.intervals import Estimate
+from banditree.plans.wording import counted
+from banditree.reports.certify import table_lines
+
+
+def evaluation_text(found: Evaluation) -> str:
+    """The evaluation for people: the verdict, the table, and what to know about it."""
+    percent = f"{found.confidence:.0%}"
+    rounds = f"the first {counted(found.shown, 'round')} of each" if not found.is_full else "known outcomes"
+    lines = [
+        verdict(found),
+        "",
+        f"Reward per round on {counted(found.n_cases, 'case')} ({found.n_rounds:,} rounds, {rounds}); intervals are by "
+        "case:",
+        "",
+        *table_lines(
+            ["what", "per round", f"{percent} interval", "plan gives more by", f"{percent} interval"], _rows(found)
+        ),
+    ]
+    return "\n".join([*lines, *_weighing_lines(found), *(f"Note: {note}" for note in found.notes)])
+
+
+def verdict(found: Evaluation) -> str:
+    """Whether the plan beats the best single option, in one sentence."""
+    plan, single = found.rows[0], found.rows[1]
+    gain = single.gain
+    assert gain is not None
+    word = "gives more than" if gain.low > 0 else "gives less than" if gain.high < 0 else "is not shown to beat"
+    return (
+        f"The plan {word} {single.name}: {plan.value.value:.3f} per round against {single.value.value:.3f}, a "
+        f"difference of {shown_signed(gain)}."
+    )
+
+
+def shown_signed(gain: Estimate) -> str:
+    """A difference with its interval: "+0.161 (+0.042 to +0.280)"."""
+    return f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
+
+
+def _rows(found: Evaluation) -> list[list[str]]:
+    return [
+        [
+            row.name,
+            f"{row.value.value:.3f}",
+            f"{row.value.low:.3f} to {row.value.high:.3f}",
+            "" if row.gain is None else f"{row.gain.value:+.3f}",
+            "" if row.gain is None else f"{row.gain.low:+.3f} to {row.gain.high:+.3f}",
+        ]
+        for row in found.rows
+    ]
+
+
+def _weighing_lines(found: Evaluation) -> list[str]:
+    if found.is_full:
+        return [""]
+    if not found.weighings:
+        return [
+            "",
+            f"By weights: refused, no support. {found.effective:.1f} effective cases were given what the plan begins "
+            f"with; {LEAST_CASES} are needed.",
+            "",
+        ]
+    head = ["this plan", "per round", f"{found.confidence:.0%} interval"]
+    rows = [[r.name, f"{r.value.value:.3f}", f"{r.value.low:.3f} to {r.value.high:.3f}"] for r in found.weighings]
+    about = (
+        f"Four estimators of the first {counted(found.weighed, 'round')}, as far as {LEAST_CASES} effective cases go "
+        f"({found.effective:.1f} in the last of these):"
+    )
+    return ["", about, "", *table_lines(head, rows), ""]
+
+
+def evaluation_document(found: Evaluation) -> dict[str, Any]:
+    """The same as JSON, unrounded."""
+    return {
+        "plan": PLAN,
+        "rows": [_row(row) for row in found.rows],
+        "horizon": found.horizon,
+        "rounds_shown": found.shown,
+        "cases": found.n_cases,
+        "rounds": found.n_rounds,
+        "every_outcome_known": found.is_full,
+        "confidence": found.confidence,
+        "seed": found.seed,
+        "estimators": [_row(row) for row in found.weighings],
+        "estimators_rounds": found.weighed,
+        "effective_sample_size": found.effective,
+        "notes": list(found.notes),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {"name": row.name, **asdict(row.value), "plan_gives_more": None if row.gain is None else asdict(row.gain)}

@@ -1,0 +1,109 @@
+import numpy as np
+import pandas
+import pytest
+
+from banditree.errors import InvalidInput
+from banditree.evaluation.history import history_of, only_cases, shuffled, thinned, with_arms
+from banditree.evaluation.reading import find_roles, read_history
+from banditree.tasks.rewards import BERNOULLI
+
+ROWS = pandas.DataFrame(
+    {
+        "household": [2, 2, 2, 2, 1, 1],
+        "visit": [7, 7, 9, 9, 7, 7],
+        "brand": ["x", "y", "x", "y", "y", "x"],
+        "bought": [1, 0, 0, 1, 0, 1],
+    }
+)
+ROLES = {"individual": "household", "arm": "brand", "reward": "bought"}
+
+
+def read(frame, **more):
+    return read_history(frame, rewards=BERNOULLI, **{**ROLES, **more})
+
+
+def test_rows_of_one_round_are_one_decision():
+    history = read(ROWS)
+    assert history.cases == ("1", "2")
+    assert history.arms == ("x", "y")
+    assert history.n_rounds.tolist() == [1, 2]
+    assert history.outcomes.tolist() == [[1, 0], [1, 0], [0, 1]]
+    assert history.is_full
+
+
+def test_rounds_come_in_the_order_of_the_rows_or_of_the_time():
+    backwards = ROWS.iloc[::-1]
+    assert read(backwards).outcomes.tolist() == [[1, 0], [0, 1], [1, 0]]
+    assert read(backwards.assign(time=[2.5, 2.5, 10.0, 10.0, 9.5, 9.5])).outcomes.tolist() == [[1, 0], [1, 0], [0, 1]]
+
+
+def test_a_melted_table_is_understood():
+    """One block of rows per option, as pandas.melt gives it."""
+    assert read(ROWS.sort_values("brand", kind="stable")).outcomes.tolist() == [[1, 0], [1, 0], [0, 1]]
+
+
+def test_without_a_round_column_blocks_and_times_are_recognised():
+    bare = ROWS.drop(columns="visit")
+    assert read(bare).outcomes.tolist() == [[1, 0], [1, 0], [0, 1]]
+    timed = bare.assign(date=["2024-03-01"] * 2 + ["2024-02-01"] * 2 + ["2024-01-01"] * 2).sample(
+        frac=1, random_state=0
+    )
+    assert read(timed).outcomes.tolist() == [[1, 0], [0, 1], [1, 0]]
+
+
+def test_otherwise_every_row_is_a_round():
+    history = read(ROWS.drop(columns="visit").iloc[[0, 2, 3, 4]])
+    assert not history.is_full
+    assert history.given.tolist() == [1, 0, 0, 1]
+
+
+def test_text_files_are_read_as_frames_are(tmp_path):
+    ROWS.to_csv(tmp_path / "log.csv", index=False)
+    assert read(str(tmp_path / "log.csv")).outcomes.tolist() == read(ROWS).outcomes.tolist()
+
+
+def test_an_option_twice_in_a_round_is_refused():
+    with pytest.raises(InvalidInput, match="'visit' must name one decision.*2 rows with option 'x'"):
+        read(ROWS.assign(brand=["x", "x", "x", "y", "y", "x"]))
+
+
+def test_bad_rows_are_refused_or_dropped():
+    bad = ROWS.assign(bought=[1, 0, 0, 1, 0, 3])
+    with pytest.raises(InvalidInput, match="1 bad row .bought not 0 or 1: 1"):
+        read(bad)
+    assert np.isnan(read(bad, drop_bad_rows=True).outcomes[0, 0])
+
+
+def test_columns_must_exist_and_be_used_once():
+    with pytest.raises(InvalidInput, match="a column must be one of"):
+        find_roles(list(ROWS), individual="home")
+    with pytest.raises(InvalidInput, match="used for one thing each"):
+        find_roles(list(ROWS), individual="brand", arm="brand")
+    with pytest.raises(InvalidInput, match='individual="NAME"'):
+        find_roles(list(ROWS), arm="brand", reward="bought")
+
+
+def test_cases_can_be_chosen_and_shuffled():
+    history = history_of(["a"] * 30 + ["b"] * 40, ["x"], np.arange(70.0)[:, None])
+    other = shuffled(history, 3)
+    assert other.outcomes.tolist() != history.outcomes.tolist()
+    assert sorted(other.outcomes[:30, 0]) == list(range(30))
+    assert only_cases(history, np.array([1, 0])).outcomes[:, 0].tolist() == [*range(30, 70), *range(30)]
+
+
+def test_arms_are_matched_by_name():
+    history = with_arms(read(ROWS), ("y", "z", "x"))
+    assert history.outcomes[0, 2] == 1
+    assert np.isnan(history.outcomes[:, 1]).all()
+    with pytest.raises(InvalidInput, match="'x', which the plan does not know"):
+        with_arms(read(ROWS), ("y", "z"))
+
+
+def test_thinning_makes_chances_equal():
+    """Of rounds given with chance 0.1 or 0.5, those left are alike in number (5 standard errors)."""
+    chances = np.tile([0.1, 0.5], 20_000)
+    given = np.random.default_rng(0).random(len(chances)) < chances
+    history = history_of(["a"] * int(given.sum()), ["x"], np.ones((given.sum(), 1)), chances=chances[given])
+    left = history.chances[thinned(history, 0).known[:, 0]]
+    rare = np.count_nonzero(left == 0.1)
+    assert abs(rare - len(left) / 2) < 5 * np.sqrt(len(left) / 4)
