@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from example_plans import score_plan
+from example_plans import FIVE, protocol, score_plan
 
 from banditree.plans.wording import vocabulary_from
 from banditree.tasks.collection import Collection
@@ -52,6 +52,7 @@ MAKERS = {
     "links back": links_back,
     "40 tasks": forty,
     "contextual": contextual,
+    "protocol": lambda: (protocol(cap=20), FIVE),
 }
 
 

@@ -6,7 +6,9 @@ import re
 from banditree.plans.plan import Vocabulary
 
 NUMBER = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
-NAME = r'(?:"(?:[^"\\]|\\.)*"|[^";:]+?)'
+QUOTED = r'"(?:[^"\\]|\\.)*"'
+NAME = rf'(?:{QUOTED}|[^";:]+?)'
+POINTS = r"(?:[+-]\d+|0)"
 
 
 def unquoted(name):
@@ -14,21 +16,58 @@ def unquoted(name):
     return json.loads(name) if name.startswith('"') else name
 
 
-class PrintedPlan:
-    """Follows the text of a plan: `arm` says what to give, `tell` takes the outcome."""
+class Printed:
+    """What plans of both forms share: a place, a score, and the points of an outcome.
 
-    def __init__(self, text, words=None):
+    outcomes: the words for the possible rewards, as {1.0: "recovery", 0.0: "relapse"}; none where numbers are reported.
+    """
+
+    def __init__(self, text, words=None, outcomes=None):
         self.words = words or Vocabulary()
+        named = {1.0: self.words.success, 0.0: self.words.failure}
+        self.outcomes = named if outcomes is None else outcomes
+        self.rule = next((line for line in text.splitlines() if line.startswith("Whenever you stay with")), None)
+        self.points_of_first_line = None
+        self.enter(1)
+
+    def enter(self, box):
+        self.box, self.pulls, self.total = box, 0, 0.0
+
+    def score(self, phrase, reward):
+        """Add the points of an outcome, up to the cap that the phrase may name."""
+        self.total += self.points(phrase, reward)
+        if cap := re.search(r"never count above ([+-]\d+)", phrase):
+            self.total = min(self.total, int(cap[1]))
+        return self.total
+
+    def points(self, phrase, reward):
+        if match := re.search(rf"(?:^|[(:;] ?)({POINTS}(?:/{POINTS})+)(?:[);]|$)", phrase):
+            return int(match[1].split("/")[self.rank(reward)])
+        if found := re.findall(rf"({POINTS})(?: for an? [^,]*?)? above ({NUMBER})", phrase):
+            self.first_cuts = getattr(self, "first_cuts", [float(cut) for _, cut in found])
+            otherwise = re.search(rf"({POINTS}) otherwise", phrase)[1]
+            return int(next((p for p, cut in found if reward > float(cut)), otherwise))
+        named = re.findall(rf"(?:^|, )({NAME}) ({POINTS})(?=, |;|$)", phrase)
+        return int({unquoted(name): points for name, points in named}[self.outcomes[reward]])
+
+    def rank(self, reward):
+        """Which of the outcomes this is, the best first; of numbers, by the cuts that were spelled out last."""
+        if self.outcomes:
+            return sorted(self.outcomes, reverse=True).index(reward)
+        return sum(reward <= cut for cut in self.first_cuts)
+
+
+class PrintedPlan(Printed):
+    """Follows the text of a plan of boxes: `arm` says what to give, `tell` takes the outcome."""
+
+    def __init__(self, text, words=None, outcomes=None):
+        super().__init__(text, words, outcomes)
         self.boxes = {int(n): sentence for n, sentence in re.findall(r"^Box (\d+)\. (.*)$", text, re.MULTILINE)}
         self.predictions = {}
         if "\nPredictions" in text:
             for line in text.split("\nPredictions")[1].splitlines()[1:]:
                 task, arm, formula = re.fullmatch(rf"({NAME}), ({NAME}): (.*)", line).groups()
                 self.predictions.setdefault(unquoted(task), []).append((unquoted(arm), formula))
-        self.enter(1)
-
-    def enter(self, box):
-        self.box, self.pulls, self.total = box, 0, 0.0
 
     @property
     def sentence(self):
@@ -37,7 +76,7 @@ class PrintedPlan:
     def arm(self, values=None):
         give = re.escape(self.words.give)
         known = rf"(?:This is (?P<task>{NAME})\. )?"
-        ends = r"(?P<then> from now on\.| \d+ times\.| once\.|\. Each|\. Score)"
+        ends = r"(?P<then> from now on\.| \d+ times\.| once\.|; | for as long as)"
         if match := re.match(rf"{known}From now on, .* with the highest prediction for it\.$", self.sentence):
             return self._best(match["task"], values)
         return unquoted(re.match(rf"{known}{give} (?P<arm>{NAME}){ends}", self.sentence)["arm"])
@@ -55,12 +94,17 @@ class PrintedPlan:
         return best
 
     def tell(self, reward):
-        rule = re.sub(r'"(?:[^"\\]|\\.)*"', "NAME", self.sentence)
+        known = rf"(?:This is {NAME}\. )?{re.escape(self.words.give)} {NAME}"
+        rule = re.sub(rf"^{known}(?=;| for as| from now on\.| \d+ times\.| once\.)", "ACTION", self.sentence)
         if "rom now on" in rule:
             return
         self.pulls += 1
-        if "or more: go to" in rule:
-            self._tell_score(rule, reward)
+        if match := re.search(r"; (.*?)\. At ([+-]\d+): go to box (\d+)\. At ([+-]\d+): go to box (\d+)\.", rule):
+            total = self.score(match[1], reward)
+            if total >= int(match[2]):
+                self.enter(int(match[3]))
+            elif total <= int(match[4]):
+                self.enter(int(match[5]))
         else:
             self._tell_fixed(rule, reward)
 
@@ -72,32 +116,26 @@ class PrintedPlan:
             high = re.search(r"Otherwise: go to box (\d+)", rule)[1]
             self.enter(int(low if self.total <= float(limit) + 1e-9 else high))
 
-    def _tell_score(self, rule, reward):
-        if match := re.search(r"Each [^:]+? ([+-]\d+), each [^:]+? ([+-]\d+)\. At", rule):
-            self.total += int(match[1]) if reward == 1 else int(match[2])
-        else:
-            rule_of_points = re.search(r"Score each (.*?)\. At", rule)[1]
-            steps = re.findall(rf"at most ({NUMBER}) ([+-]\d+)", rule_of_points)
-            points = next((int(p) for cut, p in steps if reward <= float(cut)), None)
-            self.total += int(re.search(r"above ([+-]\d+)", rule_of_points)[1]) if points is None else points
-        ceil, high = re.search(r"At ([+-]\d+) or more: go to box (\d+)", rule).groups()
-        floor, low = re.search(r"At ([+-]\d+) or less: go to box (\d+)", rule).groups()
-        if self.total >= int(ceil):
-            self.enter(int(high))
-        elif self.total <= int(floor):
-            self.enter(int(low))
 
-
-class PrintedProtocol:
+class PrintedProtocol(Printed):
     """Follows the text of a protocol: numbered lines with their ends inside, and a safety rule at the foot."""
 
-    def __init__(self, text):
-        self.lines = {int(n): sentence for n, sentence in re.findall(r"^(\d+)\. (.*)$", text, re.MULTILINE)}
-        self.rule = next((line for line in text.splitlines() if line.startswith("Whenever you stay with")), None)
+    def __init__(self, text, words=None, outcomes=None):
+        super().__init__(text, words, outcomes)
+        give = re.escape(self.words.give)
+        lines = re.findall(rf"^(\d+)\. ({give} .*)$", text, re.MULTILINE)
+        self.lines = {int(n): sentence for n, sentence in lines}
+        self.spell(self.lines[1])
         self.enter(1)
 
-    def enter(self, line):
-        self.box, self.settled, self.total = line, None, 0
+    def spell(self, sentence):
+        """Remember the cuts of the first line, which later ones may abbreviate."""
+        if found := re.findall(rf"above ({NUMBER})[,)]", re.sub(QUOTED, "NAME", sentence)):
+            self.first_cuts = [float(cut) for cut in found]
+
+    def enter(self, box):
+        super().enter(box)
+        self.settled = None
 
     @property
     def sentence(self):
@@ -106,46 +144,47 @@ class PrintedProtocol:
     def arm(self, values=None):
         if self.settled is not None:
             return self.settled
-        return re.match(r"Give (.*?)(?:;| for as long as| from now on)", self.sentence)[1]
+        give = re.escape(self.words.give)
+        return unquoted(re.match(rf"{give} ({NAME})(?:; | for as long as | from now on\.)", self.sentence)[1])
 
     def tell(self, reward):
-        if self.settled is not None:
-            if self.rule is not None and self._score(self.rule, reward) <= self._level(self.rule, "start again"):
-                self.enter(1)
-        elif "for as long as" in self.sentence:
-            if self._score(self.sentence, reward) <= int(re.search(r"stays above ([+-]\d+)\.", self.sentence)[1]):
-                self._leave(re.search(r"Then: (.*?)\.$", self.sentence)[1])
-        elif "from now on" not in self.sentence:
-            self._score(self.sentence, reward)
-            (ceil, high), (floor, low) = re.findall(r"At ([+-]\d+): (.*?)\.(?: |$)", self.sentence)
-            if self.total >= int(ceil):
-                self._leave(high)
-            elif self.total <= int(floor):
-                self._leave(low)
+        give = re.escape(self.words.give)
+        if self.settled is not None or re.fullmatch(rf"{give} {NAME} from now on\.", self.sentence):
+            if self.rule is not None:
+                points, level = re.search(r"score it from 0: (.*)\. At ([+-]\d+) start again", self.rule).groups()
+                if self.score(points, reward) <= int(level):
+                    self.enter(1)
+            return
+        rest = re.match(rf"{give} {NAME}(; | for as long as )(.*)$", self.sentence)
+        if rest[1] == "; ":
+            points, high, up, low, down = re.fullmatch(
+                rf"(.*?)\. At ([+-]\d+): ((?:{QUOTED}|[^\"])*?)\. At ([+-]\d+): ((?:{QUOTED}|[^\"])*?)\.", rest[2]
+            ).groups()
+            total = self.score(points, reward)
+            if total >= int(high):
+                self.leave(up)
+            elif total <= int(low):
+                self.leave(down)
+        else:
+            points, level, cap, down = re.fullmatch(
+                r"the score \((.*?)\) stays above ([+-]\d+)(; never count above [+-]\d+)?\. Then: (.*)\.", rest[2]
+            ).groups()
+            if self.score(f"{points}{cap or ''}", reward) <= int(level):
+                self.leave(down)
 
-    def _level(self, sentence, what):
-        return int(re.search(rf"At ([+-]\d+) {what}", sentence)[1])
-
-    def _score(self, sentence, reward):
-        self.total += self._points(sentence, reward)
-        if cap := re.search(r"never counted above ([+-]\d+)", sentence):
-            self.total = min(self.total, int(cap[1]))
-        return self.total
-
-    def _points(self, sentence, reward):
-        if match := re.search(r"([+-]\d+)/([+-]\d+)", sentence):
-            return int(match[1]) if reward == 1 else int(match[2])
-        if match := re.search(r"success ([+-]\d+), failure ([+-]\d+)", sentence):
-            return int(match[1]) if reward == 1 else int(match[2])
-        for cut, points in re.findall(rf"at most ({NUMBER}) ([+-]\d+)", sentence):
-            if reward <= float(cut):
-                return int(points)
-        return int(re.search(r", above ([+-]\d+)", sentence)[1])
-
-    def _leave(self, where):
-        if match := re.match(r"(?:stay with|settle on) (.*)$", where):
-            self.settled, self.total = match[1], 0
+    def leave(self, where):
+        if match := re.fullmatch(rf"(?:stay with|settle on) ({NAME})", where):
+            self.settled, self.total = unquoted(match[1]), 0
         elif where == "next line":
             self.enter(self.box + 1)
         else:
-            self.enter(int(re.match(r"(?:start again at )?line (\d+)$", where)[1]))
+            self.enter(int(re.fullmatch(r"(?:start again at |go back to )?line (\d+)", where)[1]))
+
+
+def reader_of(plan):
+    """The reader for the printed text of this plan."""
+    from banditree.plans.plan import Form
+    from banditree.plans.wording import outcome_names
+
+    made = PrintedProtocol if plan.form is Form.LINES else PrintedPlan
+    return made(str(plan), plan.vocabulary, dict(outcome_names(plan)))

@@ -3,10 +3,12 @@
 import itertools
 
 import numpy as np
+from hypothesis import reject
 from hypothesis import strategies as st
 
+from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import NONE, BoxKind, Vocabulary
+from banditree.plans.plan import NONE, BoxKind, Form, SafetyRule, Vocabulary
 from banditree.policies.follow import follow
 from banditree.tasks.collection import Collection
 
@@ -56,6 +58,35 @@ def cases(draw, links_back=True, most_pulls=3, most_level=4):
             tests.append(Box(draw(arms), low, high, points=points, floor=floor, ceil=ceil))
     leaves = [Box(k, task=draw(st.integers(0, n_tasks - 1))) for k in range(n_arms)]
     return assemble([*tests, *leaves], collection, horizon=10), collection
+
+
+@st.composite
+def protocols(draw, most_lines=5, horizon=40):
+    """A protocol of up to five lines of both kinds with every kind of exit, caps and perhaps a rule."""
+    n_arms, n_lines = draw(st.integers(2, 4)), draw(st.integers(0, most_lines))
+    binned = draw(st.booleans())
+    cuts = st.sampled_from([(-0.5, 0.25), (0.0, 0.3)]) if binned else st.just((0.5,))
+    known = (
+        Collection.gaussian(np.zeros((2, n_arms)), 1.0) if binned else Collection.bernoulli(np.full((2, n_arms), 0.5))
+    )
+    low, high = st.integers(-4, -1), st.integers(1, 4)
+    points = st.tuples(low, st.integers(-1, 1), high) if binned else st.tuples(low, high)
+    level, cap = st.integers(1, 6), st.sampled_from([0, 0, 2, 20])
+    arms, lines = st.integers(0, n_arms - 1), []
+    for place in range(n_lines):
+        forward, back = st.integers(place + 1, n_lines + n_arms - 1), st.integers(0, place)
+        scored = {"points": draw(points), "cuts": draw(cuts), "floor": draw(level)}
+        if draw(st.booleans()):
+            onward = draw(st.one_of(forward, st.just(0), back))
+            lines.append(Box(draw(arms), low=onward, cap=draw(cap), **scored))
+        else:
+            one, other = draw(st.permutations([draw(forward), draw(st.one_of(forward, st.just(0), back))]))
+            lines.append(Box(draw(arms), low=one, high=other, ceil=draw(level), **scored))
+    rule = SafetyRule(draw(points), draw(level), draw(cuts), draw(cap)) if draw(st.booleans()) else None
+    try:
+        return assemble([*lines, *(Box(k) for k in range(n_arms))], known, horizon, form=Form.LINES, rule=rule)
+    except InvalidInput:  # it never comes to rest, or jumps back without returning
+        reject()
 
 
 def enumerate_rewards(plan, collection, task, horizon):

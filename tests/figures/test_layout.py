@@ -1,20 +1,21 @@
+"""Where everything goes: nothing overlaps, nothing sticks out, jumps keep to their lanes, pages are full and linked."""
+
 import itertools
+import re
 
 import pytest
 from figure_plans import MAKERS, made
 from hypothesis import given, settings
-from random_plans import cases
+from random_plans import cases, protocols
 
 from banditree.errors import InvalidInput
-from banditree.figures.drawing import A4, _glyph_shapes, _oval_shapes, flowchart_pages, flowchart_scene
-from banditree.figures.flowchart import MANY_BOXES, BoxInfo, FlowchartInfo, flowchart_info
-from banditree.figures.html import flowchart_html
-from banditree.figures.layout import BOX_WIDTH, Glyph, Oval, cut_into_pages, layout
+from banditree.figures.drawing import A4, LETTER, ladder_pages, ladder_scene
+from banditree.figures.html import ladder_html
+from banditree.figures.ladder import MANY_ROWS, LadderInfo, Leads, Row, Way, ladder_info
+from banditree.figures.layout import MOST_LANES, jumps, layout, page_breaks
 from banditree.figures.scene import Line, Polygon, Text, text_width
 
-
-def rectangle_of(place):
-    return place.left, place.top, place.left + place.width, place.top + place.item.height
+PAPER = pytest.mark.parametrize("size", [A4, LETTER], ids=["A4", "letter"])
 
 
 def overlap(one, other):
@@ -27,11 +28,22 @@ def box_of_text(text):
     return left, text.y - 0.75 * text.size, left + width, text.y + 0.1 * text.size
 
 
-def check_apart(found):
-    """No two boxes, links or labels share a point."""
-    places = [rectangle_of(place) for place in found.places]
-    assert not any(overlap(one, other) for one, other in itertools.combinations(places, 2))
-    assert all(right <= found.width + 1e-6 and bottom <= found.height + 1e-6 for _, _, right, bottom in places)
+def box_of(shape):
+    xs, ys = zip(*shape.points, strict=True)
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+def check_scene(scene):
+    """Texts apart and inside, and every text inside each frame that it touches."""
+    texts = [box_of_text(shape) for shape in scene.shapes if isinstance(shape, Text)]
+    assert not any(overlap(one, other) for one, other in itertools.combinations(texts, 2))
+    assert all(left >= -1e-6 and right <= scene.width + 1e-6 for left, _, right, _ in texts)
+    assert all(top >= -1e-6 and bottom <= scene.height + 1e-6 for _, top, _, bottom in texts)
+    frames = [box_of(shape) for shape in scene.shapes if isinstance(shape, Polygon) and shape.stroke]
+    for text, frame in itertools.product(texts, frames):
+        if overlap(text, frame):
+            assert frame[0] < text[0] < text[2] < frame[2]
+            assert frame[1] < text[1] < text[3] < frame[3]
 
 
 def test_sizes_are_as_named():
@@ -41,138 +53,114 @@ def test_sizes_are_as_named():
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_boxes_links_and_labels_do_not_overlap(name):
-    info = flowchart_info(made(name)[0])
-    check_apart(layout(info))
-    scene = flowchart_scene(info)
-    texts = [box_of_text(shape) for shape in scene.shapes if isinstance(shape, Text)]
-    assert not any(overlap(one, other) for one, other in itertools.combinations(texts, 2))
-    assert all(left >= -1e-6 and right <= scene.width + 1e-6 for left, _, right, _ in texts)
-    assert all(bottom <= scene.height + 1e-6 for *_, bottom in texts)
+def test_texts_are_apart_and_inside_their_frames(name):
+    check_scene(ladder_scene(ladder_info(made(name)[0])))
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_text_stays_inside_its_box(name):
-    for place in layout(flowchart_info(made(name)[0])).places:
-        shapes = _glyph_shapes(place) if isinstance(place.item, Glyph) else _oval_shapes(place)
-        left, top, right, bottom = rectangle_of(place)
-        for text in (box_of_text(shape) for shape in shapes if isinstance(shape, Text)):
-            assert left + 3 < text[0]
-            assert text[2] < right - 3
-            assert top < text[1]
-            assert text[3] < bottom
+@settings(max_examples=60, deadline=None)
+@given(protocols())
+def test_any_protocol_can_be_drawn(plan):
+    info = ladder_info(plan)
+    check_scene(ladder_scene(info))
+    assert "</ol>" in ladder_html(info)
 
 
-@pytest.mark.parametrize("name", MAKERS)
-def test_lines_cross_no_box_and_no_other_line(name):
-    scene = flowchart_scene(flowchart_info(made(name)[0]))
-    arrows = [shape for shape in scene.shapes if isinstance(shape, Line) and shape.arrow]
-    segments = [pair for line in arrows for pair in itertools.pairwise(line.points)]
-    spans = [(min(a[0], b[0]), min(a[1], b[1]), max(a[0], b[0]), max(a[1], b[1])) for a, b in segments]
-    shapes = [shape for shape in scene.shapes if isinstance(shape, Polygon)]
-    for span in spans:
-        for shape in shapes:
-            xs, ys = [x for x, _ in shape.points], [y for _, y in shape.points]
-            inside = min(xs) + 1, min(ys) + 1, max(xs) - 1, max(ys) - 1  # lines end at the border
-            assert not (span[0] < inside[2] and inside[0] < span[2] and span[1] < inside[3] and inside[1] < span[3])
-    for one, other in itertools.combinations(arrows, 2):
-        a, b = (
-            {(min(p[0], q[0]), min(p[1], q[1]), max(p[0], q[0]), max(p[1], q[1]))
-             for p, q in itertools.pairwise(line.points)} for line in (one, other)
-        )  # fmt: skip
-        assert not any(
-            s[0] <= t[2] and t[0] <= s[2] and s[1] <= t[3] and t[1] <= s[3] for s, t in itertools.product(a, b)
-        )
-
-
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)
 @given(cases())
-def test_any_plan_can_be_laid_out(case):
-    info = flowchart_info(case[0])
-    found = layout(info)
-    check_apart(found)
-    drawn = {place.item.box.number for place in found.places if isinstance(place.item, Glyph)}
-    assert drawn == set(range(1, len(info.boxes) + 1))
-    tests = [p.item.box.number for p in found.places if isinstance(p.item, Glyph) and not p.item.box.is_leaf]
-    assert len(tests) == len(set(tests))  # only leaves are drawn more than once
+def test_any_plan_can_be_drawn(case):
+    info = ladder_info(case[0])
+    check_scene(ladder_scene(info))
+    for jump in jumps(info.rows):
+        for place, which in jump.sources:
+            assert info.rows[place].ways[which].box == info.rows[jump.target].number
+            assert (jump.target <= place) == jump.back
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_yes_leads_right_and_no_leads_down(name):
-    found = layout(flowchart_info(made(name)[0]))
-    by_number = {p.item.box.number: p for p in found.places if isinstance(p.item, Glyph) and not p.item.box.is_leaf}
-    for place in found.places:
-        if place.below is None:
-            continue
-        parent = by_number[place.below[0]]
-        if place.below[1] == "yes":
-            assert place.column == parent.column + 1
-        else:
-            assert (place.column, place.top >= parent.top + parent.item.height) == (parent.column, True)
+def test_jumps_in_a_lane_do_not_meet(name):
+    info = ladder_info(made(name)[0])
+    lanes = {}
+    for jump in jumps(info.rows):
+        assert jump.lane < MOST_LANES
+        places = [jump.target, *(place for place, _ in jump.sources)]
+        lanes.setdefault(jump.lane, []).append((min(places), max(places)))
+    for spans in lanes.values():
+        assert not any(a[0] <= b[1] and b[0] <= a[1] for a, b in itertools.combinations(spans, 2))
 
 
+def test_jumps_run_beside_the_rows():
+    info = ladder_info(made("protocol")[0])
+    found = layout(info, 500)
+    scene = ladder_scene(info, 500)
+    lines = [shape for shape in scene.shapes if isinstance(shape, Line) and len(shape.points) == 4]
+    assert len(lines) == 2
+    assert all(points[1][0] > found.columns.right for points in (line.points for line in lines))
+    assert [bool(line.dash) for line in lines] == [True, False]
+
+
+@PAPER
 @pytest.mark.parametrize("name", MAKERS)
-def test_pages_fit_a4_and_hold_every_box(name):
-    info = flowchart_info(made(name)[0])
-    pages = flowchart_pages(info)
+def test_pages_fit_their_paper_and_hold_every_row(name, size):
+    info = ladder_info(made(name)[0])
+    pages = ladder_pages(info, size)
     for page in pages:
-        assert sorted((page.width, page.height)) == sorted(A4)
+        assert (page.width, page.height) == size
         for shape in page.shapes:
-            box = box_of_text(shape) if isinstance(shape, Text) else None
-            points = [(box[0], box[1]), (box[2], box[3])] if box else shape.points
-            assert all(-1e-6 <= x <= page.width and -1e-6 <= y <= page.height for x, y in points)
+            left, top, right, bottom = box_of_text(shape) if isinstance(shape, Text) else box_of(shape)
+            assert left >= -1e-6
+            assert top >= -1e-6
+            assert right <= page.width
+            assert bottom <= page.height
     numbers = [shape.text for page in pages for shape in page.shapes if isinstance(shape, Text)]
-    assert {str(box.number) for box in info.boxes} <= set(numbers)
+    assert {str(row.number) for row in info.rows} <= set(numbers)
 
 
-def test_small_plans_take_one_page_and_large_ones_are_linked():
-    assert len(flowchart_pages(flowchart_info(made("3 boxes")[0]))) == 1
-    assert len(flowchart_pages(flowchart_info(made("15 boxes")[0]))) == 1
-    info = flowchart_info(made("40 tasks")[0])
-    pages = flowchart_pages(info)
-    assert 5 < len(pages) < 15
+def of_lines(count, name="Acetylsalicylic acid, 100 mg"):
+    """A protocol with long names and a jump in every other line."""
+    rows = []
+    for number in range(1, count + 1):
+        up = Way("At +60", f"stay with {name}", count + 1, Leads.END)
+        down = Way("At -11", "next line", number + 1, Leads.NEXT)
+        if number % 2 and number + 3 <= count:
+            up = Way("At +8", f"line {number + 3}", number + 3, Leads.SKIP)
+        if number == count:
+            down = Way("At -11", "start again at line 1", 1, Leads.BACK)
+        action = f"Give {name} for as long as the score (+1/-9) stays above -10"
+        rows.append(Row(number, "hereditary 62%, chronic 30%", action, (up, down), None))
+    rule = "Whenever you stay with or settle on a treatment, score it from 0: +1/-4. At -8 start again at line 1."
+    return LadderInfo("Plan", tuple(rows), count + 1, "line", rule, ("Every line counts from 0.",), ("a",), "task")
+
+
+@PAPER
+def test_fifteen_lines_fit_one_page(size):
+    (page,) = ladder_pages(of_lines(15), size)
+    smallest = min(shape.size for shape in page.shapes if isinstance(shape, Text))
+    assert smallest >= 6.2
+    check_scene(page)
+
+
+def test_large_plans_take_pages_that_name_each_other():
+    info = ladder_info(made("40 tasks")[0])
+    pages = ladder_pages(info)
+    assert 3 < len(pages) < 15
     texts = [[shape.text for shape in page.shapes if isinstance(shape, Text)] for page in pages]
     for number, page in enumerate(texts, 1):
         assert f"Page {number} of {len(pages)}" in page
-        for text in page:
-            if text.startswith("box ") and ", p. " in text:
-                target, where = text.removeprefix("box ").split(", p. ")
-                assert target in texts[int(where) - 1]
-            elif text.startswith("box "):
-                assert text.removeprefix("box ") in page  # a link without a page stays on its own
-            elif text.startswith("From box "):
-                source, where = text.removeprefix("From box ").split(", page ")
-                assert source in texts[int(where) - 1]
+        for target, where in re.findall(r"go to box (\d+), page (\d+)", " ".join(page)):
+            assert target in texts[int(where) - 1]
 
 
-def test_parts_are_cut_so_that_they_fit():
-    info = flowchart_info(made("40 tasks")[0])
-    pages = cut_into_pages(info, 3 * BOX_WIDTH + 100, 700.0)
-    roots = {root: page for page, starts in enumerate(pages) for root in starts}
-    for starts in pages:
-        for root in starts:
-            part = layout(info, root, {other: 1 for other in roots if other != root})
-            check_apart(part)
-            assert part.width <= 3 * BOX_WIDTH + 100
-            assert part.height <= 700
-    assert all(isinstance(place.item, Glyph | Oval) for place in part.places)
-
-
-def test_a_very_deep_plan_is_laid_out_without_recursion():
-    from banditree.figures.flowchart import Branch
-
-    boxes = [
-        BoxInfo(n, "", f"Give {n}", "At most 1?", (Branch("yes", n + 1, True), Branch("no", 700, True)), None)
-        for n in range(1, 700)
-    ]
-    info = FlowchartInfo("deep", (*boxes, BoxInfo(700, "", "Give 1", "", (), None)), ("a",), "task", ())
-    assert len(layout(info).places) == 2 * 699 + 1
-    assert len(flowchart_pages(info)) > 10
+def test_pages_are_full_and_no_row_is_cut():
+    info = ladder_info(made("40 tasks")[0])
+    breaks = page_breaks(info, 600, 700)
+    assert [first for first, _ in breaks[1:]] == [last for _, last in breaks[:-1]]
+    assert (breaks[0][0], breaks[-1][1]) == (0, len(info.rows))
+    assert all(layout(info, 600, first, last).height <= 700 for first, last in breaks)
 
 
 def test_plans_too_large_to_draw_are_refused():
-    leaf = BoxInfo(1, "", "Give 1", "", (), None)
-    large = FlowchartInfo("large", (leaf,) * (MANY_BOXES + 1), ("a",), "task", ())
-    for draw in (flowchart_scene, flowchart_pages, flowchart_html):
+    row = Row(1, "", "Give 1", (), None)
+    large = LadderInfo("large", (row,) * (MANY_ROWS + 1), MANY_ROWS + 1, "box", "", (), ("a",), "task")
+    for draw in (ladder_scene, ladder_pages, ladder_html):
         with pytest.raises(InvalidInput, match="Show it as text"):
             draw(large)

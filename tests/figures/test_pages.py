@@ -7,17 +7,18 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from example_plans import score_plan
+from example_plans import protocol, score_plan
 from figure_plans import MAKERS, made
 
 from banditree.errors import InvalidInput
-from banditree.figures.drawing import flowchart_pages, flowchart_scene
-from banditree.figures.flowchart import flowchart_info
-from banditree.figures.html import flowchart_html, flowchart_section
+from banditree.figures.drawing import ladder_pages, ladder_scene
+from banditree.figures.html import Mark, ladder_html, ladder_section, score_bar
+from banditree.figures.ladder import ladder_info
 from banditree.figures.pdf import pdf, png
 from banditree.figures.reach import reach_info
 from banditree.figures.scene import Scene, Text, fitted, text_width, wrap
 from banditree.figures.svg import svg
+from banditree.plans.plan import Form
 
 NASTY = ("</script><script>alert(1)</script>", "a & b", "\"quoted\" 'names'")
 
@@ -51,22 +52,22 @@ def read(page):
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_svg_is_xml_with_every_word(name):
-    info = flowchart_info(made(name)[0])
-    root = ElementTree.fromstring(svg(flowchart_scene(info)))
+    info = ladder_info(made(name)[0])
+    root = ElementTree.fromstring(svg(ladder_scene(info)))
     shown = " ".join(element.text or "" for element in root.iter("{http://www.w3.org/2000/svg}text"))
-    for box in info.boxes:
-        for word in f"{box.action} {box.question}".split():
+    for row in info.rows:
+        for word in " ".join([row.action, *(way.when for way in row.ways)]).split():
             assert word in shown or len(word) > 20  # only very long words are broken
 
 
 def test_svg_escapes_names():
-    root = ElementTree.fromstring(svg(flowchart_scene(flowchart_info(score_plan(tasks=NASTY)))))
+    root = ElementTree.fromstring(svg(ladder_scene(ladder_info(score_plan(tasks=NASTY)))))
     assert any("a & b" in (element.text or "") for element in root.iter())
 
 
 @pytest.mark.parametrize("name", ["3 boxes", pytest.param("40 tasks", marks=pytest.mark.slow), "contextual"])
 def test_pdf_has_its_pages_and_embedded_fonts(name):
-    pages = flowchart_pages(flowchart_info(made(name)[0]))
+    pages = ladder_pages(ladder_info(made(name)[0]))
     content = pdf(pages)
     assert content.count(b"/Type /Page ") == len(pages) or content.count(b"/Type /Page\n") == len(pages)
     assert b"/FontFile2" in content  # TrueType outlines inside
@@ -75,7 +76,7 @@ def test_pdf_has_its_pages_and_embedded_fonts(name):
 
 
 def test_png_is_a_picture():
-    assert png(flowchart_scene(flowchart_info(made("3 boxes")[0]))).startswith(b"\x89PNG")
+    assert png(ladder_scene(ladder_info(made("3 boxes")[0]))).startswith(b"\x89PNG")
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
@@ -87,8 +88,8 @@ def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
 @pytest.mark.parametrize("name", MAKERS)
 def test_html_is_whole_and_fetches_nothing(name):
     plan, known = made(name)
-    info = flowchart_info(plan)
-    page = flowchart_html(info, reach_info(plan, known))
+    info = ladder_info(plan)
+    page = ladder_html(info, None if plan.form is Form.LINES else reach_info(plan, known))
     reader = read(page)
     for tag, attributes in reader.tags:
         assert tag not in ("img", "iframe", "object", "embed")
@@ -96,8 +97,8 @@ def test_html_is_whole_and_fetches_nothing(name):
         if "href" in attributes:
             assert attributes["href"].startswith(("#", "data:"))
     assert not re.search(r"https?://|@import|url\(|fetch\(|XMLHttpRequest", page)
-    boxes = [attributes for tag, attributes in reader.tags if attributes.get("class") == "box"]
-    assert {int(box["data-box"]) for box in boxes} == {box.number for box in info.boxes}
+    boxes = [attributes for tag, attributes in reader.tags if "box" in attributes.get("class", "").split()]
+    assert {int(box["data-box"]) for box in boxes} == set(range(1, plan.n_boxes + 1))
     assert len(page) < 400_000
 
 
@@ -106,13 +107,13 @@ def test_html_escapes_names():
     from dataclasses import replace
 
     nasty = replace(plan, tasks=NASTY)
-    page = flowchart_html(flowchart_info(nasty), reach_info(nasty, replace(known, tasks=NASTY)))
+    page = ladder_html(ladder_info(nasty), reach_info(nasty, replace(known, tasks=NASTY)))
     read(page)
     assert "<script>alert" not in page
 
 
 def test_the_page_says_why_there_are_no_numbers():
-    page = flowchart_html(flowchart_info(score_plan()), None, "The law is not known.")
+    page = ladder_html(ladder_info(score_plan()), None, "The law is not known.")
     assert "The law is not known." in page
     assert 'id="pick-task"' not in page
 
@@ -149,31 +150,21 @@ def test_text_stays_text():
 
 
 def test_the_way_of_a_case_is_lit():
-    """Box 1, a link back to it, and a leaf that is drawn in two places and lit only where the case came by."""
-    plan, _ = made("links back")
-    info = flowchart_info(plan)
-    first = info.box(1)
-    leaf = next(branch.target for box in info.boxes for branch in box.branches if info.box(branch.target).is_leaf)
-    by = next(box for box in info.boxes if any(branch.target == leaf for branch in box.branches))
-    path = [*shortest(info, by.number), leaf]
-    page = flowchart_section(info, path=path)
+    """Rows it went through, the way it took out of each, and the place where it is: a row, an end, or off the plan."""
+    info = ladder_info(protocol())
+    page = ladder_section(info, mark=Mark([1, 4, 5]))
+    assert re.findall(r'<li class="rung ([a-z ]+)"', page) == ["taken", "taken", "taken here"]
+    assert re.findall(r'<li class="way (\w+) came" data-box="(\d+)"', page) == [("skip", "4"), ("next", "5")]
     assert page.count(' aria-current="step"') == 1
-    lit = re.findall(r'<li class="node([^"]*)" data-target="(\d+)"', page)
-    assert {int(number) for marks, number in lit if "taken" in marks.split()} == set(path)
-    assert [int(number) for marks, number in lit if "here" in marks.split()] == [leaf]
-    assert len([1 for marks, _ in lit if "yes-taken" in marks or "no-taken" in marks]) == len(path) - 1
-    assert first.number in path
-    assert ' aria-current="step"' not in flowchart_section(info, path=[*path, 0])
-    assert "taken" not in flowchart_section(info)
+    at_end = ladder_section(info, mark=Mark([1, 4, 5, 7]))
+    assert 'class="way end came here" data-box="7"' in at_end
+    assert at_end.count(' aria-current="step"') == 1
+    assert ' aria-current="step"' not in ladder_section(info, mark=Mark([1, 4, 0]))
+    assert "taken" not in ladder_section(info)
 
 
-def shortest(info, goal):
-    ways = {1: [1]}
-    todo = [1]
-    while goal not in ways:
-        number = todo.pop(0)
-        for branch in info.box(number).branches:
-            if branch.target not in ways:
-                ways[branch.target] = [*ways[number], branch.target]
-                todo.append(branch.target)
-    return ways[goal]
+def test_a_score_is_a_bar_between_the_exits():
+    assert 'aria-label="Score +3, between -2 and +8"' in score_bar(Mark([1], 3, -2, 8))
+    assert 'cx="50.0%"' in score_bar(Mark([1], 3, -2, 8))
+    assert 'class="bar open"' in score_bar(Mark([2], 5, -4, None))
+    assert score_bar(Mark([1])) == ""

@@ -1,4 +1,4 @@
-"""Flowcharts as they were written by earlier versions. Refresh with: python tests/golden/test_figures.py"""
+"""Pictures as they were written by earlier versions. Refresh with: python tests/golden/test_figures.py"""
 
 import json
 import sys
@@ -10,18 +10,18 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from example_plans import score_plan
+from example_plans import protocol, score_plan
 
 from banditree.certificates.certify import certify
 from banditree.cli.demo import HORIZON, WORDS
-from banditree.figures.drawing import flowchart_scene
-from banditree.figures.flowchart import flowchart_info
+from banditree.figures.drawing import ladder_scene
 from banditree.figures.heat_map import heat_map_info
+from banditree.figures.ladder import ladder_info
 from banditree.figures.reach import reach_info
 from banditree.figures.sources import dot, mermaid
 from banditree.figures.spending import spending_info
 from banditree.figures.svg import svg
-from banditree.figures.text import flowchart_text
+from banditree.figures.text import ladder_text
 from banditree.figures.timeline import course_info, survivors_info
 from banditree.files.collections import load_collection
 from banditree.plans.wording import vocabulary_from
@@ -31,14 +31,14 @@ from banditree.trees.tree import build_tree
 
 FILES = Path(__file__).parent / "files"
 PICTURE = Path(__file__).parents[2] / "docs" / "plan.svg"
-PLANS = {"rand-10-20": lambda: build_tree(rand(10, 20, 0.4), 10_000, 0.4), "score": score_plan}
+PLANS = {"rand-10-20": lambda: build_tree(rand(10, 20, 0.4), 10_000, 0.4), "score": score_plan, "five-lines": protocol}
 
 
 def info_text(info):
-    return "\n".join(json.dumps(asdict(box)) for box in info.boxes) + "\n"
+    return "\n".join(json.dumps(asdict(row)) for row in info.rows) + "\n"
 
 
-WRITERS = {"flow.txt": lambda info: flowchart_text(info) + "\n", "mmd": mermaid, "dot": dot, "flow.jsonl": info_text}
+WRITERS = {"flow.txt": lambda info: ladder_text(info) + "\n", "mmd": mermaid, "dot": dot, "flow.jsonl": info_text}
 
 
 def rounded(value):
@@ -73,7 +73,7 @@ def clinic_drawing():
     with as_file(files("banditree.cli").joinpath("data/treatments.csv")) as path:
         clinic = load_collection(path)
     plan = build_tree(clinic, HORIZON, stop_early=True, vocabulary=vocabulary_from(WORDS))
-    return svg(flowchart_scene(flowchart_info(plan)))
+    return svg(ladder_scene(ladder_info(plan)))
 
 
 def test_the_picture_on_the_pages_is_that_of_the_demo():
@@ -87,14 +87,14 @@ def test_data_of_the_charts():
 
 @pytest.mark.parametrize("kind", WRITERS)
 @pytest.mark.parametrize("name", PLANS)
-def test_flowchart(name, kind):
-    assert WRITERS[kind](flowchart_info(PLANS[name]())) == (FILES / f"{name}.{kind}").read_text()
+def test_picture(name, kind):
+    assert WRITERS[kind](ladder_info(PLANS[name]())) == (FILES / f"{name}.{kind}").read_text()
 
 
 if __name__ == "__main__":
     for name, make in PLANS.items():
         for kind, write in WRITERS.items():
-            (FILES / f"{name}.{kind}").write_text(write(flowchart_info(make())))
+            (FILES / f"{name}.{kind}").write_text(write(ladder_info(make())))
     PICTURE.write_text(clinic_drawing())
     lines = [f"{json.dumps(name)}: {json.dumps(info)}" for name, info in charts().items()]
     (FILES / "charts.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")

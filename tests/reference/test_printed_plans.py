@@ -7,10 +7,11 @@ import pytest
 from example_plans import binned_plan, binned_protocol, protocol, score_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from printed_plan import PrintedPlan, PrintedProtocol
-from random_plans import cases, hostile_names, vocabularies
+from printed_plan import reader_of
+from random_plans import cases, hostile_names, protocols, vocabularies
 
 from banditree.plans.plan import BoxKind, Form
+from banditree.plans.wording import outcome_names
 from banditree.policies.session import start_session
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
@@ -38,8 +39,7 @@ PLANS = {
 def test_the_printed_plan_decides_as_the_session_does(name, seed):
     plan = PLANS[name]()
     rng = np.random.default_rng(seed)
-    reader_of = PrintedProtocol if plan.form is Form.LINES else PrintedPlan
-    session, reader = start_session(plan), reader_of(str(plan))
+    session, reader = start_session(plan), reader_of(plan)
     names = [feature.name for feature in plan.features]
     for _ in range(plan.horizon):
         x = np.concatenate([[1.0], rng.normal(size=len(names) - 1)]) if names else None
@@ -56,16 +56,39 @@ def test_the_printed_plan_decides_as_the_session_does(name, seed):
         reader.tell(reward)
 
 
-@settings(max_examples=200, deadline=None)
+def follow_both(plan, data, rounds):
+    """The reader of the text and the session, side by side."""
+    session, reader = start_session(plan), reader_of(plan)
+    outcomes = [value for value, _ in outcome_names(plan)] or [-1.0, -0.5, 0.0, 0.25, 0.3, 2.0]
+    for reward in data.draw(st.lists(st.sampled_from(outcomes), min_size=rounds, max_size=rounds)):
+        step, box = session.ask(), session.explain().box
+        assert step.name == reader.arm()
+        assert box + 1 == reader.box or (plan.form is Form.LINES and plan.kind[box] == BoxKind.EXPLOIT)
+        session.tell(reward, step.round)
+        reader.tell(reward)
+
+
+@settings(max_examples=150, deadline=None)
 @given(cases(), st.data())
 def test_names_cannot_be_taken_for_the_rule(case, data):
     plan, _ = case
     names, words = data.draw(hostile_names(len(plan.arms))), data.draw(vocabularies())
-    plan = replace(plan, arms=names, vocabulary=words, horizon=30)
-    session, reader = start_session(plan), PrintedPlan(str(plan), words)
-    for _ in range(plan.horizon):
-        step = session.ask()
-        assert (step.name, session.explain().box + 1) == (reader.arm(), reader.box)
-        reward = float(data.draw(st.booleans()))
-        session.tell(reward, step.round)
-        reader.tell(reward)
+    follow_both(replace(plan, arms=names, vocabulary=words, horizon=30), data, 30)
+
+
+def check_protocol(plan, data):
+    names, words = data.draw(hostile_names(len(plan.arms))), data.draw(vocabularies())
+    follow_both(replace(plan, arms=names, vocabulary=words), data, plan.horizon)
+
+
+@settings(max_examples=100, deadline=None)
+@given(protocols(), st.data())
+def test_a_protocol_is_followed_from_its_text_alone(plan, data):
+    check_protocol(plan, data)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000, deadline=None)
+@given(protocols(), st.data())
+def test_thousands_of_protocols_are_followed_from_their_text_alone(plan, data):
+    check_protocol(plan, data)

@@ -6,7 +6,7 @@ from figure_plans import made
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
-from banditree.figures.document import Facts, Figures, Flowchart, Heading, Paragraph, Table
+from banditree.figures.document import Facts, Figures, Heading, Ladder, Paragraph, Table
 from banditree.plans.wording import vocabulary_from
 from banditree.reports.report import MANY_TASKS, alternatives, report_blocks, write_report
 from banditree.simulation.engine import simulate
@@ -48,7 +48,7 @@ def test_an_exact_report_has_everything():
     assert f"this plan {plan.n_boxes} {certificate.mean_regret:,.2f} {certificate.worst_regret:,.2f} exact" in words
     assert "separation: 0.4" in words
     assert "plan made by: banditree " in words
-    chart = next(block for block in blocks if isinstance(block, Flowchart))
+    chart = next(block for block in blocks if isinstance(block, Ladder))
     assert chart.reach is not None
     assert sum(len(block.scenes) for block in blocks if isinstance(block, Figures)) >= 5
 
@@ -76,7 +76,7 @@ def test_what_cannot_be_had_is_said():
     bounded = Collection.bounded([[0.9, 0.2], [0.1, 0.8]])
     plan = build_tree(bounded, 500)
     blocks = report_blocks(plan, bounded)
-    chart = next(block for block in blocks if isinstance(block, Flowchart))
+    chart = next(block for block in blocks if isinstance(block, Ladder))
     assert chart.reach is None
     assert "only the means and the range are known" in chart.note
     assert "at most" in words_of(blocks)
@@ -85,9 +85,9 @@ def test_what_cannot_be_had_is_said():
 def test_reports_on_very_large_plans_leave_out_the_drawing(monkeypatch):
     plan, known = made("3 boxes")
     monkeypatch.setattr("banditree.reports.report.MOST_NUMBERS", 5)
-    chart = next(block for block in report_blocks(plan, known) if isinstance(block, Flowchart))
+    chart = next(block for block in report_blocks(plan, known) if isinstance(block, Ladder))
     assert "too many for a page" in chart.note
-    monkeypatch.setattr("banditree.reports.report.MANY_BOXES", 2)
+    monkeypatch.setattr("banditree.reports.report.MANY_ROWS", 0)
     assert "too many to draw" in words_of(report_blocks(plan, known))
 
 
@@ -146,7 +146,7 @@ def test_reports_are_files_and_repeatable(name):
 
 
 @pytest.mark.slow
-def test_the_pdf_report_has_the_flowchart_and_embedded_fonts():
+def test_the_pdf_report_has_the_plan_and_embedded_fonts():
     plan, known = made("15 boxes")
     content = write_report(plan, known, ".pdf")
     assert content.startswith(b"%PDF")

@@ -36,7 +36,8 @@ def show(
     format: Annotated[
         Format | None,
         typer.Option(
-            help="text: a tree of boxes; list: box by box; else a flowchart. [default: as the output's name ends]"
+            help="text: row by row with the ends inside; list: as the plan is printed; else a picture. "
+            "[default: as the output's name ends]"
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it.")] = None,
@@ -45,7 +46,7 @@ def show(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Show a plan: as a tree in the terminal, or as a flowchart to print or to click through.
+    """Show a plan: in the terminal, or as a picture to print or to click through.
 
     Example: banditree show plan.json -o plan.html
     """
@@ -83,32 +84,32 @@ def _has_colour() -> bool:
 
 
 def _content(plan: "Plan", chosen: Format, tasks: Path | None, colour: bool) -> bytes:
-    from banditree.figures.flowchart import flowchart_info
+    from banditree.figures.ladder import ladder_info
 
     if chosen is Format.LIST:
         return f"{plan}\n".encode()
-    info = flowchart_info(plan)
+    info = ladder_info(plan)
     if chosen is Format.PDF:
-        from banditree.figures.drawing import flowchart_pages
+        from banditree.figures.drawing import ladder_pages
         from banditree.figures.pdf import pdf
 
-        return pdf(flowchart_pages(info))
+        return pdf(ladder_pages(info))
     if chosen is Format.HTML:
-        from banditree.figures.html import flowchart_html
+        from banditree.figures.html import ladder_html
 
         if tasks is None:
-            return flowchart_html(info, None, "Chances and costs are shown with --tasks.").encode()
+            return ladder_html(info, None, "Chances and costs are shown with --tasks.").encode()
         from banditree.files.collections import load_collection
         from banditree.reports.report import reach_or_note
 
-        return flowchart_html(info, *reach_or_note(plan, load_collection(tasks))).encode()
+        return ladder_html(info, *reach_or_note(plan, load_collection(tasks))).encode()
     if chosen is Format.SVG:
-        from banditree.figures.drawing import flowchart_scene
+        from banditree.figures.drawing import ladder_scene
         from banditree.figures.svg import svg
 
-        return svg(flowchart_scene(info)).encode()
+        return svg(ladder_scene(info)).encode()
     from banditree.figures.sources import dot, mermaid
-    from banditree.figures.text import flowchart_text
+    from banditree.figures.text import ladder_text
 
     writers = {Format.MERMAID: mermaid, Format.DOT: dot}
-    return writers[chosen](info).encode() if chosen in writers else f"{flowchart_text(info, colour)}\n".encode()
+    return writers[chosen](info).encode() if chosen in writers else f"{ladder_text(info, colour)}\n".encode()

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from banditree.figures.drawing import A4, flowchart_pages, scaled
-from banditree.figures.flowchart import FlowchartInfo
-from banditree.figures.html import flowchart_data, flowchart_section, page
+from banditree.figures.drawing import A4, ladder_pages
+from banditree.figures.html import ladder_data, ladder_section, page
+from banditree.figures.ladder import LadderInfo
 from banditree.figures.pdf import pdf
 from banditree.figures.reach import ReachInfo
-from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Shape, Text, fitted, moved, text_width, wrap
+from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Shape, Text, fitted, moved, scaled, text_width, wrap
 from banditree.figures.svg import svg
 
 MARGIN = 42.0
@@ -54,21 +54,21 @@ class Figures:
 
 
 @dataclass(frozen=True, eq=False)
-class Flowchart:
-    """The flowchart of a plan, with the numbers of its boxes or a note on why there are none."""
+class Ladder:
+    """The picture of a plan, with the numbers of its boxes or a note on why there are none."""
 
-    info: FlowchartInfo
+    info: LadderInfo
     reach: ReachInfo | None
     note: str
 
 
-Block = Heading | Paragraph | Table | Facts | Figures | Flowchart
+Block = Heading | Paragraph | Table | Facts | Figures | Ladder
 
 
 def document_html(title: str, blocks: Sequence[Block]) -> str:
     """One file, nothing fetched from anywhere."""
     body = "\n".join(_html(block) for block in blocks)
-    data = [flowchart_data(block.info, block.reach, block.note) for block in blocks if isinstance(block, Flowchart)]
+    data = [ladder_data(block.info, block.reach, block.note) for block in blocks if isinstance(block, Ladder)]
     return page(title, f"<main>\n<h1>{escape(title)}</h1>\n{body}\n</main>", "".join(data[:1]))
 
 
@@ -89,7 +89,7 @@ def _html(block: Block) -> str:
             drawing = _themed(svg(scene, margin=4, background=None))
             figures += f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>\n"
         return f'<div class="figures">{figures}</div>'
-    return flowchart_section(block.info, block.reach, block.note)
+    return ladder_section(block.info, block.reach, block.note)
 
 
 def _html_table(table: Table) -> str:
@@ -113,7 +113,7 @@ def _themed(drawing: str) -> str:
 
 
 def document_pdf(title: str, blocks: Sequence[Block]) -> bytes:
-    """The blocks on A4 pages; flowcharts have pages of their own, where they stand."""
+    """The blocks on A4 pages; plans have pages of their own, where they stand."""
     sheets = _Sheets()
     sheets.write(title, 16.0, INK, bold=True, after=8)
     for block in blocks:
@@ -132,7 +132,7 @@ def document_pdf(title: str, blocks: Sequence[Block]) -> bytes:
             for scene, caption in block.scenes:
                 sheets.picture(scene, caption)
         else:
-            pages = flowchart_pages(block.info)
+            pages = ladder_pages(block.info)
             sheets.write("See the next page." if len(pages) == 1 else f"See the next {len(pages)} pages.", 9.0, GREY)
             sheets.insert(pages)
     return pdf(sheets.pages())

@@ -1,51 +1,68 @@
-"""One HTML file that works from a USB stick: the flowchart as a nested list that is laid out as a chart.
+"""One HTML file that works from a USB stick: the ladder of a plan as a list that is laid out as a picture.
 
-The list is the text alternative and the drawing at once: style sheets lay it out, the browser keeps boxes apart, and a
-screen reader reads it box by box. Nothing is fetched from anywhere.
+The list is the text alternative and the drawing at once: style sheets lay it out, the browser keeps rows apart, and a
+screen reader reads it row by row. Nothing is fetched from anywhere.
 """
 
 import json
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-from banditree.figures.flowchart import BoxInfo, Branch, FlowchartInfo, require_drawable
+from banditree.figures.ladder import LadderInfo, Leads, Row, Way, require_drawable
+from banditree.figures.layout import jumps
 from banditree.figures.reach import ReachInfo
 
-NARROW = 10  # times yes in a row from which boxes are set in by less, so that they still fit a phone
-NARROWEST = 6  # the last of the classes deep-2, deep-3, ... of the style sheet
+THIRDS = 3  # a row of the list spans three of the grid: jumps come in a third down, and go out two thirds down
 NO_NUMBERS = "Chances and costs are shown when the collection is given with the plan."
 
 
-def flowchart_html(info: FlowchartInfo, reach: ReachInfo | None = None, note: str = "") -> str:
-    """A whole page with the flowchart; `reach` gives the numbers of each box, `note` says why there are none."""
-    require_drawable(info)
+@dataclass(frozen=True)
+class Mark:
+    """Where a case is: the boxes it went through (0 at the end if it left the plan), and its score between the exits.
+
+    low and high are the scores at which the box is left; high is None where the score has no upper end.
+    """
+
+    path: Sequence[int]
+    score: int | None = None
+    low: int = 0
+    high: int | None = None
+
+
+NOBODY = Mark(())
+
+
+def ladder_html(info: LadderInfo, reach: ReachInfo | None = None, note: str = "") -> str:
+    """A whole page with the ladder; `reach` gives the numbers of each box, `note` says why there are none."""
     title = info.title.split(" over ")[0]
-    body = f"<h1>{escape(title)}</h1>\n<p>{escape(info.title)}</p>\n{flowchart_section(info, reach, note)}"
-    return page(title, f"<main>\n{body}\n</main>", flowchart_data(info, reach, note))
+    body = f"<h1>{escape(title)}</h1>\n<p>{escape(info.title)}</p>\n{ladder_section(info, reach, note)}"
+    return page(title, f"<main>\n{body}\n</main>", ladder_data(info, reach, note))
 
 
 def page(title: str, body: str, script: str = "") -> str:
-    """An HTML document with the style sheet and the script inside; `script` is the data of the flowchart, if any."""
-    code = f"{script}\n<script>\n{_asset('page.js')}</script>" if script else ""
+    """An HTML document with the style sheet and the script inside; `script` is the data of the ladder, if any."""
+    code = f"{script}\n<script>\n{asset('page.js')}</script>" if script else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{_asset('page.css')}</style>\n</head>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{asset('page.css')}</style>\n</head>\n"
         f"<body>\n{body}\n{code}\n</body>\n</html>\n"
     )
 
 
-def flowchart_data(info: FlowchartInfo, reach: ReachInfo | None, note: str = "") -> str:
+def ladder_data(info: LadderInfo, reach: ReachInfo | None, note: str = "") -> str:
     """The numbers that the script shows, as a JSON element."""
     data: dict[str, Any] = {
         "tasks": info.tasks,
         "task_word": info.task_word,
-        "possible": [box.possible for box in info.boxes],
+        "unit": info.unit,
+        "possible": {row.number: row.members for row in info.rows if row.members is not None},
         "note": note or NO_NUMBERS,
     }
     if reach is not None:
@@ -65,47 +82,118 @@ def reach_note(reach: ReachInfo) -> str:
     """What the numbers of a box mean."""
     given = f", {reach.note}" if reach.note else ""
     return (
-        "Computed, not simulated"
-        + given
-        + ". Cost: expected reward lost so far compared with the best from the start, "
-        "of the cases that get here."
+        f"Computed, not simulated{given}. Cost: expected reward lost so far compared with the best from the start, of "
+        "the cases that get here."
     )
 
 
-def flowchart_section(
-    info: FlowchartInfo, reach: ReachInfo | None = None, note: str = "", path: Sequence[int] = ()
-) -> str:
-    """The flowchart with its tools, its details and its legend.
-
-    path: the boxes that a case went through, up to the one it stands in; 0 at the end if it left the plan.
-    """
-    picker = ""
-    if reach is not None:
-        options = "".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(info.tasks))
-        label = escape(f"Most likely path of the {info.task_word}")
-        picker = f'<label for="pick-task">{label}</label><select id="pick-task"><option value="">none</option>'
-        picker += f"{options}</select>"
+def ladder_section(info: LadderInfo, reach: ReachInfo | None = None, note: str = "", mark: Mark = NOBODY) -> str:
+    """The ladder with its tools and its details. mark: a case that is on it."""
+    require_drawable(info)
     why = f"<p class='soft'>{escape(note or NO_NUMBERS)}</p>" if reach is None else ""
-    return f"""<div class="tools">{picker}
-<button type="button" id="fold-all">Collapse all</button> <button type="button" id="unfold-all">Expand all</button>
-<span id="path" role="status"></span></div>
+    return f"""{_picker(info) if reach is not None else ""}
 <div class="board">
-<div class="flow{_indent(info)}">
-<ul aria-label="Flowchart: boxes and their branches">
-{"".join(_nodes(info, path))}
-</ul>
-{_legend(info)}
+<div class="flow" id="flow">
+{ladder_list(info, mark)}
 </div>
-<aside id="details" aria-label="Details of a box" aria-live="polite" tabindex="0">
+<aside id="details" aria-label="Details" aria-live="polite" tabindex="0">
 <button type="button" id="hide" aria-label="Hide the details">×</button>
-<div id="facts"><h3>Details</h3><p>Choose a box (point, tap or arrow keys) to see what is still possible there and
-how each {escape(info.task_word)} gets there.</p>{why}</div>
+<div id="facts"><h3>Details</h3><p>Choose a {escape(info.unit)} or an end to see how each {escape(info.task_word)}
+gets there.</p>{why}</div>
 </aside>
 </div>
 {_predictions(info)}"""
 
 
-def _predictions(info: FlowchartInfo) -> str:
+def ladder_list(info: LadderInfo, mark: Mark = NOBODY) -> str:
+    """The rows, the jumps beside them, the rule and how to read it."""
+    beside = jumps(info.rows)
+    lanes = 1 + max((jump.lane for jump in beside), default=-1)
+    rows = "".join(_row(info, row, mark) for row in info.rows)
+    brackets = "".join(
+        _bracket(source, jump.target, jump.lane, jump.back) for jump in beside for source, _ in jump.sources
+    )
+    rule = f'<p class="rule">{escape(info.rule)}</p>\n' if info.rule else ""
+    notes = "".join(f'<p class="soft note">{escape(note)}</p>\n' for note in info.notes)
+    return (
+        f'<div class="ladder" data-lanes="{lanes}">\n<ol aria-label="The plan, {escape(info.unit)} by '
+        f'{escape(info.unit)}">\n{rows}</ol>\n{brackets}</div>\n{rule}{notes}'
+    )
+
+
+def _picker(info: LadderInfo) -> str:
+    options = "".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(info.tasks))
+    label = escape(f"Most likely path of the {info.task_word}")
+    return (
+        f'<div class="tools"><label for="pick-task">{label}</label><select id="pick-task">'
+        f'<option value="">none</option>{options}</select> <span id="path" role="status"></span></div>'
+    )
+
+
+def _row(info: LadderInfo, row: Row, mark: Mark) -> str:
+    marks = _marks(row, mark)
+    here = ' aria-current="step"' if "here" in marks else ""
+    possible = f'<p class="possible">{escape(row.possible)}</p>' if row.possible else ""
+    ways = "".join(_way(info, row, way, mark) for way in row.ways)
+    listed = f'<ul class="ways">{ways}</ul>' if ways else ""
+    bar = score_bar(mark) if "here" in marks else ""
+    kind = "" if row.ways else " end"
+    return (
+        f'<li class="{" ".join(["rung", *marks])}{kind}">{possible}'
+        f'<div class="line"><button type="button" class="box" id="row-{row.number}" data-box="{row.number}"{here}>'
+        f"<b>{row.number}</b><span>{escape(row.action)}</span></button>{listed}{bar}"
+        f'<span class="chance" data-box="{row.number}"></span></div></li>\n'
+    )
+
+
+def _marks(row: Row, mark: Mark) -> list[str]:
+    """The classes that show the way of a case."""
+    marks = ["taken"] if row.number in mark.path else []
+    return [*marks, "here"] if mark.path and mark.path[-1] == row.number else marks
+
+
+def _way(info: LadderInfo, row: Row, way: Way, mark: Mark) -> str:
+    came = (row.number, way.box) in set(pairwise(mark.path))
+    at_end = came and way.leads is Leads.END and mark.path[-1] == way.box
+    classes = " ".join(["way", way.leads, *(["came"] if came else []), *(["here"] if at_end else [])])
+    here = ' aria-current="step"' if at_end else ""
+    if way.leads is Leads.END:
+        then = f'<button type="button" class="box then" data-box="{way.box}"{here}>{escape(way.then)}</button>'
+    elif way.leads is Leads.NEXT:
+        then = f'<span class="down" aria-hidden="true">↓</span><span class="unseen">next {escape(info.unit)}</span>'
+    else:
+        then = f'<a class="then link" href="#row-{way.box}">{escape(way.then)}</a>'
+    bar = score_bar(mark) if at_end else ""
+    return f'<li class="{classes}" data-box="{way.box}"><span class="when">{escape(way.when)}</span> {then}{bar}</li>'
+
+
+def score_bar(mark: Mark) -> str:
+    """The score of a case between the scores at which its box is left; the bar is open where there is no upper one."""
+    if mark.score is None:
+        return ""
+    top = mark.high if mark.high is not None else max(-mark.low, 2 * mark.score, 1)
+    share = min(max(100 * (mark.score - mark.low) / (top - mark.low), 0.0), 100.0)
+    zero = 100 * (0 - mark.low) / (top - mark.low)
+    upper = f"{mark.high:+d}" if mark.high is not None else "no end"
+    label = f"Score {mark.score:+d}, between {mark.low:+d} and {upper}"
+    kind = "bar" if mark.high is not None else "bar open"
+    return (
+        f'<span class="{kind}" role="img" aria-label="{label}"><span>{mark.low:+d}</span>'
+        f'<svg aria-hidden="true"><rect class="track" x="1" y="7" width="100%" height="10"/>'
+        f'<line x1="{zero:.1f}%" x2="{zero:.1f}%" y1="3" y2="21"/><circle cx="{share:.1f}%" cy="12" r="8"/></svg>'
+        f"<span>{upper}</span><b>{mark.score:+d}</b></span>"
+    )
+
+
+def _bracket(source: int, target: int, lane: int, back: bool) -> str:
+    """A jump at the side, from two thirds down its row to one third down its target; the script puts it there."""
+    out, into = THIRDS * source + 3, THIRDS * target + 2
+    rows = f"{into} / {out}" if back else f"{out} / {into}"
+    kind = "jump back" if back else "jump"
+    return f'<div class="{kind}" aria-hidden="true" data-rows="{rows}" data-columns="2 / {lane + 3}"></div>\n'
+
+
+def _predictions(info: LadderInfo) -> str:
     """How the arm of a contextual plan is found, as a list that opens."""
     if not info.predictions:
         return ""
@@ -114,98 +202,11 @@ def _predictions(info: FlowchartInfo) -> str:
     return f"<details><summary>{escape(title)}</summary><ul>{items}</ul></details>"
 
 
-def _nodes(info: FlowchartInfo, path: Sequence[int]) -> Iterable[str]:
-    """The nested list, without recursion; a leaf that is drawn twice has its own name the second time."""
-    names: dict[int, int] = {}
-    taken = set(pairwise(path))
-    todo: list[str | tuple[int, str, int]] = [(1, "", 0)]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, str):
-            yield item
-            continue
-        number, answer, parent = item
-        box = info.box(number)
-        names[number] = names.get(number, 0) + 1
-        name = f"box-{number}" if names[number] == 1 else f"box-{number}-{names[number]}"
-        yield _opening(box, answer, name, _marks(box, parent, path, taken))
-        todo.append("</div></div></li>\n")
-        if box.is_leaf:
-            continue
-        yield '<ul class="branches">\n'
-        todo.append("</ul>\n")
-        for branch in reversed(box.branches):
-            followed = (number, branch.target) in taken
-            todo.append((branch.target, branch.answer, number) if branch.hangs else _link(branch, followed))
-
-
-def _marks(box: BoxInfo, parent: int, path: Sequence[int], taken: set[tuple[int, int]]) -> list[str]:
-    """The classes that show the way of a case: a leaf is drawn in several places, and lit where the case came by."""
-    came_by = box.number in path and (not box.is_leaf or parent == 0 or (parent, box.number) in taken)
-    marks = ["taken"] if came_by else []
-    marks += ["came"] if (parent, box.number) in taken else []
-    marks += [f"{branch.answer}-taken" for branch in box.branches if (box.number, branch.target) in taken]
-    return [*marks, "here"] if came_by and box.number == path[-1] else marks
-
-
-def _opening(box: BoxInfo, answer: str, name: str, marks: list[str]) -> str:
-    classes = " ".join(filter(None, ["node", answer, "end" if box.is_leaf else "open", *marks]))
-    here = ' aria-current="step"' if "here" in marks else ""
-    state = f'<span class="state">{escape(box.state)}</span>' if box.state else ""
-    question = f'<span class="question"><span>{escape(box.question)}</span></span>' if box.question else ""
-    fold = ""
-    if not box.is_leaf:
-        label = f"Branches of box {box.number}"
-        fold = f'<button type="button" class="fold" aria-expanded="true" aria-label="{label}" hidden>−</button>'
-        fold += '<span class="answer says-yes" aria-hidden="true" hidden>yes</span>'
-    return (
-        f'<li class="{classes}" data-target="{box.number}">{_answer(answer)}'
-        f'<div class="room"><div class="grid"><div class="cell"><div class="wrap">'
-        f'<button type="button" class="box" id="{name}" data-box="{box.number}"{here}>{state}'
-        f'<span class="action"><b>{box.number}</b><span>{escape(box.action)}</span></span>{question}</button>{fold}'
-        f'<span class="chance" data-box="{box.number}"></span></div></div>\n'
-    )
-
-
-def _indent(info: FlowchartInfo) -> str:
-    """The class of a smaller indent for plans with many yes in a row."""
-    column = {1: 0}
-    todo = [1]
-    while todo:
-        number = todo.pop()
-        for branch in info.box(number).branches:
-            if branch.hangs:
-                column[branch.target] = column[number] + (branch.answer == "yes")
-                todo.append(branch.target)
-    most = max(column.values())
-    return f" deep-{min(math.ceil(most / NARROW), NARROWEST)}" if most > NARROW else ""
-
-
-def _answer(answer: str) -> str:
-    if not answer:
-        return ""
-    rail = '<span class="rail"></span>' if answer == "yes" else ""
-    return f'{rail}<span class="arrow"></span><span class="answer">{answer}</span>'
-
-
-def _link(branch: Branch, followed: bool) -> str:
-    number = branch.target
-    return (
-        f'<li class="{branch.answer} to{" came" if followed else ""}" data-target="{number}">{_answer(branch.answer)}'
-        f'<a class="link" href="#box-{number}">go on at box {number}</a></li>\n'
-    )
-
-
-def _legend(info: FlowchartInfo) -> str:
-    symbols = {"state": "state", "action": "action", "decision": "question", "link": "link"}
-    items = [f'<li><i class="{symbols[kind]}"></i>{escape(meaning)}</li>' for kind, meaning in info.legend]
-    return f'<ul class="legend" aria-label="Legend">{"".join(items)}</ul>'
-
-
-def _rounded(values: Any) -> list[list[float | None]]:
+def _rounded(values: Any) -> Iterable[list[float | None]]:
     """Numbers with six digits, and None where there is none: the file stays small."""
     return [[None if math.isnan(value) else float(f"{value:.6g}") for value in row] for row in values.tolist()]
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A file that pages carry inside."""
     return files("banditree.figures").joinpath(f"data/{name}").read_text(encoding="utf-8")

@@ -1,238 +1,160 @@
-"""Where the boxes of a flowchart go: yes to the right, no below, as clinical algorithms are drawn.
+"""Where the rows of a ladder go: one below the other, their ways out inside at the right, jumps in lanes at the side.
 
-A box, what hangs right of it and what hangs below it are packed column by column, so that nothing overlaps and no
-lines cross by construction. `pages` cuts a chart that is too large into subtrees that fit.
+Nothing overlaps by construction: a row is as high as its text, and two jumps share a lane only where they do not meet.
 """
 
-from collections import deque
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from banditree.figures.flowchart import BoxInfo, Branch, FlowchartInfo
-from banditree.figures.scene import wrap
+from banditree.figures.ladder import LadderInfo, Leads, Row, Way
+from banditree.figures.scene import text_width, wrap
 
-BOX_WIDTH, COLUMN_GAP, ROW_GAP = 194.0, 38.0, 26.0
-OVAL_WIDTH, OVAL_HEIGHT = 92.0, 24.0
-NUMBER_WIDTH = 30.0  # the cell with the number of a box, left of its action
-HEXAGON_EDGE = 14.0  # how far the points of a hexagon stand out
-STEM = 7.0  # from the action down to its question
-PART_HEADING = 22.0  # the line above a part that goes on from another page
-STATE_SIZE, ACTION_SIZE, QUESTION_SIZE = 9.0, 10.0, 10.0
-STATE_LINE, ACTION_LINE, QUESTION_LINE = 12.0, 14.0, 13.0
-COLUMN = BOX_WIDTH + COLUMN_GAP
+NUMBER_WIDTH = 26.0  # the cell with the number of a row
+POSSIBLE_WIDTH = 92.0  # the column left of the rows that says who may still be there
+COLUMN_GAP, ROW_GAP, WAY_GAP, LANE = 8.0, 13.0, 3.0, 11.0
+PAD = 6.0
+TEXT_SIZE, LINE_HEIGHT = 10.0, 13.0
+SMALL_SIZE, SMALL_LINE = 9.0, 11.5
+MOST_LANES = 8  # further jumps are told by their words alone
+WHEN_SHARE, THEN_SHARE = 0.24, 0.36  # of a row's width that conditions and what follows from them may take
 
 
 @dataclass(frozen=True)
-class Glyph:
-    """A box with its wrapped text and the heights of its parts; a part without text has none."""
+class PlacedWay:
+    """A way out with its wrapped texts, relative to the top of its row."""
 
-    box: BoxInfo
-    state: list[str]
-    action: list[str]
-    question: list[str]
-
-    @property
-    def state_height(self) -> float:
-        """The rounded part on top."""
-        return len(self.state) * STATE_LINE + 8 if self.state else 0.0
-
-    @property
-    def action_height(self) -> float:
-        """The rectangle."""
-        return len(self.action) * ACTION_LINE + 10
-
-    @property
-    def question_height(self) -> float:
-        """The hexagon, without its stem."""
-        return len(self.question) * QUESTION_LINE + 12 if self.question else 0.0
-
-    @property
-    def height(self) -> float:
-        """All parts together."""
-        stem = STEM if self.question else 0.0
-        return self.state_height + self.action_height + stem + self.question_height
-
-    @property
-    def entry(self) -> float:
-        """How far down a line from the left comes in: the middle of the action."""
-        return self.state_height + self.action_height / 2
-
-    @property
-    def exit(self) -> float:
-        """How far down the yes line goes out: the middle of the question."""
-        return self.height - self.question_height / 2
-
-
-@dataclass(frozen=True)
-class Oval:
-    """A link to a box that is drawn elsewhere, on page `page` if that is another one."""
-
-    target: int
-    page: int | None = None
-    height: float = OVAL_HEIGHT
-    entry: float = OVAL_HEIGHT / 2
-
-
-@dataclass(frozen=True)
-class Placed:
-    """A glyph or an oval with its column, its upper edge, and what it hangs on: (number, answer) or None."""
-
-    item: Glyph | Oval
-    column: int
+    way: Way
+    when: list[str]
+    then: list[str]
     top: float
-    below: tuple[int, str] | None
-
-    @property
-    def left(self) -> float:
-        """Its left edge."""
-        return self.column * COLUMN
-
-    @property
-    def width(self) -> float:
-        """Its width."""
-        return BOX_WIDTH if isinstance(self.item, Glyph) else OVAL_WIDTH
+    height: float
 
 
-@dataclass
-class Packed:
-    """A subtree relative to its root: the span of each column, and where the two children go."""
+@dataclass(frozen=True)
+class PlacedRow:
+    """A row with its wrapped texts and its upper edge."""
 
-    tops: list[float]
-    bottoms: list[float]
-    entry: float  # how far down a line from the left comes in
-    offsets: list[tuple[int, float]] = field(default_factory=list)  # (column, top) of each child
+    row: Row
+    possible: list[str]
+    action: list[str]
+    ways: tuple[PlacedWay, ...]
+    top: float
+    height: float
 
-    @property
-    def height(self) -> float:
-        """The lowest edge."""
-        return max(self.bottoms)
+
+@dataclass(frozen=True)
+class Jump:
+    """All ways that lead from some rows to one other: a line in a lane, from the rows' right edges to the target's."""
+
+    sources: tuple[tuple[int, int], ...]  # (place of the row, which of its ways)
+    target: int
+    lane: int
+    back: bool
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where the columns of a ladder begin and end."""
+
+    left: float
+    action: float
+    when: float
+    then: float
+    right: float
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of all glyphs and ovals of one page, and its size."""
+    """The rows of one page with their columns and jumps."""
 
-    places: tuple[Placed, ...]
-    width: float
+    columns: Columns
+    rows: tuple[PlacedRow, ...]
+    jumps: tuple[Jump, ...]
     height: float
 
 
-@lru_cache(maxsize=4096)
-def glyph(box: BoxInfo) -> Glyph:
-    """The text of a box wrapped to the width of its parts."""
-    return Glyph(
-        box,
-        wrap(box.state, BOX_WIDTH - 20, STATE_SIZE, bold=box.is_leaf, most=3) if box.state else [],
-        wrap(box.action, BOX_WIDTH - NUMBER_WIDTH - 16, ACTION_SIZE, bold=True, most=8),
-        wrap(box.question, BOX_WIDTH - 2 * HEXAGON_EDGE - 6, QUESTION_SIZE, most=4) if box.question else [],
-    )
+def layout(info: LadderInfo, width: float, first: int = 0, last: int | None = None) -> Layout:
+    """The places of the rows from `first` up to `last`, which is not among them, on a page of this width."""
+    rows = info.rows[first:last]
+    found = jumps(rows)
+    columns = _columns(info, width, 1 + max((jump.lane for jump in found), default=-1))
+    placed, top = [], 0.0
+    for row in rows:
+        placed.append(_placed(row, columns, top))
+        top += placed[-1].height + ROW_GAP
+    return Layout(columns, tuple(placed), found, top - ROW_GAP)
 
 
-def layout(info: FlowchartInfo, root: int = 1, pages: dict[int, int] | None = None) -> Layout:
-    """The places of the boxes that hang below `root`; boxes in `pages` (number: page) are on pages of their own."""
-    elsewhere = pages or {}
-    packed = _packed(info, root, elsewhere)
-    places = []
-    todo: list[tuple[int, int, float, tuple[int, str] | None]] = [(root, 0, 0.0, None)]
-    while todo:
-        number, column, top, below = todo.pop()
-        places.append(Placed(glyph(info.box(number)), column, top, below))
-        for branch, (right, down) in zip(info.box(number).branches, packed[number].offsets, strict=True):
-            hangs_on = (number, branch.answer)
-            if _is_link(branch, elsewhere):
-                oval = Oval(branch.target, elsewhere.get(branch.target))
-                places.append(Placed(oval, column + right, top + down, hangs_on))
-            else:
-                todo.append((branch.target, column + right, top + down, hangs_on))
-    whole = packed[root]
-    return Layout(tuple(places), len(whole.tops) * COLUMN - COLUMN_GAP, whole.height)
+def page_breaks(info: LadderInfo, width: float, height: float) -> list[tuple[int, int]]:
+    """The rows of each page, from and up to, so that every page is full and no row is cut."""
+    heights = [row.height + ROW_GAP for row in layout(info, width).rows]
+    pages, first, used = [], 0, 0.0
+    for place, needed in enumerate(heights):
+        if used + needed > height and place > first:
+            pages.append((first, place))
+            first, used = place, 0.0
+        used += needed
+    return [*pages, (first, len(heights))]
 
 
-def cut_into_pages(info: FlowchartInfo, width: float, height: float) -> list[list[int]]:
-    """The roots of the parts on each page of `width` x `height`: page 1 has the top of the plan, as much as fits.
-
-    What does not fit is a part of its own; a part goes to the first later page with room below the others.
-    """
-    columns = max(1, int((width + COLUMN_GAP) // COLUMN))
-    pages: list[list[int]] = []
-    room: list[float] = []
-    parts = deque([1])
-    while parts:
-        root = parts.popleft()
-        rest, used = _fill(info, root, columns, height - PART_HEADING)
-        parts += rest
-        page = next((page for page, left in enumerate(room) if left >= used), None)
-        if page is None:
-            page = len(pages)
-            pages.append([])
-            room.append(height)
-        pages[page].append(root)
-        room[page] -= used
-    return pages
+def _columns(info: LadderInfo, width: float, lanes: int) -> Columns:
+    """Conditions and what follows take what they need, up to a share; the action has the rest."""
+    left = POSSIBLE_WIDTH + COLUMN_GAP if any(row.possible for row in info.rows) else 0.0
+    right = width - (lanes * LANE + PAD if lanes else 0.0)
+    inner = right - left - NUMBER_WIDTH
+    ways = [way for row in info.rows for way in row.ways]
+    widest = [max((text_width(t, SMALL_SIZE, True) for t in texts), default=0.0) + 2 * PAD + 2
+              for texts in ([w.when for w in ways], [w.then for w in ways if w.leads is not Leads.NEXT])]  # fmt: skip
+    then = right - PAD - min(widest[1], THEN_SHARE * inner)
+    when = then - min(widest[0], WHEN_SHARE * inner)
+    return Columns(left, left + NUMBER_WIDTH, when, then, right)
 
 
-def _fill(info: FlowchartInfo, root: int, columns: int, height: float) -> tuple[list[int], float]:
-    """The boxes that no longer fit below `root` (each with all that hangs on it), and the height of what does."""
-    cut = dict.fromkeys(_tests_below(info, root), 0)
-    size = _packed(info, root, cut)[root]
-    todo = deque(cut)
-    while todo:
-        number = todo.popleft()
-        tests = _tests_below(info, number)
-        trial = {other: 0 for other in [*cut, *tests] if other != number}
-        larger = _packed(info, root, trial)[root]
-        if len(larger.tops) <= columns and larger.height <= height:
-            cut, size = trial, larger
-            todo += tests
-    return list(cut), size.height + PART_HEADING + ROW_GAP
+def _placed(row: Row, columns: Columns, top: float) -> PlacedRow:
+    ways: list[PlacedWay] = []
+    below = PAD
+    for way in row.ways:
+        when = wrap(way.when, columns.then - columns.when - PAD, SMALL_SIZE, bold=True)
+        then = [] if way.leads is Leads.NEXT else _then(way, columns)
+        height = max(len(when), len(then), 1) * SMALL_LINE + 5
+        ways.append(PlacedWay(way, when, then, below, height))
+        below += height + WAY_GAP
+    edge = columns.when if row.ways else columns.right
+    action = wrap(row.action, edge - columns.action - 2 * PAD, TEXT_SIZE, bold=True, most=8)
+    possible = wrap(row.possible, POSSIBLE_WIDTH, SMALL_SIZE, most=6) if row.possible else []
+    height = max(len(action) * LINE_HEIGHT + 2 * PAD, below - WAY_GAP + PAD, len(possible) * SMALL_LINE + PAD)
+    return PlacedRow(row, possible, action, tuple(ways), top, height)
 
 
-def _tests_below(info: FlowchartInfo, number: int) -> list[int]:
-    """The tests that hang on a box; leaves come along with it."""
-    hanging = [branch.target for branch in info.box(number).branches if branch.hangs]
-    return [child for child in hanging if not info.box(child).is_leaf]
+def _then(way: Way, columns: Columns) -> list[str]:
+    return wrap(way.then, columns.right - PAD - columns.then - 2 * PAD, SMALL_SIZE, bold=True)
 
 
-def _packed(info: FlowchartInfo, root: int, elsewhere: dict[int, int]) -> dict[int, Packed]:
-    packed: dict[int, Packed] = {}
-    for number in reversed(_order(info, root, elsewhere)):
-        packed[number] = _pack(glyph(info.box(number)), packed, elsewhere)
-    return packed
+def jumps(rows: Sequence[Row]) -> tuple[Jump, ...]:
+    """The jumps between these rows, short ones in the inner lanes."""
+    place = {row.number: index for index, row in enumerate(rows)}
+    ways: dict[tuple[int, bool], list[tuple[int, int]]] = {}
+    for index, row in enumerate(rows):
+        for which, way in enumerate(row.ways):
+            if way.leads in (Leads.SKIP, Leads.BACK) and way.box in place:
+                ways.setdefault((place[way.box], way.leads is Leads.BACK), []).append((index, which))
+    spans = {key: _span(key[0], sources) for key, sources in ways.items()}
+    lanes: list[list[tuple[int, int]]] = []
+    made = []
+    for key in sorted(spans, key=lambda key: (spans[key][1] - spans[key][0], key)):
+        lane = next((n for n, taken in enumerate(lanes) if not any(_meet(spans[key], other) for other in taken)), None)
+        if lane is None:
+            lane = len(lanes)
+            lanes.append([])
+        lanes[lane].append(spans[key])
+        made.append(Jump(tuple(ways[key]), key[0], lane, key[1]))
+    return tuple(jump for jump in made if jump.lane < MOST_LANES)
 
 
-def _order(info: FlowchartInfo, root: int, elsewhere: dict[int, int]) -> list[int]:
-    """The boxes that hang below `root` on its page, parents first."""
-    order, todo = [], [root]
-    while todo:
-        number = todo.pop()
-        order.append(number)
-        branches = info.box(number).branches
-        todo += [branch.target for branch in reversed(branches) if not _is_link(branch, elsewhere)]
-    return order
+def _span(target: int, sources: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    places = [target, *(place for place, _ in sources)]
+    return min(places), max(places)
 
 
-def _is_link(branch: Branch, elsewhere: dict[int, int]) -> bool:
-    return not branch.hangs or branch.target in elsewhere
-
-
-def _pack(shape: Glyph, packed: dict[int, Packed], elsewhere: dict[int, int]) -> Packed:
-    """A box with its two subtrees: yes one column to the right, no as high below as the columns leave room."""
-    whole = Packed([0.0], [shape.height], shape.entry)
-    for branch in shape.box.branches:
-        is_link = _is_link(branch, elsewhere)
-        child = Packed([0.0], [OVAL_HEIGHT], OVAL_HEIGHT / 2) if is_link else packed[branch.target]
-        if branch.answer == "yes":
-            right, down = 1, max(shape.exit - child.entry, 0.0)
-        else:
-            room = [bottom - top for bottom, top in zip(whole.bottoms, child.tops, strict=False)]
-            right, down = 0, max(room) + ROW_GAP
-        whole.offsets.append((right, down))
-        for column in range(len(child.tops)):
-            top, bottom = child.tops[column] + down, child.bottoms[column] + down
-            if column + right == len(whole.tops):
-                whole.tops.append(top)
-                whole.bottoms.append(bottom)
-            else:
-                whole.tops[column + right] = min(whole.tops[column + right], top)
-                whole.bottoms[column + right] = max(whole.bottoms[column + right], bottom)
-    return whole
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]

@@ -1,9 +1,9 @@
 """How plans, collections and results show themselves in notebooks."""
 
 from banditree.figures.curves import curves_info
-from banditree.figures.drawing import flowchart_scene
-from banditree.figures.flowchart import flowchart_info
+from banditree.figures.drawing import ladder_scene
 from banditree.figures.heat_map import heat_map_info, heat_map_scene
+from banditree.figures.ladder import ladder_info
 from banditree.figures.svg import svg
 from banditree.figures.timeline import regret_info, timeline_scene
 from banditree.plans.plan import Plan
@@ -14,10 +14,10 @@ LARGE = 200  # boxes from which a drawing would fill the notebook; the text says
 
 
 def plan_bundle(plan: Plan) -> dict[str, str]:
-    """The plan as text, and as a flowchart unless it is large."""
+    """The plan as text, and as a picture unless it is large."""
     if plan.n_boxes > LARGE:
         return {"text/plain": str(plan)}
-    return {"text/plain": str(plan), "image/svg+xml": svg(flowchart_scene(flowchart_info(plan)))}
+    return {"text/plain": str(plan), "image/svg+xml": svg(ladder_scene(ladder_info(plan)))}
 
 
 def collection_bundle(collection: Collection) -> dict[str, str]:

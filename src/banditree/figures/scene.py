@@ -5,7 +5,8 @@ wider than what browsers use, so that what fits here fits everywhere.
 """
 
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 # Widths of the printable ASCII characters, in hundredths of the font size; bold is about an eighth wider.
 # fmt: off
@@ -141,8 +142,22 @@ def _broken(word: str, width: float, size: float, bold: bool) -> list[str]:
 
 def moved(shape: Shape, dx: float, dy: float) -> Shape:
     """`shape` elsewhere."""
-    from dataclasses import replace
-
     if isinstance(shape, Text):
         return replace(shape, x=shape.x + dx, y=shape.y + dy)
     return replace(shape, points=tuple((x + dx, y + dy) for x, y in shape.points))
+
+
+def scaled(shapes: Iterable[Shape], scale: float) -> list[Shape]:
+    """The shapes larger or smaller, text and lines too."""
+    changed: list[Shape] = []
+    for shape in shapes:
+        if isinstance(shape, Text):
+            changed.append(replace(shape, x=shape.x * scale, y=shape.y * scale, size=shape.size * scale))
+            continue
+        points = tuple((x * scale, y * scale) for x, y in shape.points)
+        if isinstance(shape, Polygon):
+            changed.append(replace(shape, points=points, width=shape.width * scale, radius=shape.radius * scale))
+        else:
+            dash = tuple(length * scale for length in shape.dash)
+            changed.append(replace(shape, points=points, width=shape.width * scale, dash=dash))
+    return changed

@@ -1,64 +1,56 @@
-"""The flowchart as Mermaid and DOT source, for documents that draw it themselves."""
+"""The ladder as Mermaid and DOT source, for documents that draw it themselves."""
 
 import html
 
-from banditree.figures.flowchart import BoxInfo, FlowchartInfo
+from banditree.figures.ladder import LadderInfo, Leads, Row, Way
 
 
-def mermaid(info: FlowchartInfo) -> str:
-    """Mermaid source: rounded states, rectangular actions, hexagonal questions.
+def mermaid(info: LadderInfo) -> str:
+    """Mermaid source: rows as rectangles, ends as rounded boxes beside them, conditions on the arrows.
 
     >>> from banditree.tasks.collection import Collection
     >>> from banditree.trees.tree import build_tree
-    >>> from banditree.figures.flowchart import flowchart_info
+    >>> from banditree.figures.ladder import ladder_info
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
-    >>> mermaid(flowchart_info(build_tree(two, horizon=4000))).count("-->")
-    6
+    >>> mermaid(ladder_info(build_tree(two, horizon=4000))).count("-->")
+    2
     """
-    shapes = {"state": ("(", ")"), "action": ("[", "]"), "decision": ("{{", "}}")}
     lines = ["flowchart TD"]
-    for box in info.boxes:
-        parts = _parts(box)
-        for part, (kind, text) in enumerate(parts):
-            left, right = shapes[kind]
-            arrow = f" --> {_name(box, part + 1)}" if part + 1 < len(parts) else ""
-            lines.append(f'  {_name(box, part)}{left}"{_mermaid_text(text)}"{right}')
-            if arrow:
-                lines.append(f"  {_name(box, part)}{arrow}")
-        lines += [
-            f"  {_name(box, len(parts) - 1)} -- {branch.answer} --> {_name(info.box(branch.target), 0)}"
-            for branch in box.branches
-        ]
+    for row in info.rows:
+        lines.append(f'  row{row.number}["{_mermaid_text(_label(row))}"]')
+        for place, way in enumerate(row.ways):
+            target = _target(row, place, way)
+            if way.leads is Leads.END:
+                lines.append(f'  {target}(["{_mermaid_text(way.then)}"])')
+            lines.append(f'  row{row.number} -- "{_mermaid_text(way.when)}" --> {target}')
+    if info.rule:
+        lines.append(f'  rule["{_mermaid_text(info.rule)}"]')
     return "\n".join(lines) + "\n"
 
 
-def dot(info: FlowchartInfo) -> str:
-    """DOT source for Graphviz and its kin, with the same nodes."""
-    shapes = {"state": "shape=box, style=rounded", "action": "shape=box", "decision": "shape=hexagon"}
+def dot(info: LadderInfo) -> str:
+    """DOT source for Graphviz and its kin: an end has the rank of its row."""
     lines = ["digraph plan {", f"  label={_quoted(info.title)};", "  node [fontname=Helvetica, fontsize=10];"]
-    for box in info.boxes:
-        parts = _parts(box)
-        for part, (kind, text) in enumerate(parts):
-            lines.append(f"  {_name(box, part)} [{shapes[kind]}, label={_quoted(text)}];")
-            if part + 1 < len(parts):
-                lines.append(f"  {_name(box, part)} -> {_name(box, part + 1)};")
-        lines += [
-            f'  {_name(box, len(parts) - 1)} -> {_name(info.box(branch.target), 0)} [label="{branch.answer}"];'
-            for branch in box.branches
-        ]
+    for row in info.rows:
+        lines.append(f"  row{row.number} [shape=box, label={_quoted(_label(row))}];")
+        for place, way in enumerate(row.ways):
+            target = _target(row, place, way)
+            if way.leads is Leads.END:
+                lines.append(f"  {target} [shape=box, style=rounded, label={_quoted(way.then)}];")
+                lines.append(f"  {{ rank=same; row{row.number}; {target}; }}")
+            lines.append(f"  row{row.number} -> {target} [label={_quoted(way.when)}];")
+    if info.rule:
+        lines.append(f"  rule [shape=note, label={_quoted(info.rule)}];")
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _parts(box: BoxInfo) -> list[tuple[str, str]]:
-    """The symbols of a box from top to bottom; the first carries its number."""
-    given = [("state", box.state), ("action", box.action), ("decision", box.question)]
-    parts = [(kind, text) for kind, text in given if text]
-    kind, text = parts[0]
-    return [(kind, f"{box.number}. {text}"), *parts[1:]]
+def _label(row: Row) -> str:
+    possible = f" ({row.possible})" if row.possible else ""
+    return f"{row.number}. {row.action}{possible}"
 
 
-def _name(box: BoxInfo, part: int) -> str:
-    return f"box{box.number}{'abc'[part]}"
+def _target(row: Row, place: int, way: Way) -> str:
+    return f"end{row.number}{'ab'[place]}" if way.leads is Leads.END else f"row{way.box}"
 
 
 def _mermaid_text(text: str) -> str:

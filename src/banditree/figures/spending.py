@@ -7,10 +7,9 @@ import numpy as np
 from banditree.certificates.certify import Certificate
 from banditree.errors import InvalidInput
 from banditree.figures.axes import tick_label, tick_step
-from banditree.figures.flowchart import flowchart_info
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, Line, Scene, Shape, Text, fitted, rectangle
-from banditree.plans.plan import Plan
-from banditree.plans.wording import plural
+from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.wording import box_action, plural
 
 MOST_BARS = 20
 BAR, PITCH, NAMES, WIDTH = 12.0, 18.0, 170.0, 430.0
@@ -56,13 +55,12 @@ def spending_info(plan: Plan, certificate: Certificate) -> SpendingInfo:
         certificate.regret_at.max(axis=0),
         certificate.regret_at.argmax(axis=0),
     )
-    info = flowchart_info(plan)
     largest = np.sort(np.argsort(-mean, kind="stable")[:MOST_BARS])
     spent = tuple(
         Spent(
             int(box) + 1,
-            info.boxes[box].action.split(". ")[0],
-            info.boxes[box].is_leaf,
+            box_action(plan, int(box), spelled=False),
+            bool(plan.kind[box] == BoxKind.EXPLOIT),
             float(mean[box]),
             float(most[box]),
             certificate.tasks[task[box]],

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditree.plans.plan import NONE, BoxKind, Form, Plan, SafetyRule, Vocabulary
+from banditree.plans.plan import NONE, BoxKind, Form, Plan, Vocabulary
+from banditree.plans.reading_load import reading_load
 from banditree.tasks.contexts import INTERCEPT
 from banditree.tasks.rewards import Rewards
 
@@ -19,7 +20,7 @@ MOST_NAMES = 12  # names that a sentence lists before the rest is only counted
 # marks and phrases that hold a sentence together. Any other name is printed in quotation marks.
 MARKS = re.compile(
     r'[;:"\\]|\.(?:\s|$)|^\s|\s$|\s\s|[^\S ]|\b(?:line|box|times|once|then|otherwise|at|above|below|from now on|next'
-    r"|for as long as|start again|stay with|settle on|success|failure)\b",
+    r"|for as long as|start again|stay with|settle on)\b",
     re.IGNORECASE,
 )
 
@@ -80,41 +81,71 @@ def times(n: int) -> str:
     return "once" if n == 1 else f"{n} times"
 
 
+def capital(text: str) -> str:
+    """With a capital first letter, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def with_article(word: str) -> str:
+    """A noun with its article: "an option", "a treatment"."""
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
+
+
+def signed(points: int) -> str:
+    """Points with their sign: "+2", "-3", "0"."""
+    return f"{points:+d}" if points else "0"
+
+
+def unit(plan: Plan) -> str:
+    """The word for a numbered part of the plan: a line of a protocol, or a box."""
+    return "line" if plan.form is Form.LINES else "box"
+
+
+def place_name(plan: Plan, box: int) -> str:
+    """Where a case is: "line 3", "box 3", or at the end of a protocol, which has no number."""
+    is_end = plan.form is Form.LINES and plan.kind[box] == BoxKind.EXPLOIT and plan.n_tests > 0
+    return "an end" if is_end else f"{unit(plan)} {box + 1}"
+
+
 def plan_text(plan: Plan) -> str:
-    """The whole plan: a heading, one line per box or the lines of a protocol, and for contextual plans the table of
-    predictions."""
-    lines = [heading(plan), ""]
-    if plan.form is Form.LINES:
-        lines += protocol_lines(plan)
-    else:
-        lines += [f"Box {box + 1}. {box_sentence(plan, box)}" for box in range(plan.n_boxes)]
-        lines += [] if plan.rule is None else [rule_sentence(plan, plan.rule)]
+    """The whole plan: a heading, its lines or boxes, the safety rule, and for contextual plans the predictions."""
+    lines = [heading(plan), "", *numbered_lines(plan)]
+    if plan.rule is not None:
+        lines += ["", rule_sentence(plan)]
     if plan.theta is not None:
         lines += ["", *prediction_lines(plan)]
     return "\n".join(lines)
 
 
+def numbered_lines(plan: Plan) -> list[str]:
+    """The lines of a protocol, whose ends are inside them, or all boxes."""
+    if plan.form is Form.BOXES:
+        return [f"Box {box + 1}. {box_sentence(plan, box)}" for box in range(plan.n_boxes)]
+    lines = range(max(plan.n_tests, 1))  # a protocol of one end is one line
+    return [f"{line + 1}. {box_sentence(plan, line, spelled=line == 0)}" for line in lines]
+
+
 def heading(plan: Plan) -> str:
     """One line on what the plan is for and how large it is."""
     words = plan.vocabulary
-    size = f"{counted(plan.n_boxes, 'box')}, at most {counted(plan.depth, 'test')} one after the other"
+    size = f"{counted(plan.n_boxes, 'box')}, longest path: {counted(plan.depth, 'test')}"
     if plan.form is Form.LINES:
-        size = f"{counted(max(plan.n_tests, 1), 'line')}, at most {plan.depth} one after the other"
-    if plan.most_pulls is not None:
+        longest = f", longest path: {counted(plan.depth, 'line')}" if plan.n_tests else ""
+        size = f"{counted(max(plan.n_tests, 1), 'line')}{longest}"
+    if plan.most_pulls:
         size += f", at most {counted(plan.most_pulls, 'round')} of testing"
     apart = "" if plan.separation is None else f", separation {plan.separation:.4g}"
     return (
         f"Plan for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)} over "
-        f"{counted(plan.horizon, 'round')} (method {plan.method}{apart}): {size}."
+        f"{counted(plan.horizon, 'round')} (method {plan.method}{apart}): {size}, "
+        f"reading load {reading_load(plan):,.1f}."
     )
 
 
-def box_sentence(plan: Plan, box: int) -> str:
-    """What box number `box` (counted from 0) says, without its number."""
-    if plan.kind[box] != BoxKind.EXPLOIT and (plan.form is Form.LINES or plan.kind[box] == BoxKind.WATCH):
-        return line_sentence(plan, box)
+def box_sentence(plan: Plan, box: int, spelled: bool = True) -> str:
+    """What box number `box` (counted from 0) says, without its number. spelled: points with the names of outcomes."""
     ways = "".join(f" {way.when}: {way.then}." for way in exits(plan, box))
-    return f"{box_state(plan, box)}{box_action(plan, box)}.{ways}"
+    return f"{box_state(plan, box)}{box_action(plan, box, spelled)}.{ways}"
 
 
 def box_state(plan: Plan, box: int) -> str:
@@ -123,7 +154,7 @@ def box_state(plan: Plan, box: int) -> str:
     return "" if task == NONE else f"This is {named(plan.vocabulary.task, quoted(plan.tasks[task]))}. "
 
 
-def box_action(plan: Plan, box: int) -> str:
+def box_action(plan: Plan, box: int, spelled: bool = True) -> str:
     """What to do in a box, without what it leads to and without the full stop."""
     words, arm, kind = plan.vocabulary, int(plan.arm[box]), BoxKind(plan.kind[box])
     if arm == NONE:
@@ -133,85 +164,108 @@ def box_action(plan: Plan, box: int) -> str:
         return f"{give} from now on"
     if kind is BoxKind.FIXED:
         return f"{give} {times(int(plan.pulls[box]))}"
-    return f"{give}. {score_rule(plan, box)}"
+    points = points_phrase(plan, plan.points[box], plan.cuts[box], spelled)
+    if kind is BoxKind.WATCH:
+        level = f"stays above {-plan.floor[box]:+d}{cap_phrase(int(plan.cap[box]))}"
+        return f"{give} for as long as the score ({points}) {level}"
+    return f"{give}; {points}"
 
 
 def exits(plan: Plan, box: int) -> tuple[Exit, ...]:
     """The ways out of a box in the order in which they are read; none from an arm for good."""
     kind, low, high = BoxKind(plan.kind[box]), int(plan.low[box]), int(plan.high[box])
-    if kind is BoxKind.SCORE:
-        ends = ((f"At {plan.ceil[box]:+d} or more", high), (f"At {-plan.floor[box]:+d} or less", low))
-    elif kind is BoxKind.FIXED:
-        ends = ((threshold_rule(plan, box), low), ("Otherwise", high))
-    else:
+    if kind is BoxKind.EXPLOIT:
         return ()
-    return tuple(Exit(when, f"go to box {target + 1}", target) for when, target in ends)
+    if kind is BoxKind.SCORE:
+        ends = [(f"At {plan.ceil[box]:+d}", high), (f"At {-plan.floor[box]:+d}", low)]
+    elif kind is BoxKind.WATCH:
+        ends = [("Then", low)]
+    else:
+        ends = [(threshold_rule(plan, box), low), ("Otherwise", high)]
+    return tuple(Exit(when, _leads_to(plan, box, target), target) for when, target in ends)
 
 
-def protocol_lines(plan: Plan) -> list[str]:
-    """The numbered lines of a protocol, and its safety rule at the foot."""
-    n_lines = max(plan.n_tests, 1)  # a protocol of one end is one line
-    lines = [f"{line + 1}. {box_sentence(plan, line)}" for line in range(n_lines)]
-    return lines if plan.rule is None else [*lines, "", rule_sentence(plan, plan.rule)]
+def _leads_to(plan: Plan, box: int, target: int) -> str:
+    """What to do on leaving a box for another, in words."""
+    if plan.form is Form.BOXES:
+        return f"go to box {target + 1}"
+    if plan.kind[target] == BoxKind.EXPLOIT:
+        verb = "stay with" if plan.arm[target] == plan.arm[box] else "settle on"
+        return f"{verb} {quoted(plan.arms[plan.arm[target]])}"
+    if target == 0:
+        return "start again at line 1"
+    if target <= box:
+        return f"go back to line {target + 1}"
+    return "next line" if target == box + 1 else f"line {target + 1}"
 
 
-def line_sentence(plan: Plan, line: int) -> str:
-    """What a line of a protocol (counted from 0) says, without its number."""
-    give = f"{plan.vocabulary.give} {quoted(plan.arms[plan.arm[line]])}"
-    floor, points, cuts = f"{-plan.floor[line]:+d}", plan.points[line], plan.cuts[line]
-    low = exit_words(plan, line, low=True)
-    if plan.kind[line] == BoxKind.WATCH:
-        rule = f"{points_rule(plan, points, cuts)}{cap_rule(int(plan.cap[line]))}"
-        return f"{give} for as long as the score ({rule}) stays above {floor}. Then: {low}."
-    rule = points_rule(plan, points, cuts, in_words=line == 0)
-    high = exit_words(plan, line, low=False)
-    return f"{give}; {rule}. At {plan.ceil[line]:+d}: {high}. At {floor}: {low}."
+def end_phrase(plan: Plan, box: int, end: int) -> str:
+    """What an end says inside the row of the box that leads to it: "stay with D", "Task mild: give A from now on"."""
+    if plan.form is Form.LINES and end != box:
+        return _leads_to(plan, box, end)
+    action, task = box_action(plan, end), int(plan.task[end])
+    if task == NONE:
+        return action
+    found = capital(named(plan.vocabulary.task, quoted(plan.tasks[task])))
+    return f"{found}: {action[:1].lower()}{action[1:]}"
 
 
-def rule_sentence(plan: Plan, rule: SafetyRule) -> str:
-    """The safety rule, at the foot of a protocol."""
-    place = "line" if plan.form is Form.LINES else "box"
-    scored = f"{points_rule(plan, np.array(rule.points), np.array(rule.cuts))}{cap_rule(rule.cap)}"
+def rule_sentence(plan: Plan) -> str:
+    """The safety rule, at the foot of a plan."""
+    assert plan.rule is not None
+    rule, words = plan.rule, plan.vocabulary
+    points = points_phrase(plan, np.array(rule.points), np.array(rule.cuts), spelled=plan.n_tests == 0)
     return (
-        f"Whenever you stay with or settle on an {plan.vocabulary.arm}, score it from 0: {scored}. "
-        f"At {-rule.floor:+d} start again at {place} 1."
+        f"Whenever you stay with or settle on {with_article(words.arm)}, score it from 0: {points}"
+        f"{cap_phrase(rule.cap)}. At {-rule.floor:+d} start again at {unit(plan)} 1."
     )
 
 
-def points_rule(plan: Plan, points: np.ndarray, cuts: np.ndarray, in_words: bool = False) -> str:
-    """The points of a score: "+1/-3", or "success +1, failure -3" where words are wanted; bins always in words."""
+def cap_phrase(cap: int) -> str:
+    """How a cap is added to a score."""
+    return f"; never count above {cap:+d}" if cap else ""
+
+
+def points_phrase(plan: Plan, points: np.ndarray, cuts: np.ndarray, spelled: bool = True) -> str:
+    """The points of a score, the best outcome first: "success +1, failure -3" or, once the reader knows, "+1/-3".
+
+    Rewards that are numbers are always spelled out unless their cuts are those of the first line.
+    """
     words = plan.vocabulary
-    scored = outcome_points(plan, points, cuts)
-    if not scored:
-        parts = [f"{words.reward} at most {number(c)} {p:+d}" for c, p in zip(cuts, points, strict=False)]
-        return f"{', '.join(parts)}, above {points[-1]:+d}"
-    if in_words or len(scored) > 2:
-        return ", ".join(f"{name} {p:+d}" for name, p in scored)
-    return "/".join(f"{p:+d}" for _, p in scored)
+    if outcomes := outcome_names(plan):
+        each = [(name, int(points[int((cuts < value).sum())])) for value, name in outcomes]
+        if spelled:
+            return ", ".join(f"{quoted(name)} {signed(p)}" for name, p in each)
+        return "/".join(signed(p) for _, p in each)
+    best_first = [signed(int(p)) for p in points[::-1]]
+    if not spelled and np.array_equal(cuts, plan.cuts[0]):
+        return "/".join(best_first)
+    above = [f"{p} above {number(cut)}" for p, cut in zip(best_first, cuts[::-1], strict=False)]
+    above[0] = above[0].replace(" above ", f" for {with_article(words.reward)} above ", 1)
+    return f"{', '.join(above)}, {best_first[-1]} otherwise"
 
 
-def outcome_points(plan: Plan, points: np.ndarray, cuts: np.ndarray) -> list[tuple[str, int]]:
-    """The points of every possible outcome by its name, the best first; empty where an outcome is any number."""
-    outcomes = plan.rewards.outcomes(plan.vocabulary.success, plan.vocabulary.failure)
-    return [(name, int(points[(cuts < value).sum()])) for value, name in outcomes]
+def outcome_names(plan: Plan) -> list[tuple[float, str]]:
+    """The possible rewards as a person reports them, the best first; none where a number is reported."""
+    return [(value, name) for value, name in plan.rewards.outcomes(plan.vocabulary.success, plan.vocabulary.failure)]
 
 
-def cap_rule(cap: int) -> str:
-    """How a cap is added to the points of a score."""
-    return f", never counted above {cap:+d}" if cap else ""
+def reading_notes(plan: Plan) -> tuple[str, ...]:
+    """How to read a plan that keeps a score, in the words of a person who explains it."""
+    if not ((plan.kind == BoxKind.SCORE) | (plan.kind == BoxKind.WATCH)).any() and plan.rule is None:
+        return ()
+    notes = [
+        f"Every {unit(plan)} counts its own score from 0.",
+        '"At +8" means at +8 or above, "at -2" at -2 or below.',
+    ]
+    if "/" in "".join(numbered_lines(plan)) and (outcomes := outcome_names(plan)):
+        names = [name for _, name in outcomes]
+        notes.append(f'"{"/".join(["+2", *["..."] * (len(names) - 2), "-3"])}" are the points of {_listed(names)}.')
+    return (" ".join(notes),)
 
 
-def exit_words(plan: Plan, line: int, low: bool) -> str:
-    """Where one side of a line leads, in words."""
-    target = int(plan.low[line] if low else plan.high[line])
-    if plan.kind[target] == BoxKind.EXPLOIT and plan.arm[target] != NONE:
-        verb = "stay with" if plan.arm[target] == plan.arm[line] else "settle on"
-        return f"{verb} {quoted(plan.arms[plan.arm[target]])}"
-    if plan.form is Form.BOXES:
-        return f"box {target + 1}"
-    if target == 0:
-        return "start again at line 1"
-    return "next line" if target == line + 1 else f"line {target + 1}"
+def _listed(names: Sequence[str]) -> str:
+    return " and of ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def threshold_rule(plan: Plan, box: int) -> str:
@@ -223,24 +277,27 @@ def threshold_rule(plan: Plan, box: int) -> str:
     return f"Total {words.reward} at most {number(limit)}"
 
 
-def score_rule(plan: Plan, box: int) -> str:
-    """The points of a SCORE box, without the full stop."""
-    words, points = plan.vocabulary, plan.points[box]
-    if scored := outcome_points(plan, points, plan.cuts[box]):
-        return f"E{', '.join(f'each {name} {p:+d}' for name, p in scored)[1:]}"
-    cuts = [number(cut) for cut in plan.cuts[box]]
-    parts = [f"{words.reward} at most {cut} {point:+d}" for cut, point in zip(cuts, points, strict=False)]
-    return f"Score each {', '.join(parts)}, above {points[-1]:+d}"
-
-
 def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
     """What has been counted so far in a box."""
-    if plan.kind[box] == BoxKind.SCORE:
-        ends = " and ".join(f"{way.when[:1].lower()}{way.when[1:]}" for way in exits(plan, box))
-        return f"{counted(pulls, 'round')} tallied, score {int(total):+d}; the box ends {ends}."
-    if plan.kind[box] != BoxKind.FIXED:
-        return f"{counted(pulls, 'round')} tallied, score {int(total):+d}."
-    return fixed_tally(plan.rewards, plan.vocabulary, pulls, int(plan.pulls[box]), float(plan.threshold[box]), total)
+    if plan.kind[box] == BoxKind.FIXED:
+        needed, limit = int(plan.pulls[box]), float(plan.threshold[box])
+        return fixed_tally(plan.rewards, plan.vocabulary, pulls, needed, limit, total)
+    low, high = score_levels(plan, box)
+    ends = f"at {low:+d}" if high is None else f"at {high:+d} and at {low:+d}"
+    return f"{counted(pulls, 'round')} tallied, score {signed(int(total))}; it leaves {ends}."
+
+
+def score_levels(plan: Plan, box: int) -> tuple[int, int | None]:
+    """The scores at which a box is left, below and above (None: nowhere); at an end they are those of the rule."""
+    if plan.kind[box] == BoxKind.EXPLOIT:
+        return (-plan.rule.floor if plan.rule is not None else 0), None
+    return -int(plan.floor[box]), int(plan.ceil[box]) if plan.kind[box] == BoxKind.SCORE else None
+
+
+def is_scored(plan: Plan, box: int) -> bool:
+    """Whether a case in this box has a score: on a score or watch line, or at an end with a safety rule."""
+    by_rule = plan.kind[box] == BoxKind.EXPLOIT and plan.rule is not None
+    return bool(by_rule or plan.kind[box] in (BoxKind.SCORE, BoxKind.WATCH))
 
 
 def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:
@@ -256,8 +313,7 @@ def outcome_text(plan: Plan, reward: float | None) -> str:
     """An outcome in words: "recovery", "3.2", "not known"."""
     if reward is None:
         return "not known"
-    outcomes = plan.rewards.outcomes(plan.vocabulary.success, plan.vocabulary.failure)
-    return next((name for value, name in outcomes if value == reward), f"{reward:g}")
+    return next((name for value, name in outcome_names(plan) if value == reward), f"{reward:g}")
 
 
 def possible_sentence(names: Sequence[str], words: Vocabulary, most: int = MOST_NAMES) -> str:

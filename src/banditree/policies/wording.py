@@ -2,13 +2,15 @@
 
 from typing import TYPE_CHECKING
 
-from banditree.plans.plan import BoxKind, Form, Plan, Vocabulary
+from banditree.plans.plan import BoxKind, Plan, Vocabulary
 from banditree.plans.wording import (
     MOST_NAMES,
     box_sentence,
     counted,
     fixed_tally,
+    is_scored,
     number,
+    place_name,
     possible_sentence,
     quoted,
     rule_sentence,
@@ -35,7 +37,7 @@ def describe(session: "Session") -> str:
         lines.append(_place(subject, facts.box))
     elif not facts.exploiting and facts.arm is not None and "at_most" in facts.details:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
-    if facts.pulls is not None and (not facts.exploiting or _is_scored(subject, facts.box)):
+    if facts.pulls is not None and (not facts.exploiting or _has_score(subject, facts.box)):
         lines.append(_tally(session, facts.pulls, facts, words))
     if facts.possible is not None:
         lines.append(possible_sentence([quoted(session.tasks[i]) for i in facts.possible], words))
@@ -47,18 +49,13 @@ def describe(session: "Session") -> str:
 
 
 def _place(plan: Plan, box: int) -> str:
-    at = f"box {box + 1}"
-    if plan.form is Form.LINES:
-        at = "an end" if plan.kind[box] == BoxKind.EXPLOIT else f"line {box + 1}"
-    rule = "" if plan.rule is None or plan.kind[box] != BoxKind.EXPLOIT else f" {rule_sentence(plan, plan.rule)}"
-    return f"The case is at {at}: {box_sentence(plan, box)}{rule}"
+    at_end = plan.rule is not None and plan.kind[box] == BoxKind.EXPLOIT
+    rule = f" {rule_sentence(plan)}" if at_end else ""
+    return f"The case is at {place_name(plan, box)}: {box_sentence(plan, box)}{rule}"
 
 
-def _is_scored(subject: object, box: int | None) -> bool:
-    """Whether the case is where points are counted: a score, a watch line, or an end with a safety rule."""
-    if not isinstance(subject, Plan) or box is None:
-        return False
-    return bool(subject.floor[box] > 0 or (subject.rule is not None and subject.kind[box] == BoxKind.EXPLOIT))
+def _has_score(subject: object, box: int | None) -> bool:
+    return isinstance(subject, Plan) and box is not None and is_scored(subject, box)
 
 
 def _lazy_test(facts: Facts, arm: str, words: Vocabulary) -> str:

@@ -15,15 +15,15 @@ from banditree.figures.document import (
     Block,
     Facts,
     Figures,
-    Flowchart,
     Heading,
+    Ladder,
     Paragraph,
     Table,
     document_html,
     document_pdf,
 )
-from banditree.figures.flowchart import MANY_BOXES, flowchart_info
 from banditree.figures.heat_map import heat_map_info, heat_map_scene
+from banditree.figures.ladder import MANY_ROWS, ladder_info
 from banditree.figures.pareto import Candidate, pareto_info, pareto_scene
 from banditree.figures.reach import ReachInfo, reach_info
 from banditree.figures.scene import Scene
@@ -86,7 +86,7 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
         Heading(f"What was known of the {plural(plan.vocabulary.task)}"),
         *_known(plan, collection),
         Heading("The plan"),
-        _flowchart(plan, collection),
+        _ladder(plan, collection),
         Heading("What it costs and how often it errs"),
         *_certificate(plan, certificate, why),
         *_course(plan, collection, certificate),
@@ -155,11 +155,11 @@ def _estimates(collection: Collection, words: Vocabulary) -> list[Block]:
     return [Paragraph(text), Table((words.task, "mean radius", "largest radius", f"of the {words.arm}"), rows)]
 
 
-def _flowchart(plan: Plan, collection: Collection) -> Block:
-    if plan.n_boxes > MANY_BOXES:
+def _ladder(plan: Plan, collection: Collection) -> Block:
+    if plan.n_tests > MANY_ROWS:
         return Paragraph(f"{plan.n_boxes:,} boxes are too many to draw; banditree show prints them.")
     reach, note = reach_or_note(plan, collection)
-    return Flowchart(flowchart_info(plan), reach, note)
+    return Ladder(ladder_info(plan, reach), reach, note)
 
 
 def reach_or_note(plan: Plan, collection: Collection) -> tuple[ReachInfo | None, str]:

@@ -27,17 +27,16 @@ POSTGRES = {
 class Database:
     """One database: `read` and `write` give connections inside a transaction, and name every failure `Unavailable`.
 
-    A write is on disk when the `with` block ends without an error. migrates: bring the tables up to date first.
+    A write is on disk when the `with` block ends without an error.
     """
 
-    def __init__(self, settings: Settings, *, migrates: bool = True) -> None:
+    def __init__(self, settings: Settings) -> None:
         self.engine = open_engine(settings.url)
         self._writes = self.engine.execution_options(writes=True)
         name = self.engine.url.database
         self._file = Path(name) if self.engine.dialect.name == "sqlite" and name else None
-        if migrates:
-            with naming_failures(), self._writes.begin() as connection:
-                migrate(connection)
+        with naming_failures(), self._writes.begin() as connection:
+            migrate(connection)
         self._identity = self._file_identity()
 
     @contextmanager

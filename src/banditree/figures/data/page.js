@@ -1,11 +1,7 @@
 "use strict";
 (function () {
   const data = JSON.parse(document.getElementById("plan-data").textContent);
-  const flow = document.querySelector(".flow");
-  const panel = document.getElementById("details");
-  const details = document.getElementById("facts");
-  const picker = document.getElementById("pick-task");
-  const boxes = [...flow.querySelectorAll(".box")];
+  const all = (selector) => [...document.querySelectorAll("#flow " + selector)];
 
   function shown(p) {
     if (p === 0) return "0";
@@ -23,16 +19,32 @@
     return made;
   }
 
-  // What is known of one box: the tasks still possible there, and how each task gets there.
-  function describe(number) {
-    details.replaceChildren(element("h3", "Box " + number));
-    const possible = data.possible[number - 1];
+  // Jumps stand beside the rows, in lanes. (Styles are set here since a strict page allows none in its text.)
+  function place() {
+    for (const ladder of document.querySelectorAll(".ladder")) {
+      if (Number(ladder.dataset.lanes)) ladder.style.gridTemplateColumns = "minmax(0, 1fr) repeat(" + ladder.dataset.lanes + ", .75rem)";
+      for (const jump of ladder.querySelectorAll(".jump")) {
+        jump.style.gridRow = jump.dataset.rows;
+        jump.style.gridColumn = jump.dataset.columns;
+        jump.style.display = "block";
+      }
+    }
+  }
+  place();
+  document.addEventListener("replaced", place);
+
+  // What is known of one row or end: the tasks still possible there, and how each task gets there.
+  function describe(box) {
+    const number = Number(box.dataset.box), facts = document.getElementById("facts");
+    const name = box.classList.contains("then") ? box.textContent : data.unit[0].toUpperCase() + data.unit.slice(1) + " " + number;
+    facts.replaceChildren(element("h3", name));
+    const possible = data.possible[number];
     if (possible) {
       const names = possible.map((i) => data.tasks[i]).join(", ");
-      details.append(element("p", "Still possible here (" + possible.length + " of " + data.tasks.length + "): " + names + "."));
+      facts.append(element("p", "Still possible here (" + possible.length + " of " + data.tasks.length + "): " + names + "."));
     }
     if (!data.chance) {
-      details.append(element("p", data.note, "soft"));
+      facts.append(element("p", data.note, "soft"));
       return;
     }
     const table = element("table");
@@ -52,102 +64,57 @@
       row.append(element("td", amount(data.cost[i][number - 1])));
       row.append(element("td", amount(data.rounds[i][number - 1])));
     }
-    details.append(table, element("p", data.note, "soft"));
+    facts.append(table, element("p", data.note, "soft"));
   }
 
-  document.getElementById("hide").addEventListener("click", () => { panel.hidden = true; current = null; });
-
+  // Rows may be replaced while the page is open, so that one listener on the document serves them all.
   let current = null;
-  for (const box of boxes) {
-    const show = () => {
-      if (current === box) return;
-      current = box;
-      panel.hidden = false;
-      describe(Number(box.dataset.box));
-    };
-    box.addEventListener("pointerenter", show);
-    box.addEventListener("focus", show);
-    box.addEventListener("click", show);
+  function show(event) {
+    const box = event.target.closest?.("#flow .box");
+    if (!box || (current === box && event.type !== "click")) return;
+    current = box;
+    document.getElementById("details").hidden = false;
+    describe(box);
   }
+  for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, show);
 
-  function setOpen(node, open) {
-    const list = node.querySelector(":scope > .room > .grid > ul");
-    const fold = node.querySelector(":scope > .room > .grid > .cell .fold");
-    if (!list || !fold) return;
-    list.hidden = !open;
-    node.classList.toggle("open", open);
-    fold.setAttribute("aria-expanded", String(open));
-    fold.textContent = open ? "−" : "+";
-  }
-  const folds = [...flow.querySelectorAll(".fold")];
-  for (const fold of folds) {
-    fold.hidden = false;
-    fold.addEventListener("click", () => {
-      const node = fold.closest(".node");
-      setOpen(node, !node.classList.contains("open"));
-    });
-  }
-  document.getElementById("fold-all").addEventListener("click", () => folds.forEach((f) => setOpen(f.closest(".node"), false)));
-  document.getElementById("unfold-all").addEventListener("click", () => folds.forEach((f) => setOpen(f.closest(".node"), true)));
-
-  function reveal(box) {
-    for (let node = box.closest(".node").parentElement.closest(".node"); node; node = node.parentElement.closest(".node")) setOpen(node, true);
-    box.focus();
-    box.scrollIntoView({ block: "center" });
-  }
-  for (const link of flow.querySelectorAll(".link")) {
-    link.addEventListener("click", (event) => {
-      event.preventDefault();
-      reveal(document.getElementById(link.getAttribute("href").slice(1)));
-    });
-  }
-
-  // Up and down go through the boxes in sight, right and left into and out of a branch.
-  flow.addEventListener("keydown", (event) => {
-    const box = event.target.closest(".box");
-    if (!box || event.ctrlKey || event.altKey || event.metaKey) return;
-    const node = box.closest(".node");
-    const seen = boxes.filter((other) => other.offsetParent !== null);
-    const place = seen.indexOf(box);
-    let next = null;
-    if (event.key === "ArrowDown") next = seen[place + 1];
-    else if (event.key === "ArrowUp") next = seen[place - 1];
-    else if (event.key === "ArrowRight") {
-      setOpen(node, true);
-      next = node.querySelector(":scope > .room > .grid > ul .box");
-    } else if (event.key === "ArrowLeft") {
-      if (node.classList.contains("open")) setOpen(node, false);
-      else next = node.parentElement.closest(".node")?.querySelector(".box");
-    } else return;
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("#hide")) {
+      document.getElementById("details").hidden = true;
+      current = null;
+    }
+    const link = event.target.closest("#flow .link");
+    if (!link) return;
     event.preventDefault();
-    if (next) next.focus();
+    const row = document.getElementById(link.getAttribute("href").slice(1));
+    row.focus();
+    row.scrollIntoView({ block: "center" });
+  });
+
+  // Up and down go through the rows and ends.
+  document.addEventListener("keydown", (event) => {
+    const box = event.target.closest("#flow .box");
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!box || !step || event.ctrlKey || event.altKey || event.metaKey) return;
+    const boxes = all(".box");
+    event.preventDefault();
+    boxes[boxes.indexOf(box) + step]?.focus();
   });
 
   // Light up the most likely way of the chosen task.
   function light(task) {
     const path = task === "" ? [] : data.paths[Number(task)];
-    for (const node of flow.querySelectorAll(".lit, .yes-lit, .no-lit")) node.classList.remove("lit", "yes-lit", "no-lit");
-    let node = flow.querySelector(".node");
-    for (const chance of flow.querySelectorAll(".chance")) {
-      const number = Number(chance.dataset.box);
-      chance.textContent = task === "" ? "" : shown(data.chance[Number(task)][number - 1]);
-    }
+    for (const lit of all(".lit")) lit.classList.remove("lit");
+    for (const chance of all(".chance")) chance.textContent = task === "" ? "" : shown(data.chance[Number(task)][Number(chance.dataset.box) - 1]);
     path.forEach((number, step) => {
-      if (step > 0) {
-        const children = [...node.querySelectorAll(":scope > .room > .grid > ul > li")];
-        let next = children.find((child) => child.dataset.target === String(number));
-        const parent = node;
-        if (!next) next = flow.querySelector('.node[data-target="' + number + '"]');
-        else parent.classList.add(next.classList.contains("yes") ? "yes-lit" : "no-lit");
-        next.classList.add("lit");
-        if (!next.classList.contains("node")) next = flow.querySelector('.node[data-target="' + number + '"]');
-        node = next;
-      }
-      node.classList.add("lit");
-      setOpen(node, true);
+      const row = document.getElementById("row-" + number);
+      if (row) row.closest(".rung").classList.add("lit");
+      const before = step > 0 && document.getElementById("row-" + path[step - 1]);
+      if (before) before.closest(".rung").querySelector('.way[data-box="' + number + '"]')?.classList.add("lit");
     });
-    const status = document.getElementById("path");
-    status.textContent = path.length ? "Most likely path: box " + path.join(", ") + "." : "";
+    const rows = path.filter((number) => document.getElementById("row-" + number));
+    const end = path.length && !document.getElementById("row-" + path[path.length - 1]) ? ", then an end" : "";
+    document.getElementById("path").textContent = path.length ? "Most likely path: " + data.unit + " " + rows.join(", ") + end + "." : "";
   }
-  if (picker) picker.addEventListener("change", () => light(picker.value));
+  document.getElementById("pick-task")?.addEventListener("change", (event) => light(event.target.value));
 })();

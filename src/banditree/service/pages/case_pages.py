@@ -6,8 +6,8 @@ from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
-from banditree.figures.flowchart import flowchart_info
-from banditree.figures.html import flowchart_data, flowchart_section
+from banditree.figures.html import Mark, ladder_data, ladder_section
+from banditree.figures.ladder import ladder_info
 from banditree.plans.plan import Plan
 from banditree.plans.wording import number, possible_sentence
 from banditree.policies.base import Outcome
@@ -31,7 +31,7 @@ MOST_EVENTS = 10_000
 MOST_CHANCES = 12  # tasks shown with their chance
 ELSEWHERE = "How likely each box is, and what it costs, is on the page of the plan."
 NOWHERE = 0  # the number of no box
-MOST_BOXES = 1_500  # of a flowchart that is drawn; larger ones are in words only
+MOST_BOXES = 1_500  # of a plan that is drawn; larger ones are in words only
 
 router = APIRouter(include_in_schema=False)
 States = ("waiting", "open", "closed", "erased")
@@ -113,7 +113,8 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         tasks=[] if rings else _tasks(seen, ahead),
         ahead=ahead,
         rings=rings,
-        flowchart=_flowchart(plan, [*ahead.path, NOWHERE] if rings else ahead.path),
+        way=words.way_taken(plan, ahead.path, rings),
+        ladder=_ladder(plan, words.mark(plan, standing, [*ahead.path, NOWHERE] if rings else ahead.path)),
         events=[(event, sentence_of(plan, event)) for event in reversed(events)],
         older=after,
     )
@@ -130,12 +131,12 @@ def _tasks(seen: Seen, ahead: Outlook) -> list[Task]:
     return [Task(name, chances[name], words.shown_chance(chances[name]), name in left) for name in order][:MOST_CHANCES]
 
 
-def _flowchart(plan: Plan, path: list[int]) -> Markup | None:
-    """The flowchart with the way of the case, safe as it is: every text in it was escaped where it was made."""
+def _ladder(plan: Plan, mark: Mark) -> Markup | None:
+    """The picture with the way of the case, safe as it is: every text in it was escaped where it was made."""
     if plan.n_boxes > MOST_BOXES:
         return None
-    info = flowchart_info(plan)
-    return Markup(flowchart_section(info, None, ELSEWHERE, path) + flowchart_data(info, None, ELSEWHERE))
+    info = ladder_info(plan)
+    return Markup(ladder_section(info, None, ELSEWHERE, mark) + ladder_data(info, None, ELSEWHERE))
 
 
 @router.post("/cases/{id}/ask")

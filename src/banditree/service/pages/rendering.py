@@ -11,14 +11,14 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from banditree.plans.wording import counted, plural
+from banditree.plans.wording import capital, counted, plural
 from banditree.service.people import Person, Role, csrf_token
 from banditree.service.problems import NotFound
 
 SEE_OTHER = 303
 STATIC = {
-    "flowchart.css": ("banditree.figures", "data/page.css", "text/css"),
-    "flowchart.js": ("banditree.figures", "data/page.js", "text/javascript"),
+    "plan.css": ("banditree.figures", "data/page.css", "text/css"),
+    "plan.js": ("banditree.figures", "data/page.js", "text/javascript"),
     "console.css": ("banditree.service", "pages/static/console.css", "text/css"),
     "console.js": ("banditree.service", "pages/static/console.js", "text/javascript"),
     "icon.svg": ("banditree.service", "pages/static/icon.svg", "image/svg+xml"),
@@ -109,11 +109,6 @@ def time_element(at: str) -> Markup:
     <time datetime="2026-03-01T09:30:00Z">2026-03-01 09:30 UTC</time>
     """
     return Markup('<time datetime="{}Z">{} {} UTC</time>').format(at[:19], at[:10], at[11:16])
-
-
-def capital(text: str) -> str:
-    """With a capital first letter, the rest as it is."""
-    return text[:1].upper() + text[1:]
 
 
 def shown_number(value: float) -> str:

@@ -2,10 +2,23 @@
 
 from dataclasses import dataclass
 
+from banditree.figures.html import Mark
 from banditree.plans.plan import BoxKind, Plan
-from banditree.plans.wording import box_sentence, tally_sentence
+from banditree.plans.wording import (
+    box_sentence,
+    capital,
+    is_scored,
+    place_name,
+    plural,
+    rule_sentence,
+    score_levels,
+    tally_sentence,
+    unit,
+)
 from banditree.service.models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
+
+MOST_STEPS = 20  # lines of the way of a case that are listed; a case that starts again may have many
 
 
 @dataclass(frozen=True)
@@ -26,16 +39,38 @@ def where(plan: Plan, standing: Standing) -> str:
     """The rule that the case follows now."""
     if standing.box is None:
         return f"The plan is no longer followed, since the evidence fits no {plan.vocabulary.task} of the collection."
-    return f"Box {standing.box}: {box_sentence(plan, standing.box - 1)}"
+    box = standing.box - 1
+    rule = f" {rule_sentence(plan)}" if plan.rule is not None and plan.kind[box] == BoxKind.EXPLOIT else ""
+    return f"{capital(place_name(plan, box))}: {box_sentence(plan, box)}{rule}"
 
 
 def tally(plan: Plan, standing: Standing) -> Tally | None:
     """The tally so far in the box at hand, or None where nothing is tallied."""
-    if standing.box is None or standing.exploiting or standing.pulls is None:
+    if standing.box is None or standing.pulls is None:
         return None
     box, pulls = standing.box - 1, standing.pulls
+    if not (is_scored(plan, box) or plan.kind[box] == BoxKind.FIXED):
+        return None
     sentence = tally_sentence(plan, box, pulls, standing.total or 0.0)
     return Tally(sentence, pulls, int(plan.pulls[box])) if plan.kind[box] == BoxKind.FIXED else Tally(sentence)
+
+
+def mark(plan: Plan, standing: Standing, path: list[int]) -> Mark:
+    """Where the case is on the picture of its plan, with its score between the exits."""
+    if standing.box is None or not is_scored(plan, standing.box - 1):
+        return Mark(path)
+    low, high = score_levels(plan, standing.box - 1)
+    return Mark(path, int(standing.total or 0), low, high)
+
+
+def way_taken(plan: Plan, path: list[int], rings: bool) -> str:
+    """The numbers of the lines or boxes so far, and where the case is now."""
+    if not path:
+        return ""
+    numbered = [number for number in path if place_name(plan, number - 1) != "an end"]
+    skipped = "..., " if len(numbered) > MOST_STEPS else ""
+    so_far = f"{capital(plural(unit(plan)))} so far: {skipped}{', '.join(map(str, numbered[-MOST_STEPS:]))}."
+    return f"{so_far} {'There the alarm rang.' if rings else f'The case is at {place_name(plan, path[-1] - 1)}.'}"
 
 
 def shown_chance(p: float) -> str:

@@ -9,8 +9,12 @@ function localTimes(root) {
 }
 localTimes(document);
 
-const details = document.getElementById("details");
-if (details && window.matchMedia("(max-width: 61.99rem)").matches) details.hidden = true; // until a box is chosen
+// On a phone the details wait until a row is chosen.
+function tuckDetails(root) {
+  const details = root.querySelector("#details");
+  if (details && window.matchMedia("(max-width: 61.99rem)").matches) details.hidden = true;
+}
+tuckDetails(document);
 
 for (const button of document.querySelectorAll("[data-print]")) {
   button.hidden = false;
@@ -47,15 +51,10 @@ window.addEventListener("pageshow", () => {
       const open = [...part.querySelectorAll("details")].map((one) => one.open);
       part.replaceChildren(...now.childNodes);
       part.querySelectorAll("details").forEach((one, i) => { one.open = open[i] || false; });
+      tuckDetails(part);
       localTimes(part);
     }
-    const nodes = fresh.querySelectorAll(".flow li[data-target]");
-    document.querySelectorAll(".flow li[data-target]").forEach((node, i) => {
-      if (!nodes[i]) return;
-      for (const mark of ["taken", "came", "yes-taken", "no-taken", "here"]) node.classList.toggle(mark, nodes[i].classList.contains(mark));
-      const box = node.querySelector(":scope > .room > .grid > .cell .box");
-      if (box) nodes[i].classList.contains("here") ? box.setAttribute("aria-current", "step") : box.removeAttribute("aria-current");
-    });
+    document.dispatchEvent(new Event("replaced"));
     watch.dataset.events = fresh.getElementById("watch").dataset.events;
     if (focused && focused !== document.body && !focused.isConnected) document.getElementById("next").focus({ preventScroll: true });
   }

@@ -1,0 +1,156 @@
+"""The picture of a plan as data: a ladder of rows that is read downwards, with the ends inside the rows.
+
+Every test or line is a row, in reading order. A way out of a row is an end (drawn in the row), the next row, or a jump
+to another one, which is drawn at the side.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from banditree.errors import invalid
+from banditree.figures.reach import ReachInfo
+from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.wording import (
+    box_action,
+    capital,
+    counted,
+    end_phrase,
+    exits,
+    heading,
+    plural,
+    prediction_lines,
+    quoted,
+    reading_notes,
+    rule_sentence,
+    unit,
+)
+
+MANY_ROWS = 1500  # a drawing of more rows is of no use to anybody
+FEW_NAMES = 60  # characters of task names that are written out beside a row; the rest is counted
+LIKELY = 0.05  # the share of the cases at a row from which a task is named beside it
+
+
+class Leads(StrEnum):
+    """Where a way out of a row leads."""
+
+    END = "end"
+    NEXT = "next"
+    SKIP = "skip"
+    BACK = "back"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way out of a row: its condition, what to do then, the number of the box it leads to, and where that is."""
+
+    when: str
+    then: str
+    box: int
+    leads: Leads
+
+
+@dataclass(frozen=True)
+class Row:
+    """One numbered row: who may still be there, what to do, and the ways out; none from a row that is an end itself."""
+
+    number: int
+    possible: str
+    action: str
+    ways: tuple[Way, ...]
+    members: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class LadderInfo:
+    """A whole plan as rows. unit: the word for a row. rule: the sentence at the foot, or "". notes: how to read it.
+    predictions: line by line, how the arm of a contextual plan is found at the end."""
+
+    title: str
+    rows: tuple[Row, ...]
+    n_boxes: int
+    unit: str
+    rule: str
+    notes: tuple[str, ...]
+    tasks: tuple[str, ...]
+    task_word: str
+    predictions: tuple[str, ...] = ()
+
+    def place(self, number: int) -> int | None:
+        """The place of the row with this number, counted from 0, or None if that box is an end."""
+        return next((place for place, row in enumerate(self.rows) if row.number == number), None)
+
+
+def ladder_info(plan: Plan, reach: ReachInfo | None = None) -> LadderInfo:
+    """The rows of `plan` in words. reach: says who is likely to be at a row where the plan itself does not.
+
+    >>> from banditree.tasks.collection import Collection
+    >>> from banditree.trees.tree import build_tree
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
+    >>> (row,) = ladder_info(build_tree(two, horizon=4000)).rows
+    >>> row.possible, row.action, [(way.when, way.then) for way in row.ways]  # doctest: +NORMALIZE_WHITESPACE
+    ('Any of 2 tasks', 'Give A 113 times',
+     [('At most 56 successes', 'Task severe: give B from now on'), ('Otherwise', 'Task mild: give A from now on')])
+    """
+    tests = [box for box in range(plan.n_boxes) if plan.kind[box] != BoxKind.EXPLOIT] or [0]
+    place = {box: number for number, box in enumerate(tests)}
+    rows = tuple(_row(plan, box, place, reach) for box in tests)
+    return LadderInfo(
+        title=heading(plan),
+        rows=rows,
+        n_boxes=plan.n_boxes,
+        unit=unit(plan),
+        rule="" if plan.rule is None else rule_sentence(plan),
+        notes=reading_notes(plan),
+        tasks=plan.tasks,
+        task_word=plan.vocabulary.task,
+        predictions=() if plan.theta is None else tuple(prediction_lines(plan)),
+    )
+
+
+def require_drawable(info: LadderInfo) -> None:
+    """Raise if there are more rows than a picture can show."""
+    if len(info.rows) > MANY_ROWS:
+        rule = f"at most {MANY_ROWS:,} {plural(info.unit)} that are not ends"
+        raise invalid("a plan to be drawn", rule, len(info.rows), "Show it as text.")
+
+
+def _row(plan: Plan, box: int, place: dict[int, int], reach: ReachInfo | None) -> Row:
+    survivors = plan.survivors_at(box)
+    members = None if survivors is None else tuple(survivors.tolist())
+    ways = []
+    for way in exits(plan, box):
+        if way.box not in place:
+            ways.append(Way(way.when, end_phrase(plan, box, way.box), way.box + 1, Leads.END))
+            continue
+        step = place[way.box] - place[box]
+        leads = Leads.NEXT if step == 1 else Leads.SKIP if step > 1 else Leads.BACK
+        ways.append(Way(way.when, way.then, way.box + 1, leads))
+    spelled = plan.form is Form.BOXES or box == 0
+    action = box_action(plan, box, spelled) if ways else capital(end_phrase(plan, box, box))
+    return Row(box + 1, _possible(plan, box, members, reach), action, tuple(ways), members)
+
+
+def _possible(plan: Plan, box: int, members: tuple[int, ...] | None, reach: ReachInfo | None) -> str:
+    """The tasks still possible by the plan's own tests, or the likely ones of the cases that get there."""
+    if members is None:
+        return "" if reach is None else _likely(plan, box, reach)
+    if len(members) == len(plan.tasks):
+        return f"Any of {counted(len(members), plan.vocabulary.task)}"
+    names = [quoted(plan.tasks[i]) for i in members]
+    if len(names) <= 2 or sum(len(name) + 2 for name in names) <= FEW_NAMES:
+        return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    shown: list[str] = []
+    while names and sum(len(name) + 2 for name in shown) + len(names[0]) <= FEW_NAMES // 2:
+        shown.append(names.pop(0))
+    return f"{len(members)} of {counted(len(plan.tasks), plan.vocabulary.task)}: {', '.join(shown)}, ..."
+
+
+def _likely(plan: Plan, box: int, reach: ReachInfo) -> str:
+    """Of the cases at a box, if all tasks are equally likely at first: the tasks with a fair share, largest first."""
+    if box == 0:
+        return f"Any of {counted(len(plan.tasks), plan.vocabulary.task)}"
+    share = reach.chance[:, box] / max(float(reach.chance[:, box].sum()), 1e-300)
+    order = [int(i) for i in (-share).argsort(kind="stable") if share[i] >= LIKELY]
+    parts = [f"{quoted(plan.tasks[i])} {100 * share[i]:.0f}%" for i in order]
+    shown = [part for n, part in enumerate(parts) if sum(len(p) + 2 for p in parts[: n + 1]) <= FEW_NAMES]
+    return ", ".join(shown) + (", ..." if len(shown) < len(parts) else "")

@@ -1,0 +1,59 @@
+"""Reading load: how much a plan asks of the person who reads it, as one number.
+
+Written down once, so that plans of every form can be compared and the search can trade it against regret. The unit is a
+line with two exits that lead on downwards.
+"""
+
+import numpy as np
+
+from banditree.plans.plan import BoxKind, Form, Plan
+
+LINE = 1.0  # a line or box with two exits: the unit
+ONE_EXIT = 0.75  # a line with one exit has nothing to compare
+SKIP = 0.25  # an exit past the next line, or to the start: the finger leaves the list once
+BACK = 1.0  # any other jump back: the reader must remember having been there
+LARGE = 0.25  # a level above LARGE_FROM no longer fits a few tally marks, ...
+LARGE_FROM = 20
+HUGE_FROM = 100  # ... and above this it needs arithmetic: the same again
+RULE_OF_POINTS = 0.5  # every scoring rule beyond the first must be learned anew
+SAFETY_RULE = 1.0  # one sentence that is read again at every end
+END = 0.25  # an end in a box of its own must be looked up
+
+
+def reading_load(plan: Plan) -> float:
+    """The load of a plan on paper; in use, the lines that a case passes on average come on top.
+
+    Five lines of the demo have 6.0; `docs/protocols.md` gives the reasons for the weights.
+    """
+    tests = [box for box in range(plan.n_boxes) if plan.kind[box] != BoxKind.EXPLOIT]
+    place = {box: number for number, box in enumerate(tests)}
+    load = sum(_line(plan, box, place) for box in tests) or LINE
+    if plan.form is Form.BOXES:
+        load += END * (plan.n_boxes - len(tests))
+    load += RULE_OF_POINTS * max(len(_rules_of_points(plan, tests)) - 1, 0)
+    if plan.rule is not None:
+        load += SAFETY_RULE + _levels([plan.rule.floor, plan.rule.cap])
+    return float(load)
+
+
+def _line(plan: Plan, box: int, place: dict[int, int]) -> float:
+    """A line: itself, its jumps, and its large numbers."""
+    links = plan.links[box]
+    steps = [place[target] - place[box] for target in links if target in place]
+    starts_again = [step for target, step in zip([t for t in links if t in place], steps, strict=True) if target == 0]
+    jumps = SKIP * (sum(step > 1 for step in steps) + len(starts_again))
+    jumps += BACK * (sum(step <= 0 for step in steps) - len(starts_again))
+    levels = [plan.pulls[box], plan.floor[box], plan.ceil[box], plan.cap[box]]
+    return (ONE_EXIT if len(links) == 1 else LINE) + jumps + _levels(levels)
+
+
+def _levels(values: list[int]) -> float:
+    """The surcharge of large numbers."""
+    return LARGE * float((np.array(values) > LARGE_FROM).sum() + (np.array(values) > HUGE_FROM).sum())
+
+
+def _rules_of_points(plan: Plan, tests: list[int]) -> set[tuple[float, ...]]:
+    """The different ways of scoring on the lines and in the safety rule."""
+    scored = [box for box in tests if plan.kind[box] != BoxKind.FIXED]
+    rules = {(*plan.points[box].tolist(), *plan.cuts[box].tolist()) for box in scored}
+    return rules if plan.rule is None else rules | {(*plan.rule.points, *plan.rule.cuts)}
