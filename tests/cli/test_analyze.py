@@ -39,7 +39,7 @@ def test_analyze_prints_flat_json_for_programs(means, capsys):
 def test_an_impossible_separation_is_one_line(means, capsys):
     code, out, err = run(capsys, "analyze", means, "--separation", 0.9)
     assert (code, out) == (2, "")
-    assert err.startswith("banditree: separation must be at most 0.4")
+    assert err.startswith("banditree: --separation must be at most 0.4")
 
 
 def test_the_optimal_plan_can_be_asked_for(means, capsys):

@@ -75,7 +75,8 @@ def test_a_tree_too_large_to_hold_leaves_bounds():
 
 def test_estimated_bounded_and_contextual_collections():
     estimated = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.04)
-    assert analyze(estimated, 0.4).facts["separation"] == pytest.approx(0.32)
+    facts = analyze(estimated, 0.4).facts
+    assert (facts["separation"], facts["separation_of_tests"]) == (0.4, pytest.approx(0.32))
     rough = analyze(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.1)).facts
     assert (rough["separation"], rough["optimal_depth"]) == (pytest.approx(0.4), 1)
     bounded = analyze(Collection.bounded([[0.7, 0.2], [0.3, 0.6]])).facts

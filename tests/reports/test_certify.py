@@ -4,9 +4,10 @@ import json
 
 from banditree.certificates.certify import certify
 from banditree.plans.wording import vocabulary_from
-from banditree.reports.certify import certificate_document, certificate_report, certificate_text, dt_ece_bound
+from banditree.reports.certify import certificate_document, certificate_report, certificate_text
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard
+from banditree.trees.guarantee import dt_ece_guarantee
 from banditree.trees.tree import build_tree
 
 TWO = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
@@ -57,13 +58,13 @@ def test_the_bound_covers_dt_ece():
 
 
 def test_tasks_with_equal_means_have_no_bound():
-    assert dt_ece_bound(Collection.bernoulli([[0.5, 0.5], [0.5, 0.5]]), 100) is None
+    assert dt_ece_guarantee(Collection.bernoulli([[0.5, 0.5], [0.5, 0.5]]), 100) is None
 
 
-def test_the_theorem_beside_a_certificate_reckons_with_the_radius_too():
+def test_the_theorem_beside_a_certificate_allows_for_the_radius_too():
     means = [[0.8, 0.2, 0.3], [0.2, 0.7, 0.3], [0.3, 0.2, 0.9]]
-    known = dt_ece_bound(Collection.bernoulli(means), 1000)
+    known = dt_ece_guarantee(Collection.bernoulli(means), 1000)
     estimated = Collection.bernoulli(means, radius=0.02)
-    bound = dt_ece_bound(estimated, 1000)
+    bound = dt_ece_guarantee(estimated, 1000)
     assert bound > known
     assert bound >= certify(build_tree(estimated, 1000), estimated).worst_regret

@@ -109,10 +109,24 @@ def test_greedy_depth_is_bounded_by_either_coefficient():
         greedy_depth_bound(n_tasks=5)
 
 
-def test_estimated_means_may_also_mistake_the_best_arm():
+def test_dt_ece_by_hand():
+    """2 x 1/4 x log(2 x 10,000 x 1) / (0.2 - 0.01)^2 = 137.2, so 138 pulls; 138.5 times a gap of 0.52 is 72.02."""
+    bound = dt_ece_regret(horizon=10_000, depth=1, separation=0.4, radius=0.01, largest_gap=0.52)
+    assert bound.parts["samples_per_test"] == 138
+    assert bound.value == pytest.approx(72.02)
+    assert bound.holds
+    mistaken = dt_ece_regret(horizon=10_000, depth=1, separation=0.4, radius=0.01, largest_gap=0.52, arm_loss=0.001)
+    assert mistaken.value == pytest.approx(82.02)
+
+
+def test_dt_ece_says_nothing_over_a_short_horizon():
+    """58 pulls do not fit into 50 rounds: 50.5 times the gap of 0.5 is 25.25, and 25 is the most there is to lose."""
+    bound = dt_ece_regret(horizon=50, depth=1, separation=0.4, largest_gap=0.5)
+    assert (bound.parts["samples_per_test"], bound.value, bound.holds) == (58, 25.25, False)
+
+
+def test_dt_ece_grows_with_the_gap():
     known = dt_ece_regret(horizon=1000, depth=2, separation=0.4)
-    estimated = dt_ece_regret(horizon=1000, depth=2, separation=0.4, radius=0.05)
-    assert (known.parts["failure"], estimated.parts["failure"]) == (0.5, 1.0)
     assert known.value == 2 * known.parts["samples_per_test"] + 0.5
     assert dt_ece_regret(horizon=1000, depth=2, separation=0.4, largest_gap=0.3).value == pytest.approx(
         0.3 * known.value

@@ -35,7 +35,7 @@ def test_pulls_per_test_are_those_of_the_notes():
     assert known.pulls[0] == math.ceil(2 * math.log(2 * 1000 * depth) / 0.4**2)
     estimated = build_tree(Collection.bernoulli(TWO, radius=0.03), 1000, 0.4)
     w = 0.4 - 2 * 0.03
-    assert estimated.separation == pytest.approx(w)
+    assert (estimated.separation, estimated.radius) == (0.4, 0.03)
     assert estimated.pulls[0] == math.ceil(2 * 0.25 * math.log(2000) / (w / 2 - 0.03) ** 2)
     measured = build_tree(Collection.bernoulli(TWO, radius=0.03), 1000)
     assert measured.pulls[0] == math.ceil(2 * 0.25 * math.log(2000) / (0.2 - 0.03) ** 2)

@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from banditree.progress import OnProgress, goes_on, named_part
-from banditree.tasks.collection import Collection, reward_variance
+from banditree.tasks.collection import Collection
 from banditree.tasks.separation import Sense, least_separation
-from banditree.theory.bounds import dt_ece_regret, ece_regret, greedy_depth_bound
+from banditree.theory.bounds import ece_regret, greedy_depth_bound
 from banditree.theory.coefficients import Coefficient, deterministic_coefficient, soft_coefficient
 from banditree.theory.limits import graves_lai
 from banditree.theory.randomised import randomised_coefficient
 from banditree.theory.tables import separating_arms
 from banditree.trees.expected_depth import least_expected_depth
+from banditree.trees.guarantee import guaranteed_regret
 from banditree.trees.optimal import Depth, optimal_depth
 from banditree.trees.tree import LazyTree, lazy_tree
 
@@ -106,8 +107,8 @@ def _separation_facts(tree: LazyTree, asked: float | None) -> dict[str, Fact]:
         "n_tasks": collection.n_tasks,
         "n_arms": collection.n_arms,
         "horizon": tree.horizon,
-        "separation": tree.separation,
-        "separation_asked": asked,
+        "separation": tree.separation if asked is None else asked,
+        "separation_of_tests": tree.separation,
         "separation_mean": own.value,
         "closest_tasks": list(own.tasks),
         "closest_told_by": own.arm,
@@ -148,20 +149,13 @@ def _bound_facts(tree: LazyTree, coefficients: Mapping[str, Coefficient], depth:
     """The theorems with this collection's numbers; upper bounds where a coefficient is not proven."""
     collection = tree.collection
     gap = float(collection.gaps.max())
-    tested = dt_ece_regret(
-        horizon=tree.horizon,
-        depth=max(_most_tests(depth, collection), 1),
-        separation=tree.separation,
-        variance=reward_variance(collection),
-        radius=tree.radius,
-        largest_gap=gap,
-    )
+    tested = guaranteed_regret(tree, _most_tests(depth, collection))
     facts: dict[str, Fact] = {
         "greedy_depth_bound": int(
             greedy_depth_bound(n_tasks=collection.n_tasks, soft=coefficients["soft_coefficient"].upper).value
         ),
-        "dt_ece_regret_bound": tested.value,
-        "dt_ece_samples_per_test": int(tested.parts["samples_per_test"]),
+        "dt_ece_regret_bound": tested.value if tested is not None and tested.holds else None,
+        "dt_ece_samples_per_test": tree.pulls_at_depth(_most_tests(depth, collection)),
     }
     if "hellinger_coefficient" in coefficients:
         facts["ece_regret_bound"] = ece_regret(
@@ -225,9 +219,12 @@ def bound_lines(facts: Mapping[str, Any]) -> list[str]:
     lines = [
         f"The greedy tree has at most {facts['greedy_depth_bound']} tests on a path by Lemma 4.3"
         + (f", and {depth} in fact." if depth is not None else "; it is too large to hold."),
-        f"DT-ECE loses at most {facts['dt_ece_regret_bound']:,.0f} over the horizon (Theorem 4.4; "
-        f"{facts['dt_ece_samples_per_test']} pulls per test).",
     ]
+    if facts["dt_ece_regret_bound"] is not None:
+        lines.append(
+            f"DT-ECE loses at most {facts['dt_ece_regret_bound']:,.0f} over the horizon (Theorem 4.4; "
+            f"{facts['dt_ece_samples_per_test']} pulls per test)."
+        )
     if "ece_regret_bound" in facts:
         lines.append(f"ECE loses at most {facts['ece_regret_bound']:,.0f} (Theorem 3.1, Hellinger sense).")
     if facts.get("graves_lai_largest") == 0:

@@ -1,22 +1,17 @@
 """The certificate of a plan, as data and as a page for people."""
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.outcomes import Claim
-from banditree.errors import InvalidInput, PlanWarning
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import counted, plural
 from banditree.tasks.collection import Collection
-from banditree.trees.tree import build_tree
+from banditree.trees.guarantee import dt_ece_guarantee
 
 MANY_SHARES = 6  # shares named in a sentence
-MAX_TREE = 20_000  # boxes of the tree that is grown only to learn its depth
 
 
 @dataclass(frozen=True)
@@ -33,37 +28,8 @@ class CertificateReport:
 def certificate_report(plan: Plan, collection: Collection, horizon: int | None = None) -> CertificateReport:
     """Everything that `banditree certify` shows."""
     certificate = certify(plan, collection, horizon)
-    bound = dt_ece_bound(collection, certificate.horizon)
+    bound = dt_ece_guarantee(collection, certificate.horizon)
     return CertificateReport(certificate, bound, plan.n_boxes, plan.method, plan.vocabulary)
-
-
-def dt_ece_bound(collection: Collection, horizon: int) -> float | None:
-    """Theorem 4.4 with its constants worked out (NOTES 4), or None if the tasks cannot be told apart by their means.
-
-    At most D N_cls rounds of testing, and a wrong class with a chance of at most 1/(2H): no task's regret exceeds
-    (D N_cls + 1/2) times the largest gap. D is the depth of the tree on this collection. Of estimated means the gaps
-    may be larger and the best arm of a task another, by what their radii allow; with contexts there is no such bound.
-
-    >>> round(dt_ece_bound(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]]), horizon=1000), 2)
-    48.25
-    """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PlanWarning)
-            tree = build_tree(collection, horizon, max_boxes=MAX_TREE)
-    except InvalidInput:
-        return None
-    rounds = min(tree.depth * int(tree.pulls.max()), horizon)
-    if not collection.is_estimated:
-        return float(collection.gaps.max()) * (rounds + 0.5)
-    if collection.theta is not None:
-        return None
-    most, least = collection.means + collection.radius, collection.means - collection.radius
-    best = np.arange(collection.n_tasks), collection.best_arms
-    others = most.copy()
-    others[best] = -np.inf
-    wrong_arm = max(float((others.max(axis=1) - least[best]).max()), 0.0)
-    return float((most.max(axis=1) - least.min(axis=1)).max()) * (rounds + 0.5) + wrong_arm * horizon
 
 
 def certificate_document(report: CertificateReport) -> dict[str, Any]:

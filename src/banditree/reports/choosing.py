@@ -73,6 +73,6 @@ def choices_text(rows: Sequence[Choice], horizon: int) -> str:
         f"{'separation':>10}  {'tasks left':>10}  {'worst loss per round':>20}  {'boxes':>7}  {'most pulls':>10}",
     ]
     for row in rows:
-        size = f"{row.boxes:>7,}  {row.pulls or 0:>10,}" if row.boxes is not None else "no plan: means not known enough"
+        size = f"no plan: {row.problem}" if row.boxes is None else f"{row.boxes:>7,}  {row.pulls or 0:>10,}"
         lines.append(f"{row.separation:>10.4g}  {row.n_tasks:>10}  {row.suboptimality:>20.4g}  {size}")
     return "\n".join(lines)

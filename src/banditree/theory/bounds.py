@@ -241,22 +241,32 @@ def dt_ece_regret(
     variance: float = 0.25,
     radius: float = 0.0,
     largest_gap: float = 1.0,
+    arm_loss: float = 0.0,
 ) -> Bound:
-    """Theorem 4.4: the regret of DT-ECE is at most D N_cls x largest gap, plus H times the chance of a wrong class.
+    """Theorem 4.4: the regret of DT-ECE is at most min(D N_cls, H) gaps, plus H times the chance of a wrong class.
 
-    That chance is at most 1/(2H) by N_cls (NOTES 4), and 1/(2H) more that the best arm was wrongly estimated, where the
-    means are (radius > 0).
+    That chance is at most 1/(2H) by N_cls (NOTES 4), so it adds half the largest gap. The bound is broken where it is
+    no better than the trivial one, H x largest gap.
+
+    largest_gap, arm_loss: of estimated means, as large as the radii allow: the gap, and what the arm that looks best
+    may lack in every round (0 where it is surely the best).
 
     >>> dt_ece_regret(horizon=4000, depth=3, separation=0.4).value
     381.5
     """
     samples = dt_ece_samples(horizon=horizon, depth=depth, separation=separation, variance=variance, radius=radius)
-    classify = depth * samples * largest_gap
-    fail = (0.5 if radius == 0 else 1.0) * largest_gap
-    parts = {"depth": depth, "samples_per_test": samples, "classification": classify, "failure": fail}
-    return Bound(
-        classify + fail, parts, "at most D tests of N_cls pulls each, then the best arm but for a chance of 1/(2H)"
-    )
+    classify = min(depth * samples, horizon) * largest_gap
+    fail, mistaken = 0.5 * largest_gap, arm_loss * horizon
+    value, trivial = classify + fail + mistaken, horizon * largest_gap
+    parts = {
+        "depth": depth,
+        "samples_per_test": samples,
+        "classification": classify,
+        "failure": fail,
+        "mistaken_arm": mistaken,
+    }
+    reason = "at most D tests of N_cls pulls each, then the best arm but for a chance of 1/(2H)"
+    return Bound(value, parts, reason, () if value < trivial else ("less than the largest gap in every round",))
 
 
 def _positive(**given: float) -> None:

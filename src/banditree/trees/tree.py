@@ -31,6 +31,9 @@ class LazyTree:
 
     For collections whose whole tree is too large to hold (NOTES 14): the number of pulls per test then counts on the
     deepest possible tree, D = M - 1. One test costs s K log s for s survivors and K arms. Made by `lazy_tree`.
+
+    separation: w, how far apart the estimates are that its tests tell apart. asked: lambda as the user gave it, which
+    is what plans store and print.
     """
 
     collection: Collection
@@ -40,6 +43,7 @@ class LazyTree:
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     radius: float = 0.0
     limit: float = math.inf
+    asked: float | None = None
 
     @cached_property
     def _means(self) -> FloatArray:
@@ -71,15 +75,19 @@ class LazyTree:
         """N_cls for the deepest tree there could be."""
         return self.pulls_at_depth(self.collection.n_tasks - 1)
 
+    @property
+    def allowance(self) -> float:
+        """How far a mean, or a threshold as it is printed, may be from the truth: rho, and what rounding takes."""
+        return self.radius + (0.0 if self.counts else ROUNDING * self.separation)
+
     def pulls_at_depth(self, depth: int) -> int:
         """N_cls when no path has more than `depth` tests."""
-        rounding = 0.0 if self.counts else ROUNDING * self.separation
         return dt_ece_samples(
             horizon=self.horizon,
             depth=max(depth, 1),
             separation=self.separation,
             variance=reward_variance(self.collection),
-            radius=self.radius + rounding,
+            radius=self.allowance,
         )
 
     @property
@@ -139,7 +147,7 @@ class LazyTree:
             survivors=pack_survivors([members for members, _split in splits.values()], collection.n_tasks),
             theta=None if collection.theta is None else round_significant(collection.theta),
             features=() if collection.contexts is None else collection.contexts.features,
-            separation=self.separation,
+            separation=self.separation if self.asked is None else self.asked,
             radius=self.radius,
             vocabulary=self.vocabulary,
         )
@@ -191,7 +199,7 @@ def lazy_tree(
         raise InvalidInput("stop_early works on tasks without contexts: with contexts no arm is best for good.")
     band = find_band(collection, separation, stop_early)
     words = vocabulary or Vocabulary()
-    return LazyTree(collection, int(horizon), band.separation, stop_early, words, band.radius, band.limit)
+    return LazyTree(collection, int(horizon), band.separation, stop_early, words, band.radius, band.limit, separation)
 
 
 def build_tree(
