@@ -1,5 +1,6 @@
 """The package as a user gets it: light to import, complete in a wheel, and as the README says."""
 
+import ast
 import doctest
 import os
 import re
@@ -41,9 +42,9 @@ def test_heavy_libraries_are_not_imported_before_they_are_needed(code):
 
 
 def test_public_names_exist_and_type_checkers_see_them():
-    source = (ROOT / "src/banditree/__init__.py").read_text()
-    seen = set(re.findall(r"^    from .* import (\w+) as \1$", source, re.MULTILINE))
-    assert seen == set(banditree.__all__) == set(dir(banditree))
+    stub = ast.parse((ROOT / "src/banditree/__init__.pyi").read_text())
+    seen = {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen - {"__version__"} == set(banditree.__all__) == set(dir(banditree))
     for name in banditree.__all__:
         assert getattr(banditree, name) is not None
     with pytest.raises(AttributeError, match="banditree has no 'nonsense'"):

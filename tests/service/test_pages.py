@@ -54,6 +54,8 @@ SAME = {
     "GET /audit": ["GET /api/v1/audit"],
 }
 ONLY_FOR_PROGRAMS = {"POST /api/v1/cases/start", "POST /api/v1/cases/ask", "POST /api/v1/cases/tell"}
+ONLY_FOR_PROGRAMS |= {"GET /api/v1/jobs", "GET /api/v1/jobs/{id}", "POST /api/v1/jobs/{id}/end"}
+ONLY_FOR_PROGRAMS |= {"POST /api/v1/jobs/{id}/again"}
 
 
 @pytest.fixture

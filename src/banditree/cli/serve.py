@@ -37,6 +37,9 @@ def serve(
     max_upload: Annotated[int, typer.Option(min=1000, help="Bytes of a plan or collection.")] = 32_000_000,
     cached_rounds: Annotated[int, typer.Option(min=0, help="Rounds kept in memory, over all cases.")] = 500_000,
     waiting_commands: Annotated[int, typer.Option(min=1, help="Requests in line before 503.")] = 10_000,
+    workers: Annotated[int, typer.Option(min=0, help="Processes for long work, such as certificates.")] = 1,
+    job_seconds: Annotated[int, typer.Option(min=1, help="Seconds that one piece of long work may take.")] = 120,
+    job_memory: Annotated[int, typer.Option(min=100, help="Megabytes that it may take.")] = 2_000,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     demo: Annotated[
         bool, typer.Option("--demo", help="With plans and cases to click through, gone when it stops.")
@@ -67,6 +70,9 @@ def serve(
         max_upload=max_upload,
         cached_rounds=cached_rounds,
         waiting_commands=waiting_commands,
+        workers=workers,
+        job_seconds=job_seconds,
+        job_memory=job_memory,
         log_level=log_level,
     )
     if log_level not in ("debug", "info", "warning", "error"):

@@ -12,17 +12,19 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from banditree.errors import InvalidInput
-from banditree.service import case_routes, people_routes, plan_routes
+from banditree.service import case_routes, job_routes, people_routes, plan_routes
 from banditree.service.access import Door, Viewer
 from banditree.service.database import Database
 from banditree.service.desk import Desk
 from banditree.service.edge import Edge, Metrics
+from banditree.service.jobs import unfinished
 from banditree.service.models import Answer, Done
 from banditree.service.pages import case_pages, people_pages, plan_pages, rendering
 from banditree.service.people import has_admin
 from banditree.service.problems import Refused, Unavailable, body, problem
 from banditree.service.replies import ERRORS, reply
 from banditree.service.settings import Settings
+from banditree.service.worker import Workers
 from banditree.version import __version__
 
 CODES = {400: "invalid", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
@@ -39,10 +41,16 @@ def create_app(settings: Settings) -> FastAPI:
     _check_that_somebody_can_log_in(settings, database)
     desk = Desk(database, cached_rounds=settings.cached_rounds, waiting=settings.waiting_commands)
 
+    workers = Workers(settings)
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         desk.open()
+        with database.read() as connection:
+            if unfinished(connection):
+                workers.wake()
         yield
+        await run_in_threadpool(workers.close)
         await run_in_threadpool(desk.close)
         database.close()
 
@@ -57,9 +65,9 @@ def create_app(settings: Settings) -> FastAPI:
     )
     metrics = Metrics()
     app.state.settings, app.state.desk, app.state.metrics = settings, desk, metrics
-    app.state.certificates = {}
+    app.state.workers = workers
     app.state.door = Door(database, settings.authentication)
-    for room in (case_routes, plan_routes, people_routes, case_pages, plan_pages, people_pages, rendering):
+    for room in (case_routes, plan_routes, job_routes, people_routes, case_pages, plan_pages, people_pages, rendering):
         app.include_router(room.router)
     _add_operations(app, desk, metrics)
     _add_error_handlers(app)

@@ -27,16 +27,17 @@ POSTGRES = {
 class Database:
     """One database: `read` and `write` give connections inside a transaction, and name every failure `Unavailable`.
 
-    A write is on disk when the `with` block ends without an error.
+    A write is on disk when the `with` block ends without an error. migrates: bring the tables up to date first.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, migrates: bool = True) -> None:
         self.engine = open_engine(settings.url)
         self._writes = self.engine.execution_options(writes=True)
         name = self.engine.url.database
         self._file = Path(name) if self.engine.dialect.name == "sqlite" and name else None
-        with naming_failures(), self._writes.begin() as connection:
-            migrate(connection)
+        if migrates:
+            with naming_failures(), self._writes.begin() as connection:
+                migrate(connection)
         self._identity = self._file_identity()
 
     @contextmanager

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 import time
 from collections import defaultdict
 from collections.abc import MutableMapping
@@ -171,3 +172,10 @@ class JsonLines(logging.Formatter):
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False)
+
+
+def start_logging(level: str) -> None:
+    """One JSON object per line on standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -271,6 +271,34 @@ class EventOut(Shape):
     actor: str
 
 
+class JobOut(Shape):
+    """Long work: how it stands, how far it is, and what came of it or why nothing did."""
+
+    id: str
+    kind: str
+    subject: str | None
+    settings: dict[str, Any]
+    state: Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
+    done: int
+    total: int
+    best: float | None
+    text: str
+    result: Any = None
+    problem: str | None
+    seconds: int
+    megabytes: int
+    at: str
+    actor: str
+    began: str | None
+    ended: str | None
+
+
+class EndJob(Shape):
+    """How to end a job. best_so_far: keep the best result that it has by now, where its kind can."""
+
+    best_so_far: bool = False
+
+
 class Login(Shape):
     """A name and a password."""
 

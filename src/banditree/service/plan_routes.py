@@ -8,17 +8,18 @@ from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse
 
-from banditree.reports.certify import CertificateReport, certificate_document, certificate_report
 from banditree.service import exports, records
 from banditree.service.access import Operator, Viewer
+from banditree.service.job_routes import computed, job_out
+from banditree.service.jobs import Job, State
 from banditree.service.models import Answer, Created, DocumentLine, Id, NewCollection, NewPlan, SeparationOut
+from banditree.service.people import Person
 from banditree.service.problems import Refused
 from banditree.service.replies import ERRORS, desk_of, read, reply, write
 from banditree.service.schema import collections, plans
 from banditree.tasks.separation import least_separation
 
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
-MOST_CERTIFICATES = 256  # kept in memory
 DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 
@@ -68,24 +69,25 @@ async def show_certificate(
     id: DocumentId,
     collection: Annotated[Id | None, Query(description="another collection than the plan's own")] = None,
 ) -> Response:
-    """What a plan costs and how often it errs, computed: the same as `banditree certify --json`."""
-    report = await certified(request, id, collection)
-    return Response(json.dumps({"data": certificate_document(report)}), media_type="application/json")
+    """What a plan costs and how often it errs, as `banditree certify --json`. Until it is known, 202 and the job."""
+    job = await certified(request, person, id, collection)
+    if job.state is State.FAILED:
+        raise Refused(f"There is no certificate. {job.problem}")
+    if job.state is not State.DONE:
+        return reply(job_out(job), 202)
+    return Response(json.dumps({"data": job.result["document"]}), media_type="application/json")
 
 
-async def certified(request: Request, id: str, collection: str | None = None) -> CertificateReport:
-    """The certificate of a plan, from memory where it was computed already: plans and collections never change."""
-    known: dict[tuple[str, str | None], CertificateReport] = request.app.state.certificates
-    key = (id, collection)
-    if key not in known:
-        followed = await read(request, records.followed_of, id)
-        tasks = followed.collection if collection is None else await read(request, records.collection_of, collection)
-        if tasks is None:
-            raise Refused(f"Plan {id} was put on record without its collection: say which one.")
-        if len(known) >= MOST_CERTIFICATES:
-            known.clear()
-        known[key] = await run_in_threadpool(certificate_report, followed.plan, tasks)
-    return known[key]
+async def certified(request: Request, person: Person, id: str, collection: str | None = None) -> Job:
+    """The certificate of a plan, computed once: plans and collections never change."""
+    own = await read(request, records.collection_id_of, id)
+    await read(request, records.document_of, plans, id)
+    if collection is None and own is None:
+        raise Refused(f"Plan {id} was put on record without its collection: say which one.")
+    if collection is not None:
+        await read(request, records.document_of, collections, collection)
+    settings = {"plan": id} if collection in (None, own) else {"plan": id, "collection": collection}
+    return await computed(request, person, "certificate", settings, id)
 
 
 @router.get("/collections/{id}/separation", response_model=Answer[SeparationOut], tags=["plans"])

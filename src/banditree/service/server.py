@@ -1,12 +1,11 @@
 """Running the service: logs as JSON lines, and a shutdown that finishes what was begun."""
 
-import logging
 import sys
 
 import uvicorn
 
 from banditree.service.app import create_app
-from banditree.service.edge import JsonLines
+from banditree.service.edge import start_logging
 from banditree.service.settings import Settings
 
 GRACE = 10  # seconds for requests in flight when the service is told to stop
@@ -27,10 +26,3 @@ def serve(settings: Settings) -> None:
     )
     sys.setswitchinterval(0.0005)  # seconds; the desk's thread waits for the other one after every sync
     uvicorn.Server(config).run()
-
-
-def start_logging(level: str) -> None:
-    """One JSON object per line on standard error."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

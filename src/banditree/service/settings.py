@@ -18,6 +18,8 @@ class Settings:
     open, and any name where people log in.
     max_body, max_upload: bytes of a request; of a plan or collection.
     cached_rounds: rounds kept in memory over all cases. waiting_commands: requests in line before 503 is answered.
+    workers: processes for long work; 0 leaves it to other servers on the same database. job_seconds, job_memory: what
+    one job may take, in seconds and in megabytes.
     login_attempts: wrong passwords per name or address within login_window seconds before 429 is answered.
     """
 
@@ -34,6 +36,9 @@ class Settings:
     max_upload: int = 32_000_000
     cached_rounds: int = 500_000
     waiting_commands: int = 10_000
+    workers: int = 1
+    job_seconds: int = 120
+    job_memory: int = 2_000
     log_level: str = "info"
 
     def __post_init__(self) -> None:

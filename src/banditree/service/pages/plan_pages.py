@@ -12,17 +12,19 @@ from banditree.errors import InvalidInput
 from banditree.figures.heat_map import heat_map_info, heat_map_scene
 from banditree.figures.html import ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
+from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import heading, plan_text
-from banditree.reports.certify import CertificateReport, certificate_rows, certificate_sentences
-from banditree.reports.report import reach_or_note
 from banditree.service import plan_routes, records
 from banditree.service.access import Operator, Viewer
+from banditree.service.job_routes import computed
+from banditree.service.jobs import Job, State
 from banditree.service.models import NewCollection, NewPlan
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded
 from banditree.service.pages.rendering import page
+from banditree.service.people import Person
 from banditree.service.plan_routes import DocumentId, certified
 from banditree.service.problems import NotFound, Refused
 from banditree.service.replies import read
@@ -30,6 +32,7 @@ from banditree.service.schema import collections, plans
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 
+COMPUTING = "It is being computed; this page comes again by itself."
 MOST_RADII = 30  # tasks of the table of what was estimated
 
 router = APIRouter(include_in_schema=False)
@@ -41,7 +44,7 @@ class Side(NamedTuple):
     id: str
     name: str
     plan: Plan
-    certificate: CertificateReport | None
+    certificate: dict[str, Any] | None
     why: str
 
 
@@ -74,13 +77,12 @@ def document(content: bytes) -> Any:
 
 @router.get("/plans/{id}")
 async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Response:
-    """A plan: its picture, what it costs and how often it errs."""
-    side = await _side(request, id)
-    followed = await read(request, records.followed_of, id)
-    ladder = await run_in_threadpool(_ladder, side.plan, followed.collection)
+    """A plan: its picture, what it costs and how often it errs; comes again by itself while these are computed."""
+    side = await _side(request, person, id)
+    reach, note = await _reach(request, person, id, side)
+    ladder = await run_in_threadpool(_ladder, side.plan, reach, note)
     lines = await read(request, records.documents, plans)
     line = next(one for one in lines if one["id"] == id)
-    rows = certificate_rows(side.certificate) if side.certificate else None
     return page(
         request,
         "plan.html",
@@ -89,29 +91,48 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         title=heading(side.plan),
         text=plan_text(side.plan),
         ladder=ladder,
-        rows=rows,
-        sentences=certificate_sentences(side.certificate) if side.certificate else [],
+        certificate=side.certificate,
         why=side.why,
+        refresh=COMPUTING in (side.why, note),
         others=[one for one in lines if one["id"] != id],
     )
 
 
-def _ladder(plan: Plan, collection: Collection | None) -> Markup | None:
+async def _reach(request: Request, person: Person, id: str, side: Side) -> tuple[ReachInfo | None, str]:
+    """The chances of the boxes of a plan, or why there are none."""
+    if side.plan.n_boxes > MOST_BOXES or await read(request, records.collection_id_of, id) is None:
+        return None, ""
+    job = await computed(request, person, "reach", {"plan": id}, id)
+    if job.state is not State.DONE or "note" in job.result:
+        return None, _why(job) if job.state is not State.DONE else job.result["note"]
+    numbers = {name: np.array(job.result[name], dtype=float) for name in ("chance", "cost", "rounds")}
+    paths = tuple(tuple(path) for path in job.result["paths"])
+    return ReachInfo(side.plan.tasks, **numbers, paths=paths, note=job.result["of"]), ""
+
+
+def _ladder(plan: Plan, reach: ReachInfo | None, note: str) -> Markup | None:
     """The picture, safe as it is: every text in it was escaped where it was made."""
     if plan.n_boxes > MOST_BOXES:
         return None
-    reach, note = (None, "") if collection is None else reach_or_note(plan, collection)
     info = ladder_info(plan, reach)
     return Markup(ladder_section(info, reach, note) + ladder_data(info, reach, note))
 
 
-async def _side(request: Request, id: str, collection: str | None = None) -> Side:
+async def _side(request: Request, person: Person, id: str, collection: str | None = None) -> Side:
     followed = await read(request, records.followed_of, id)
     names = {line["id"]: line["name"] for line in await read(request, records.documents, plans)}
     try:
-        return Side(id, names[id], followed.plan, await certified(request, id, collection), "")
+        job = await certified(request, person, id, collection)
     except (Refused, InvalidInput) as problem:
         return Side(id, names[id], followed.plan, None, str(problem))
+    if job.state is not State.DONE:
+        return Side(id, names[id], followed.plan, None, _why(job))
+    return Side(id, names[id], followed.plan, job.result, "")
+
+
+def _why(job: Job) -> str:
+    """Why a job has no result."""
+    return (job.problem or f"The job was {job.state}.") if job.state.is_final else COMPUTING
 
 
 @router.get("/plans/{id}/compare")
@@ -120,8 +141,9 @@ async def compare(request: Request, person: Viewer, id: DocumentId, other: str =
     if not other:
         return to(f"/plans/{id}")
     own = await read(request, records.collection_id_of, id)
-    sides = [await _side(request, one, own) for one in (id, other)]
-    return page(request, "compare.html", sides=sides, facts=_facts(sides), tasks=_by_task(sides))
+    sides = [await _side(request, person, one, own) for one in (id, other)]
+    computing = any(side.why == COMPUTING for side in sides)
+    return page(request, "compare.html", sides=sides, facts=_facts(sides), tasks=_by_task(sides), refresh=computing)
 
 
 def _facts(sides: list[Side]) -> list[tuple[str, list[str]]]:
@@ -133,10 +155,11 @@ def _facts(sides: list[Side]) -> list[tuple[str, list[str]]]:
         ("most tests one after the other", [f"{side.plan.depth:,}" for side in sides]),
         ("most rounds of testing", [_most(side.plan) for side in sides]),
     ]
-    found = [None if side.certificate is None else side.certificate.certificate for side in sides]
-    rows.append(("mean regret", ["-" if c is None else f"{c.mean_regret:,.3f}" for c in found]))
-    rows.append(("worst regret", ["-" if c is None else f"{c.worst_regret:,.3f} ({c.worst_task})" for c in found]))
-    rows.append(("these numbers are", ["-" if c is None else str(c.claim) for c in found]))
+    found = [None if side.certificate is None else side.certificate["document"] for side in sides]
+    rows.append(("mean regret", ["-" if c is None else f"{c['mean_regret']:,.3f}" for c in found]))
+    worst = ["-" if c is None else f"{c['worst_regret']:,.3f} ({c['worst_task']})" for c in found]
+    rows.append(("worst regret", worst))
+    rows.append(("these numbers are", ["-" if c is None else c["claim"] for c in found]))
     return rows
 
 
@@ -146,10 +169,10 @@ def _most(plan: Plan) -> str:
 
 def _by_task(sides: list[Side]) -> list[tuple[str, list[float]]]:
     """The regret of each task under both plans, where both are known."""
-    found = [side.certificate.certificate for side in sides if side.certificate is not None]
-    if len(found) < 2 or found[0].tasks != found[1].tasks:
+    found = [side.certificate["document"]["tasks"] for side in sides if side.certificate is not None]
+    if len(found) < 2 or [task["task"] for task in found[0]] != [task["task"] for task in found[1]]:
         return []
-    return [(name, [float(c.regret[i]) for c in found]) for i, name in enumerate(found[0].tasks)]
+    return [(one["task"], [one["regret"], two["regret"]]) for one, two in zip(*found, strict=True)]
 
 
 @router.get("/collections")
