@@ -60,9 +60,11 @@ def in_thread(settings):
     """A service in a thread of this process; gives the application and an HTTP client."""
     import uvicorn
 
+    from banditree.service import job_routes
     from banditree.service.app import create_app
 
     app = create_app(settings)
+    job_routes.PATIENCE = 60.0  # seconds; so that tests need not ask again on a busy machine
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()

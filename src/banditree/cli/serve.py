@@ -37,6 +37,7 @@ def serve(
     max_upload: Annotated[int, typer.Option(min=1000, help="Bytes of a plan or collection.")] = 32_000_000,
     cached_rounds: Annotated[int, typer.Option(min=0, help="Rounds kept in memory, over all cases.")] = 500_000,
     waiting_commands: Annotated[int, typer.Option(min=1, help="Requests in line before 503.")] = 10_000,
+    readers: Annotated[int, typer.Option(min=1, help="Lists and pages that are read at the same time.")] = 2,
     workers: Annotated[int, typer.Option(min=0, help="Processes for long work, such as certificates.")] = 1,
     job_seconds: Annotated[int, typer.Option(min=1, help="Seconds that one piece of long work may take.")] = 120,
     job_memory: Annotated[int, typer.Option(min=100, help="Megabytes that it may take.")] = 2_000,
@@ -70,6 +71,7 @@ def serve(
         max_upload=max_upload,
         cached_rounds=cached_rounds,
         waiting_commands=waiting_commands,
+        readers=readers,
         workers=workers,
         job_seconds=job_seconds,
         job_memory=job_memory,
@@ -79,7 +81,7 @@ def serve(
         raise InvalidInput(f"--log-level must be debug, info, warning or error. Got {log_level!r}.")
     if "://" not in database and not Path(database).resolve().parent.is_dir():
         raise InvalidInput(f"{database} cannot be made: its folder does not exist. Make the folder first.")
-    typer.echo(f"Open http://{host}:{port} in a browser (Ctrl-C stops). Serving {database}.", err=True)
+    typer.echo(f"Open http://{host}:{port} in a browser (Ctrl-C stops). Serving {settings.shown_database}.", err=True)
     with refusals_as_one_line():
         run(settings)
 

@@ -1,6 +1,8 @@
 """Opening, migrating and watching the database: SQLite in WAL mode with full sync, or PostgreSQL."""
 
+import math
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -10,12 +12,16 @@ from typing import Any
 import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalError, SQLAlchemyError
 
-from banditree.service.problems import Unavailable
+from banditree.service.problems import Refused, TooSlow, Unavailable
 from banditree.service.settings import Settings
 
+READ_SECONDS = 5.0  # of what one read may take, before it keeps others waiting
+WRITERS, READERS = 4, 8  # connections of one server: the desk and few others; those who only look
+PAGES = ("wal_autocheckpoint=8000", "secure_delete=ON")  # what is erased is overwritten
 MIGRATION_LOCK = 0x62616E64  # any number, the same in every replica
 POSTGRES = {
     "connect_timeout": 3,
@@ -31,19 +37,23 @@ class Database:
     """
 
     def __init__(self, settings: Settings, *, migrates: bool = True) -> None:
-        self.engine = open_engine(settings.url)
+        self.engine = open_engine(settings.url, most=WRITERS)
+        self._readers = open_engine(settings.url, most=READERS)  # so that those who write never wait for those
         self._writes = self.engine.execution_options(writes=True)
         name = self.engine.url.database
         self._file = Path(name) if self.engine.dialect.name == "sqlite" and name else None
+        if self._file is not None:
+            make_private(self._file)
         if migrates:
             with naming_failures(), self._writes.begin() as connection:
                 migrate(connection)
+            self.scrub()  # moves the new tables into the file itself
         self._identity = self._file_identity()
 
     @contextmanager
-    def read(self) -> Iterator[sa.Connection]:
-        """A connection that sees what is committed."""
-        with naming_failures(), self.engine.begin() as connection:
+    def read(self, seconds: float | None = READ_SECONDS) -> Iterator[sa.Connection]:
+        """A connection that sees what is committed, for at most some seconds; None: however long it takes."""
+        with naming_failures(), self._readers.begin() as connection, time_limit(connection, seconds):
             yield connection
 
     @contextmanager
@@ -61,9 +71,21 @@ class Database:
         if found != newest_version():
             raise Unavailable(f"The database is at version {found}, and this service needs {newest_version()}.")
 
+    def scrub(self) -> bool:
+        """Leave nothing of what was erased outside the tables; False if somebody still reads an older state.
+
+        SQLite keeps former pages in its write-ahead log until that is emptied. PostgreSQL is for its administrator.
+        """
+        if self._file is None:
+            return True
+        with naming_failures(), self.engine.connect() as connection:
+            found = connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            return bool(found[0] == 0)
+
     def close(self) -> None:
         """Let go of every connection."""
         self.engine.dispose()
+        self._readers.dispose()
 
     def _file_identity(self) -> tuple[int, int] | None:
         if self._file is None:
@@ -87,7 +109,11 @@ def naming_failures() -> Iterator[None]:
         yield
     except IntegrityError:
         raise
+    except (DataError, UnicodeEncodeError, OverflowError) as error:
+        raise Refused("A text or number in this request cannot be kept in the database.") from error
     except DBAPIError as error:
+        if is_time_limit(error):
+            raise TooSlow(f"This takes longer than {READ_SECONDS} seconds. Ask for less at a time.") from error
         text = str(error.orig).splitlines()[0] if str(error.orig) else type(error.orig).__name__
         raise Unavailable(
             f"The database cannot be used now ({text}). What was confirmed is safe; send the request again later."
@@ -96,18 +122,50 @@ def naming_failures() -> Iterator[None]:
         raise Unavailable("The database cannot be used now. What was confirmed is safe; try again later.") from error
 
 
-def open_engine(url: str) -> sa.Engine:
-    """The engine of a database URL, with transactions begun explicitly and synced in full."""
+def make_private(file: Path) -> None:
+    """A database file, made where there is none, that only its owner can read; SQLite's other files follow it."""
+    try:
+        os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+        file.chmod(0o600)
+    except OSError as problem:
+        raise Unavailable(f"The database file {file} cannot be used: {problem.strerror}.") from None
+
+
+@contextmanager
+def time_limit(connection: sa.Connection, seconds: float | None) -> Iterator[None]:
+    """End a query that takes longer; SQLite asks now and then, PostgreSQL knows by itself."""
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql(f"SET LOCAL statement_timeout = {int(1000 * (seconds or 0))}")
+        yield
+        return
+    raw = connection.connection.driver_connection
+    until = math.inf if seconds is None else time.monotonic() + seconds
+    raw.set_progress_handler(lambda: time.monotonic() > until, 20_000)  # type: ignore[union-attr]
+    try:
+        yield
+    finally:
+        raw.set_progress_handler(None, 0)  # type: ignore[union-attr]
+
+
+def is_time_limit(error: DBAPIError) -> bool:
+    """Whether the database ended a query because it took too long."""
+    return isinstance(error, OperationalError) and (
+        str(error.orig) == "interrupted" or getattr(error.orig, "sqlstate", None) == "57014"
+    )
+
+
+def open_engine(url: str, most: int) -> sa.Engine:
+    """The engine of a database URL, with transactions begun explicitly and synced in full; most: its connections."""
     if not url.startswith("sqlite"):
         return sa.create_engine(
-            url, pool_size=8, max_overflow=8, pool_timeout=5, pool_pre_ping=True, connect_args=POSTGRES
+            url, pool_size=most, max_overflow=0, pool_timeout=5, pool_pre_ping=True, connect_args=POSTGRES
         )
-    engine = sa.create_engine(url, pool_size=8, pool_timeout=5, connect_args={"timeout": 5})
+    engine = sa.create_engine(url, pool_size=most, max_overflow=0, pool_timeout=5, connect_args={"timeout": 5})
 
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # BEGIN is ours, below
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=8000"):
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", *PAGES):
             connection.execute(f"PRAGMA {pragma}")
 
     @sa.event.listens_for(engine, "begin")
@@ -126,6 +184,12 @@ def migrate(connection: sa.Connection) -> None:
         connection.execute(sa.text(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})"))
     config = alembic_config()
     config.attributes["connection"] = connection
+    found = MigrationContext.configure(connection).get_current_revision()
+    if found is not None and found not in known_versions():
+        raise Unavailable(
+            f"The database was made by a newer banditree (its version is {found}, and this one knows up to "
+            f"{newest_version()}). Upgrade banditree, or restore a backup from before the database was upgraded."
+        )
     command.upgrade(config, "head")
 
 
@@ -134,6 +198,13 @@ def alembic_config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations"))
     return config
+
+
+@cache
+def known_versions() -> frozenset[str]:
+    """Every version of the tables that this code can bring up to date."""
+    scripts = ScriptDirectory.from_config(alembic_config()).walk_revisions()
+    return frozenset(script.revision for script in scripts)
 
 
 @cache

@@ -32,6 +32,7 @@ MOST_TOGETHER = 256  # commands per transaction
 MOST_PLANS = 64  # plans kept in memory
 PATIENCE = 0.25  # of the time the last transaction took: how long to wait for company
 WEIGHT = 10  # a case takes about as much memory as this many rounds, and its rounds
+SCRUB_AGAIN = 0.5  # seconds until it is tried again to clear away what was erased
 TRIES = 5  # against other servers, before giving up
 
 
@@ -52,6 +53,7 @@ class Transaction:
     def __init__(self, desk: "Desk", connection: sa.Connection) -> None:
         self._desk, self.connection = desk, connection
         self.touched: dict[str, Case] = {}
+        self.erased = False
 
     def case(self, id: str) -> Case:
         """A case, current with everything on record and decided so far."""
@@ -79,6 +81,7 @@ class Transaction:
         case.new.clear()
         records.blank(self.connection, case)
         records.note_action(self.connection, actor, "erase case", id, None)
+        self.erased = True
         return True
 
 
@@ -96,6 +99,7 @@ class Desk:
         self._one_at_a_time = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name="desk", daemon=True)
         self._closed = False
+        self._unscrubbed = False
 
     def open(self) -> "Desk":
         """Start the thread."""
@@ -150,12 +154,25 @@ class Desk:
 
     def _serve(self) -> None:
         expected, took = 1, 0.0
-        while (first := self._line.get()) is not None:
+        while (first := self._next()) is not None:
             commands = self._gather(first, expected, PATIENCE * took)
             began = time.monotonic()
             self.run(commands)
             expected, took = len(commands), time.monotonic() - began
             _deliver(commands)
+
+    def _next(self) -> Command | None:
+        """The next in line. Until it comes, what was erased is cleared away as soon as nobody reads it any more."""
+        while self._unscrubbed:
+            try:
+                return self._line.get(timeout=SCRUB_AGAIN)
+            except queue.Empty:
+                self._scrub()
+        return self._line.get()
+
+    def _scrub(self) -> None:
+        with suppress(Unavailable):
+            self._unscrubbed = not self.database.scrub()
 
     def _gather(self, first: Command, expected: int, seconds: float) -> list[Command]:
         """What is in line. Those just answered often come back at once, so as many are waited for, a short while."""
@@ -212,6 +229,9 @@ class Desk:
         self.n_transactions, self.n_commands = self.n_transactions + 1, self.n_commands + len(commands)
         self.n_events += written
         self._keep(transaction.touched)
+        if transaction.erased or self._unscrubbed:
+            self._unscrubbed = True
+            self._scrub()
 
     def _act(self, command: Command, transaction: Transaction) -> None:
         """Run one command. If it fails after having changed something, the whole transaction is undone."""

@@ -5,11 +5,11 @@ decisions: one row per outcome, with the value after all corrections and the nam
 """
 
 import csv
+import io
 import tempfile
 from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
-from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 import sqlalchemy as sa
 
@@ -21,6 +21,7 @@ from banditree.service.schema import cases, events, plans
 from banditree.tasks.contexts import INTERCEPT, Feature
 
 ROWS_TOGETHER = 20_000
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet computes
 Columns = dict[str, type]
 Rows = Iterator[list[Any]]
 
@@ -47,24 +48,26 @@ EVENTS: Columns = {
 }
 
 
-def write_export(database: Database, what: Literal["decisions", "events"], format: str, plan: str | None) -> Path:
-    """A temporary file with everything on record, or with the cases of one plan."""
-    handle = tempfile.NamedTemporaryFile(prefix="banditree-export-", delete=False)  # noqa: SIM115
-    handle.close()
-    path = Path(handle.name)
+def write_export(database: Database, what: Literal["decisions", "events"], format: str, plan: str | None) -> IO[bytes]:
+    """A file with everything on record, or with the cases of one plan, at its beginning.
+
+    It has no name, so nothing is left of it once it is closed, whatever ends this process.
+    """
+    file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
     write = write_csv if format == "csv" else write_parquet
     try:
-        with database.read() as connection:
+        with database.read(seconds=None) as connection:
             features = plan_features(connection, plan)
             history = event_rows(connection, plan)
             if what == "events":
-                write(path, EVENTS, history)
+                write(file, EVENTS, history)
             else:
-                write(path, DECISIONS | context_columns(features), decision_rows(history, features))
+                write(file, DECISIONS | context_columns(features), decision_rows(history, features))
+        file.seek(0)
     except BaseException:
-        path.unlink(missing_ok=True)
+        file.close()
         raise
-    return path
+    return file
 
 
 def event_rows(connection: sa.Connection, plan: str | None) -> Rows:
@@ -131,15 +134,26 @@ def context_values(features: tuple[Feature, ...], entry: dict[str, Any]) -> dict
     return {f"context_{name}" if name in DECISIONS else name: value for name, value in given.items()}
 
 
-def write_csv(path: Path, columns: Columns, rows: Rows) -> None:
-    """The rows as CSV, with a header."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(rows)
+def write_csv(file: IO[bytes], columns: Columns, rows: Rows) -> None:
+    """The rows as CSV, with a header; texts that a spreadsheet would take for a formula begin with a quote mark."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text)
+    writer.writerow([harmless(name) for name in columns])
+    for row in rows:
+        writer.writerow([harmless(cell) if isinstance(cell, str) else cell for cell in row])
+    text.detach()
 
 
-def write_parquet(path: Path, columns: Columns, rows: Rows) -> None:
+def harmless(cell: str) -> str:
+    """A text that no spreadsheet computes.
+
+    >>> harmless("=1+1"), harmless("A")
+    ("'=1+1", 'A')
+    """
+    return f"'{cell}" if cell.startswith(FORMULAS) else cell
+
+
+def write_parquet(file: IO[bytes], columns: Columns, rows: Rows) -> None:
     """The rows as Parquet, in groups, so that memory does not grow with their number."""
     try:
         import pyarrow as pa
@@ -148,7 +162,7 @@ def write_parquet(path: Path, columns: Columns, rows: Rows) -> None:
         raise InvalidInput('Parquet needs pyarrow. Ask for CSV, or: pip install "banditree[service]" pyarrow') from None
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
-    with pq.ParquetWriter(path, schema) as writer:
+    with pq.ParquetWriter(file, schema) as writer:
         while group := list(islice(rows, ROWS_TOGETHER)):
             arrays = [
                 pa.array([None if value is None else kind(value) for value in column], types[kind])

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, model_validator
 
 from banditree.service.cases import MAX_NUMBER
 
 Data = TypeVar("Data")
+MOST_OPENED = 1000  # rounds that one request opens; each takes the one writer about 30 microseconds
 NO_NUL = r"^[^\x00]*$"  # which PostgreSQL does not keep
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -25,6 +26,15 @@ class Shape(BaseModel):
     """A body: nothing unknown in it, and no NaN or infinity."""
 
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
+
+
+Batch = TypeVar("Batch", bound=Shape)
+
+
+def _opening_few(batch: Batch, n: int) -> Batch:
+    if n > MOST_OPENED:
+        raise ValueError(f"a batch may open at most {MOST_OPENED:,} rounds, and this one asks for {n:,}")
+    return batch
 
 
 class Answer(Shape, Generic[Data]):
@@ -96,7 +106,7 @@ class Ask(Shape):
     """What to do next. n: rounds to open at once. available: the arms that can be given now; all when left out."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{}, {"n": 5, "available": ["A", "B"]}]})
-    n: Annotated[int, Strict(), Field(ge=1, le=1000)] = 1
+    n: Annotated[int, Strict(), Field(ge=1, le=MOST_OPENED)] = 1
     context: Context | None = None
     available: list[ArmName] | None = Field(None, max_length=10_000)
 
@@ -108,9 +118,14 @@ class AskCase(Ask):
 
 
 class AskMany(Shape):
-    """Many cases to ask for."""
+    """Many cases to ask for; together they may open as many rounds as one may."""
 
     asks: list[AskCase] = Field(min_length=1, max_length=1000)
+
+    @model_validator(mode="after")
+    def opens_few(self) -> "AskMany":
+        """Refuse what would keep others waiting."""
+        return _opening_few(self, sum(one.n for one in self.asks))
 
 
 class Tell(Shape):
@@ -131,9 +146,14 @@ class TellCase(Tell):
 
 
 class TellMany(Shape):
-    """Many outcomes to report."""
+    """Many outcomes to report; what they ask for may open as many rounds as one may."""
 
     tells: list[TellCase] = Field(min_length=1, max_length=1000)
+
+    @model_validator(mode="after")
+    def opens_few(self) -> "TellMany":
+        """Refuse what would keep others waiting."""
+        return _opening_few(self, sum(one.ask.n for one in self.tells if one.ask is not None))
 
 
 class Override(Shape):

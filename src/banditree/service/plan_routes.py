@@ -1,12 +1,12 @@
 """The routes over collections, plans and exports."""
 
 import json
-from typing import Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
-from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import FileResponse
+from starlette.responses import StreamingResponse
 
 from banditree.service import exports, records
 from banditree.service.access import Operator, Viewer
@@ -20,6 +20,7 @@ from banditree.service.schema import collections, plans
 from banditree.tasks.separation import least_separation
 
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
+PIECE = 262_144  # bytes of an export that are sent at a time
 DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 
@@ -102,7 +103,7 @@ def _document(text: str) -> Response:
     return Response(json.dumps({"data": json.loads(text)}), media_type="application/json")
 
 
-@router.get("/export/{what}", tags=["export"], response_class=FileResponse)
+@router.get("/export/{what}", tags=["export"], response_class=StreamingResponse)
 async def export(
     request: Request,
     person: Operator,
@@ -111,9 +112,14 @@ async def export(
     plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
 ) -> Response:
     """Everything on record: decisions, one row per outcome as `banditree learn` reads it, or events, one row each."""
-    path = await run_in_threadpool(exports.write_export, desk_of(request).database, what, format, plan)
+    file = await run_in_threadpool(exports.write_export, desk_of(request).database, what, format, plan)
     await write(request, records.note_action, person.name, f"export {what}", plan, None)
     media = "text/csv" if format == "csv" else "application/vnd.apache.parquet"
-    return FileResponse(
-        path, media_type=media, filename=f"{what}.{format}", background=BackgroundTask(path.unlink, missing_ok=True)
-    )
+    headers = {"content-disposition": f'attachment; filename="{what}.{format}"'}
+    return StreamingResponse(_pieces(file), media_type=media, headers=headers)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(PIECE):
+            yield piece

@@ -56,6 +56,12 @@ class Unavailable(Refused):
     status, code = 503, "unavailable"
 
 
+class TooSlow(Refused):
+    """It would take longer than anybody may keep the others waiting."""
+
+    status, code = 503, "too_slow"
+
+
 def problem(error: Exception) -> tuple[int, dict[str, dict[str, str]]]:
     """(HTTP status, body) of an error; what is not a refusal is answered as internal, without its text.
 

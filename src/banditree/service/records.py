@@ -12,10 +12,10 @@ from banditree.files.documents import dump, parse
 from banditree.files.plans import PlanFile, fingerprint, plan_from_document, plan_json
 from banditree.plans.plan import Plan
 from banditree.service.cases import Case, Followed, utc_now
-from banditree.service.events import REPORTS, Closed, Erased, Event
+from banditree.service.events import Event
 from banditree.service.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused
-from banditree.service.schema import audit, cases, collections, events, plans
+from banditree.service.schema import WAITING, audit, cases, collections, events, plans
 from banditree.tasks.collection import Collection
 
 Row = sa.RowMapping
@@ -36,6 +36,12 @@ EVENTS_AFTER = (
     .order_by(events.c.seq)
 )
 ADD_EVENT = sa.insert(events)
+SET_STATE = (
+    sa.update(cases)
+    .where(cases.c.number == sa.bindparam("of"))
+    .values({name: sa.bindparam(name) for name in ("state", "rounds", "waiting")})
+)
+CASE_LINE = [cases.c[name] for name in ("number", "id", "plan", "label", "at", "actor", "state", "rounds", "waiting")]
 
 
 def note_action(connection: sa.Connection, actor: str, action: str, subject: str | None, address: str | None) -> None:
@@ -150,14 +156,18 @@ def last_seqs(connection: sa.Connection, numbers: list[int]) -> Sequence[tuple[i
 
 def add_events(connection: sa.Connection, written: Iterable[Case]) -> int:
     """Write down what is new in some cases, in the order of the keys, so that servers cannot block each other."""
-    rows = [
-        {"case": case.number, **event._asdict()}
-        for case in sorted(written, key=lambda case: case.number)
-        for event in case.new
-    ]
+    cases_of = sorted(written, key=lambda case: case.number)
+    rows = [{"case": case.number, **event._asdict()} for case in cases_of for event in case.new]
     if rows:
         connection.execute(ADD_EVENT, rows)
+        connection.execute(SET_STATE, [_state_of(case) for case in cases_of if case.new])
     return len(rows)
+
+
+def _state_of(case: Case) -> dict[str, Any]:
+    waiting = len(case.session.open_rounds) if case.state == "open" else 0
+    counts = {"rounds": len(case.session.rounds), "waiting": waiting}
+    return {"of": case.number, "state": case.state, **counts}
 
 
 def blank(connection: sa.Connection, case: Case) -> None:
@@ -181,11 +191,7 @@ def list_cases(
 
     newest: in the opposite order. search: only those with this in their id or label, in capitals or not.
     """
-    kinds = {kind: _has(kind) for kind in (Closed.kind, Erased.kind)}
-    asked = _count(sa.func.max(events.c.round))
-    told = _count(sa.func.count(), events.c.kind.in_(REPORTS))
-    query = sa.select(cases, asked.label("asked"), told.label("told"), *(has.label(k) for k, has in kinds.items()))
-    query = query.order_by(cases.c.number.desc() if newest else cases.c.number).limit(limit)
+    query = sa.select(*CASE_LINE).order_by(cases.c.number.desc() if newest else cases.c.number).limit(limit)
     if after:
         query = query.where(cases.c.number < after if newest else cases.c.number > after)
     if search:
@@ -193,25 +199,8 @@ def list_cases(
         query = query.where(sa.or_(*here))
     if plan is not None:
         query = query.where(cases.c.plan == plan)
-    if state == "open":
-        query = query.where(~kinds["closed"], ~kinds["erased"])
-    elif state == "waiting":
-        query = query.where(~kinds["closed"], ~kinds["erased"], asked > told)
+    if state == "waiting":
+        query = query.where(WAITING)
     elif state is not None:
-        query = query.where(kinds[state])
-    return [_case_line(row) for row in connection.execute(query).mappings()]
-
-
-def _has(kind: str) -> sa.ColumnElement[bool]:
-    return sa.exists().where(events.c.case == cases.c.number, events.c.kind == kind)
-
-
-def _count(what: Any, *conditions: sa.ColumnElement[bool]) -> sa.ColumnElement[int]:
-    counted = sa.select(what).where(events.c.case == cases.c.number, *conditions).scalar_subquery()
-    return sa.func.coalesce(counted, 0)
-
-
-def _case_line(row: sa.RowMapping) -> dict[str, Any]:
-    state = "erased" if row["erased"] else "closed" if row["closed"] else "open"
-    line = {name: row[name] for name in ("number", "id", "plan", "label", "at", "actor")}
-    return {**line, "state": state, "rounds": row["asked"], "waiting": row["asked"] - row["told"]}
+        query = query.where(cases.c.state == state)
+    return [dict(row) for row in connection.execute(query).mappings()]

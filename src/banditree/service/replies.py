@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
+from anyio import to_thread
 from fastapi import Request, Response
 from pydantic import BaseModel
-from starlette.concurrency import run_in_threadpool
 
 from banditree.service.database import Database
 from banditree.service.desk import Desk, Transaction
@@ -36,7 +36,7 @@ async def read(request: Request, query: Callable[..., Any], *arguments: Any, **o
         with database.read() as connection:
             return query(connection, *arguments, **options)
 
-    return await run_in_threadpool(inside)
+    return await to_thread.run_sync(inside, limiter=request.app.state.readers)
 
 
 async def write(request: Request, change: Callable[..., Any], *arguments: Any) -> Any:

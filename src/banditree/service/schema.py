@@ -17,11 +17,13 @@ from sqlalchemy import (
     Table,
     Text,
     literal_column,
+    text,
 )
 
 from banditree.service.events import REPORTS
 
 metadata = MetaData()
+WAITING = text("waiting > 0")
 # SQLite keeps texts of any length whatever the type says, so its column was left as the first version made it.
 EVENT_KIND = String(40).with_variant(String(10), "sqlite")
 
@@ -55,6 +57,13 @@ cases = Table(
     Column("label", Text),
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
+    # What follows from the events, written with them so that lists need not count.
+    Column("state", String(8), nullable=False, server_default="open"),
+    Column("rounds", Integer, nullable=False, server_default="0"),
+    Column("waiting", Integer, nullable=False, server_default="0"),
+    Index("cases_by_state", "state", "number"),
+    Index("cases_by_plan", "plan", "number"),
+    Index("cases_waiting", "number", sqlite_where=WAITING, postgresql_where=WAITING),
 )
 
 events = Table(
@@ -97,6 +106,18 @@ secrets = Table(
     Column("at", String(27), nullable=False),
     Column("expires", String(27)),
     Column("revoked", Boolean, nullable=False, default=False),
+    Column("parent", String(16)),
+)
+
+# Log-ins that are being tried or failed lately: they are counted before the password is looked at.
+attempts = Table(
+    "attempts",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("at", String(27), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Index("attempts_by_time", "at"),
 )
 
 audit = Table(

@@ -1,10 +1,17 @@
 """Every setting of the service, in one place; each is an option of `banditree serve` and a line of docs/service.md."""
 
 import ipaddress
+import re
 from dataclasses import dataclass
 
 from banditree.errors import InvalidInput
 
+DRIVERS = {
+    "sqlite": "sqlite",
+    "postgres": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+    "postgresql": "postgresql+psycopg",
+}
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -18,6 +25,7 @@ class Settings:
     open, and any name where people log in.
     max_body, max_upload: bytes of a request; of a plan or collection.
     cached_rounds: rounds kept in memory over all cases. waiting_commands: requests in line before 503 is answered.
+    readers: lists and pages that are read at the same time; the others wait, so that those who report need not.
     workers: processes for long work; 0 leaves it to other servers on the same database. job_seconds, job_memory: what
     one job may take, in seconds and in megabytes.
     login_attempts: wrong passwords per name or address within login_window seconds before 429 is answered.
@@ -36,12 +44,19 @@ class Settings:
     max_upload: int = 32_000_000
     cached_rounds: int = 500_000
     waiting_commands: int = 10_000
+    readers: int = 2
     workers: int = 1
     job_seconds: int = 120
     job_memory: int = 2_000
     log_level: str = "info"
 
     def __post_init__(self) -> None:
+        scheme, separator, _ = self.database.partition("://")
+        if separator and scheme not in DRIVERS:
+            raise InvalidInput(
+                f"--database must be a file or a URL that begins with postgresql://. Got one that begins with "
+                f"{scheme[:20]!r}."
+            )
         if not self.authentication and not is_loopback(self.host):
             raise InvalidInput(
                 f"The service is open to everyone who reaches it, so it only listens on this computer. Got host "
@@ -58,9 +73,16 @@ class Settings:
         scheme, separator, rest = self.database.partition("://")
         if not separator:
             return f"sqlite:///{self.database}"
-        if scheme in ("postgres", "postgresql"):
-            return f"postgresql+psycopg://{rest}"
-        return self.database
+        return f"{DRIVERS[scheme]}://{rest}"
+
+    @property
+    def shown_database(self) -> str:
+        """The database as it may be printed: without a password.
+
+        >>> Settings(database="postgresql://ada:secret@db/x").shown_database
+        'postgresql://ada:***@db/x'
+        """
+        return re.sub(r"(?<=://)([^:/@]*):.*@", r"\1:***@", self.database)
 
     @property
     def hosts(self) -> tuple[str, ...]:
