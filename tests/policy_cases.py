@@ -19,6 +19,14 @@ COLLECTIONS = {
     "gaussian": lambda: Collection.gaussian([[0.0, 1.0, 0.4], [1.0, 0.0, 0.5], [0.2, 0.3, 2.0]], sigma=0.5),
     "linear": lambda: linear(4, 5, 3, 0.3),
     "bounded": lambda: Collection.bounded([[1.0, 4.0], [4.0, 1.0], [2.5, 3.0]], low=0.0, high=5.0),
+    "graded": lambda: Collection.graded(
+        [
+            [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6], [0.3, 0.4, 0.3]],
+            [[0.1, 0.1, 0.8], [0.5, 0.0, 0.5], [0.4, 0.2, 0.4]],
+            [[0.3, 0.3, 0.4], [0.6, 0.4, 0.0], [0.0, 0.1, 0.9]],
+        ],
+        [0.0, 1.0, 5.0],
+    ),
 }
 NEEDS_LIKELIHOOD = {"mts", "mids", "ece", "random-ece"}
 NAMES = [*POLICIES, "dt-ece+alarm", "mts+alarm", "mucb+alarm"]
@@ -49,6 +57,8 @@ def reward_of(truth, context, seed, task, run, arm, pull):
     rewards = truth.rewards
     if rewards.family is Family.GAUSSIAN:
         return mean + rewards.sigma * math.sqrt(-2 * math.log(1 - first)) * math.cos(2 * math.pi * second)
+    if rewards.family is Family.GRADED:
+        return rewards.values[int((first >= np.cumsum(truth.chances[task, arm])[:-1]).sum())]
     return rewards.high if first < (mean - rewards.low) / (rewards.high - rewards.low) else rewards.low
 
 

@@ -15,9 +15,9 @@ from banditree.scores.backup import at_belief, best_backup
 from banditree.scores.draft import HIGH, LOW, Test, ancestors, drafted, path_lengths
 from banditree.scores.library import build_library
 from banditree.scores.objectives import Limits
-from banditree.scores.scenarios import with_means, worst_means
+from banditree.scores.scenarios import worst_parameters
 from banditree.scores.search import Search
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import Collection, with_parameters
 from banditree.tasks.instances import rand
 from banditree.trees.tree import build_tree
 
@@ -160,10 +160,10 @@ def test_the_worst_means_are_the_worst_of_all_corners():
     estimated = Collection.bernoulli([[0.7, 0.2], [0.5, 0.6], [0.2, 0.4]], radius=0.05)
     plan = build_tree(estimated, 1000)
     corners = [
-        regret_bound(plan, with_means(estimated, estimated.means + 0.05 * np.array(signs)))
+        regret_bound(plan, with_parameters(estimated, estimated.means + 0.05 * np.array(signs)))
         for signs in product((-1, 0, 1), repeat=2)
     ]
-    found = regret_bound(plan, with_means(estimated, worst_means(plan, estimated)))
+    found = regret_bound(plan, with_parameters(estimated, worst_parameters(plan, estimated)))
     np.testing.assert_allclose(found, np.max(corners, axis=0), rtol=1e-12)
 
 

@@ -9,9 +9,9 @@ from banditree.certificates.outcomes import Claim
 from banditree.errors import InvalidInput
 from banditree.plans.plan import BoxKind
 from banditree.scores.pareto import pareto_front
-from banditree.scores.scenarios import with_means, worst_means
+from banditree.scores.scenarios import worst_parameters
 from banditree.scores.score_plan import STILL_POSSIBLE, build_score_plan
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import Collection, with_parameters
 from banditree.tasks.instances import hard, linear, rand
 from banditree.trees.tree import build_tree
 
@@ -140,7 +140,7 @@ def test_estimates_are_optimised_against_the_worst_means():
     assert certify(careful, estimated).claim is Claim.UPPER_BOUND
 
     def at_worst(plan):
-        return regret_bound(plan, with_means(estimated, worst_means(plan, estimated))).max()
+        return regret_bound(plan, with_parameters(estimated, worst_parameters(plan, estimated))).max()
 
     assert at_worst(careful) < 0.9 * at_worst(careless)
     assert at_worst(careful) <= 1.001 * certify(careful, estimated).worst_regret

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from banditree.cli.options import AsJson, Shares, shares_of
+from banditree.errors import InvalidInput
 from banditree.tasks.rewards import Family
 from banditree.training.classes import Criterion
 from banditree.training.collection import Untried
@@ -29,6 +30,9 @@ def learn(
     rewards: Annotated[Family, typer.Option(help="The law of the rewards.")] = Family.BERNOULLI,
     low: Annotated[float | None, typer.Option(help="Least reward, for bounded rewards. [default: 0]")] = None,
     high: Annotated[float | None, typer.Option(help="Greatest reward, for bounded rewards. [default: 1]")] = None,
+    grades: Annotated[
+        str, typer.Option(help="Values of graded rewards, with names or without, as in none=0,partial=0.5,full=1.")
+    ] = "",
     intercept: Annotated[bool, typer.Option(help="Whether predictions have a constant term.")] = True,
     ridge: Annotated[float, typer.Option(min=0.0, help="Penalty on the parameters of predictions.")] = 0.0,
     untried: Annotated[
@@ -68,7 +72,7 @@ def learn(
     from banditree.training.learning import Settings
     from banditree.training.learning import learn as learn_from
 
-    given = {name: value for name, value in {"low": low, "high": high}.items() if value is not None}
+    given = {name: value for name, value in {"low": low, "high": high}.items() if value is not None} | _grades(grades)
     settings = Settings(
         rewards=make_rewards(rewards, **given) if given else rewards,
         intercept=intercept,
@@ -107,6 +111,19 @@ def learn(
     typer.echo(json_module.dumps(learn_document(report, merging)) if json else learn_text(report, merging, horizon))
     if output is not None and not json:
         typer.echo(f"Written to {output}. Plan on it: banditree plan {output} --horizon ROUNDS")
+
+
+def _grades(given: str) -> dict[str, list[float] | list[str]]:
+    """The values and names of grades, as typed."""
+    pairs = [part.rpartition("=") for part in _names(given)]
+    try:
+        values = sorted((float(value), name.strip()) for name, _, value in pairs)
+    except ValueError:
+        raise InvalidInput(f"--grades must be values, as in none=0,partial=0.5,full=1. Got {given!r}.") from None
+    if not values:
+        return {}
+    named = [name for _, name in values]
+    return {"values": [value for value, _ in values]} | ({"names": named} if any(named) else {})
 
 
 def _names(given: str) -> list[str]:

@@ -11,6 +11,7 @@ from banditree.errors import InvalidInput
 
 if TYPE_CHECKING:
     from banditree.policies.session import Session, Step
+    from banditree.tasks.rewards import Outcome
 
 STOP, WHY, MISSED = "q", "?", "m"
 
@@ -35,6 +36,7 @@ def run(
     """
     from banditree.files.plans import load_plan
     from banditree.files.sessions import load_session, save_session
+    from banditree.plans.wording import number
     from banditree.policies.session import start_session
 
     loaded = load_plan(plan)
@@ -44,7 +46,8 @@ def run(
         typer.echo(json_module.dumps(standing(session)))
         return
     words = loaded.vocabulary
-    typer.echo(f"{words.success} = 1, {words.failure} = 0, {MISSED} = not known, {WHY} = why, {STOP} = stop for now")
+    possible = "".join(f"{name} = {number(value)}, " for value, name in _outcomes(session))
+    typer.echo(f"{possible}{MISSED} = not known, {WHY} = why, {STOP} = stop for now")
     try:
         while (step := _next_step(session)).outcome is None:
             save_session(session, path)
@@ -102,6 +105,14 @@ def _prompt(what: str) -> str:
     return answer
 
 
+def _outcomes(session: "Session") -> "tuple[Outcome, ...]":
+    """The outcomes to choose from, in the words of the plan; empty where a number is typed."""
+    from banditree.plans.plan import Plan, Vocabulary
+
+    words = session.subject.vocabulary if isinstance(session.subject, Plan) else Vocabulary()
+    return session.rewards.outcomes(words.success, words.failure)
+
+
 def _answer(session: "Session", step: "Step") -> None:
     """Ask until the outcome of the step is told."""
     from banditree.policies.session import MISSING
@@ -111,8 +122,13 @@ def _answer(session: "Session", step: "Step") -> None:
         if answer == WHY:
             typer.echo(f"  {session.describe()}")
             continue
+        if answer == MISSED:
+            session.tell(MISSING, step.round)
+            return
         try:
-            session.tell(MISSING if answer == MISSED else float(answer), step.round)
+            named = {name.lower(): value for value, name in _outcomes(session)}
+            value = named[answer] if answer in named else float(answer)
+            session.tell(value, step.round)
         except ValueError as problem:
             reason = str(problem) if isinstance(problem, InvalidInput) else f"{answer!r} is not an outcome."
             typer.echo(f"  {reason} Type a number, {MISSED}, {WHY} or {STOP}.")

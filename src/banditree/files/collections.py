@@ -20,6 +20,8 @@ class RewardsPart(Part):
     family: Family
     low: float | None = Field(None, description="least reward; bounded rewards only")
     high: float | None = Field(None, description="greatest reward; bounded rewards only")
+    values: list[float] | None = Field(None, description="the possible rewards, in order; graded rewards only")
+    names: list[str] | None = Field(None, description="what people call them; graded rewards only")
     sigma: float | None = Field(None, description="standard deviation of the noise; Gaussian rewards only")
 
 
@@ -60,6 +62,7 @@ class CollectionFile(Document):
     spread: list[list[float]] | None = Field(
         None, description="standard deviation of a case's own mean around its task's; none: all cases are alike"
     )
+    chances: list[list[list[float]]] | None = Field(None, description="of each value, by task and arm; graded rewards")
 
 
 def load_collection(path: str | Path) -> Collection:
@@ -96,6 +99,7 @@ def collection_document(collection: Collection) -> CollectionFile:
         counts=None if collection.counts is None else collection.counts.tolist(),
         shares=None if collection.shares is None else collection.shares.tolist(),
         spread=None if collection.spread is None else collection.spread.tolist(),
+        chances=None if collection.chances is None else collection.chances.tolist(),
     )
 
 
@@ -114,6 +118,7 @@ def collection_from_document(document: CollectionFile, source: str) -> Collectio
             counts=None if document.counts is None else np.array(document.counts),
             shares=None if document.shares is None else np.array(document.shares),
             spread=None if document.spread is None else np.array(document.spread),
+            chances=None if document.chances is None else np.array(document.chances),
         )
     except ValueError as problem:
         raise InvalidInput(f"{source}: {problem}") from None

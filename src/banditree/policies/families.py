@@ -12,9 +12,9 @@ from banditree.policies.model import Model, predicted
 from banditree.policies.random import normal
 from banditree.tasks.arrays import FloatArray, frozen
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import LOG_FLOOR, Bernoulli, Gaussian
+from banditree.tasks.rewards import LOG_FLOOR, Bernoulli, Gaussian, Graded
 
-TWO_POINT, GAUSSIAN = Bernoulli.compiled, Gaussian.compiled
+TWO_POINT, GAUSSIAN, GRADED = Bernoulli.compiled, Gaussian.compiled, Graded.compiled
 
 # Weights are kept up to a common factor and never quite reach 0, so that rewards which every task calls impossible
 # leave a comparison to make (means of 0 and 1). Each step keeps total >= 1e-50 / M * 1e-200 > 1e-300.
@@ -33,7 +33,12 @@ def likelihood_table(collection: Collection) -> FloatArray:
 
 def outcome_of(model: Model, reward: float) -> int:
     """The number of a reward among the possible ones."""
-    return 1 if reward > 0.5 else 0
+    if model.law != GRADED:
+        return 1 if reward > 0.5 else 0
+    grade = 0
+    while grade < model.values.shape[0] - 1 and model.values[grade] < reward:
+        grade += 1
+    return grade
 
 
 def weigh_tasks(
@@ -72,21 +77,25 @@ def log_likelihood(model: Model, context: FloatArray, task: int, arm: int, rewar
         z = (reward - mean) / model.sigma
         return -0.5 * z * z
     chance = mean if reward > 0.5 else 1.0 - mean
+    if model.law == GRADED:
+        chance = model.chances[task, arm, outcome_of(model, reward)]
     return max(math.log(chance), LOG_FLOOR) if chance > 0.0 else LOG_FLOOR
 
 
 def n_summaries(model: Model) -> int:
     """How many numbers per arm, averaged over tasks, tell the distribution of a reward of an unknown task."""
-    return 1
+    return model.values.shape[0] if model.law == GRADED else 1
 
 
 def summary(model: Model, task: int, arm: int, number: int, mean: float) -> float:
     """The summary of that number of one task and arm, whose mean reward at the context is `mean`."""
-    return mean
+    return float(model.chances[task, arm, number]) if model.law == GRADED else mean
 
 
 def noise(model: Model, task: int, arm: int, mean: float) -> float:
     """What the information of an arm is reduced by: the entropy of its reward, or the squared mean of a normal one."""
+    if model.law == GRADED:
+        return grade_entropy(model.chances[task, arm])
     return mean * mean if model.law == GAUSSIAN else entropy(mean)
 
 
@@ -96,6 +105,8 @@ def information(model: Model, summaries: FloatArray, average_noise: float) -> fl
     A few possible rewards: the mutual information of task and reward. Normal rewards: log(1 + v/sigma^2)/2, v the
     variance of the mean over tasks, which is at least that and equal to it to first order.
     """
+    if model.law == GRADED:
+        return max(grade_entropy(summaries) - average_noise, 0.0)
     mean = summaries[0]
     if model.law == GAUSSIAN:
         variance = max(average_noise - mean * mean, 0.0)
@@ -110,9 +121,29 @@ def entropy(chance: float) -> float:
     return -chance * math.log(chance) - (1.0 - chance) * math.log(1.0 - chance)
 
 
+def grade_entropy(chances: FloatArray) -> float:
+    """The entropy of a graded reward, in nats."""
+    total = 0.0
+    for g in range(chances.shape[0]):
+        if chances[g] > 0.0:
+            total -= chances[g] * math.log(chances[g])
+    return total
+
+
 def draw_reward(model: Model, context: FloatArray, task: int, arm: int, first: float, second: float) -> float:
     """A reward from two uniform random numbers; bounded rewards take the two ends of their range."""
     mean = predicted(model, context, task, arm)
     if model.law == GAUSSIAN:
         return mean + model.sigma * normal(first, second)
+    if model.law == GRADED:
+        return float(model.values[drawn_grade(model.chances[task, arm], first)])
     return model.high if first * (model.high - model.low) < mean - model.low else model.low
+
+
+def drawn_grade(chances: FloatArray, uniform: float) -> int:
+    """The grade that a uniform random number stands for."""
+    grade = 0
+    while grade < chances.shape[0] - 1 and uniform >= chances[grade]:
+        uniform -= chances[grade]
+        grade += 1
+    return grade

@@ -21,7 +21,7 @@ class Model(NamedTuple):
 
     means, radius: (M, K). by_arm, slack: the same two, (K, M), for loops over tasks. theta: (M, K, d).
     best: (M,) the best arm of each task without a context. top: (M,) its mean. law: the family of the rewards, whose
-    arithmetic is in `policies.families`.
+    arithmetic is in `policies.families`. values (G,), chances (M, K, G): of graded rewards.
     """
 
     means: FloatArray
@@ -34,6 +34,8 @@ class Model(NamedTuple):
     sigma: float
     low: float
     high: float
+    values: FloatArray
+    chances: FloatArray
 
 
 def model_of(collection: Collection) -> Model:
@@ -51,6 +53,8 @@ def model_of(collection: Collection) -> Model:
         float(rewards.sigma),
         float(rewards.low),
         float(rewards.high),
+        frozen(rewards.support, float),
+        frozen(np.zeros((0, 0, 0)) if collection.chances is None else collection.chances, float),
     )
 
 

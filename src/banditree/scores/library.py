@@ -76,7 +76,7 @@ def build_library(collection: Collection, horizon: int) -> Library:
     rows, ups, costs = [], [], []
     for template in range(len(points)):
         for arm in np.flatnonzero(usable[template]):
-            if np.ptp(collection.means[:, arm]) == 0.0:
+            if np.ptp(collection.parameters[:, arm], axis=0).max() == 0.0:
                 continue  # tells nothing
             here = levels * unit[template]
             up, pulls = laws_at_levels(points[template], chance[template, arm], here)

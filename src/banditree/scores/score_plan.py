@@ -15,9 +15,9 @@ from banditree.plans.plan import Plan, Vocabulary, pack_survivors
 from banditree.plans.wording import counted
 from banditree.progress import OnProgress
 from banditree.scores.objectives import Limits, Objective, objective_named, power_mean
-from banditree.scores.scenarios import hardest_means, with_means, worst_means
+from banditree.scores.scenarios import hardest_parameters, worst_parameters
 from banditree.tasks.arrays import FloatArray
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import Collection, with_parameters
 
 if TYPE_CHECKING:
     from banditree.scores.draft import Draft
@@ -78,9 +78,9 @@ def build_score_plan(
 
     def search(price: float) -> Plan:
         """The best plan when a wrong arm costs `price` times what it does."""
-        scenarios, plans = with_means(collection, collection.means), []
+        scenarios, plans = with_parameters(collection, collection.parameters), []
         if doubts > 1:
-            scenarios = _both(scenarios, hardest_means(collection))
+            scenarios = _both(scenarios, hardest_parameters(collection))
         for _ in range(doubts):
             library = build_library(scenarios, horizon)
             leaf = horizon * scenarios.gaps.T
@@ -100,7 +100,7 @@ def build_score_plan(
             draft = searches[-1].run()
             plans.append(_plan(draft, library, collection, horizon, seed, vocabulary or Vocabulary()))
             if doubts > 1:
-                scenarios = _both(scenarios, worst_means(plans[-1], collection))
+                scenarios = _both(scenarios, worst_parameters(plans[-1], collection))
             if searches[-1].stopped_early:
                 break
         return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: _judged(plan, scenarios, power))
@@ -153,11 +153,11 @@ def default_steps(collection: Collection) -> int:
     return min(STEPS_PER_TASK * collection.n_tasks, MAX_STEPS)
 
 
-def _both(scenarios: Collection, means: FloatArray) -> Collection:
-    """The scenarios, and as many more with other means."""
-    means = np.concatenate([scenarios.means, means])
-    names = tuple(f"scenario {number}" for number in range(1, len(means) + 1))
-    return Collection(means, names, scenarios.arms, scenarios.rewards, provenance=scenarios.provenance)
+def _both(scenarios: Collection, parameters: FloatArray) -> Collection:
+    """The scenarios, and as many more with other means or chances."""
+    parameters = np.concatenate([scenarios.parameters, parameters])
+    names = tuple(f"scenario {number}" for number in range(1, len(parameters) + 1))
+    return with_parameters(scenarios, parameters, tasks=names, counts=None, shares=None, spread=None)
 
 
 def _judged(plan: Plan, scenarios: Collection, power: float) -> float:

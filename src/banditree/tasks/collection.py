@@ -11,7 +11,7 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
 from banditree.tasks.contexts import ContextKind, Contexts, draw_contexts
-from banditree.tasks.rewards import BERNOULLI, Bounded, Cells, Gaussian, Rewards
+from banditree.tasks.rewards import BERNOULLI, Bounded, Cells, Gaussian, Graded, Rewards
 
 N_VALUE_CONTEXTS = 20_000  # contexts over which the value of the best policy of a task is averaged
 
@@ -25,8 +25,9 @@ class Collection:
     `counts` (M, K) how many rewards each was estimated from (None: unknown), and `provenance` says where the numbers
     came from. `shares` (M,) are the shares of the tasks among cases (None: unknown, all alike), and `spread` (M, K) the
     standard deviation of a case's own mean around that of its task (None: all cases of a task are alike).
+    `chances` (M, K, G) are those of the values of graded rewards, from which their means follow.
     Frozen, with read-only arrays: checked once, here.
-    Use `Collection.bernoulli`, `.gaussian`, `.bounded` or `.linear`.
+    Use `Collection.bernoulli`, `.gaussian`, `.graded`, `.bounded` or `.linear`.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
     >>> two.n_tasks, two.n_arms, [two.arms[k] for k in two.best_arms]
@@ -44,8 +45,12 @@ class Collection:
     counts: IntArray | None = None
     shares: FloatArray | None = None
     spread: FloatArray | None = None
+    chances: FloatArray | None = None
 
     def __post_init__(self) -> None:
+        if self.rewards.by_chances:
+            object.__setattr__(self, "chances", _checked_chances(self.rewards, self.chances))
+            object.__setattr__(self, "means", self.rewards.means(self.parameters))
         means = frozen_numbers("means", self.means, 2)
         object.__setattr__(self, "means", means)
         object.__setattr__(self, "tasks", tuple(str(name) for name in self.tasks))
@@ -114,6 +119,43 @@ class Collection:
         return _without_contexts(means, Bounded(low=low, high=high), tasks, arms, radius, provenance, shares, spread)
 
     @classmethod
+    def graded(
+        cls,
+        chances: Any,
+        values: Sequence[float],
+        *,
+        names: Sequence[str] = (),
+        tasks: Sequence[str] | None = None,
+        arms: Sequence[str] | None = None,
+        radius: Any = 0.0,
+        provenance: str = "known",
+        shares: Any = None,
+        spread: Any = None,
+    ) -> "Collection":
+        """Tasks whose rewards are one of G increasing `values`, with these chances (M, K, G); names: of the values.
+
+        A radius says that any set of values has its chance to within radius / (greatest - least value).
+
+        >>> Collection.graded([[[0.5, 0.5, 0], [0, 0.5, 0.5]], [[0, 0, 1], [1, 0, 0]]], [1, 2, 3]).means.tolist()
+        [[1.5, 2.5], [3.0, 1.0]]
+        """
+        rewards = Graded(values=tuple(values), names=tuple(names))
+        chances = frozen_numbers("chances", chances, 3)
+        M, K = chances.shape[:2]
+        names_tasks, names_arms = _names(tasks, "task", M), _names(arms, "arm", K)
+        return cls(
+            np.zeros((M, K)),
+            names_tasks,
+            names_arms,
+            rewards,
+            radius=radius,
+            provenance=provenance,
+            shares=shares,
+            spread=spread,
+            chances=chances,
+        )
+
+    @classmethod
     def linear(
         cls,
         theta: Any,
@@ -151,8 +193,8 @@ class Collection:
 
     @property
     def parameters(self) -> FloatArray:
-        """What the reward family knows of each task and arm: the means (M, K)."""
-        return self.means
+        """What the reward family knows of each task and arm: the means (M, K), or the chances (M, K, G)."""
+        return self.means if self.chances is None else self.chances
 
     @property
     def varies(self) -> bool:
@@ -209,6 +251,29 @@ class Collection:
         from banditree.figures.notebook import collection_bundle
 
         return collection_bundle(self)
+
+
+def with_parameters(collection: Collection, parameters: FloatArray, **changes: Any) -> Collection:
+    """The collection with other means or chances, (M, K) or (M, K, G), known exactly; `changes` to other fields."""
+    chances = parameters if collection.rewards.by_chances else None
+    means = collection.rewards.means(parameters)
+    return replace(collection, means=means, chances=chances, **{"radius": np.zeros(()), **changes})
+
+
+def _checked_chances(rewards: Rewards, given: Any) -> FloatArray:
+    """The chances (M, K, G), each row adding up to 1."""
+    if not rewards.support:
+        raise invalid("the values of graded rewards", "given", ())
+    if given is None:
+        raise invalid("chances", f"given for {rewards.family} rewards", None, "Use Collection.graded.")
+    chances = frozen_numbers("chances", given, 3)
+    G, total = len(rewards.support), chances.sum(axis=2)
+    if chances.shape[2] != G:
+        raise invalid("chances", f"of shape (tasks, arms, {G}), one per value", chances.shape)
+    if chances.min() < 0 or not np.allclose(total, 1.0, rtol=0, atol=1e-6):
+        raise invalid("chances", "at least 0 and 1 in all for each task and arm", float(total.ravel()[0]))
+    exact = np.abs(total - 1) <= 1e-12  # as good as it gets: what a file brings back is not touched again
+    return frozen(chances / np.where(exact, 1.0, total)[:, :, None], float)
 
 
 def _without_contexts(
@@ -318,6 +383,8 @@ def _check(collection: Collection) -> None:
     _check_means(collection)
     if (collection.theta is None) != (collection.contexts is None):
         raise InvalidInput("theta and contexts must be given together. Use Collection.linear.")
+    if collection.theta is not None and collection.chances is not None:
+        raise InvalidInput("Graded rewards are for tasks without contexts. Use Gaussian or bounded rewards.")
     if collection.theta is not None and collection.theta.shape[:2] != (M, K):
         raise invalid("theta", f"of shape ({M}, {K}, features)", collection.theta.shape)
     if not (np.isfinite(collection.radius).all() and collection.radius.min() >= 0):

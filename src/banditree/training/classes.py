@@ -159,4 +159,6 @@ def widen(estimates: Estimates, classes: Classes) -> Estimates:
     largest difference between classes for that arm.
     """
     spread = np.nanmax(estimates.means, axis=0) - np.nanmin(estimates.means, axis=0)
+    if estimates.chances is not None:  # classes of the same mean may still have other chances
+        spread = np.full_like(spread, estimates.rewards.width)
     return replace(estimates, radius=estimates.radius + classes.doubt * spread)

@@ -38,7 +38,7 @@ def to_collection(
     untried = Untried(untried)
     fine = estimates.outcomes == Outcome.FINE
     tasks, arms = np.arange(len(estimates.tasks)), np.arange(len(estimates.arms))
-    means, radius, theta = estimates.means, estimates.radius, estimates.theta
+    means, radius, theta, chances = estimates.means, estimates.radius, estimates.theta, estimates.chances
     if not fine.all():
         if untried is Untried.REFUSE:
             raise _missing_error(estimates)
@@ -47,7 +47,7 @@ def to_collection(
         elif untried is Untried.DROP_TASK:
             tasks = np.flatnonzero(fine.all(axis=1))
         else:
-            means, radius, theta = _borrow(estimates, statistics)
+            means, radius, theta, chances = _borrow(estimates, statistics)
     kept = np.ix_(tasks, arms)
     return Collection(
         means[kept],
@@ -60,6 +60,7 @@ def to_collection(
         provenance,
         estimates.counts[kept],
         None if shares is None else shares[tasks] / shares[tasks].sum(),
+        chances=None if chances is None else chances[kept],
     )
 
 
@@ -73,8 +74,10 @@ def _missing_error(estimates: Estimates) -> InvalidInput:
     )
 
 
-def _borrow(estimates: Estimates, statistics: Statistics) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-    """Means, radii and theta with the gaps filled from the rows of all tasks together."""
+def _borrow(
+    estimates: Estimates, statistics: Statistics
+) -> tuple[FloatArray, FloatArray, FloatArray | None, FloatArray | None]:
+    """Means, radii, theta and chances with the gaps filled from the rows of all tasks together."""
     everyone = group_tasks(statistics, np.zeros(len(statistics.tasks), int), ["all tasks"])
     pooled = estimate(everyone, estimates.rewards, intercept=estimates.intercept, ridge=estimates.ridge)
     gaps = estimates.outcomes != Outcome.FINE
@@ -92,4 +95,7 @@ def _borrow(estimates: Estimates, statistics: Statistics) -> tuple[FloatArray, F
     theta = estimates.theta
     if theta is not None and pooled.theta is not None:
         theta = np.where(gaps[:, :, None], pooled.theta, theta)
-    return means, radius, theta
+    chances = estimates.chances
+    if chances is not None and pooled.chances is not None:
+        chances = np.where(gaps[:, :, None], pooled.chances, chances)
+    return means, radius, theta, chances

@@ -10,6 +10,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.contexts import INTERCEPT, Contexts, moment_contexts, sampled_contexts
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards, family_named
+from banditree.training.grades import observed_chances, radius_of_chances
 from banditree.training.intervals import (
     radius_of_bounded_mean,
     radius_of_normal_mean,
@@ -30,6 +31,7 @@ class Estimates:
     means, radius: (M, K); all means are within their radius at once but for `failure_probability`.
     theta, theta_radius: (M, K, q) or None; each entry within its radius but for `failure_probability` / (M K).
     counts: (M, K) rows. notes: what the reader should know, in sentences. intercept, ridge: how theta was fitted.
+    chances: (M, K, G) of graded rewards, or None.
     """
 
     tasks: tuple[str, ...]
@@ -46,6 +48,7 @@ class Estimates:
     notes: tuple[str, ...] = field(default=())
     intercept: bool = True
     ridge: float = 0.0
+    chances: FloatArray | None = None
 
     @property
     def missing(self) -> list[tuple[str, str, Outcome]]:
@@ -81,7 +84,9 @@ def estimate(
     if not np.isfinite(ridge) or ridge < 0:
         raise invalid("ridge", "a finite number of at least 0", ridge)
     share = _shares(statistics, failure_probability)
-    if statistics.features:
+    if (rewards if isinstance(rewards, Rewards) else family_named(rewards)).by_chances:
+        found = _graded(statistics, rewards, share)
+    elif statistics.features:
         found = _linear(statistics, rewards, intercept, ridge, share, sample)
     else:
         found = _plain(statistics, rewards, share)
@@ -118,6 +123,18 @@ def _plain(statistics: Statistics, rewards: Rewards | Family, share: FloatArray)
     outcome[~np.isfinite(radius)] = Outcome.TOO_FEW_ROWS
     means = np.clip(average + statistics.shift[-1], law.low, law.high)
     return _assemble(statistics, law, share, outcome, means, radius)
+
+
+def _graded(statistics: Statistics, rewards: Rewards | Family, share: FloatArray) -> Estimates:
+    """Estimates of graded rewards: the share of every value, and a radius that holds for all sets of values."""
+    law, chances = observed_chances(statistics, rewards)
+    delta = share[statistics.task, statistics.arm]
+    radius = law.width * radius_of_chances(statistics.count.astype(float), len(law.support), delta)
+    outcome = np.full(len(chances), Outcome.FINE, dtype=object)
+    found = _assemble(statistics, law, share, outcome, law.means(chances), radius)
+    table = np.full((*found.means.shape, chances.shape[1]), np.nan)
+    table[statistics.task, statistics.arm] = chances
+    return replace(found, chances=table)
 
 
 def _weighted_mean(weighted: FloatArray, delta: FloatArray) -> tuple[FloatArray, FloatArray]:

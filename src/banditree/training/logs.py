@@ -12,6 +12,7 @@ from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards, family_named
 from banditree.training.cells import WEIGHTED, cell_statistics
 from banditree.training.columns import Columns, find_columns
+from banditree.training.grades import with_outcomes
 from banditree.training.rows import BadRows, any_of, describe_bad_rows, problems_of
 from banditree.training.sources import Log, first_line, open_log
 from banditree.training.statistics import Statistics
@@ -75,6 +76,7 @@ def _read(log: Log, columns: Columns, law: Rewards, drop_bad_rows: bool, sample_
     categorical = categories(log, columns)
     problems = problems_of(log, columns, categorical, law)
     view = LogView.of(log, columns, categorical, any_of(problems))
+    view = with_outcomes(view) if law.by_chances else view
     shift = _find_shift(view, law)
     cells = sum_cells(view, shift)
     n_rows = int(np.sum(cells["n"].to_numpy()))

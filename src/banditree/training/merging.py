@@ -108,6 +108,9 @@ def _span(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Collec
     means = np.where(alone[:, None], collection.means[first], means)
     means = np.clip(means, collection.rewards.low, collection.rewards.high)
     radius = np.where(alone[:, None], collection.radius[first], np.maximum(means - low, high - means))
+    chances = collection.chances
+    if chances is not None:
+        chances, radius = _span_chances(collection, chances, groups)
     counts = collection.counts
     return Collection(
         means,
@@ -121,7 +124,21 @@ def _span(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Collec
         None if counts is None else np.array([counts[list(group)].min(axis=0) for group in groups]),
         None if collection.shares is None else np.array([collection.shares[list(group)].sum() for group in groups]),
         _merged_spread(collection, groups),
+        chances,
     )
+
+
+def _span_chances(
+    collection: Collection, chances: FloatArray, groups: tuple[tuple[int, ...], ...]
+) -> tuple[FloatArray, FloatArray]:
+    """The average chances of each group, and radii that reach the chances of all its members, whatever set is asked."""
+    average = np.array([chances[list(group)].mean(axis=0) for group in groups])
+    width, radius = collection.rewards.width, np.zeros(average.shape[:2])
+    for new, group in enumerate(groups):
+        for task in group:
+            away = np.abs(chances[task] - average[new]).sum(axis=1) / 2
+            radius[new] = np.maximum(radius[new], width * away + collection.radius[task])
+    return average, radius
 
 
 def _merged_spread(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> FloatArray | None:

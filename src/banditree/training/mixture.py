@@ -13,6 +13,7 @@ import numpy as np
 
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import family_named
+from banditree.training.grades import outcome_counts
 from banditree.training.statistics import Statistics
 
 MAX_STEPS = 300
@@ -65,8 +66,11 @@ class Mixture:
 def sums_of(statistics: Statistics, family: str) -> Sums:
     """The table for a mixture over the tasks of `statistics`, which are individuals here.
 
-    0/1 rewards without contexts are Bernoulli; all others linear-Gaussian with an intercept.
+    0/1 rewards without contexts are Bernoulli, graded ones categorical; all others linear-Gaussian with an intercept.
     """
+    if family_named(family).by_chances:
+        values = np.column_stack(list(outcome_counts(statistics).values()))
+        return _sums(statistics, values, chance_coefficients, len(statistics.arms) * (values.shape[1] - 1))
     if family_named(family).counts and not statistics.features:
         successes = statistics.sums[:, 0]
         values = np.column_stack([statistics.count - successes, successes])
@@ -92,6 +96,12 @@ def _sums(statistics: Statistics, values: FloatArray, coefficients: Coefficients
     np.add.at(total, statistics.arm, values)
     np.add.at(rows, statistics.arm, statistics.count)
     return Sums(table, total / np.maximum(rows, 1)[:, None], coefficients, n_parameters)
+
+
+def chance_coefficients(sums: FloatArray) -> FloatArray:
+    """The log of the chance of every value, of every class and arm."""
+    chance = np.maximum(sums / np.maximum(sums.sum(axis=2, keepdims=True), 1e-300), FLOOR)
+    return np.asarray(np.log(chance).reshape(len(sums), -1).T)
 
 
 def bernoulli_coefficients(sums: FloatArray) -> FloatArray:

@@ -78,7 +78,7 @@ class LazyTree:
     @property
     def allowance(self) -> float:
         """How far a mean, or a threshold as it is printed, may be from the truth: rho, and what rounding takes."""
-        return self.radius + (0.0 if self.counts else ROUNDING * self.separation)
+        return self.radius + (0.0 if self.collection.rewards.support else ROUNDING * self.separation)
 
     def pulls_at_depth(self, depth: int) -> int:
         """N_cls when no path has more than `depth` tests."""
@@ -89,11 +89,6 @@ class LazyTree:
             variance=reward_variance(self.collection),
             radius=self.allowance,
         )
-
-    @property
-    def counts(self) -> bool:
-        """Whether a total is a count of successes."""
-        return self.collection.rewards.counts
 
     def split(self, members: IntArray) -> Split | None:
         """The test for the surviving tasks `members` and what remains on each side, or None if none is needed."""
@@ -115,10 +110,10 @@ class LazyTree:
         return int(best_everywhere.argmax()) if best_everywhere.any() else NONE
 
     def total_at_most(self, split: Split, pulls: int) -> float:
-        """The threshold on the sum of `pulls` rewards: a count for 0/1 rewards, else rounded for the reader."""
+        """The threshold on the sum of `pulls` rewards: a possible total, or rounded for the reader."""
         total = split.threshold * pulls
-        if self.counts:
-            return float(math.floor(total + 1e-9))
+        if (limit := self.collection.rewards.total_below(total, pulls)) is not None:
+            return limit
         decimals = max(0, math.ceil(-math.log10(ROUNDING * self.separation * pulls)))
         return round(total, decimals)
 

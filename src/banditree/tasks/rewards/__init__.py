@@ -9,9 +9,10 @@ from banditree.tasks.rewards.base import LOG_FLOOR, Cells, Family, Outcome, Rewa
 from banditree.tasks.rewards.bernoulli import Bernoulli
 from banditree.tasks.rewards.bounded import Bounded
 from banditree.tasks.rewards.gaussian import Gaussian
+from banditree.tasks.rewards.graded import Graded
 
 BERNOULLI = Bernoulli()
-FAMILIES: Mapping[Family, type[Rewards]] = {kind.family: kind for kind in (Bernoulli, Gaussian, Bounded)}
+FAMILIES: Mapping[Family, type[Rewards]] = {kind.family: kind for kind in (Bernoulli, Gaussian, Bounded, Graded)}
 
 __all__ = [
     "BERNOULLI",
@@ -22,6 +23,7 @@ __all__ = [
     "Cells",
     "Family",
     "Gaussian",
+    "Graded",
     "Outcome",
     "Rewards",
     "Scoring",

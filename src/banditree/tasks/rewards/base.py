@@ -25,6 +25,7 @@ class Family(StrEnum):
     BERNOULLI = "bernoulli"
     GAUSSIAN = "gaussian"
     BOUNDED = "bounded"
+    GRADED = "graded"
 
 
 class Outcome(NamedTuple):
@@ -65,7 +66,8 @@ class Rewards(ABC):
 
     `low`, `high`: the range of the rewards, infinite if there is none. `sigma`: the standard deviation of the noise
     where it is the same for all tasks and arms, else 0. `support`: the only possible rewards, in order; empty if there
-    are others. `counts`: whether a total of rewards is a number of successes. `has_likelihood`: whether the chance of a
+    are others. `counts`: whether a total of rewards is a number of successes. `by_chances`: whether the parameters of a
+    task and arm are the chances of the support, and not the mean. `has_likelihood`: whether the chance of a
     reward is known, or only its mean. `compiled`: the number by which `policies.families` knows the family.
     """
 
@@ -73,6 +75,7 @@ class Rewards(ABC):
     compiled: ClassVar[int]
     has_likelihood: ClassVar[bool] = True
     counts: ClassVar[bool] = False
+    by_chances: ClassVar[bool] = False
     hint: ClassVar[str] = ""  # what to try when a log has other rewards
     low: float
     high: float
@@ -164,6 +167,10 @@ class Rewards(ABC):
 
     # What plans ask: totals, bins, ways to score
 
+    def total_below(self, total: float, pulls: int) -> float | None:
+        """The greatest possible total of `pulls` rewards up to `total`; None where any number is possible."""
+        return None
+
     @abstractmethod
     def totals(self, cells: Cells, pulls: FloatArray, limit: FloatArray) -> Bounds:
         """Bounds (*S, 2) of the chances that a total of `pulls` rewards is at most `limit`, and that it is above."""
@@ -214,7 +221,7 @@ def require_likelihood(rewards: Rewards, method: str) -> None:
     if not rewards.has_likelihood:
         raise InvalidInput(
             f"{method} needs the probability of each reward, and bounded rewards only tell their mean. "
-            "Use Bernoulli or Gaussian rewards, or a method that works on means, such as the tree."
+            "Use Bernoulli, graded or Gaussian rewards, or a method that works on means, such as the tree."
         )
 
 

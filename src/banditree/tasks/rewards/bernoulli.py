@@ -1,5 +1,6 @@
 """Rewards of 0 or 1."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -22,7 +23,9 @@ class Bernoulli(Rewards):
     family: ClassVar[Family] = Family.BERNOULLI
     compiled: ClassVar[int] = 0
     counts: ClassVar[bool] = True
-    hint: ClassVar[str] = 'If rewards are not 0 or 1, say what they are: rewards="bounded" or rewards="gaussian".'
+    hint: ClassVar[str] = (
+        'If rewards are not 0 or 1, say what they are: rewards="graded", rewards="bounded" or rewards="gaussian".'
+    )
     low: ClassVar[float] = 0.0  # type: ignore[misc]
     high: ClassVar[float] = 1.0  # type: ignore[misc]
     support: ClassVar[tuple[float, ...]] = (0.0, 1.0)  # type: ignore[misc]
@@ -81,6 +84,10 @@ class Bernoulli(Rewards):
     def outcome_chances(self, parameters: FloatArray) -> FloatArray:
         """1 - p and p."""
         return np.stack([1 - parameters, parameters])
+
+    def total_below(self, total: float, pulls: int) -> float | None:
+        """A count."""
+        return float(math.floor(total + 1e-9))
 
     def totals(self, cells: Cells, pulls: FloatArray, limit: FloatArray) -> Bounds:
         """Binomial, at both ends of the chance."""
