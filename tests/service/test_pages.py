@@ -434,3 +434,15 @@ def test_the_demo_has_a_case_in_every_state(tmp_path):
         for text in ("chip closed", "chip strayed", "chip rings", "corrected: it was", "Show <strong>"):
             assert any(text in page for page in pages), text
         assert http.get("/plans").text.count('class="card row"') == 3
+
+
+def test_graded_outcomes_have_a_button_each(http):
+    chances = [[[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]], [[0.1, 0.2, 0.7], [0.5, 0.4, 0.1]]]
+    known = Collection.graded(chances, [0, 0.5, 1], names=["none", "partial", "full"], arms=["A", "B"])
+    plan = client_of(http).add_plan(build_tree(known, 200), "recovery")
+    page = http.post("/cases", data={"plan": plan, "id": "g-1"}).text
+    buttons = re.findall(r'name="reward" value="([\d.]+)"[^>]*>([^<]+)</button>', page)
+    assert buttons == [("1", "Full"), ("0.5", "Partial"), ("0", "None")]
+    assert "Round 1: partial." in http.post("/cases/g-1/tell", data={"round": "1", "reward": "0.5"}).text
+    assert http.post("/cases/g-1/ask", data={}).status_code == 200
+    assert "one of 0, 0.5, 1" in http.post("/cases/g-1/tell", data={"round": "2", "reward": "0.7"}).text
