@@ -158,7 +158,7 @@ def _show_front(
 
 
 def _regret(built: "Plan", known: "Collection") -> str:
-    from banditree.certificates.certify import boxes_passed, certify
+    from banditree.certificates.certify import certify
     from banditree.reports.certify import in_shares
 
     certificate = certify(built, known)
@@ -166,11 +166,11 @@ def _regret(built: "Plan", known: "Collection") -> str:
         f"Reward lost on average, compared with the best arm from the start: {certificate.mean_regret:,.2f} over all "
         f"tasks{in_shares(certificate)}, {certificate.worst_regret:,.2f} in the worst ({certificate.claim})."
     )
-    if built.most_pulls is not None:  # a tree says in its heading how long it tests
+    if not built.n_tests:
         return lost
-    passed = boxes_passed(built, known)
+    pulls = certificate.pulls
     return (
-        f"{lost}\nA case passes {passed.mean():.1f} tests on average, {passed.max():.1f} in the task that takes most."
+        f"{lost}\nTesting takes {pulls.mean():,.1f} rounds on average, {pulls.max():,.1f} for the task that takes most."
     )
 
 

@@ -114,6 +114,11 @@ def with_alarm(policy: Policy, fallback: Policy = ucb1) -> Policy:
     >>> with_alarm(mts).name
     'mts+alarm'
     """
+    return guard(policy, fallback)
+
+
+def guard(policy: Policy, fallback: Policy = ucb1) -> Policy:
+    """`with_alarm`, made anew each time: for a policy that is made for one case and must not be kept for good."""
     inner_choose, inner_update, inner_patience = policy.choose, policy.update, policy.patience
     inner_commitment, inner_replan = policy.commitment, policy.replan
     fallback_choose, fallback_update = fallback.choose, fallback.update

@@ -42,17 +42,15 @@ class ArmState(NamedTuple):
 def make_arms(subject: Subject, horizon: int, options: Mapping[str, Any]) -> ArmParams:
     """The arms and the scale of the rewards. No options."""
     take_options(options)
-    source = subject.collection if isinstance(subject, LazyTree) else subject
-    rewards = source.rewards
+    rewards = subject.rewards
     low, width = (rewards.low, rewards.width) if rewards.has_range else (0.0, 1.0)
-    return ArmParams(len(source.arms), float(rewards.variance_proxy), float(low), float(width))
+    return ArmParams(len(subject.arms), float(rewards.variance_proxy), float(low), float(width))
 
 
 def make_bernoulli_ts(subject: Subject, horizon: int, options: Mapping[str, Any]) -> ArmParams:
     """The arms, unless their rewards have no range to count successes in."""
     params = make_arms(subject, horizon, options)
-    source = subject.collection if isinstance(subject, LazyTree) else subject
-    if not source.rewards.has_range:
+    if not subject.rewards.has_range:
         raise InvalidInput("bernoulli-ts needs rewards in a range, and these are Gaussian. Use gaussian-ts.")
     return params
 
@@ -197,19 +195,14 @@ def make_linucb(subject: Subject, horizon: int, options: Mapping[str, Any]) -> L
 
 def make_lints(subject: Subject, horizon: int, options: Mapping[str, Any]) -> LinearParams:
     """LinTS (Agrawal and Goyal 2013); option `spread` of the draw, by default the rewards' standard deviation."""
-    source = subject.collection if isinstance(subject, LazyTree) else subject
-    spread = take_options(options, spread=math.sqrt(source.rewards.variance_proxy))["spread"]
+    spread = take_options(options, spread=math.sqrt(subject.rewards.variance_proxy))["spread"]
     return _linear(subject, "spread", spread)
 
 
 def _linear(subject: Subject, name: str, width: float) -> LinearParams:
     if not (math.isfinite(width) and width >= 0):
         raise invalid(name, "a number of at least 0", width)
-    source = subject.collection if isinstance(subject, LazyTree) else subject
-    if isinstance(source, Plan):
-        return LinearParams(len(source.arms), len(source.features), float(width))
-    n_given = 0 if source.contexts is None else source.contexts.n_features
-    return LinearParams(source.n_arms, n_given, float(width))
+    return LinearParams(len(subject.arms), len(subject.features), float(width))
 
 
 def init_linear(params: LinearParams) -> LinearState:

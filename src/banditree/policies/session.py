@@ -97,11 +97,10 @@ class Session:
         self.state = policy.init(self.params)
         self.rounds: list[Round] = []
         self.n_applied = 0
-        source = subject.collection if isinstance(subject, LazyTree) else subject
-        self.arms: tuple[str, ...] = source.arms
-        self.tasks: tuple[str, ...] = source.tasks
-        self.rewards: Rewards = source.rewards
-        self.features: tuple[Feature, ...] = _features(source)
+        self.arms: tuple[str, ...] = subject.arms
+        self.tasks: tuple[str, ...] = subject.tasks
+        self.rewards: Rewards = subject.rewards
+        self.features: tuple[Feature, ...] = subject.features
 
     @property
     def open_rounds(self) -> list[int]:
@@ -340,7 +339,12 @@ def resume_session(
         if isinstance(subject, Collection):
             raise invalid("policy", "given for a session over a collection", None)
         policy = policy_for(subject)
-    if snapshot.get("schema") != SCHEMA or snapshot.get("policy") != policy.name:
+    given = str(snapshot.get("schema"))
+    if given.startswith("banditree/session/") and given != SCHEMA:  # there has been only one version so far
+        raise InvalidInput(
+            f"The snapshot was taken by a newer banditree ({given}; this one reads {SCHEMA}). Upgrade it."
+        )
+    if given != SCHEMA or snapshot.get("policy") != policy.name:
         raise invalid(
             "snapshot",
             f"one of schema {SCHEMA} and policy {policy.name}",
@@ -365,12 +369,6 @@ def resume_session(
             f"The snapshot does not fit this plan ({problem}). Resume it with the plan it was started with."
         ) from None
     return session
-
-
-def _features(source: Plan | Collection) -> tuple[Feature, ...]:
-    if isinstance(source, Plan):
-        return source.features
-    return () if source.contexts is None else source.contexts.features
 
 
 def _state_to_json(state: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from banditree.plans.plan import Plan
-from banditree.policies.alarm import AlarmParams, with_alarm
+from banditree.policies.alarm import AlarmParams, guard
 from banditree.policies.base import Policy
 from banditree.policies.follow import FollowParams, follow, make_follow
 from banditree.tasks.collection import Collection
@@ -27,7 +27,7 @@ def policy_of(plan: Plan, collection: Collection | None) -> Policy:
     def make_planned(_collection: Collection, horizon: int, options: Mapping[str, Any]) -> FollowParams:
         return make_follow(plan, horizon, options)
 
-    guarded = with_alarm.__wrapped__(replace(follow, make=make_planned))
+    guarded = guard(replace(follow, make=make_planned))
 
     def make(_plan: Plan, horizon: int, options: Mapping[str, Any]) -> AlarmParams:
         params: AlarmParams = guarded.make(collection, horizon, options)

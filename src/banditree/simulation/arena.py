@@ -94,11 +94,10 @@ def open_arena(
 ) -> Arena:
     """The arena in the fastest mode that works; a warning if that is the slow one."""
     params = policy.make(subject, horizon, options)
-    tasks = subject.collection.tasks if isinstance(subject, LazyTree) else subject.tasks
     if policy.replan is not None:
         problem = "it replans in Python"
     else:
-        arena = Arena(world, name, policy, params, tasks, seed, rounds, LEAN)
+        arena = Arena(world, name, policy, params, subject.tasks, seed, rounds, LEAN)
         problem = _compile(arena)
         if NEEDS_COUNTS in problem:
             arena = replace(arena, mode=COMPILED)
@@ -110,7 +109,7 @@ def open_arena(
         SlowSimulation,
         stacklevel=3,
     )
-    return Arena(world, name, policy, params, tasks, seed, rounds, INTERPRETED)
+    return Arena(world, name, policy, params, subject.tasks, seed, rounds, INTERPRETED)
 
 
 def _compile(arena: Arena) -> str:

@@ -120,7 +120,7 @@ def _player(name: str | None, given: Given, believed: Collection) -> Player:
     if isinstance(given, Player):
         return given if name is None else replace(given, name=name)
     if isinstance(given, Plan | LazyTree):
-        return Player(name or (given.method if isinstance(given, Plan) else "tree"), policy_for(given), given)
+        return Player(name or given.method, policy_for(given), given)
     policy = policy_named(given) if isinstance(given, str) else given
     return Player(name or policy.name, policy, believed)
 
@@ -142,19 +142,12 @@ def _check(
 
 
 def _check_fits(truth: Collection, player: Player) -> None:
-    subject = player.subject.collection if isinstance(player.subject, LazyTree) else player.subject
+    subject = player.subject
     if len(subject.arms) != truth.n_arms:
         raise invalid(f"what {player.name} is given", f"over {truth.n_arms} arms, as the tasks are", len(subject.arms))
-    d = 0 if truth.contexts is None else truth.contexts.n_features
-    features = (
-        subject.features
-        if isinstance(subject, Plan)
-        else ()
-        if subject.contexts is None
-        else (subject.contexts.features)
-    )
-    if len(features) not in (0, d):
-        raise invalid(f"what {player.name} is given", f"over contexts of {d} features", len(features))
+    d = len(truth.features)
+    if len(subject.features) not in (0, d):
+        raise invalid(f"what {player.name} is given", f"over contexts of {d} features", len(subject.features))
     mine, theirs = truth.rewards, subject.rewards
     if not theirs.accepts(mine):
         raise invalid(f"what {player.name} is given", f"about {mine.family} rewards", str(theirs.family))

@@ -10,7 +10,7 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
-from banditree.tasks.contexts import ContextKind, Contexts, draw_contexts
+from banditree.tasks.contexts import ContextKind, Contexts, Feature, draw_contexts
 from banditree.tasks.rewards import BERNOULLI, Bounded, Cells, Gaussian, Graded, Rewards
 
 N_VALUE_CONTEXTS = 20_000  # contexts over which the value of the best policy of a task is averaged
@@ -175,6 +175,11 @@ class Collection:
         names_tasks, names_arms = _names(tasks, "task", theta.shape[0]), _names(arms, "arm", theta.shape[1])
         means = theta @ contexts.mean
         return cls(means, names_tasks, names_arms, rewards, contexts, theta, radius, provenance, shares=shares)
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The columns of a context, none without contexts; a plan answers alike."""
+        return () if self.contexts is None else self.contexts.features
 
     @property
     def n_tasks(self) -> int:

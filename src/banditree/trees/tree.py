@@ -15,10 +15,13 @@ from banditree.plans.one_option import at_once
 from banditree.plans.plan import NONE, Plan, Vocabulary, pack_survivors
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection, reward_variance
+from banditree.tasks.contexts import Feature
+from banditree.tasks.rewards import Rewards
 from banditree.theory.bounds import dt_ece_samples
 from banditree.trees.greedy import COMPILE_FROM, Split, greedy_split
 from banditree.trees.working_separation import find_band, usable_radius
 
+METHOD = "tree"
 MAX_BOXES = 200_000
 ROUNDING = 1e-6  # how much of the separation may be lost to rounding a printed threshold
 Splits = dict[bytes, tuple[IntArray, Split | None]]  # by the bytes of the set of survivors
@@ -44,6 +47,31 @@ class LazyTree:
     radius: float = 0.0
     limit: float = math.inf
     asked: float | None = None
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """The names of the arms; these four properties are those of a Plan and of a Collection."""
+        return self.collection.arms
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The names of the tasks."""
+        return self.collection.tasks
+
+    @property
+    def rewards(self) -> Rewards:
+        """The reward family."""
+        return self.collection.rewards
+
+    @property
+    def features(self) -> tuple[Feature, ...]:
+        """The columns of a context."""
+        return self.collection.features
+
+    @property
+    def method(self) -> str:
+        """What `freeze` gives a plan of."""
+        return METHOD
 
     @cached_property
     def _means(self) -> FloatArray:
@@ -119,7 +147,7 @@ class LazyTree:
 
     def freeze(self, max_boxes: int = MAX_BOXES) -> Plan:
         """The whole tree as a Plan, equal sets of survivors sharing a box; an error beyond `max_boxes` boxes."""
-        return self.lay_out(expand(self.start, self.split, max_boxes), method="tree")
+        return self.lay_out(expand(self.start, self.split, max_boxes), method=METHOD)
 
     def lay_out(self, splits: Splits, method: str) -> Plan:
         """The Plan whose tests are `splits`, the set of all tasks first, with this tree's pulls and words."""
@@ -141,7 +169,7 @@ class LazyTree:
             method,
             survivors=pack_survivors([members for members, _split in splits.values()], collection.n_tasks),
             theta=None if collection.theta is None else round_significant(collection.theta),
-            features=() if collection.contexts is None else collection.contexts.features,
+            features=collection.features,
             separation=self.separation if self.asked is None else self.asked,
             radius=self.radius,
             vocabulary=self.vocabulary,
@@ -218,8 +246,8 @@ def build_tree(
 
     >>> plan = build_tree(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"]), horizon=1000)
     >>> print(plan)
-    Plan for 2 tasks and 2 arms over 1,000 rounds (method tree, separation 0.4): 3 boxes, at most 1 test one after
-    the other, at most 96 rounds of testing.
+    Plan for 2 tasks and 2 arms over 1,000 rounds (method tree, separation 0.4): 3 boxes, longest path:
+    1 test, at most 96 rounds of testing, reading load 1.8.
     <BLANKLINE>
     Box 1. Give A 96 times. At most 48 successes: go to box 2. Otherwise: go to box 3.
     Box 2. This is task 2. Give B from now on.
