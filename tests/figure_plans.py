@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from example_plans import FIVE, protocol, score_plan
 
+from banditree.figures.scene import text_width
 from banditree.plans.wording import vocabulary_from
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand
@@ -60,3 +61,10 @@ MAKERS = {
 def made(name):
     """(plan, collection) by name."""
     return MAKERS[name]()
+
+
+def box_of_text(text):
+    """The left, upper, right and lower edge of a text in a scene."""
+    width = text_width(text.text, text.size, text.bold)
+    left = {"start": text.x, "middle": text.x - width / 2, "end": text.x - width}[text.anchor]
+    return left, text.y - 0.75 * text.size, left + width, text.y + 0.1 * text.size

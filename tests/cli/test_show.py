@@ -68,6 +68,17 @@ def test_html_has_numbers_with_the_tasks_and_says_so_without(folder):
     assert "shown with --tasks" in (folder / "q.html").read_text()
 
 
+def test_a_card_is_a_sheet_or_a_page_and_promises_what_was_computed(folder, capsys):
+    assert run("show", "plan.json", "--card", "-o", "card.pdf", "--paper", "letter") == 0
+    assert b"612 792" in (folder / "card.pdf").read_bytes()
+    assert run("show", "plan.json", "--card", "-o", "card.html", "--tasks", "tasks.json") == 0
+    page = (folder / "card.html").read_text()
+    assert "What the words mean" in page
+    assert "In the worst task (severe) it loses" in page
+    assert run("show", "plan.json", "--card") == 2
+    assert "A card is a pdf or html" in capsys.readouterr().err
+
+
 def test_report_with_a_simulation(folder, capsys):
     two = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"], tasks=["mild", "severe"])
     save_results(simulate(two, ["uniform"], horizon=100, runs=5), "results.json")

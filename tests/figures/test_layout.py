@@ -4,7 +4,7 @@ import itertools
 import re
 
 import pytest
-from figure_plans import MAKERS, made
+from figure_plans import MAKERS, box_of_text, made
 from hypothesis import given, settings
 from random_plans import cases, protocols
 
@@ -13,19 +13,13 @@ from banditree.figures.drawing import A4, LETTER, ladder_pages, ladder_scene
 from banditree.figures.html import ladder_html
 from banditree.figures.ladder import MANY_ROWS, LadderInfo, Leads, Row, Way, ladder_info
 from banditree.figures.layout import MOST_LANES, jumps, layout, page_breaks
-from banditree.figures.scene import Line, Polygon, Text, text_width
+from banditree.figures.scene import Line, Polygon, Text
 
 PAPER = pytest.mark.parametrize("size", [A4, LETTER], ids=["A4", "letter"])
 
 
 def overlap(one, other):
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
-def box_of_text(text):
-    width = text_width(text.text, text.size, text.bold)
-    left = {"start": text.x, "middle": text.x - width / 2, "end": text.x - width}[text.anchor]
-    return left, text.y - 0.75 * text.size, left + width, text.y + 0.1 * text.size
 
 
 def box_of(shape):

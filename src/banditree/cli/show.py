@@ -27,6 +27,13 @@ class Format(StrEnum):
     HTML = "html"
 
 
+class Paper(StrEnum):
+    """The size of a sheet."""
+
+    A4 = "a4"
+    LETTER = "letter"
+
+
 SUFFIXES = {".txt": "text", ".svg": "svg", ".pdf": "pdf", ".mmd": "mermaid", ".dot": "dot", ".gv": "dot"}
 SUFFIXES |= {".html": "html", ".htm": "html"}
 
@@ -44,6 +51,10 @@ def show(
     tasks: Annotated[
         Path | None, typer.Option(help="The collection: adds the chances and costs of each box to html.")
     ] = None,
+    card: Annotated[
+        bool, typer.Option("--card", help="A card to work with, as pdf or html: the plan, its words, a worksheet.")
+    ] = False,
+    paper: Annotated[Paper, typer.Option(help="The paper of a card or a PDF.")] = Paper.A4,
     json: AsJson = False,
 ) -> None:
     """Show a plan: in the terminal, or as a picture to print or to click through.
@@ -58,12 +69,37 @@ def show(
         typer.echo(plan_json(loaded), nl=False)
         return
     chosen = _format(format, output)
-    content = _content(loaded, chosen, tasks, colour=output is None and _has_colour())
+    if card:
+        content = _card(loaded, chosen, tasks, paper)
+    else:
+        content = _content(loaded, chosen, tasks, paper, colour=output is None and _has_colour())
     if output is not None:
         write_bytes(output, content)
         typer.echo(f"Written to {output}.")
     else:
         typer.echo(content.decode(), nl=False, color=True)
+
+
+def _card(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper) -> bytes:
+    """The card of a plan; with the collection it says what the plan promises."""
+    from banditree.figures.card import card_html, card_info, card_pages
+
+    if chosen not in (Format.PDF, Format.HTML):
+        raise InvalidInput(f"A card is a pdf or html. Got {chosen.value!r}. Give a file: --card -o card.pdf.")
+    promise: tuple[str, ...] = ()
+    if tasks is not None:
+        from banditree.certificates.certify import certify
+        from banditree.files.collections import load_collection
+        from banditree.reports.promise import promise_sentences
+
+        promise = promise_sentences(plan, certify(plan, load_collection(tasks)))
+    info = card_info(plan, promise)
+    if chosen is Format.HTML:
+        return card_html(info, paper.value).encode()
+    from banditree.figures.drawing import A4, LETTER
+    from banditree.figures.pdf import pdf
+
+    return pdf(card_pages(info, A4 if paper is Paper.A4 else LETTER))
 
 
 def _format(given: Format | None, output: Path | None) -> Format:
@@ -83,17 +119,17 @@ def _has_colour() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
-def _content(plan: "Plan", chosen: Format, tasks: Path | None, colour: bool) -> bytes:
+def _content(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper, colour: bool) -> bytes:
     from banditree.figures.ladder import ladder_info
 
     if chosen is Format.LIST:
         return f"{plan}\n".encode()
     info = ladder_info(plan)
     if chosen is Format.PDF:
-        from banditree.figures.drawing import ladder_pages
+        from banditree.figures.drawing import A4, LETTER, ladder_pages
         from banditree.figures.pdf import pdf
 
-        return pdf(ladder_pages(info))
+        return pdf(ladder_pages(info, A4 if paper is Paper.A4 else LETTER))
     if chosen is Format.HTML:
         from banditree.figures.html import ladder_html
 
@@ -102,7 +138,8 @@ def _content(plan: "Plan", chosen: Format, tasks: Path | None, colour: bool) -> 
         from banditree.files.collections import load_collection
         from banditree.reports.report import reach_or_note
 
-        return ladder_html(info, *reach_or_note(plan, load_collection(tasks))).encode()
+        reach, note = reach_or_note(plan, load_collection(tasks))
+        return ladder_html(ladder_info(plan, reach), reach, note).encode()
     if chosen is Format.SVG:
         from banditree.figures.drawing import ladder_scene
         from banditree.figures.svg import svg

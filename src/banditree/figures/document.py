@@ -9,7 +9,21 @@ from banditree.figures.html import ladder_data, ladder_section, page
 from banditree.figures.ladder import LadderInfo
 from banditree.figures.pdf import pdf
 from banditree.figures.reach import ReachInfo
-from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Shape, Text, fitted, moved, scaled, text_width, wrap
+from banditree.figures.scene import (
+    FAINT,
+    GREY,
+    INK,
+    Line,
+    Scene,
+    Shape,
+    Text,
+    fitted,
+    moved,
+    rectangle,
+    scaled,
+    text_width,
+    wrap,
+)
 from banditree.figures.svg import svg
 
 MARGIN = 42.0
@@ -114,7 +128,7 @@ def _themed(drawing: str) -> str:
 
 def document_pdf(title: str, blocks: Sequence[Block]) -> bytes:
     """The blocks on A4 pages; plans have pages of their own, where they stand."""
-    sheets = _Sheets()
+    sheets = Sheets()
     sheets.write(title, 16.0, INK, bold=True, after=8)
     for block in blocks:
         if isinstance(block, Heading):
@@ -138,37 +152,64 @@ def document_pdf(title: str, blocks: Sequence[Block]) -> bytes:
     return pdf(sheets.pages())
 
 
-class _Sheets:
-    """A4 pages that fill from above."""
+class Sheets:
+    """Pages of paper that fill from above."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: tuple[float, float] = A4) -> None:
+        self.size, self.margin = size, MARGIN
         self.done: list[Scene] = []
         self.shapes: list[Shape] = []
         self.y = MARGIN
 
+    @property
+    def width(self) -> float:
+        """Between the margins."""
+        return self.size[0] - 2 * self.margin
+
     def room(self, height: float) -> None:
         """Start another page unless `height` fits on this one."""
-        if self.y + height > A4[1] - MARGIN and self.shapes:
+        if self.y + height > self.size[1] - self.margin and self.shapes:
             self.turn()
 
     def turn(self) -> None:
         """Finish this page."""
         if self.shapes:
-            self.done.append(Scene(*A4, tuple(self.shapes)))
-        self.shapes, self.y = [], MARGIN
+            self.done.append(Scene(*self.size, tuple(self.shapes)))
+        self.shapes, self.y = [], self.margin
 
-    def write(self, text: str, size: float, colour: str, bold: bool = False, after: float = 0.0) -> None:
-        """A wrapped text at the left margin."""
-        for line in wrap(text, A4[0] - 2 * MARGIN, size, bold, most=60):
+    def write(
+        self, text: str, size: float, colour: str, bold: bool = False, after: float = 0.0, inset: float = 0.0
+    ) -> None:
+        """A wrapped text at the left margin, or set in from it."""
+        for line in wrap(text, self.width - inset, size, bold, most=60):
             self.room(size * 1.45)
             self.y += size * 1.45
-            self.shapes.append(Text(MARGIN, self.y, line, size, colour, bold))
+            self.shapes.append(Text(self.margin + inset, self.y, line, size, colour, bold))
         self.y += after
+
+    def pair(self, name: str, meaning: str, size: float) -> None:
+        """A name and what it means, side by side."""
+        inset = 0.26 * self.width
+        self.room(size * 1.45)
+        self.shapes.append(
+            Text(self.margin, self.y + size * 1.45, fitted(name, inset - 6, size, True), size, INK, True)
+        )
+        self.write(meaning, size, INK, after=1, inset=inset)
+
+    def framed(self, text: str, size: float) -> None:
+        """A text in a frame."""
+        lines = wrap(text, self.width - 16, size, True, most=10)
+        height = len(lines) * size * 1.45 + 10
+        self.room(height)
+        self.shapes.append(rectangle(self.margin, self.y, self.width, height, stroke=INK, width=1.2, radius=4))
+        for number, line in enumerate(lines, 1):
+            self.shapes.append(Text(self.margin + 8, self.y + number * size * 1.45, line, size, INK, True))
+        self.y += height
 
     def picture(self, scene: Scene, caption: str) -> None:
         """A picture no wider than the text and no higher than the page, with its caption."""
-        most = A4[1] - 2 * MARGIN - 40
-        factor = min(1.0, (A4[0] - 2 * MARGIN) / scene.width, most / scene.height)
+        most = self.size[1] - 2 * MARGIN - 40
+        factor = min(1.0, self.width / scene.width, most / scene.height)
         self.room(scene.height * factor + 40)
         self.y += 8
         self.shapes += [moved(shape, MARGIN, self.y) for shape in scaled(scene.shapes, factor)]
@@ -186,7 +227,7 @@ class _Sheets:
         return self.done
 
 
-def _print_table(sheets: _Sheets, table: Table) -> None:
+def _print_table(sheets: Sheets, table: Table) -> None:
     """Columns as wide as their widest cell, in smaller print if that is too wide for the page."""
     size = 8.5
     widths = [max(text_width(row[c], size, row is table.head) for row in (table.head, *table.rows)) + 12

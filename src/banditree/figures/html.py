@@ -44,14 +44,14 @@ def ladder_html(info: LadderInfo, reach: ReachInfo | None = None, note: str = ""
     return page(title, f"<main>\n{body}\n</main>", ladder_data(info, reach, note))
 
 
-def page(title: str, body: str, script: str = "") -> str:
-    """An HTML document with the style sheet and the script inside; `script` is the data of the ladder, if any."""
+def page(title: str, body: str, script: str = "", style: str = "") -> str:
+    """An HTML document with all styles and scripts inside; `script` is the data of the ladder, if any."""
     code = f"{script}\n<script>\n{asset('page.js')}</script>" if script else ""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'
-        f"<title>{escape(title)}</title>\n<style>\n{asset('page.css')}</style>\n</head>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{asset('page.css')}{style}</style>\n</head>\n"
         f"<body>\n{body}\n{code}\n</body>\n</html>\n"
     )
 

@@ -1,0 +1,159 @@
+"""The card of a plan: one or two sheets to work with at a desk or a bedside, and the same as a page.
+
+It holds the plan as it is printed, what its words mean, what it promises, and a worksheet with room for tally marks.
+"""
+
+from dataclasses import dataclass
+from html import escape
+
+from banditree.figures.document import Sheets
+from banditree.figures.drawing import A4
+from banditree.figures.html import asset, page
+from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, rectangle
+from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.wording import (
+    capital,
+    counted,
+    heading,
+    numbered_lines,
+    outcome_names,
+    plural,
+    rule_sentence,
+    unit,
+    with_article,
+)
+
+LEAST_ROWS, MOST_ROWS = 8, 20  # of the worksheet: as many as the sheet has room for
+ROW_HEIGHT = 27.0  # room for two bundles of five tally marks, one above the other
+SHARES = (0.07, 0.19, 0.28, 0.28, 0.09, 0.09)  # of the width, for the columns of the worksheet
+
+
+@dataclass(frozen=True)
+class CardInfo:
+    """What is on a card. meanings: (words of the plan, what to do); columns: the heads of the worksheet."""
+
+    title: str
+    subtitle: str
+    lines: tuple[str, ...]
+    rule: str
+    meanings: tuple[tuple[str, str], ...]
+    promise: tuple[str, ...]
+    columns: tuple[str, ...]
+
+
+def card_info(plan: Plan, promise: tuple[str, ...] = ()) -> CardInfo:
+    """The card of `plan`. promise: two sentences on what it costs and how often it errs, where that is known."""
+    words = plan.vocabulary
+    what = "Protocol" if plan.form is Form.LINES else "Plan"
+    names = [name for _, name in outcome_names(plan)]
+    tallies = (names[0], names[-1]) if len(names) == 2 else (f"{words.reward}, +", f"{words.reward}, -")
+    return CardInfo(
+        title=f"{what} for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)}",
+        subtitle=heading(plan),
+        lines=tuple(numbered_lines(plan)),
+        rule="" if plan.rule is None else rule_sentence(plan),
+        meanings=tuple(_meanings(plan)),
+        promise=promise or _unknown(plan),
+        columns=(unit(plan), words.arm, *tallies, "score", "next"),
+    )
+
+
+def _unknown(plan: Plan) -> tuple[str, ...]:
+    """What can be said of a plan whose collection is not at hand."""
+    tasks = counted(len(plan.tasks), plan.vocabulary.task)
+    return (
+        f"It was made for {tasks} and {counted(plan.horizon, 'round')} per case.",
+        f"What it loses and how often it errs depends on what is known of the {plural(plan.vocabulary.task)}; "
+        "banditree certify computes it.",
+    )
+
+
+def _meanings(plan: Plan) -> list[tuple[str, str]]:
+    """The phrases that occur in this plan, in the order in which a reader meets them."""
+    text, words, place = "\n".join(numbered_lines(plan)), plan.vocabulary, unit(plan)
+    kinds = set(plan.kind.tolist())
+    found = []
+    if kinds & {BoxKind.SCORE, BoxKind.WATCH} or plan.rule is not None:
+        found.append(("the score", f"Starts at 0 on every {place}. After each outcome add its points."))
+    if "/" in text and (outcomes := outcome_names(plan)):
+        found.append(("+2/-3", f"The points of {' and of '.join(name for _, name in (outcomes[0], outcomes[-1]))}."))
+    if BoxKind.SCORE in kinds:
+        found.append(("At +8, At -2", "As soon as the score is +8 or above, or -2 or below."))
+    if BoxKind.WATCH in kinds:
+        found.append(("stays above -2", "Go on until the score is -2 or below; then do what follows."))
+    if plan.cap.any() or (plan.rule is not None and plan.rule.cap):
+        found.append(("never count above +20", "A score that would be higher stays at +20."))
+    if plan.form is Form.LINES and plan.n_tests:
+        found.append(("next line, line 4", "Go on there. Its score starts at 0."))
+        found.append(("stay with, settle on", f"Give this {words.arm} from now on."))
+    if "start again" in f"{text}{plan.rule}" or plan.rule is not None:
+        found.append((f"start again at {place} 1", f"Go back to {place} 1. Its score starts at 0."))
+    if BoxKind.FIXED in kinds:
+        found.append(("113 times", f"Give {with_article(words.arm)} that often, whatever happens, then compare."))
+    return found
+
+
+def card_pages(info: CardInfo, size: tuple[float, float] = A4) -> list[Scene]:
+    """The card on sheets of this size; black on white, so that it can be copied."""
+    sheets = Sheets(size)
+    sheets.write(info.title, 15.0, INK, bold=True, after=2)
+    sheets.write(info.subtitle, 8.0, GREY, after=8)
+    for line in info.lines:
+        sheets.write(line, 11.0, INK, after=4)
+    if info.rule:
+        sheets.y += 4
+        sheets.framed(info.rule, 11.0)
+    _section(sheets, "What the words mean")
+    for phrase, meaning in info.meanings:
+        sheets.pair(phrase, meaning, 9.0)
+    _section(sheets, "What it promises")
+    for sentence in info.promise:
+        sheets.write(sentence, 9.5, INK, after=2)
+    _worksheet(sheets, info.columns)
+    return sheets.pages()
+
+
+def _section(sheets: Sheets, title: str) -> None:
+    sheets.room(50)
+    sheets.y += 8
+    sheets.write(title, 11.0, INK, bold=True, after=3)
+
+
+def _worksheet(sheets: Sheets, columns: tuple[str, ...]) -> None:
+    """A table to write in: a row for each line that the case comes to, as many rows as fit."""
+    sheets.room(40 + LEAST_ROWS * ROW_HEIGHT)
+    _section(sheets, "Worksheet")
+    sheets.write("A new row for each line you come to. Make a tally mark for each outcome.", 8.5, GREY, after=4)
+    left, right = sheets.margin, sheets.size[0] - sheets.margin
+    edges = [left]
+    for share in SHARES:
+        edges.append(edges[-1] + share * (right - left))
+    rows = min(MOST_ROWS, int((sheets.size[1] - sheets.margin - sheets.y - 16) // ROW_HEIGHT))
+    top = sheets.y + 16
+    for name, x, end in zip(columns, edges, edges[1:], strict=False):
+        sheets.shapes.append(Text(x + 4, sheets.y + 11, fitted(capital(name), end - x - 6, 8.5, True), 8.5, INK, True))
+    bottom = top + rows * ROW_HEIGHT
+    sheets.shapes.append(rectangle(left, top, right - left, bottom - top, stroke=INK, width=1.0))
+    for row in range(1, rows):
+        y = top + row * ROW_HEIGHT
+        sheets.shapes.append(Line(((left, y), (right, y)), FAINT if row % 5 else GREY, 0.8))
+    sheets.shapes += [Line(((x, top), (x, bottom)), GREY, 0.8) for x in edges[1:-1]]
+    sheets.y = bottom
+
+
+def card_html(info: CardInfo, paper: str = "A4") -> str:
+    """The card as one HTML file that prints on this paper; every word of it can be copied."""
+    lines = "\n".join(f'<p class="line">{escape(line)}</p>' for line in info.lines)
+    rule = f'\n<p class="rule">{escape(info.rule)}</p>' if info.rule else ""
+    meanings = "".join(f"<dt>{escape(phrase)}</dt><dd>{escape(meaning)}</dd>\n" for phrase, meaning in info.meanings)
+    promise = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in info.promise)
+    head = "".join(f'<th scope="col">{escape(capital(name))}</th>' for name in info.columns)
+    rows = f"<tr>{'<td></td>' * len(info.columns)}</tr>\n" * LEAST_ROWS
+    body = (
+        f'<main class="card-page">\n<h1>{escape(info.title)}</h1>\n<p class="soft">{escape(info.subtitle)}</p>\n'
+        f'<section class="protocol" aria-label="The plan">\n{lines}{rule}\n</section>\n'
+        f"<h2>What the words mean</h2>\n<dl>\n{meanings}</dl>\n<h2>What it promises</h2>\n{promise}\n"
+        f'<h2>Worksheet</h2>\n<p class="soft">A new row for each line you come to. Make a tally mark for each outcome.'
+        f'</p>\n<table class="worksheet"><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n</main>'
+    )
+    return page(info.title, body, style=f"{asset('card.css')}@page {{ size: {paper}; margin: 14mm; }}\n")

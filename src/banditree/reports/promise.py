@@ -1,0 +1,49 @@
+"""What a plan promises, in two sentences that a person can sign."""
+
+from banditree.certificates.certify import Certificate
+from banditree.certificates.outcomes import Claim
+from banditree.plans.plan import Plan
+from banditree.plans.wording import counted, plural
+
+
+def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
+    """What the plan loses in the worst task, and how often it ends with an arm that is not the best.
+
+    >>> from banditree.certificates.certify import certify
+    >>> from banditree.tasks.collection import Collection
+    >>> from banditree.trees.tree import build_tree
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], tasks=["mild", "severe"])
+    >>> plan = build_tree(two, horizon=1000)
+    >>> first, second = promise_sentences(plan, certify(plan, two))
+    >>> first
+    'In the worst task (severe) it loses 28.8 successes over 1,000 rounds on average, compared with the best arm.'
+    >>> second
+    'Fewer than 1 in 10,000 cases end with another arm than the best.'
+    """
+    words = plan.vocabulary
+    most = "" if certificate.claim is Claim.EXACT else "at most "
+    first = (
+        f"In the worst {words.task} ({certificate.worst_task}) it loses {most}{certificate.worst_regret:,.3g} "
+        f"{lost_word(plan)} over {counted(certificate.horizon, 'round')} on average, compared with the best "
+        f"{words.arm}."
+    )
+    wrong = _share(float(certificate.wrong_arm.max()))
+    return first, f"{wrong} with another {words.arm} than the best{_undecided(certificate)}."
+
+
+def lost_word(plan: Plan) -> str:
+    """What is lost: successes where they are counted, else reward."""
+    return plural(plan.vocabulary.success) if plan.rewards.counts else plan.vocabulary.reward
+
+
+def _share(chance: float) -> str:
+    if chance <= 0:
+        return "No case ends"
+    if chance < 1e-4:
+        return "Fewer than 1 in 10,000 cases end"
+    return f"At most {100 * chance:.2g}% of the cases end"
+
+
+def _undecided(certificate: Certificate) -> str:
+    left = float(certificate.undecided.max())
+    return "" if left < 0.005 else f"; up to {100 * left:.2g}% are still being decided when the rounds end"

@@ -1,0 +1,47 @@
+"""The card in a real browser: a reader who sees nothing but its text makes no mistake."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from example_plans import FIVE, binned_protocol, protocol
+from printed_plan import PrintedProtocol
+from random_plans import HOSTILE
+
+from banditree.figures.card import card_html, card_info
+from banditree.plans.plan import Vocabulary
+from banditree.plans.wording import outcome_names
+from banditree.policies.session import start_session
+
+pytestmark = pytest.mark.slow
+
+WORDS = Vocabulary(arm="treatment", task="patient group", success="recovery", failure="relapse", give="Prescribe")
+PLANS = {
+    "the five lines": lambda: replace(protocol(cap=20), vocabulary=WORDS),
+    "without a rule": lambda: protocol(rule=None, cap=3),
+    "hostile names": lambda: replace(protocol(cap=2), arms=HOSTILE[:5]),
+    "more hostile names": lambda: replace(protocol(), arms=HOSTILE[8:13], vocabulary=WORDS),
+    "numbers": binned_protocol,
+}
+CASES, ROUNDS = 200, 60
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_a_reader_of_the_card_decides_as_the_session_does(name, chromium, tmp_path):
+    """Five cards, 200 simulated cases each."""
+    plan = PLANS[name]()
+    path = tmp_path / "card.html"
+    path.write_text(card_html(card_info(plan)), encoding="utf-8")
+    chromium.get(path.as_uri())
+    text = chromium.execute_script("return document.body.innerText")
+    rng = np.random.default_rng(3)
+    outcomes = dict(outcome_names(plan))
+    for case in range(CASES):
+        means = FIVE.means[case % 5]
+        session, reader = start_session(plan, case=case), PrintedProtocol(text, plan.vocabulary, outcomes)
+        for _ in range(ROUNDS):
+            step = session.ask()
+            assert step.name == reader.arm()
+            reward = float(rng.random() < means[step.arm]) if outcomes else round(float(rng.normal()), 2)
+            session.tell(reward, step.round)
+            reader.tell(reward)
