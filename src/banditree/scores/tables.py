@@ -1,0 +1,159 @@
+"""The exit distributions of all lines that a protocol may use, under every scenario.
+
+A way is an arm with a template of its scoring. Compiled by numba: import this module where it is used, not at the top
+of another one.
+"""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from banditree.errors import InvalidInput
+from banditree.scores.exits import score_exits, watch_exits
+from banditree.scores.scoring import Scoring, levels_for, scoring_of
+from banditree.scores.worlds import World
+from banditree.tasks.arrays import FloatArray, IntArray
+
+SingleArray = npt.NDArray[np.float32]
+
+NO_CAP = 1_000  # points above which a score no longer matters: an uncapped one is computed with this cap
+COARSE = 2  # every so many levels are looked at first; those between are for refining
+CAPS = (20,)  # where the score of the safety rule may be capped
+
+
+class Line(NamedTuple):
+    """What a line does: the way (arm and scoring), its levels (ceil 0: a watch line) and its cap (0: none)."""
+
+    way: int
+    floor: int
+    ceil: int
+    cap: int = 0
+
+
+class Exits(NamedTuple):
+    """How a line is left under each scenario (S,): the discounted chances of its exits, and what its rounds cost."""
+
+    down: FloatArray
+    up: FloatArray
+    cost: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """W ways, C ceils and F floors (the same L levels, times the unit of the way), S scenarios.
+
+    arm, template: (W,). gaps, resting: (S, K), what a round costs on a score line, and on a watch line or at an end.
+    up, rounds: (W, C, F, S) of score lines. watch_down, watch_rounds: (W, F, S) of watch lines. Rules: (R, K, S) each,
+    rule_down and rule_cost of ends, with `rules` (R, 4): template, floor, cap and the number of the level.
+    rows: (n, 3), the score lines that are screened (way, ceil, floor, as numbers of levels), in random order, with
+    screen_up and screen_cost (n, S) in single precision; watch_rows (n, 2), with watch_screen_down and -_cost.
+    """
+
+    scoring: Scoring
+    levels: IntArray
+    going: float
+    arm: IntArray
+    template: IntArray
+    gaps: FloatArray
+    resting: FloatArray
+    up: SingleArray
+    rounds: SingleArray
+    watch_down: FloatArray
+    watch_rounds: FloatArray
+    rules: IntArray
+    rule_down: FloatArray
+    rule_cost: FloatArray
+    rows: IntArray
+    screen_up: SingleArray
+    screen_cost: SingleArray
+    watch_rows: IntArray
+    watch_screen_down: SingleArray
+    watch_screen_cost: SingleArray
+    known: dict[Line, Exits] = field(default_factory=dict)
+
+    def exits(self, line: Line) -> Exits:
+        """The exits of a line with any levels, in full precision."""
+        if line not in self.known:
+            self.known[line] = self._exits(line)
+        return self.known[line]
+
+    def _exits(self, line: Line) -> Exits:
+        arm, template = int(self.arm[line.way]), self.template[line.way]
+        points, chance = self.scoring.points[template], self.scoring.chance[template, arm]
+        floors = np.array([line.floor])
+        if line.ceil:
+            down, up, rounds = score_exits(points, chance, self.going, floors, np.array([line.ceil]))
+            return Exits(down[0, 0], up[0, 0], rounds[0, 0] * self.gaps[:, arm])
+        down, rounds = watch_exits(points, chance, self.going, floors, np.array([line.cap or NO_CAP]))
+        return Exits(down[0, 0], np.zeros_like(down[0, 0]), rounds[0, 0] * self.resting[:, arm])
+
+
+def build_tables(world: World, horizon: int, wrong_price: float = 0.0) -> Tables:
+    """All tables. wrong_price: what it costs, once, to have a wrong arm in force at the horizon."""
+    scenarios = world.scenarios
+    scoring, levels = scoring_of(scenarios), levels_for(horizon)
+    gaps, going = scenarios.gaps, 1.0 - 1.0 / horizon
+    resting = gaps + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
+    template, arm = np.nonzero(scoring.usable)
+    if not len(arm):
+        raise InvalidInput("All tasks have the same means, so that there is nothing to find out. Merge them.")
+    W, n, S = len(arm), len(levels), len(gaps)
+    up, rounds = np.empty((W, n, n, S), np.float32), np.empty((W, n, n, S), np.float32)
+    watch_down, watch_rounds = np.empty((W, n, S)), np.empty((W, n, S))
+    for way in range(W):
+        here = levels * scoring.unit[template[way]]
+        points, chance = scoring.points[template[way]], scoring.chance[template[way], arm[way]]
+        _down, up[way], rounds[way] = score_exits(points, chance, going, here, here)
+        down, spent = watch_exits(points, chance, going, here, np.array([NO_CAP]))
+        watch_down[way], watch_rounds[way] = down[0], spent[0]
+    rules = _rules(scoring, levels, resting, going)
+    return Tables(
+        scoring, levels, going, arm, template, gaps, resting, up, rounds, watch_down, watch_rounds, *rules,
+        *_screened(arm, gaps, resting, up, rounds, watch_down, watch_rounds),
+    )
+
+
+def _rules(
+    scoring: Scoring, levels: IntArray, resting: FloatArray, going: float
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """(rules, rule_down, rule_cost) for all common templates, floors and caps."""
+    K = resting.shape[1]
+    caps = np.array([*CAPS, NO_CAP])
+    rules, downs, costs = [], [], []
+    for template in np.flatnonzero(scoring.common):
+        here = levels * scoring.unit[template]
+        exits = [watch_exits(scoring.points[template], scoring.chance[template, k], going, here, caps) for k in range(K)]
+        for c, cap in enumerate(caps):
+            for level, floor in enumerate(here):
+                rules.append((template, floor, 0 if cap == NO_CAP else cap, level))
+                downs.append([down[c, level] for down, _rounds in exits])
+                costs.append([exits[k][1][c, level] * resting[:, k] for k in range(K)])
+    return np.array(rules), np.array(downs), np.array(costs)
+
+
+def _screened(
+    arm: IntArray,
+    gaps: FloatArray,
+    resting: FloatArray,
+    up: SingleArray,
+    rounds: SingleArray,
+    watch_down: FloatArray,
+    watch_rounds: FloatArray,
+) -> tuple[IntArray, SingleArray, SingleArray, IntArray, SingleArray, SingleArray]:
+    W, n = up.shape[:2]
+    coarse = np.arange(n)[::COARSE]
+    rows = np.array([(way, a, b) for way in range(W) for a in coarse for b in coarse])
+    rows = rows[np.random.default_rng(0).permutation(len(rows))]
+    way, a, b = rows.T
+    watch_rows = np.array([(way, b) for way in range(W) for b in coarse])
+    watch_way, watch_b = watch_rows.T
+    return (
+        rows,
+        up[way, a, b],
+        (rounds[way, a, b] * gaps.T[arm[way]]).astype(np.float32),
+        watch_rows,
+        watch_down[watch_way, watch_b].astype(np.float32),
+        (watch_rounds[watch_way, watch_b] * resting.T[arm[watch_way]]).astype(np.float32),
+    )
