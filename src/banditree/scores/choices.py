@@ -241,7 +241,7 @@ def best_line(
             )
         )
     _judged, a, b, way = min(found)
-    unit = int(tables.scoring.unit[tables.template[way]])
+    unit = int(tables.templates.unit[tables.template[way]])
     line = Line(int(way), int(tables.levels[b]) * unit, int(tables.levels[a]) * unit if a >= 0 else 0)
     choice = linked(tables, line, tables.exits(line), places, judge, weighted)
     if present is not None:

@@ -1,6 +1,6 @@
 """The exit distributions of all lines that a protocol may use, under every scenario.
 
-A way is an arm with a template of its scoring. Compiled by numba: import this module where it is used, not at the top
+A way is an arm with a template of its templates. Compiled by numba: import this module where it is used, not at the top
 of another one.
 """
 
@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from banditree.errors import InvalidInput
 from banditree.scores.exits import score_exits, watch_exits
-from banditree.scores.scoring import Scoring, levels_for, scoring_of
+from banditree.scores.scoring import Templates, levels_for, templates_of
 from banditree.scores.worlds import World
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 SingleArray = npt.NDArray[np.float32]
 
@@ -49,9 +49,10 @@ class Tables:
     rule_down and rule_cost of ends, with `rules` (R, 4): template, floor, cap and the number of the level.
     rows: (n, 3), the score lines that are screened (way, ceil, floor, as numbers of levels), in random order, with
     screen_up and screen_cost (n, S) in single precision; watch_rows (n, 2), with watch_screen_down and -_cost.
+    rule_allowed: (R,), which rules may be used. known: exits that were computed before.
     """
 
-    scoring: Scoring
+    templates: Templates
     levels: IntArray
     going: float
     arm: IntArray
@@ -71,6 +72,7 @@ class Tables:
     watch_rows: IntArray
     watch_screen_down: SingleArray
     watch_screen_cost: SingleArray
+    rule_allowed: BoolArray
     known: dict[Line, Exits] = field(default_factory=dict)
 
     def exits(self, line: Line) -> Exits:
@@ -81,7 +83,7 @@ class Tables:
 
     def _exits(self, line: Line) -> Exits:
         arm, template = int(self.arm[line.way]), self.template[line.way]
-        points, chance = self.scoring.points[template], self.scoring.chance[template, arm]
+        points, chance = self.templates.points[template], self.templates.chance[template, arm]
         floors = np.array([line.floor])
         if line.ceil:
             down, up, rounds = score_exits(points, chance, self.going, floors, np.array([line.ceil]))
@@ -93,38 +95,39 @@ class Tables:
 def build_tables(world: World, horizon: int, wrong_price: float = 0.0) -> Tables:
     """All tables. wrong_price: what it costs, once, to have a wrong arm in force at the horizon."""
     scenarios = world.scenarios
-    scoring, levels = scoring_of(scenarios), levels_for(horizon)
+    templates, levels = templates_of(scenarios), levels_for(horizon)
     gaps, going = scenarios.gaps, 1.0 - 1.0 / horizon
     resting = gaps + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
-    template, arm = np.nonzero(scoring.usable)
+    template, arm = np.nonzero(templates.usable)
     if not len(arm):
         raise InvalidInput("All tasks have the same means, so that there is nothing to find out. Merge them.")
     W, n, S = len(arm), len(levels), len(gaps)
     up, rounds = np.empty((W, n, n, S), np.float32), np.empty((W, n, n, S), np.float32)
     watch_down, watch_rounds = np.empty((W, n, S)), np.empty((W, n, S))
     for way in range(W):
-        here = levels * scoring.unit[template[way]]
-        points, chance = scoring.points[template[way]], scoring.chance[template[way], arm[way]]
+        here = levels * templates.unit[template[way]]
+        points, chance = templates.points[template[way]], templates.chance[template[way], arm[way]]
         _down, up[way], rounds[way] = score_exits(points, chance, going, here, here)
         down, spent = watch_exits(points, chance, going, here, np.array([NO_CAP]))
         watch_down[way], watch_rounds[way] = down[0], spent[0]
-    rules = _rules(scoring, levels, resting, going)
+    rules = _rules(templates, levels, resting, going)
     return Tables(
-        scoring, levels, going, arm, template, gaps, resting, up, rounds, watch_down, watch_rounds, *rules,
+        templates, levels, going, arm, template, gaps, resting, up, rounds, watch_down, watch_rounds, *rules,
         *_screened(arm, gaps, resting, up, rounds, watch_down, watch_rounds),
+        np.ones(len(rules[0]), dtype=bool),
     )
 
 
 def _rules(
-    scoring: Scoring, levels: IntArray, resting: FloatArray, going: float
+    templates: Templates, levels: IntArray, resting: FloatArray, going: float
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """(rules, rule_down, rule_cost) for all common templates, floors and caps."""
     K = resting.shape[1]
     caps = np.array([*CAPS, NO_CAP])
     rules, downs, costs = [], [], []
-    for template in np.flatnonzero(scoring.common):
-        here = levels * scoring.unit[template]
-        exits = [watch_exits(scoring.points[template], scoring.chance[template, k], going, here, caps) for k in range(K)]
+    for template in np.flatnonzero(templates.common):
+        here = levels * templates.unit[template]
+        exits = [watch_exits(templates.points[template], templates.chance[template, k], going, here, caps) for k in range(K)]
         for c, cap in enumerate(caps):
             for level, floor in enumerate(here):
                 rules.append((template, floor, 0 if cap == NO_CAP else cap, level))

@@ -5,7 +5,11 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray
 
 # Points per success and per failure: the drift that a test calls even is at a mean of y / (x + y).
-SLOPES = ((1, 1), (1, 2), (2, 1), (1, 3), (3, 1), (2, 3), (3, 2), (1, 5), (5, 1), (1, 9), (9, 1))
+SLOPES = (
+    *((1, y) for y in (1, 2, 3, 4, 5, 9)),
+    *((x, 1) for x in (2, 3, 4, 5, 9)),
+    *((2, 3), (3, 2)),
+)
 OWN_SLOPES = 3  # slopes of its own, at most, of an arm whose means none of these tell apart ...
 MARGIN = 0.1  # ... each this share of a gap between two means away from both ...
 MOST_POINTS = 200  # ... and the points of a success times those of a failure, on which the cost of a law depends

@@ -1,0 +1,288 @@
+"""What a search does to a draft: better lines, new lines, fewer lines, another safety rule; each judged exactly.
+
+Compiled by numba: import this module where it is used, not at the top of another one.
+"""
+
+from collections.abc import Iterable, Iterator
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numba import njit
+
+from banditree.progress import OnProgress, goes_on
+from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
+from banditree.scores.drafts import HIGH, LOW, NO_RULE, Draft, ancestors, empty_draft, ends, path_lengths, returns
+from banditree.scores.limits import Limits
+from banditree.scores.tables import Line, Tables
+from banditree.scores.worlds import World
+from banditree.tasks.arrays import FloatArray, IntArray
+
+TINY = 1e-6  # relative gain that is no gain
+MOST_RESTARTS = 0.9  # the chance of coming back to line 1 above which a plan is held to go round in circles ...
+CIRCLING = 20.0  # ... and how fast its objective then grows, so that a search finds its way out
+MAX_ROWS = 8_000  # score lines that one step looks at: another part of the tables each time
+REPORT_EVERY = 25  # steps
+SOME_RULES = 12  # rules that are tried at a time where links back make a rule costly to judge
+
+
+class Stopped(Exception):
+    """Not an error: the steps are used up, or the caller has seen enough."""
+
+
+class Moves:
+    """The moves of one search, its random numbers, its count of steps and the best draft so far."""
+
+    def __init__(
+        self,
+        tables: Tables,
+        world: World,
+        limits: Limits,
+        *,
+        power: float,
+        seed: int,
+        steps: int,
+        done: int = 0,
+        total: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> None:
+        """steps: how many may be taken; `done` and `total` are for reports, when this is a part of a longer search."""
+        self.tables, self.world, self.limits = tables, world, limits
+        self.rng = np.random.default_rng(seed)
+        self.steps, self.last, self.total = done, done + steps, total or done + steps
+        self.on_progress, self.stopped_early = on_progress, False
+        self.set_power(power)
+        everyone = int(np.argmin([added(cost, self.adding) for cost in ends(tables, NO_RULE)[0]]))
+        self.nothing = self.best = empty_draft(tables, everyone, limits.links_back)
+
+    def set_power(self, power: float) -> None:
+        """Judge by another power of the mean: 1 is the mean over kinds, large powers approach the worst kind."""
+        world = self.world
+        self.adding = Adding(np.array(world.group), np.array(world.weight), np.array(world.share), float(power))
+        self.judged: WeakKeyDictionary[Draft, float] = WeakKeyDictionary()
+
+    # Judging
+
+    def objective(self, draft: Draft) -> float:
+        """What is minimised; infinite for a draft that is not allowed at any size."""
+        if draft not in self.judged:
+            self.judged[draft] = self._objective(draft)
+        return self.judged[draft]
+
+    def _objective(self, draft: Draft) -> float:
+        limits = self.limits
+        if draft.n_lines and limits.longest_path is not None and path_lengths(draft)[0].max() > limits.longest_path:
+            return np.inf
+        if (not limits.links_back and returns(draft)) or not draft.values.settled:
+            return np.inf
+        return added(draft.regret, self.adding) * (1.0 + CIRCLING * max(0.0, draft.restarts - MOST_RESTARTS))
+
+    def gradient(self, draft: Draft, power: float | None = None) -> FloatArray:
+        """How much the objective feels each scenario (S,); they add up to about one."""
+        power, world = self.adding.power if power is None else power, self.world
+        kinds = world.by_group(draft.regret)
+        felt = (kinds / max(kinds.max(), 1e-300)) ** (power - 1) * world.share
+        weights = world.weight * felt[world.group]
+        return np.asarray(np.maximum(weights / max(weights.sum(), 1e-300), 1e-6))
+
+    def weights(self, draft: Draft) -> FloatArray:
+        """The gradient, or that of a lower power, which looks further."""
+        power = self.adding.power
+        return self.gradient(draft, (1.0, (power + 1) / 2, power)[self.rng.integers(3)])
+
+    def spend(self) -> None:
+        """Count a step; report now and then, and stop when the steps are used up or nobody wants more."""
+        self.steps += 1
+        if self.steps % REPORT_EVERY == 0:
+            best, text = float(self.world.by_group(self.best.regret).max()), f"{self.best.n_lines} lines"
+            if not goes_on(self.on_progress, self.steps, self.total, best, text):
+                self.stopped_early = True
+                raise Stopped
+        if self.steps >= self.last:
+            raise Stopped
+
+    def accept(self, draft: Draft) -> Draft:
+        """The draft, remembered if it is short enough and better than the best so far."""
+        if draft.n_lines <= self.limits.lines and self.objective(draft) < self.objective(self.best):
+            self.best = draft
+        return draft
+
+    # One line
+
+    def places(self, draft: Draft, n: int, new: bool) -> Places:
+        """Where line n, or a new line behind it, may lead within the limits; line -1 is the start."""
+        allowed = np.ones(draft.first_line + draft.n_lines, dtype=bool)
+        allowed[draft.n_ends] = self.limits.restarts
+        lines = allowed[draft.first_line :]
+        if n >= 0 and self.limits.links_back:
+            lines[n] = new
+        elif n >= 0:
+            lines &= ~ancestors(draft, n)
+        if n >= 0 and self.limits.longest_path is not None:
+            before, after = path_lengths(draft)
+            lines &= after <= self.limits.longest_path - before[n] - new
+        number = np.flatnonzero(allowed)
+        return Places(number, draft.values.a[number], draft.values.b[number], draft.place_values[number])
+
+    def choose(self, draft: Draft, n: int, visits: FloatArray, place: int, present: Line | None) -> Choice:
+        """The best line instead of `place` (a line or where an exit leads) for the cases that come there (S,)."""
+        self.spend()
+        values, root = draft.values, draft.root
+        judge = Judge(
+            values.a[root] - visits * values.a[place],
+            values.b[root] - visits * values.b[place],
+            visits,
+            self.adding,
+        )
+        weights = self.weights(draft) * visits / (1.0 - values.b[root])
+        weights = np.maximum(weights, 1e-12 * weights.max() + 1e-300)
+        start = int(self.rng.integers(max(1, len(self.tables.rows) - MAX_ROWS + 1)))
+        return best_line(self.tables, weights, self.places(draft, n, present is None), judge, start, MAX_ROWS, present)
+
+    def better(self, draft: Draft, changed: Draft) -> Draft:
+        """The changed draft if it is better, otherwise the draft."""
+        return self.accept(changed) if self.objective(changed) < self.objective(draft) else draft
+
+    def improve(self, draft: Draft, n: int) -> Draft:
+        """The draft with line n replaced, if that makes it better."""
+        choice = self.choose(draft, n, draft.values.visits[n], draft.first_line + n, draft.line(n))
+        if choice.judged < (1 - TINY) * self.objective(draft):
+            return self.better(draft, draft.with_line(n, choice.line, choice.exits, choice.links))
+        return draft
+
+    def extend(self, draft: Draft, n: int, side: int) -> Draft:
+        """The draft with the best new line at an exit, if that makes it better."""
+        longest = self.limits.longest_path
+        if longest is not None and draft.n_lines:
+            before = path_lengths(draft)[0]
+            if (before.max() if n < 0 else before[n]) >= longest:
+                return draft
+        choice = self.choose(draft, n, draft.flow(n, side), draft.target(n, side), None)
+        if choice.judged < (1 - TINY) * self.objective(draft):
+            return self.better(draft, draft.with_new(n, side, choice.line, choice.exits, choice.links))
+        return draft
+
+    # Many lines
+
+    def sweep(self, draft: Draft, lines: Iterable[int] | None = None) -> Draft:
+        """The draft with each line (or each of some) replaced where that helps, and its rule."""
+        for n in self.rng.permutation(draft.n_lines) if lines is None else lines:
+            if n < draft.n_lines:
+                draft = self.improve(draft, int(n))
+        return self.ruled(draft)
+
+    def grow(self, draft: Draft, lines: int) -> Draft:
+        """The draft with new lines at the exits behind which most is lost, until there are so many."""
+        tried: set[tuple[int, int]] = set()
+        while draft.n_lines < lines:
+            exit = next((exit for exit in self.costly(draft) if exit not in tried), None)
+            if exit is None:
+                break
+            tried.add(exit)
+            draft = self.extend(draft, *exit)
+        return draft
+
+    def costly(self, draft: Draft) -> list[tuple[int, int]]:
+        """The exits (line, side), those first behind which most of the objective is spent."""
+        if not draft.n_lines:
+            return [(-1, HIGH)]
+        weights, value, links, N = self.weights(draft), draft.place_values, draft.links, draft.n_lines
+        visits = draft.values.visits / (1.0 - draft.values.b[draft.root])
+        behind = [(visits * draft.down * value[links[:, LOW]]) @ weights]
+        behind += [(visits * draft.up * value[links[:, HIGH]]) @ weights]
+        order = np.argsort(-np.concatenate(behind), kind="stable")
+        exits = [(int(index % N), int(index // N)) for index in order]
+        return [(n, side) for n, side in exits if side == LOW or draft.line(n).ceil]
+
+    def settle(self, draft: Draft, lines: int, gain: float) -> Draft:
+        """The draft, grown to a number of lines and swept until that no longer gains enough."""
+        before = np.inf
+        while self.objective(draft) < (1 - gain) * before:
+            before = self.objective(draft)
+            draft = self.sweep(self.grow(draft, lines))
+        return draft
+
+    def shrink(self, draft: Draft, lines: int) -> Draft | None:
+        """The draft without the lines that are missed least, until so many are left; None where that cannot be."""
+        while draft.n_lines > lines:
+            shorter = min(self.removals(draft), key=self.objective, default=None)
+            if shorter is None or self.objective(shorter) == np.inf:
+                return None
+            draft = self.accept(shorter)
+        return draft
+
+    def removals(self, draft: Draft) -> Iterator[Draft]:
+        """The draft without each one of its lines: exits to it lead where that costs least, or where the line led."""
+        first, links = draft.first_line, draft.links
+        elsewhere = self._elsewhere(draft)
+        for n in range(draft.n_lines):
+            place = first + n
+            onward = sorted({int(target) for target in links[n] if target != place})
+            if draft.root == place:
+                changed = [draft.with_links(links, target) for target in onward if target >= first]
+            else:
+                to_line = links == place
+                changed = [draft.with_links(np.where(to_line, elsewhere, links))]
+                changed += [draft.with_links(np.where(to_line, target, links)) for target in onward]
+            yield from (shorter for shorter in changed if shorter.n_lines < draft.n_lines)
+
+    def _elsewhere(self, draft: Draft) -> IntArray:
+        """Where each exit (N, 2) leads at least cost, at the present weights, if not where it does."""
+        visits = draft.values.visits * self.gradient(draft)
+        value = draft.place_values
+        cost = np.stack([(visits * draft.down) @ value.T, (visits * draft.up) @ value.T], axis=1)
+        for n in range(draft.n_lines):
+            barred = np.ones(len(value), dtype=bool)
+            barred[self.places(draft, n, new=False).number] = False
+            cost[n][:, barred] = np.inf
+            if not draft.line(n).ceil:
+                cost[n, HIGH] = cost[n, LOW]
+        np.put_along_axis(cost, draft.links[..., None], np.inf, axis=2)
+        return np.asarray(cost.argmin(axis=2))
+
+    # The safety rule
+
+    def ruled(self, draft: Draft) -> Draft:
+        """The draft with the safety rule that makes it best."""
+        if not (self.limits.rule and self.limits.restarts):
+            return draft
+        tables = self.tables
+        if self.limits.links_back:
+            few = self.rng.integers(len(tables.rules), size=SOME_RULES)
+            return self.better(draft, min((draft.with_rule(int(rule)) for rule in few), key=self.objective))
+        judged = judge_rules(
+            draft.root, draft.links, draft.order, draft.down, draft.up, draft.cost, tables.rule_cost, tables.rule_down,
+            self.adding,
+        )  # fmt: skip
+        judged[~tables.rule_allowed] = np.inf
+        return self.better(draft, draft.with_rule(int(judged.argmin())))
+
+
+@njit(cache=True, error_model="numpy")
+def judge_rules(
+    root: int,
+    links: IntArray,
+    order: IntArray,
+    down: FloatArray,
+    up: FloatArray,
+    cost: FloatArray,
+    rule_cost: FloatArray,
+    rule_down: FloatArray,
+    adding: Adding,
+) -> FloatArray:
+    """What each of R rules makes of a draft without links back (R,), as `Moves.objective` has it."""
+    R, K, S = rule_cost.shape
+    a, b = np.zeros((K + 1 + links.shape[0], S)), np.zeros((K + 1 + links.shape[0], S))
+    b[K] = 1.0
+    out, first = np.empty(R), np.empty(S)
+    for r in range(R):
+        a[:K], b[:K] = rule_cost[r], rule_down[r]
+        for position in range(order.size - 1, -1, -1):
+            n = order[position]
+            low, high = links[n, 0], links[n, 1]
+            for s in range(S):
+                a[K + 1 + n, s] = cost[n, s] + up[n, s] * a[high, s] + down[n, s] * a[low, s]
+                b[K + 1 + n, s] = up[n, s] * b[high, s] + down[n, s] * b[low, s]
+        for s in range(S):
+            first[s] = a[root, s] / (1.0 - b[root, s])
+        out[r] = added(first, adding) * (1.0 + CIRCLING * max(0.0, b[root].max() - MOST_RESTARTS))
+    return out

@@ -1,0 +1,103 @@
+"""The search for a short protocol: long drafts that are improved and shrunk, then chains of moves from the best few.
+
+Compiled by numba: import this module where it is used, not at the top of another one.
+"""
+
+from contextlib import suppress
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from banditree.scores.drafts import Draft
+from banditree.scores.moves import Moves, Stopped
+from banditree.scores.starts import first_draft
+
+LONG = 1.6  # lines of a long draft, times those that are wanted
+COARSE, FINE = 0.02, 0.003  # relative gains below which a long and a short draft are no longer swept
+SHRINK = 0.9  # the share of the lines that is left before the draft is swept again
+STARTS = 0.3  # the share of the steps before which a start from nothing may begin
+FEW = 4  # drafts that chains of moves go on from at first; the number falls to one ...
+ALONE = 0.6  # ... at this share of the chains
+MOST_NEW = 3  # lines that a chain adds before it drops as many
+NEARBY = 0.7  # how much less likely each next exit, of those behind which most is lost, gets a new line
+LOCAL = 8  # lines of a long draft that are replaced after others were added or dropped
+EVENLY = 0.5  # the part of their choice that does not look at what is lost behind them
+WARM = 0.01  # how much worse, on average, a draft may be that a chain goes on from; it falls to nothing
+LOST = 1.05  # a chain that has strayed further than this from the best goes back to it
+POWERS = ((0.0, 1), (0.4, 2), (0.8, 4))  # from which share of the chains on the power of the objective is multiplied
+
+
+def search(moves: Moves, power: float) -> Draft:
+    """The best draft that is found within the steps of `moves`; power: of the objective, 1 for the mean."""
+    # More threads would add up in another order, and the plan would depend on the number of cores.
+    with threadpool_limits(1, user_api="blas"), suppress(Stopped):
+        moves.accept(moves.ruled(moves.grow(moves.nothing, moves.limits.lines)))
+        if moves.objective(moves.best) > 0:
+            _chains(moves, _starts(moves), power)
+    return moves.best
+
+
+def _starts(moves: Moves) -> list[Draft]:
+    """The best few of the drafts that starts from nothing led to."""
+    until, found = moves.steps + STARTS * (moves.last - moves.steps), []
+    while moves.steps < until or not found:
+        found.append(_shortened(moves, moves.ruled(first_draft(moves))))
+    return sorted(found, key=moves.objective)[:FEW]
+
+
+def _shortened(moves: Moves, draft: Draft) -> Draft:
+    """The draft grown to a long one, improved, and shrunk to the limits."""
+    lines = moves.limits.lines
+    draft = moves.settle(draft, int(np.ceil(LONG * lines)), COARSE)
+    while draft.n_lines > lines:
+        shorter = moves.shrink(draft, max(lines, int(draft.n_lines * SHRINK)))
+        if shorter is None:
+            return moves.best
+        draft = moves.sweep(shorter)
+    return moves.settle(draft, lines, FINE)
+
+
+def _chains(moves: Moves, few: list[Draft], power: float) -> None:
+    """Moves from the best few, and in the end from the best, until the steps are used up."""
+    first = moves.steps
+    while True:
+        share = (moves.steps - first) / max(moves.last - first, 1)
+        if power > 1:
+            _raise_power(moves, power * max(times for since, times in POWERS if share >= since))
+        few = sorted(few, key=moves.objective)[: max(1, int(np.ceil(FEW * (1 - share / ALONE))))]
+        which = int(moves.rng.integers(len(few)))
+        changed = _chain(moves, few[which])
+        near = 1 + WARM * (1 - share) * moves.rng.exponential()
+        if changed is not None and moves.objective(changed) < near * moves.objective(few[which]):
+            few[which] = changed
+        if min(map(moves.objective, few)) > LOST * moves.objective(moves.best):
+            few[0] = moves.best
+
+
+def _raise_power(moves: Moves, power: float) -> None:
+    if moves.adding.power != power:
+        moves.set_power(power)
+
+
+def _chain(moves: Moves, draft: Draft) -> Draft | None:
+    """New lines at exits behind which much is lost, better lines, and the lines dropped that are missed least."""
+    exits = moves.costly(draft)
+    chance = NEARBY ** np.arange(len(exits))
+    more = min(len(exits), 1 + int(moves.rng.integers(MOST_NEW)))
+    for index in moves.rng.choice(len(exits), size=more, replace=False, p=chance / chance.sum()):
+        n, side = exits[index]
+        if n < draft.n_lines:
+            draft = moves.extend(draft, n, side)
+    shorter = moves.shrink(_swept(moves, draft), moves.limits.lines)
+    return None if shorter is None else _swept(moves, shorter)
+
+
+def _swept(moves: Moves, draft: Draft) -> Draft:
+    """The draft with some of its lines replaced, mostly of those behind which much is lost."""
+    if draft.n_lines <= LOCAL:
+        return moves.sweep(draft)
+    visits = draft.values.visits / (1.0 - draft.values.b[draft.root])
+    lost = (visits * draft.place_values[draft.first_line :]) @ moves.gradient(draft)
+    chance = lost / max(lost.sum(), 1e-300) + EVENLY / len(lost)
+    some = moves.rng.choice(draft.n_lines, size=LOCAL, replace=False, p=chance / chance.sum())
+    return moves.sweep(draft, some)

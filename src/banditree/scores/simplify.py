@@ -1,0 +1,125 @@
+"""A draft made simpler at little cost: fewer ways to score, watch lines instead of far levels, smaller numbers.
+
+Compiled by numba: import this module where it is used, not at the top of another one.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from banditree.plans.reading_load import LARGE_FROM
+from banditree.scores.drafts import LOW, NO_RULE, Draft
+from banditree.scores.moves import Moves, Stopped
+from banditree.scores.tables import Line, Tables
+
+WITHIN = 0.03  # by how much the objective may grow in all
+RAREST = 5  # ways to score that are tried to do without, of those that fewest lines use
+
+
+def simplified(moves: Moves, draft: Draft) -> Draft:
+    """The draft with as little to read as costs at most 3% more; spends steps of `moves` while there are any."""
+    tables, most = moves.tables, (1 + WITHIN) * moves.objective(draft)
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            while (fewer := _best_without_one(moves, tables, draft, most)) is not None:
+                draft = fewer
+    except Stopped:
+        pass
+    finally:
+        moves.tables = tables
+    for changes in (_without_rule, _watching, _smaller_numbers):
+        draft = _while_cheap(moves, draft, changes, most)
+    return draft
+
+
+def _while_cheap(moves: Moves, draft: Draft, changes: "type[Iterator[Draft]] | object", most: float) -> Draft:
+    """The draft after the cheapest of some changes, again and again while the objective allows it."""
+    while True:
+        cheapest = min(changes(draft), key=moves.objective, default=None)  # type: ignore[operator]
+        if cheapest is None or moves.objective(cheapest) > most:
+            return draft
+        draft = cheapest
+
+
+def _without_rule(draft: Draft) -> Iterator[Draft]:
+    if draft.rule != NO_RULE:
+        yield draft.with_rule(NO_RULE)
+
+
+def _watching(draft: Draft) -> Iterator[Draft]:
+    """A watch line instead of each score line that stays with its arm above, with any floor."""
+    tables = draft.tables
+    for n in range(draft.n_lines):
+        line = draft.line(n)
+        if line.ceil and draft.links[n, 1] == tables.arm[line.way]:
+            for floor in tables.levels * tables.templates.unit[tables.template[line.way]]:
+                yield _changed(draft, n, Line(line.way, int(floor), 0))
+
+
+def _smaller_numbers(draft: Draft) -> Iterator[Draft]:
+    """The next smaller round level instead of each large one, down to the first that is not large."""
+    for n in range(draft.n_lines):
+        line = draft.line(n)
+        smaller = [level for level in draft.tables.levels if level <= LARGE_FROM][-1]
+        if line.ceil > LARGE_FROM:
+            yield _changed(draft, n, line._replace(ceil=int(smaller)))
+        if line.floor > LARGE_FROM:
+            yield _changed(draft, n, line._replace(floor=int(smaller)))
+
+
+def _changed(draft: Draft, n: int, line: Line) -> Draft:
+    """The draft with another line n, which leads where it did."""
+    low, high = (int(place) for place in draft.links[n])
+    return draft.with_line(n, line, draft.tables.exits(line), (low, high if line.ceil else low))
+
+
+def _used(draft: Draft) -> Counter[int]:
+    """How many lines, or the rule, use each template."""
+    tables = draft.tables
+    used = Counter(int(tables.template[way]) for way in draft.lines[:, 0])
+    if draft.rule != NO_RULE:
+        used[int(tables.rules[draft.rule, 0])] += 1
+    return used
+
+
+def _best_without_one(moves: Moves, tables: Tables, draft: Draft, most: float) -> Draft | None:
+    """The draft without one of its ways to score, the one that costs least, or None if each costs too much."""
+    used = _used(draft)
+    if len(used) < 2:
+        return None
+    rarest = sorted(used, key=lambda template: (used[template], template))[:RAREST]
+    fewer = [_without(moves, tables, draft, template, set(used) - {template}) for template in rarest]
+    best = min(fewer, key=moves.objective)
+    return best if moves.objective(best) <= most else None
+
+
+def _without(moves: Moves, tables: Tables, draft: Draft, template: int, kept: set[int]) -> Draft:
+    """The draft with other lines instead of those that use a template, of the ways to score that are kept."""
+    moves.tables = _restricted(tables, kept)
+    for n in np.flatnonzero(tables.template[draft.lines[:, 0]] == template):
+        if n < draft.n_lines:
+            choice = moves.choose(draft, int(n), draft.values.visits[n], draft.first_line + int(n), None)
+            draft = draft.with_line(int(n), choice.line, choice.exits, choice.links)
+    if draft.rule != NO_RULE and tables.rules[draft.rule, 0] == template:
+        draft = moves.ruled(draft.with_rule(NO_RULE))
+    return moves.sweep(draft)
+
+
+def _restricted(tables: Tables, kept: set[int]) -> Tables:
+    """The tables with lines and rules of some templates only."""
+    templates = np.array(sorted(kept))
+    rows = np.isin(tables.template[tables.rows[:, 0]], templates)
+    watch = np.isin(tables.template[tables.watch_rows[:, 0]], templates)
+    return replace(
+        tables,
+        rows=tables.rows[rows],
+        screen_up=tables.screen_up[rows],
+        screen_cost=tables.screen_cost[rows],
+        watch_rows=tables.watch_rows[watch],
+        watch_screen_down=tables.watch_screen_down[watch],
+        watch_screen_cost=tables.watch_screen_cost[watch],
+        rule_allowed=np.isin(tables.rules[:, 0], templates),
+    )

@@ -1,0 +1,99 @@
+"""Where a search starts: a long draft of the lines that are best at beliefs which cases come to hold.
+
+Trials follow a case from line to line and add, at every belief met, the line that is best there (point-based value
+iteration). What starting again is worth is taken from the best draft so far. Compiled by numba: import this module where
+it is used, not at the top of another one.
+"""
+
+import numpy as np
+
+from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
+from banditree.scores.drafts import NO_RULE, Draft, drafted, ends
+from banditree.scores.moves import MAX_ROWS, Moves
+from banditree.scores.tables import Line
+from banditree.tasks.arrays import FloatArray
+
+POOL = 3.0  # lines that trials find, at most, times those that are wanted
+LONGEST_TRIAL = 40  # lines
+IDLE_TRIALS = 4  # trials without a new line after which they end
+WORTH = 1e-3  # relative gain for which a trial adds a line
+AGAIN = 0.3  # the share of beliefs that are mixed with the first one, to meet those close to the start
+NEVER = 1e9  # what starting again costs where it is not allowed
+CERTAIN = 1 - 1e-7  # a belief at which nothing is left to find out
+
+
+def first_draft(moves: Moves) -> Draft:
+    """A draft of the lines that trials find, usually longer than wanted."""
+    pool, idle = Pool(moves), 0
+    while len(pool.lines) < POOL * moves.limits.lines and idle < IDLE_TRIALS:
+        before = len(pool.lines)
+        pool.trial()
+        idle = 0 if len(pool.lines) > before else idle + 1
+    return moves.accept(pool.draft())
+
+
+class Pool:
+    """Lines found by trials, which lead to ends, to the start and to each other, never in a circle."""
+
+    def __init__(self, moves: Moves) -> None:
+        self.moves, best, limits = moves, moves.best, moves.limits
+        self.rule = best.rule if best.n_lines else NO_RULE
+        cost, back = ends(moves.tables, self.rule)
+        again = best.regret if best.n_lines and limits.restarts else np.full(cost.shape[1], NEVER)
+        self.K, S = cost.shape
+        self.lines: list[Line] = []
+        self.links: list[tuple[int, int]] = []
+        self.values = np.vstack([cost + back * again, again])
+        self.heights = np.zeros(len(self.values), np.int64)  # lines on the longest path from each place
+        self.prior = moves.gradient(best) / moves.gradient(best).sum()
+        self.adding = Adding(np.arange(S), np.ones(S), np.full(S, 1 / S), 1.0)
+
+    def trial(self) -> None:
+        """Follow one case until settling is best, adding lines on the way there and back."""
+        rng, path = self.moves.rng, []
+        belief = (self.prior + 1 / len(self.prior)) / 2
+        for room in range(self.moves.limits.longest_path or LONGEST_TRIAL, 0, -1):
+            path.append((belief, room))
+            choice = self.add_best(belief, room)
+            if (self.values[: self.K] @ belief).min() <= choice.judged * (1 + 1e-9):
+                break
+            task, coin = rng.choice(len(belief), p=belief), rng.random()
+            exits = choice.exits
+            if coin > exits.up[task] + exits.down[task]:
+                break  # the case stays for good
+            belief = belief * (exits.up if coin < exits.up[task] else exits.down)
+            belief = belief / belief.sum()
+            if rng.random() < AGAIN:
+                belief = (belief + self.prior) / 2
+            if belief.max() > CERTAIN:
+                break
+        for belief, room in reversed(path):
+            self.add_best(belief, room)
+
+    def add_best(self, belief: FloatArray, room: int) -> Choice:
+        """The best line at a belief with at most `room` lines on a path, added if it is better there than all are."""
+        moves = self.moves
+        moves.spend()
+        number = np.flatnonzero(self.heights < room)
+        values, zero = self.values[number], np.zeros_like(belief)
+        judge = Judge(zero, zero, belief * len(belief), self.adding)
+        places = Places(number, values, np.zeros_like(values), values)
+        start = int(moves.rng.integers(max(1, len(moves.tables.rows) - MAX_ROWS + 1)))
+        choice = best_line(moves.tables, np.maximum(belief, 1e-12), places, judge, start, MAX_ROWS)
+        if choice.judged < (1 - WORTH) * (self.values[self.heights <= room] @ belief).min():
+            low, high = choice.links
+            exits = choice.exits
+            self.lines.append(choice.line)
+            self.links.append(choice.links)
+            value = exits.cost + exits.up * self.values[high] + exits.down * self.values[low]
+            self.values = np.vstack([self.values, value])
+            self.heights = np.append(self.heights, 1 + max(self.heights[low], self.heights[high]))
+        return choice
+
+    def draft(self) -> Draft:
+        """The draft that starts at the best place."""
+        moves, longest = self.moves, self.moves.limits.longest_path or len(self.heights)
+        within = (self.heights <= longest) & (np.arange(len(self.heights)) != self.K)
+        judged = [added(value, moves.adding) if here else np.inf for value, here in zip(self.values, within, strict=True)]
+        root = int(np.argmin(judged))
+        return drafted(moves.tables, root, self.lines, self.links, self.rule, moves.limits.links_back)
