@@ -71,7 +71,7 @@ def test_limits_reach_the_search(capsys, means):
         (["--stop-early", "--no-links-back"], "No method uses all of these options: stop_early is"),
         (["--method", "tree", "--pareto"], "--boxes must be omitted with --method tree."),
         (["--pareto", "--boxes", "5"], "--boxes must be omitted: a front tries several numbers of boxes."),
-        (["--method", "guess"], "--method must be one of score, tree, optimal. Got 'guess'."),
+        (["--method", "guess"], "--method must be one of score, tree, optimal, protocol. Got 'guess'."),
         (["--max-wrong-arm", "2"], "--max-wrong-arm must be between 0 and 1. Got 2"),
     ],
 )

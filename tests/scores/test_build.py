@@ -50,7 +50,7 @@ def test_no_method_ignores_an_option(method):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "guess"}, "method must be one of score, tree, optimal. Got 'guess'"),
+        ({"method": "guess"}, "method must be one of score, tree, optimal, protocol. Got 'guess'"),
         ({"colour": 1}, "No method has an option 'colour'"),
         ({"objective": "mean", "separation": 0.2}, "No method uses all of these options: objective is an option of"),
     ],

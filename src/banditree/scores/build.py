@@ -10,6 +10,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.plans.one_option import at_once
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.progress import OnProgress
+from banditree.scores.protocol import build_protocol, why_no_protocol
 from banditree.scores.score_plan import build_score_plan, why_no_score_plan
 from banditree.tasks.collection import Collection
 from banditree.trees.optimal import build_optimal
@@ -42,6 +43,7 @@ METHODS = (
     Method("score", build_score_plan, why_no_score_plan),
     Method("tree", build_tree),
     Method("optimal", build_optimal),
+    Method("protocol", build_protocol, why_no_protocol),
 )
 
 

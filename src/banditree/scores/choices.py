@@ -18,7 +18,7 @@ LOOKS = 12  # steps of a refinement, at most
 
 
 class Adding(NamedTuple):
-    """How regrets (S,) are added up: the group and weight (S,) of each scenario, shares (G,) and a power of the mean."""
+    """How regrets (S,) are added up: the group and weight (S,) of each scenario, shares (G,), a power of the mean."""
 
     group: IntArray
     weight: FloatArray
@@ -27,7 +27,7 @@ class Adding(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """What a line of value a + b V1 makes of the whole: V1 = (rest_a + visits a) / (1 - rest_b - visits b), added up."""
+    """What a line of value a + b V1 makes of the whole: V1 = (rest_a + visits a) / (1 - rest_b - visits b), added."""
 
     rest_a: FloatArray
     rest_b: FloatArray
@@ -71,7 +71,14 @@ def added(regret: FloatArray, adding: Adding) -> float:
 
 @njit(cache=True, error_model="numpy")
 def judged_pair(
-    judge: Judge, down: FloatArray, up: FloatArray, cost: FloatArray, places: Places, low: int, high: int, out: FloatArray
+    judge: Judge,
+    down: FloatArray,
+    up: FloatArray,
+    cost: FloatArray,
+    places: Places,
+    low: int,
+    high: int,
+    out: FloatArray,
 ) -> float:
     """What a line with these exits to two places makes of the whole. out: (S,), to work with."""
     for s in range(cost.size):
@@ -159,8 +166,19 @@ def refine(
             if not (0 <= new_b < n) or (a >= 0 and not (0 <= new_a < n)) or (new_a, new_b) == came:
                 continue
             judged = judged_level(
-                tables_up, tables_rounds, watch_down, watch_rounds, gap, rest, stopping, new_a, new_b, judge, places,
-                weighted, work,
+                tables_up,
+                tables_rounds,
+                watch_down,
+                watch_rounds,
+                gap,
+                rest,
+                stopping,
+                new_a,
+                new_b,
+                judge,
+                places,
+                weighted,
+                work,
             )
             if judged < best - 1e-9 * abs(best):
                 best, came = judged, (a, b)
@@ -234,8 +252,18 @@ def best_line(
         found.append(
             (
                 *refine(
-                    tables.up[way], tables.rounds[way], tables.watch_down[way], tables.watch_rounds[way],
-                    tables.gaps[:, arm], tables.resting[:, arm], stopping, a, b, judge, places, weighted,
+                    tables.up[way],
+                    tables.rounds[way],
+                    tables.watch_down[way],
+                    tables.watch_rounds[way],
+                    tables.gaps[:, arm],
+                    tables.resting[:, arm],
+                    stopping,
+                    a,
+                    b,
+                    judge,
+                    places,
+                    weighted,
                 ),
                 way,
             )
@@ -250,9 +278,7 @@ def best_line(
     return choice
 
 
-def linked(
-    tables: Tables, line: Line, exits: Exits, places: Places, judge: Judge, weighted: FloatArray
-) -> Choice:
+def linked(tables: Tables, line: Line, exits: Exits, places: Places, judge: Judge, weighted: FloatArray) -> Choice:
     """A line with the exits that are judged best."""
     low = cheapest(weighted, exits.down)
     high = cheapest(weighted, exits.up) if line.ceil else -1
@@ -278,7 +304,12 @@ def _screened(
         if len(watch_cost) > N_CHEAP // 2:
             cheap = np.argpartition(watch_cost, N_CHEAP // 2)[: N_CHEAP // 2]
         watch = watch_cost[cheap] + (tables.watch_screen_down[cheap] @ weighted32).min(axis=1)
-    best = start + np.sort(kept[np.argpartition(judged, N_SCORE - 1)[:N_SCORE]])
-    best_watch = np.sort(cheap[np.argpartition(watch, N_WATCH - 1)[:N_WATCH]])
+    best = start + np.sort(kept[_least(judged, N_SCORE)])
+    best_watch = np.sort(cheap[_least(watch, N_WATCH)])
     score_lines = [(int(way), int(a), int(b)) for way, a, b in tables.rows[best]]
     return score_lines + [(int(way), -1, int(b)) for way, b in tables.watch_rows[best_watch]]
+
+
+def _least(values: SingleArray, n: int) -> IntArray:
+    """The positions of the n least values."""
+    return np.argpartition(values, n - 1)[:n] if len(values) > n else np.arange(len(values))

@@ -54,7 +54,7 @@ class Draft:
     @property
     def n_ends(self) -> int:
         """K."""
-        return self.tables.gaps.shape[1]
+        return int(self.tables.gaps.shape[1])
 
     @property
     def first_line(self) -> int:

@@ -18,9 +18,9 @@ def ladder(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(below, above, spent) for `n_scores` scores from the highest down, until the walk first goes below each.
 
-    below[i, j]: it lands j below score i. above[i]: it leaves above instead. spent[i]: the rounds until then, each under
-    every scenario. going: the chance to go on after a round. held: whether the score is held at the top (a cap), instead
-    of leaving there: score 0 is then the cap itself, otherwise one below the level.
+    below[i, j]: it lands j below score i. above[i]: it leaves above instead. spent[i]: the rounds until then, all of
+    them under every scenario. going: the chance to go on after a round. held: whether the score is held at the top (a
+    cap) instead of leaving there: score 0 is then the cap itself, otherwise one below the level.
     """
     rise, fall, S = max(int(points.max()), 0), max(-int(points.min()), 0), chance.shape[1]
     below = np.zeros((n_scores, fall + 1, S))

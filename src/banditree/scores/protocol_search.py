@@ -39,7 +39,7 @@ def search(moves: Moves, power: float) -> Draft:
 
 def _starts(moves: Moves) -> list[Draft]:
     """The best few of the drafts that starts from nothing led to."""
-    until, found = moves.steps + STARTS * (moves.last - moves.steps), []
+    until, found = moves.steps + STARTS * (moves.last - moves.steps), list[Draft]()
     while moves.steps < until or not found:
         found.append(_shortened(moves, moves.ruled(first_draft(moves))))
     return sorted(found, key=moves.objective)[:FEW]

@@ -4,19 +4,22 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from banditree.plans.reading_load import LARGE_FROM
-from banditree.scores.drafts import LOW, NO_RULE, Draft
+from banditree.scores.drafts import NO_RULE, Draft
 from banditree.scores.moves import Moves, Stopped
 from banditree.scores.tables import Line, Tables
 
 WITHIN = 0.03  # by how much the objective may grow in all
+STRETCH = 1.3  # by how much a level is stretched or shrunk in looking for a better one
+LOOKS = 20  # passes over the lines, at most
 RAREST = 5  # ways to score that are tried to do without, of those that fewest lines use
+Changes = Callable[[Draft], Iterator[Draft]]  # drafts that differ from a given one in one thing
 
 
 def simplified(moves: Moves, draft: Draft) -> Draft:
@@ -35,10 +38,10 @@ def simplified(moves: Moves, draft: Draft) -> Draft:
     return draft
 
 
-def _while_cheap(moves: Moves, draft: Draft, changes: "type[Iterator[Draft]] | object", most: float) -> Draft:
+def _while_cheap(moves: Moves, draft: Draft, changes: Changes, most: float) -> Draft:
     """The draft after the cheapest of some changes, again and again while the objective allows it."""
     while True:
-        cheapest = min(changes(draft), key=moves.objective, default=None)  # type: ignore[operator]
+        cheapest = min(changes(draft), key=moves.objective, default=None)
         if cheapest is None or moves.objective(cheapest) > most:
             return draft
         draft = cheapest
@@ -123,3 +126,24 @@ def _restricted(tables: Tables, kept: set[int]) -> Tables:
         watch_screen_cost=tables.watch_screen_cost[watch],
         rule_allowed=np.isin(tables.rules[:, 0], templates),
     )
+
+
+def with_free_numbers(moves: Moves, draft: Draft) -> Draft:
+    """The draft with levels between the round ones where these are better."""
+    for _ in range(LOOKS):
+        before = draft
+        for n in range(draft.n_lines):
+            line = draft.line(n)
+            for changed in _other_levels(line):
+                draft = moves.better(draft, _changed(draft, n, changed))
+        if draft is before:
+            break
+    return draft
+
+
+def _other_levels(line: Line) -> Iterator[Line]:
+    for name in ("floor", "ceil") if line.ceil else ("floor",):
+        level = getattr(line, name)
+        for other in sorted({level - 1, level + 1, int(level / STRETCH), int(level * STRETCH)}):
+            if other >= 1:
+                yield line._replace(**{name: other})

@@ -1,8 +1,8 @@
 """Where a search starts: a long draft of the lines that are best at beliefs which cases come to hold.
 
 Trials follow a case from line to line and add, at every belief met, the line that is best there (point-based value
-iteration). What starting again is worth is taken from the best draft so far. Compiled by numba: import this module where
-it is used, not at the top of another one.
+iteration). What starting again is worth is taken from the best draft so far. Compiled by numba: import this module
+where it is used, not at the top of another one.
 """
 
 import numpy as np
@@ -94,6 +94,8 @@ class Pool:
         """The draft that starts at the best place."""
         moves, longest = self.moves, self.moves.limits.longest_path or len(self.heights)
         within = (self.heights <= longest) & (np.arange(len(self.heights)) != self.K)
-        judged = [added(value, moves.adding) if here else np.inf for value, here in zip(self.values, within, strict=True)]
+        judged = [
+            added(value, moves.adding) if here else np.inf for value, here in zip(self.values, within, strict=True)
+        ]
         root = int(np.argmin(judged))
         return drafted(moves.tables, root, self.lines, self.links, self.rule, moves.limits.links_back)

@@ -112,7 +112,18 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0) -> Tables
         watch_down[way], watch_rounds[way] = down[0], spent[0]
     rules = _rules(templates, levels, resting, going)
     return Tables(
-        templates, levels, going, arm, template, gaps, resting, up, rounds, watch_down, watch_rounds, *rules,
+        templates,
+        levels,
+        going,
+        arm,
+        template,
+        gaps,
+        resting,
+        up,
+        rounds,
+        watch_down,
+        watch_rounds,
+        *rules,
         *_screened(arm, gaps, resting, up, rounds, watch_down, watch_rounds),
         np.ones(len(rules[0]), dtype=bool),
     )
@@ -127,7 +138,9 @@ def _rules(
     rules, downs, costs = [], [], []
     for template in np.flatnonzero(templates.common):
         here = levels * templates.unit[template]
-        exits = [watch_exits(templates.points[template], templates.chance[template, k], going, here, caps) for k in range(K)]
+        exits = [
+            watch_exits(templates.points[template], templates.chance[template, k], going, here, caps) for k in range(K)
+        ]
         for c, cap in enumerate(caps):
             for level, floor in enumerate(here):
                 rules.append((template, floor, 0 if cap == NO_CAP else cap, level))

@@ -1,6 +1,6 @@
 """What a protocol is judged by: scenarios, each a possible truth about one kind of case, and how they are added up."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,9 +32,8 @@ class World:
 
     def by_group(self, values: FloatArray) -> FloatArray:
         """Values (..., S) averaged within each kind, (..., G)."""
-        out = np.zeros((*values.shape[:-1], len(self.share)))
-        np.add.at(out, (..., self.group), values * self.weight)
-        return out
+        members = (self.group[:, None] == np.arange(len(self.share))) * self.weight[:, None]
+        return np.asarray(values @ members)
 
 
 def one_by_one(scenarios: Collection, share: FloatArray | None = None) -> World:
@@ -45,3 +44,39 @@ def one_by_one(scenarios: Collection, share: FloatArray | None = None) -> World:
     S = scenarios.n_tasks
     share = np.full(S, 1.0 / S) if share is None else share / share.sum()
     return World(scenarios, np.arange(S), np.ones(S), share)
+
+
+CASES = 12  # drawn cases of each kind, where the cases of a kind differ
+
+
+def known_world(collection: Collection, seed: int) -> World:
+    """The rates as they are given: one scenario per kind, and drawn cases besides where those of a kind differ."""
+    exact = replace(collection, radius=np.zeros_like(collection.means), spread=None)
+    if not collection.varies:
+        return one_by_one(exact, collection.weights)
+    assert collection.spread is not None
+    rng, M, rewards = np.random.default_rng(seed), collection.n_tasks, collection.rewards
+    # Each case and its mirror image, so that the drawn rates average to the kind's.
+    half = rng.standard_normal((CASES // 2, *collection.means.shape))
+    drawn = collection.means + np.concatenate([half, -half]) * collection.spread
+    means = np.concatenate([collection.means, np.clip(drawn, rewards.low, rewards.high).reshape(-1, collection.n_arms)])
+    group = np.tile(np.arange(M), CASES + 1)
+    return World(_with_means(exact, means), group, np.full(len(means), 1.0 / (CASES + 1)), collection.weights)
+
+
+def with_scenarios(world: World, means: FloatArray) -> World:
+    """The world with more scenarios, each a kind of its own."""
+    added, G = len(means), len(world.share)
+    share = np.concatenate([world.share * G, np.ones(added)])
+    return World(
+        _with_means(world.scenarios, np.concatenate([world.scenarios.means, means])),
+        np.concatenate([world.group, G + np.arange(added)]),
+        np.concatenate([world.weight, np.ones(added)]),
+        share / share.sum(),
+    )
+
+
+def _with_means(scenarios: Collection, means: FloatArray) -> Collection:
+    """A collection of as many tasks as there are rows of means, all known exactly."""
+    names = tuple(f"scenario {number}" for number in range(1, len(means) + 1))
+    return Collection(means, names, scenarios.arms, scenarios.rewards, provenance=scenarios.provenance)

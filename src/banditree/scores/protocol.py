@@ -1,0 +1,206 @@
+"""Protocols: a few lines that a person would sign, found by search, with the regret of the best opaque algorithms.
+
+"1. Give E; success +1, failure -1. At +8: line 4. At -2: next line." The horizon is part of the search: where trying
+costs more than it can gain, the plan settles at once.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from banditree.certificates.certify import certify, regret_bound
+from banditree.errors import InvalidInput, invalid
+from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.wording import counted
+from banditree.progress import OnProgress
+from banditree.scores.limits import Limits
+from banditree.scores.objectives import Objective, objective_named, power_mean
+from banditree.scores.reading import plan_of
+from banditree.scores.scenarios import hardest_means, worst_means
+from banditree.scores.worlds import World, known_world, with_scenarios
+from banditree.tasks.collection import Collection
+
+if TYPE_CHECKING:
+    from banditree.scores.drafts import Draft
+
+LINES_PER_TASK = 1.5
+STEPS_PER_TASK = 3_000
+MOST_STEPS = 120_000
+FEW_TASKS = 8  # below so many tasks a search is done sooner, in proportion
+SIMPLIFYING = 0.15  # further steps, as a share of those of the search, in which the plan is made simpler
+DOUBTS = 3  # searches for estimated rates, each of which also allows for the rates that were worst for the one before
+ATTEMPTS = 4  # searches, with wrong arms ever more costly, until the cap on them is met
+DEARER = 10.0  # times, from one attempt to the next
+
+Numbers = Literal["round", "free"]
+
+
+def build_protocol(
+    collection: Collection,
+    horizon: int,
+    *,
+    lines: int | None = None,
+    longest_path: int | None = None,
+    rule: bool = True,
+    forward_only: bool = False,
+    links_back: bool = False,
+    numbers: Numbers = "round",
+    objective: Objective | str = Objective.WORST,
+    max_wrong_arm: float | None = None,
+    seed: int = 0,
+    steps: int | None = None,
+    vocabulary: Vocabulary | None = None,
+    on_progress: OnProgress | None = None,
+) -> Plan:
+    """The best protocol that the search finds.
+
+    horizon: H, the rounds of one case. lines: the most lines (by default 1.5 per task). longest_path: the most lines
+    one after the other, not counting restarts. rule: whether there may be a safety rule. forward_only: no restarts, and
+    hence no rule. links_back: exits may lead back to any line. numbers: "round" levels (1 to 6, 8, 10, 12, 15, 20, ...)
+    or any. objective: "worst" task or "mean" over tasks, by their shares. max_wrong_arm: the highest chance of having a
+    wrong arm in force at the horizon. steps: how long to search; the same seed and steps give the same plan on any
+    number of cores. When on_progress returns False, the best plan so far is returned.
+
+    For estimated rates there are three searches, of which each also allows for the rates, within their intervals, at
+    which the plans before it did worst. Where cases of a task differ from each other, the regret of a task is an
+    average over drawn cases.
+
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    >>> plan = build_protocol(two, horizon=1000, lines=1, rule=False, steps=200)
+    >>> plan.n_tests, plan.method
+    (1, 'protocol')
+    """
+    limits = Limits(lines or default_lines(collection), longest_path, rule, not forward_only, links_back)
+    _check(collection, horizon, limits, numbers, max_wrong_arm, steps)
+    seek = Seeker(collection, horizon, limits, objective_named(objective), numbers, seed, steps, on_progress)
+    prices = [0.0] if max_wrong_arm is None else [DEARER**attempt / max_wrong_arm for attempt in range(ATTEMPTS)]
+    seek.parts = len(prices) * seek.doubts
+    words = vocabulary or Vocabulary()
+    for price in prices:  # a wrong arm that costs more is chosen less often
+        plan = replace(seek.plan(price), vocabulary=words)
+        if max_wrong_arm is None or certify(plan, collection).wrong_arm.max() <= max_wrong_arm:
+            return plan
+        if seek.stopped:
+            break
+    reached = certify(plan, collection).wrong_arm.max()
+    raise InvalidInput(
+        f"No plan of at most {counted(limits.lines, 'line')} was found whose chance of a wrong arm is at most "
+        f"{max_wrong_arm:g}; the last one reached {reached:.2g}. Allow more lines or steps, or a higher cap."
+    )
+
+
+def default_lines(collection: Collection) -> int:
+    """The most lines by default."""
+    return int(LINES_PER_TASK * collection.n_tasks)
+
+
+def default_steps(collection: Collection) -> int:
+    """How long a search lasts by default."""
+    M = collection.n_tasks
+    return int(min(STEPS_PER_TASK * M * min(1.0, M / FEW_TASKS), MOST_STEPS))
+
+
+def why_no_protocol(collection: Collection) -> str:
+    """Why there is no protocol for these tasks, or ""."""
+    if collection.theta is not None:
+        return "Protocols are for tasks without contexts."
+    if not collection.rewards.has_likelihood:
+        return "Protocols need the chance of each reward, and of bounded rewards only the mean is known."
+    return ""
+
+
+def _check(
+    collection: Collection,
+    horizon: int,
+    limits: Limits,
+    numbers: str,
+    max_wrong_arm: float | None,
+    steps: int | None,
+) -> None:
+    if horizon < 1:
+        raise invalid("horizon", "at least 1, the number of rounds of one case", horizon)
+    if reason := why_no_protocol(collection):
+        raise InvalidInput(reason)
+    for name, value in (("lines", limits.lines), ("longest_path", limits.longest_path), ("steps", steps)):
+        if value is not None and value < 1:
+            raise invalid(name, "at least 1", value)
+    if numbers not in ("round", "free"):
+        raise invalid("numbers", "round or free", numbers)
+    if max_wrong_arm is not None and not 0 < max_wrong_arm < 1:
+        raise invalid("max_wrong_arm", "between 0 and 1", max_wrong_arm)
+    if limits.links_back and not limits.restarts:
+        raise InvalidInput("links_back must be omitted with forward_only: the one allows what the other forbids.")
+
+
+@dataclass
+class Seeker:
+    """The searches for one plan, which share their steps. parts: how many there may be."""
+
+    collection: Collection
+    horizon: int
+    limits: Limits
+    objective: Objective
+    numbers: str
+    seed: int
+    steps: int | None
+    on_progress: OnProgress | None
+    parts: int = 1
+    done: int = 0
+    stopped: bool = False
+
+    @property
+    def doubts(self) -> int:
+        """How many searches there are at one price: more than one for estimated rates."""
+        return DOUBTS if self.collection.is_estimated else 1
+
+    def plan(self, price: float) -> Plan:
+        """The best plan when a wrong arm at the horizon costs `price`."""
+        collection = self.collection
+        world, plans = known_world(collection, self.seed), []
+        if self.doubts > 1:
+            world = with_scenarios(world, hardest_means(collection))
+        for _ in range(self.doubts):
+            plans.append(plan_of(self.draft(world, price), collection, self.horizon, self.seed, Vocabulary()))
+            if self.doubts > 1:
+                world = with_scenarios(world, worst_means(plans[-1], collection))
+            if self.stopped:
+                break
+        return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._judged(plan, world))
+
+    def draft(self, world: World, price: float) -> "Draft":
+        """The best draft for a world of scenarios."""
+        from banditree.scores.moves import Moves
+        from banditree.scores.protocol_search import search
+        from banditree.scores.simplify import simplified, with_free_numbers
+        from banditree.scores.tables import build_tables
+
+        steps = self.steps or default_steps(self.collection)
+        share = max(1, int(steps / self.parts / (1 + SIMPLIFYING)))
+        moves = Moves(
+            build_tables(world, self.horizon, price),
+            world,
+            self.limits,
+            power=self.objective.power,
+            seed=self.seed,
+            steps=share,
+            done=self.done,
+            total=steps,
+            on_progress=self.on_progress,
+        )
+        draft = search(moves, self.objective.power)
+        self.stopped = moves.stopped_early
+        self.done += int(steps / self.parts)
+        if not self.stopped:
+            moves.last = self.done
+            draft = simplified(moves, draft)
+            self.stopped = moves.stopped_early
+        return with_free_numbers(moves, draft) if self.numbers == "free" else draft
+
+    def _judged(self, plan: Plan, world: World) -> float:
+        """The objective over all scenarios; infinite if the plan may never end in one of them."""
+        try:
+            regret = regret_bound(plan, world.scenarios)
+        except InvalidInput:
+            return np.inf
+        return float(power_mean(world.by_group(regret), self.objective.power))

@@ -1,0 +1,119 @@
+"""From a draft to the Plan that people read: the lines in an order with few skips, and the kinds still possible."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import NONE, Form, Plan, SafetyRule, Vocabulary, pack_survivors
+from banditree.tasks.arrays import FloatArray
+from banditree.tasks.collection import Collection
+
+if TYPE_CHECKING:
+    from banditree.scores.drafts import Draft
+
+STILL_POSSIBLE = 0.01  # posterior, from a uniform prior, below which a task no longer counts as possible at a line
+ORDERS = 200  # orders of the lines that are tried
+
+
+def plan_of(draft: "Draft", collection: Collection, horizon: int, seed: int, vocabulary: Vocabulary) -> Plan:
+    """The draft as a protocol. The first scenarios of its tables are the tasks of the collection."""
+    from banditree.scores.drafts import NO_RULE
+
+    K, first, tables = draft.n_ends, draft.first_line, draft.tables
+    order = [first + n for n in line_order(draft)]
+    places = order + [place for place in range(K) if place == draft.root or (draft.links == place).any()]
+    number = {place: index for index, place in enumerate(places)} | {K: 0, NONE: NONE}
+    boxes = [Box(arm=place) if place < K else _line(draft, place - first, number) for place in places]
+    rule = None
+    if draft.rule != NO_RULE and len(places) > len(order):
+        template, floor, cap, _level = (int(value) for value in tables.rules[draft.rule])
+        rule = SafetyRule(_whole(tables.templates.points[template]), floor, _real(tables.templates.cuts[template]), cap)
+    entered = _entered(draft)[:, : collection.n_tasks][places]
+    possible = [np.flatnonzero(row >= STILL_POSSIBLE * row.sum()) for row in entered]
+    return assemble(
+        boxes,
+        collection,
+        horizon,
+        "protocol",
+        rule=rule,
+        form=Form.LINES,
+        survivors=pack_survivors(possible, collection.n_tasks),
+        radius=float(collection.radius.max()),
+        seed=seed,
+        vocabulary=vocabulary,
+    )
+
+
+def _line(draft: "Draft", n: int, number: dict[int, int]) -> Box:
+    line, templates = draft.line(n), draft.tables.templates
+    template = int(draft.tables.template[line.way])
+    low, high = (int(place) for place in draft.links[n])
+    return Box(
+        arm=int(draft.tables.arm[line.way]),
+        low=number[low],
+        high=number[high] if line.ceil else NONE,
+        points=_whole(templates.points[template]),
+        floor=line.floor,
+        ceil=line.ceil,
+        cuts=_real(templates.cuts[template]),
+        cap=line.cap,
+    )
+
+
+def _whole(values: Sequence[int] | np.ndarray) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
+
+
+def _real(values: Sequence[float] | np.ndarray) -> tuple[float, ...]:
+    return tuple(float(value) for value in values)
+
+
+def line_order(draft: "Draft") -> list[int]:
+    """The lines so that exits lead to later ones, with as few skips as a number of tries finds."""
+    order = [int(n) for n in draft.order]
+    if draft.back or not order:
+        return order
+    children = [[int(c) - draft.first_line for c in row if c >= draft.first_line] for row in draft.links]
+    rng = np.random.default_rng(0)
+    tries = [order, *(_downwards(order[0], children, rng) for _ in range(ORDERS))]
+    return min(tries, key=lambda lines: _skips(lines, children))
+
+
+def _downwards(root: int, children: list[list[int]], rng: np.random.Generator) -> list[int]:
+    """A random order in which every line comes after all that lead to it, the next one following on where it can."""
+    waiting = [0] * len(children)
+    for row in children:
+        for child in row:
+            waiting[child] += 1
+    ready, order = [root], list[int]()
+    while ready:
+        following = [n for n in ready if order and n in children[order[-1]]]
+        choices = following or ready
+        chosen = choices[int(rng.integers(len(choices)))]
+        ready.remove(chosen)
+        order.append(chosen)
+        for child in children[chosen]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                ready.append(child)
+    return order
+
+
+def _skips(order: list[int], children: list[list[int]]) -> int:
+    place = {n: index for index, n in enumerate(order)}
+    return sum(place[child] != place[n] + 1 for n in order for child in set(children[n]))
+
+
+def _entered(draft: "Draft") -> FloatArray:
+    """How often each place is entered under each scenario, (P, S)."""
+    first = draft.first_line
+    entered = np.concatenate([np.zeros((first, len(draft.regret))), draft.values.visits])
+    for n, links in enumerate(draft.links):
+        for side, place in enumerate(links):
+            if place < draft.n_ends:
+                entered[place] += draft.flow(n, side)
+    if draft.root < draft.n_ends:
+        entered[draft.root] = 1.0
+    return entered
