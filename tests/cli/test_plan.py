@@ -65,7 +65,7 @@ def test_limits_reach_the_search(capsys, means):
     ("options", "message"),
     [
         (["--method", "tree", "--boxes", "5"], "--boxes must be omitted with --method tree."),
-        (["--method", "tree", "--objective", "worst"], "It is an option of --method score."),
+        (["--method", "tree", "--objective", "worst"], "It is an option of --method score or --method protocol."),
         (["--method", "tree", "--seed", "0"], "--seed must be omitted with --method tree."),
         (["--method", "score", "--separation", "0.2"], "It is an option of --method tree or --method optimal."),
         (["--stop-early", "--no-links-back"], "No method uses all of these options: stop_early is"),

@@ -17,7 +17,7 @@ from banditree.progress import OnProgress
 from banditree.scores.limits import Limits
 from banditree.scores.objectives import Objective, objective_named, power_mean
 from banditree.scores.reading import plan_of
-from banditree.scores.scenarios import hardest_means, worst_means
+from banditree.scores.scenarios import hardest_parameters, worst_parameters
 from banditree.scores.worlds import World, known_world, with_scenarios
 from banditree.tasks.collection import Collection
 
@@ -159,11 +159,11 @@ class Seeker:
         collection = self.collection
         world, plans = known_world(collection, self.seed), []
         if self.doubts > 1:
-            world = with_scenarios(world, hardest_means(collection))
+            world = with_scenarios(world, hardest_parameters(collection))
         for _ in range(self.doubts):
             plans.append(plan_of(self.draft(world, price), collection, self.horizon, self.seed, Vocabulary()))
             if self.doubts > 1:
-                world = with_scenarios(world, worst_means(plans[-1], collection))
+                world = with_scenarios(world, worst_parameters(plans[-1], collection))
             if self.stopped:
                 break
         return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._judged(plan, world))

@@ -1,11 +1,13 @@
 """What a protocol is judged by: scenarios, each a possible truth about one kind of case, and how they are added up."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import Collection, with_parameters
+
+CASES = 12  # drawn cases of each kind, where the cases of a kind differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,37 +48,33 @@ def one_by_one(scenarios: Collection, share: FloatArray | None = None) -> World:
     return World(scenarios, np.arange(S), np.ones(S), share)
 
 
-CASES = 12  # drawn cases of each kind, where the cases of a kind differ
-
-
 def known_world(collection: Collection, seed: int) -> World:
     """The rates as they are given: one scenario per kind, and drawn cases besides where those of a kind differ."""
-    exact = replace(collection, radius=np.zeros_like(collection.means), spread=None)
-    if not collection.varies:
-        return one_by_one(exact, collection.weights)
-    assert collection.spread is not None
-    rng, M, rewards = np.random.default_rng(seed), collection.n_tasks, collection.rewards
+    known = collection.parameters
+    if collection.spread is None or not collection.varies:
+        return one_by_one(_scenarios(collection, known), collection.weights)
+    rng, M = np.random.default_rng(seed), collection.n_tasks
     # Each case and its mirror image, so that the drawn rates average to the kind's.
-    half = rng.standard_normal((CASES // 2, *collection.means.shape))
-    drawn = collection.means + np.concatenate([half, -half]) * collection.spread
-    means = np.concatenate([collection.means, np.clip(drawn, rewards.low, rewards.high).reshape(-1, collection.n_arms)])
-    group = np.tile(np.arange(M), CASES + 1)
-    return World(_with_means(exact, means), group, np.full(len(means), 1.0 / (CASES + 1)), collection.weights)
+    half = rng.standard_normal((CASES // 2, *collection.means.shape)) * collection.spread
+    drawn = [collection.rewards.shifted(known, shift) for shift in (*half, *-half)]
+    parameters, group = np.concatenate([known, *drawn]), np.tile(np.arange(M), CASES + 1)
+    weight = np.full(len(group), 1.0 / (CASES + 1))
+    return World(_scenarios(collection, parameters), group, weight, collection.weights)
 
 
-def with_scenarios(world: World, means: FloatArray) -> World:
+def with_scenarios(world: World, parameters: FloatArray) -> World:
     """The world with more scenarios, each a kind of its own."""
-    added, G = len(means), len(world.share)
+    added, G = len(parameters), len(world.share)
     share = np.concatenate([world.share * G, np.ones(added)])
     return World(
-        _with_means(world.scenarios, np.concatenate([world.scenarios.means, means])),
+        _scenarios(world.scenarios, np.concatenate([world.scenarios.parameters, parameters])),
         np.concatenate([world.group, G + np.arange(added)]),
         np.concatenate([world.weight, np.ones(added)]),
         share / share.sum(),
     )
 
 
-def _with_means(scenarios: Collection, means: FloatArray) -> Collection:
-    """A collection of as many tasks as there are rows of means, all known exactly."""
-    names = tuple(f"scenario {number}" for number in range(1, len(means) + 1))
-    return Collection(means, names, scenarios.arms, scenarios.rewards, provenance=scenarios.provenance)
+def _scenarios(collection: Collection, parameters: FloatArray) -> Collection:
+    """A collection of as many tasks as there are rows of parameters, all known exactly."""
+    names = tuple(f"scenario {number}" for number in range(1, len(parameters) + 1))
+    return with_parameters(collection, parameters, tasks=names, counts=None, shares=None, spread=None)
