@@ -1,17 +1,20 @@
 """Random small plans and collections, and the slow obvious evaluation of a plan."""
 
 import itertools
+from typing import NamedTuple
 
 import numpy as np
 from hypothesis import reject
 from hypothesis import strategies as st
 
+from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import NONE, BoxKind, Form, SafetyRule, Vocabulary
 from banditree.policies.follow import follow
 from banditree.tasks.collection import Collection
 
+TESTS = (BoxKind.FIXED, BoxKind.SCORE)
 HOSTILE = (
     "next line", "line 4", "stay with B", "settle on E", "start again at line 1", "7", "+1/-3",
     "A; +1/-1. At +8: line 4",
@@ -90,7 +93,7 @@ def protocols(draw, most_lines=5, horizon=40):
 
 
 def enumerate_rewards(plan, collection, task, horizon):
-    """Regret, chance of each leaf, expected tests and chance to be undecided, over every sequence of rewards."""
+    """Regret, chance to end at each box, expected tests and chance to be undecided, over every sequence of rewards."""
     means, gaps = collection.means[task], collection.gaps[task]
     regret, tests, undecided = 0.0, 0.0, 0.0
     leaves = np.zeros(plan.n_boxes)
@@ -100,7 +103,7 @@ def enumerate_rewards(plan, collection, task, horizon):
         state = follow.init(params)
         chance, cost, n_tests = 1.0, 0.0, 0
         for t, reward in enumerate(rewards):
-            testing = plan.kind[state.place[0]] != BoxKind.EXPLOIT
+            testing = plan.kind[state.place[0]] in TESTS
             arm = follow.choose(params, state, np.zeros(0), available, (0, 0, t))
             chance *= means[arm] if reward else 1 - means[arm]
             cost += gaps[arm]
@@ -109,9 +112,8 @@ def enumerate_rewards(plan, collection, task, horizon):
         box = state.place[0]
         regret += chance * cost
         tests += chance * n_tests
-        if plan.kind[box] == BoxKind.EXPLOIT:
-            leaves[box] += chance
-        else:
+        leaves[box] += chance
+        if plan.kind[box] in TESTS:
             undecided += chance
     return regret, leaves, tests, undecided
 
@@ -119,3 +121,87 @@ def enumerate_rewards(plan, collection, task, horizon):
 def leaf_tasks(plan):
     """The task that each box names, NONE for tests."""
     return np.where(plan.kind == BoxKind.EXPLOIT, plan.task, NONE)
+
+
+@st.composite
+def protocol_cases(draw, most_level=5):
+    """(plan, collection): Bernoulli tasks and a protocol of up to five lines, with restarts, caps and a rule."""
+    n_tasks, n_arms, n_lines = draw(st.integers(2, 4)), draw(st.integers(2, 3)), draw(st.integers(1, 5))
+    mean = st.floats(0.05, 0.95)
+    means = draw(st.lists(st.lists(mean, min_size=n_arms, max_size=n_arms), min_size=n_tasks, max_size=n_tasks))
+    collection = Collection.bernoulli(means)
+    level, step, arm = st.integers(1, most_level), st.integers(1, 3), st.integers(0, n_arms - 1)
+    cap = st.one_of(st.just(0), st.integers(1, 6))
+    lines = []
+    for place in range(n_lines):
+        onward = st.integers(place + 1, n_lines + n_arms - 1)
+        low = draw(st.one_of(onward, st.just(0)))
+        points, floor = (-draw(step), draw(step)), draw(level)
+        if draw(st.booleans()):
+            lines.append(Box(draw(arm), low, points=points, floor=floor, cap=draw(cap)))
+        else:
+            lines.append(Box(draw(arm), low, draw(onward), points=points, floor=floor, ceil=draw(level)))
+    rule = draw(st.one_of(st.none(), st.builds(SafetyRule, st.tuples(step.map(lambda x: -x), step), level, cap=cap)))
+    ends = [Box(k) for k in range(n_arms)]
+    return assemble([*lines, *ends], collection, horizon=50, form=Form.LINES, rule=rule), collection
+
+
+def certified(plan, collection, horizon):
+    """The certificate, or None for a plan that may never end."""
+    try:
+        return certify(plan, collection, horizon)
+    except InvalidInput as problem:
+        if "may never end" not in str(problem):
+            raise
+        return None
+
+
+class Slow(NamedTuple):
+    """What `slow_course` computes, as in a certificate and a course of one task."""
+
+    regret: list
+    undecided: list
+    at_end: np.ndarray
+    entered: np.ndarray
+    exits: np.ndarray
+
+
+def slow_course(plan, means, horizon):
+    """The course of a protocol of 0/1 rewards, as its words say it, over every (box, score) that can be reached."""
+    gaps = max(means) - np.array(means)
+    at = {(0, 0): 1.0}
+    entered, exits = np.zeros(plan.n_boxes), np.zeros((plan.n_boxes, 2))
+    entered[0] = 1.0
+    regret, undecided = [0.0], [float(plan.kind[0] in TESTS)]
+    for _ in range(horizon):
+        regret.append(regret[-1] + sum(p * gaps[plan.arm[box]] for (box, _), p in at.items()))
+        after = {}
+        for (box, score), p in at.items():
+            for reward, chance in ((0, 1 - means[plan.arm[box]]), (1, means[plan.arm[box]])):
+                place, side = slow_step(plan, box, score, reward)
+                after[place] = after.get(place, 0.0) + p * chance
+                if side is not None:
+                    entered[place[0]] += p * chance
+                    exits[box, side] += p * chance
+        at = after
+        undecided.append(sum(p for (box, _), p in at.items() if plan.kind[box] in TESTS))
+    at_end = np.zeros(plan.n_boxes)
+    for (box, _), p in at.items():
+        at_end[box] += p
+    return Slow(regret, undecided, at_end, entered, exits)
+
+
+def slow_step(plan, box, score, reward):
+    """((box, score), the side on which the box was left or None) after one reward."""
+    if plan.kind[box] == BoxKind.EXPLOIT:
+        if plan.rule is None:
+            return (box, 0), None
+        points, floor, ceil, cap, low, high = plan.rule.points, plan.rule.floor, None, plan.rule.cap, 0, None
+    else:
+        points, floor, cap, low = plan.points[box], plan.floor[box], plan.cap[box], int(plan.low[box])
+        ceil, high = (plan.ceil[box], int(plan.high[box])) if plan.kind[box] == BoxKind.SCORE else (None, None)
+    score += int(points[reward])
+    score = min(score, int(cap)) if cap else score
+    if ceil is not None and score >= ceil:
+        return (high, 0), 1
+    return ((low, 0), 0) if score <= -floor else ((box, score), None)

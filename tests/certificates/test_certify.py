@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from banditree.certificates.certify import certify, course, regret_bound
-from banditree.certificates.outcomes import Claim, box_laws
+from banditree.certificates.outcomes import Claim, box_outcomes
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
 from banditree.tasks.collection import Collection
@@ -128,5 +128,5 @@ def test_plan_and_collection_must_fit():
 def test_the_bins_of_a_normal_reward_share_out_its_chance(mean):
     collection = Collection.gaussian([[mean, 0.5], [mean + 1, 0.5]], sigma=1.0)
     box = Box(0, 1, 2, points=(-2, -1, 1, 3), cuts=(0.2, 0.5, 0.9), floor=6, ceil=7)
-    laws = box_laws(assemble([box, Box(1), Box(0)], collection, 100), collection)
-    np.testing.assert_allclose(laws.least[:, 0].sum(axis=1), 1.0, rtol=1e-12)
+    outcomes = box_outcomes(assemble([box, Box(1), Box(0)], collection, 100), collection)
+    np.testing.assert_allclose(outcomes.least[:, 0].sum(axis=1), 1.0, rtol=1e-12)

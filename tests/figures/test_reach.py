@@ -6,8 +6,9 @@ from figure_plans import MAKERS, made
 from hypothesis import given, settings
 from random_plans import cases
 
-from banditree.certificates.certify import certify, require_end
-from banditree.certificates.outcomes import box_laws
+from banditree.certificates.certify import certify
+from banditree.certificates.equations import require_end
+from banditree.certificates.outcomes import box_outcomes
 from banditree.errors import InvalidInput
 from banditree.figures import reach
 from banditree.figures.reach import reach_info
@@ -22,7 +23,7 @@ def test_leaves_are_reached_as_the_certificate_says(name):
     info = reach_info(plan, known)
     certificate = certify(plan, known, horizon=max(plan.horizon, 20_000))
     leaves = plan.kind == BoxKind.EXPLOIT
-    np.testing.assert_allclose(info.chance[:, leaves], certificate.leaves[:, leaves], atol=1e-9)
+    np.testing.assert_allclose(info.chance[:, leaves], certificate.at_end[:, leaves], atol=1e-9)
     np.testing.assert_allclose(info.chance[:, 0], 1.0)
     assert (info.cost[:, 0] == 0).all()
     rounds = np.nansum(info.rounds[:, leaves] * info.chance[:, leaves], axis=1)
@@ -33,9 +34,9 @@ def test_leaves_are_reached_as_the_certificate_says(name):
 @given(cases(links_back=False))
 def test_one_pass_agrees_with_the_walk_that_stops_at_each_box(case):
     plan, known = case
-    laws = box_laws(plan, known)
-    exits = reach._exits(plan, laws)
-    price = np.stack([laws.cost.T, np.ones_like(laws.cost.T)], axis=2)
+    outcomes = box_outcomes(plan, known)
+    exits = reach._exits(plan, outcomes)
+    price = np.stack([outcomes.cost.T, np.ones_like(outcomes.cost.T)], axis=2)
     for fast, slow in zip(reach._forward(plan, exits, price), reach._with_loops(plan, exits, price), strict=True):
         np.testing.assert_allclose(fast, slow, atol=1e-9)
 
@@ -47,15 +48,15 @@ def test_cost_at_the_leaves_is_that_of_the_tests(case):
     from banditree.certificates.certify import solve
 
     plan, known = case
-    laws = box_laws(plan, known)
+    outcomes = box_outcomes(plan, known)
     try:
-        down, up, pulls = require_end(plan, known, laws, 10_000)
+        down, up, pulls = require_end(plan, known, outcomes, 10_000)
     except InvalidInput:
         return
     info = reach_info(plan, known)
     leaves = plan.kind == BoxKind.EXPLOIT
     spent = np.nansum(info.cost[:, leaves] * info.chance[:, leaves], axis=1)
-    cost = np.where(leaves[:, None], 0.0, pulls * laws.cost.T)
+    cost = np.where(leaves[:, None], 0.0, pulls * outcomes.cost.T)
     np.testing.assert_allclose(spent, solve(plan, down, up, cost), rtol=1e-6, atol=1e-9)
 
 
@@ -117,8 +118,8 @@ def test_estimates_are_taken_as_they_are_and_unknown_laws_are_refused():
 def test_pulls_of_a_score_by_side_against_step_by_step(case):
     """The walk one pull at a time until next to nothing is left of it."""
     plan, known = case
-    laws = box_laws(plan, known)
-    exits = reach._exits(plan, laws)
+    outcomes = box_outcomes(plan, known)
+    exits = reach._exits(plan, outcomes)
     for box in np.flatnonzero(plan.kind == BoxKind.SCORE):
         floor, ceil, points = plan.floor[box], plan.ceil[box], plan.points[box]
         for task in range(known.n_tasks):
@@ -126,7 +127,7 @@ def test_pulls_of_a_score_by_side_against_step_by_step(case):
             for pull in range(1, 3000):
                 onward = {}
                 for score, weight in mass.items():
-                    for step, p in zip(points, laws.least[task, box], strict=False):
+                    for step, p in zip(points, outcomes.least[task, box], strict=False):
                         after = int(score + step)
                         if -floor < after < ceil:
                             onward[after] = onward.get(after, 0.0) + weight * p

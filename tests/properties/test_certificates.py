@@ -3,22 +3,15 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_plans import cases
+from random_plans import cases, certified, protocol_cases
 
-from banditree.certificates.certify import _arrays, certify, course, regret_bound
-from banditree.certificates.chains import worst_case
-from banditree.certificates.outcomes import Claim, box_laws
-from banditree.errors import InvalidInput
+from banditree.certificates.certify import certify, course, regret_bound
+from banditree.certificates.endless import unfold
+from banditree.certificates.outcomes import Claim, box_outcomes
+from banditree.certificates.worst import worst_cases
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import BoxKind
 from banditree.tasks.collection import Collection
-
-
-def certified(plan, collection, horizon):
-    try:
-        return certify(plan, collection, horizon)
-    except InvalidInput:
-        return None  # a plan that may never end
 
 
 @settings(max_examples=60)
@@ -28,7 +21,7 @@ def test_chances_sum_to_one_and_the_bound_is_one(case, horizon):
     certificate = certified(plan, collection, horizon)
     if certificate is None:
         return
-    np.testing.assert_allclose(certificate.leaves.sum(axis=1) + certificate.undecided, 1.0, rtol=1e-12)
+    np.testing.assert_allclose(certificate.at_end.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(certificate.regret_at.sum(axis=1), certificate.regret, rtol=1e-9, atol=1e-12)
     assert (certificate.regret <= regret_bound(plan, collection, horizon) * (1 + 1e-9) + 1e-12).all()
 
@@ -61,12 +54,58 @@ def test_names_and_order_of_tasks_do_not_matter(case, data):
 @given(cases(), st.integers(1, 40))
 def test_the_worst_case_of_known_laws_is_exact(case, horizon):
     plan, collection = case
-    laws = box_laws(plan, collection)
+    outcomes = box_outcomes(plan, collection)
     regret = course(plan, collection, horizon).regret[:, -1]
     nothing = np.zeros(plan.n_boxes)
+    worst = worst_cases(plan, outcomes, horizon)
     for i in range(collection.n_tasks):
-        value = worst_case(*_arrays(plan), laws.least[i], laws.most[i], laws.cost[i], nothing, horizon)
+        value = worst(i, outcomes.cost[i], nothing)
         np.testing.assert_allclose(value, regret[i], rtol=1e-10, atol=1e-13)
+
+
+@settings(max_examples=60)
+@given(protocol_cases(), st.integers(1, 200))
+def test_the_bound_of_a_protocol_is_one(case, horizon):
+    plan, collection = case
+    certificate = certified(plan, collection, horizon)
+    if certificate is None:
+        return
+    np.testing.assert_allclose(certificate.at_end.sum(axis=1), 1.0, rtol=1e-11)
+    assert (certificate.regret <= regret_bound(plan, collection, horizon) * (1 + 1e-9) + 1e-9).all()
+
+
+@settings(max_examples=60)
+@given(protocol_cases(), st.integers(1, 60))
+def test_the_worst_case_of_a_known_protocol_is_hardly_above_it(case, horizon):
+    """Above its height a watched score may be set back at will, which costs next to nothing."""
+    plan, collection = case
+    regret = course(plan, collection, horizon).regret[:, -1]
+    unfolded = unfold(plan)
+    outcomes = box_outcomes(unfolded, collection)
+    worst = worst_cases(unfolded, outcomes, horizon)
+    value = [worst(i, outcomes.cost[i], np.zeros(plan.n_boxes)) for i in range(collection.n_tasks)]
+    assert (np.array(value) >= regret - 1e-9 * horizon).all()
+    np.testing.assert_allclose(value, regret, rtol=1e-9, atol=1e-9 * horizon)
+
+
+@settings(max_examples=60)
+@given(protocol_cases(), st.floats(0.01, 0.2), st.integers(0, 10_000))
+def test_estimated_protocols_cover_every_truth_in_the_intervals(case, radius, seed):
+    plan, collection = case
+    bound = certify(plan, Collection.bernoulli(collection.means, radius=radius), 60)
+    rng = np.random.default_rng(seed)
+    # Half of the time at the ends of the intervals, where an adversary would be.
+    shift = rng.uniform(-radius, radius, collection.means.shape)
+    shift = np.where(rng.random(shift.shape) < 0.5, radius * np.sign(shift), shift)
+    real = certified(plan, Collection.bernoulli(np.clip(collection.means + shift, 0.0, 1.0)), 60)
+    if real is None:
+        return
+    assert (real.regret <= bound.regret + 1e-7).all()
+    assert (real.pulls <= bound.pulls + 1e-7).all()
+    assert (real.undecided <= bound.undecided + 1e-9).all()
+    rest = (plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)
+    wrong = ((collection.gaps[:, plan.arm] > 1e-12) & rest) * real.at_end
+    assert (wrong.sum(axis=1) <= bound.wrong_arm + 1e-9).all()
 
 
 @settings(max_examples=40)
@@ -86,5 +125,5 @@ def test_estimated_certificates_cover_every_truth_in_the_intervals(case, radius,
     assert (real.undecided <= bound.undecided + 1e-9).all()
     assert (real.wrong_task <= bound.wrong_task + 1e-9).all()
     leaf = plan.kind == BoxKind.EXPLOIT
-    wrong = ((collection.gaps[:, plan.arm] > 1e-12) & leaf) * real.leaves
+    wrong = ((collection.gaps[:, plan.arm] > 1e-12) & leaf) * real.at_end
     assert (wrong.sum(axis=1) <= bound.wrong_arm + 1e-9).all()

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from random_plans import cases, enumerate_rewards, leaf_tasks
+from hypothesis import strategies as st
+from random_plans import cases, certified, enumerate_rewards, leaf_tasks, protocol_cases, slow_course
 
 from banditree.certificates.certify import certify, course
+from banditree.plans.plan import BoxKind
 
 
 @settings(max_examples=15)
@@ -16,7 +18,8 @@ def test_certificate_is_the_enumeration(case):
     certificate = certify(plan, collection, horizon)
     whole = course(plan, collection, horizon)
     for task in range(collection.n_tasks):
-        regret, leaves, tests, undecided = enumerate_rewards(plan, collection, task, horizon)
+        regret, at_end, tests, undecided = enumerate_rewards(plan, collection, task, horizon)
+        leaves = at_end * (plan.kind == BoxKind.EXPLOIT)
         wrong_arm = (collection.gaps[task][plan.arm] > 1e-12) @ leaves
         wrong_task = (leaf_tasks(plan) != task) @ leaves
         assert certificate.regret[task] == pytest.approx(regret, rel=1e-10, abs=1e-14)
@@ -24,8 +27,45 @@ def test_certificate_is_the_enumeration(case):
         assert certificate.undecided[task] == pytest.approx(undecided, rel=1e-10, abs=1e-14)
         assert certificate.wrong_arm[task] == pytest.approx(wrong_arm, rel=1e-10, abs=1e-14)
         assert certificate.wrong_task[task] == pytest.approx(wrong_task, rel=1e-10, abs=1e-14)
-        np.testing.assert_allclose(certificate.leaves[task], leaves, rtol=1e-10, atol=1e-14)
-        assert whole.regret[task, -1] == certificate.regret[task]
+        np.testing.assert_allclose(certificate.at_end[task], at_end, rtol=1e-10, atol=1e-14)
+        assert whole.regret[task, -1] == pytest.approx(certificate.regret[task], rel=1e-12)
+
+
+@settings(max_examples=25)
+@given(protocol_cases())
+def test_the_certificate_of_a_protocol_is_the_enumeration(case):
+    plan, collection = case
+    certificate, horizon = certified(plan, collection, 8), 8
+    if certificate is None:
+        return
+    assert certificate.error.max() < 1e-11
+    for task in range(collection.n_tasks):
+        regret, at_end, tests, undecided = enumerate_rewards(plan, collection, task, horizon)
+        rest = (plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)
+        wrong_arm = ((collection.gaps[task][plan.arm] > 1e-12) & rest) @ at_end
+        assert certificate.regret[task] == pytest.approx(regret, rel=1e-9, abs=1e-10)
+        assert certificate.pulls[task] == pytest.approx(tests, rel=1e-9, abs=1e-10)
+        assert certificate.undecided[task] == pytest.approx(undecided, rel=1e-9, abs=1e-11)
+        assert certificate.wrong_arm[task] == pytest.approx(wrong_arm, rel=1e-9, abs=1e-11)
+        np.testing.assert_allclose(certificate.at_end[task], at_end, rtol=1e-9, atol=1e-11)
+
+
+@settings(max_examples=40)
+@given(protocol_cases(), st.integers(1, 150))
+def test_the_certificate_of_a_protocol_is_the_slow_programme_over_rounds(case, horizon):
+    plan, collection = case
+    certificate = certified(plan, collection, horizon)
+    if certificate is None:
+        return
+    whole = course(plan, collection, horizon)
+    for task in range(collection.n_tasks):
+        slow = slow_course(plan, collection.means[task], horizon)
+        assert certificate.regret[task] == pytest.approx(slow.regret[-1], rel=1e-9, abs=1e-9 * horizon)
+        np.testing.assert_allclose(whole.regret[task], slow.regret, rtol=1e-9, atol=1e-9 * horizon)
+        np.testing.assert_allclose(whole.undecided[task], slow.undecided, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(certificate.at_end[task], slow.at_end, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(certificate.entered[task], slow.entered, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(certificate.exits[task], slow.exits, rtol=1e-9, atol=1e-9)
 
 
 @settings(max_examples=5)
@@ -37,4 +77,4 @@ def test_the_course_is_right_at_every_round(case):
         for task in range(collection.n_tasks):
             regret, _leaves, _tests, undecided = enumerate_rewards(plan, collection, task, t)
             assert whole.regret[task, t] == pytest.approx(regret, rel=1e-10, abs=1e-14)
-            assert 1 - whole.decided[task, : t + 1].sum() == pytest.approx(undecided, rel=1e-10, abs=1e-12)
+            assert whole.undecided[task, t] == pytest.approx(undecided, rel=1e-10, abs=1e-12)

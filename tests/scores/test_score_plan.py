@@ -105,7 +105,7 @@ def test_the_cap_on_wrong_arms_is_met():
 
 
 def test_still_possible_is_a_posterior_of_one_percent(plan):
-    leaves = certify(plan, FOUR, 10**6).leaves
+    leaves = certify(plan, FOUR, 10**6).at_end
     for box in np.flatnonzero(plan.kind == BoxKind.EXPLOIT):
         posterior = leaves[:, box] / leaves[:, box].sum()
         clear = np.abs(posterior - STILL_POSSIBLE) > 1e-6

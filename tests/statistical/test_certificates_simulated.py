@@ -104,7 +104,7 @@ def test_simulation_and_certificate_agree():
             z += standardised(wrong, exact.wrong_arm[task])
             z += standardised(seen[:, 2] == -1, exact.undecided[task])
             for leaf in np.flatnonzero(plan.kind == EXPLOIT):
-                z += standardised(seen[:, 2] == leaf, exact.leaves[task, leaf])
+                z += standardised(seen[:, 2] == leaf, exact.at_end[task, leaf])
     assert len(z) > 150
     assert (np.abs(z) > 3).sum() <= 4
     assert np.abs(z).max() < 5

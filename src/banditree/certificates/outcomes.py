@@ -23,12 +23,12 @@ class Claim(StrEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Laws:
+class Outcomes:
     """M tasks, N boxes, B outcomes: bounds of the chances (equal where the law is known) and the costs.
 
-    least, most: (M, N, B), for the two sides of a FIXED box, low first, or the bins of one pull of a SCORE box.
-    cost: (M, N), of one pull at a test or one round at a leaf. wrong_arm: (M, N), a leaf whose arm is not the best.
-    wrong_task: (M, N), or None if some leaf names no task. reasons: why the numbers are bounds; empty if exact.
+    least, most: (M, N, B), for the two sides of a FIXED box, low first, or the bins of one pull of a score.
+    cost: (M, N), of one round at a box. wrong_arm: (M, N), an end or a watch line whose arm is not the best.
+    wrong_task: (M, N), or None if one of those names no task. reasons: why the numbers are bounds; empty if exact.
     """
 
     least: FloatArray
@@ -41,35 +41,34 @@ class Laws:
 
     @property
     def claim(self) -> Claim:
-        """Whether what is computed from these laws is exact."""
+        """Whether what is computed from these outcomes is exact."""
         return Claim.UPPER_BOUND if self.reasons else Claim.EXACT
 
 
-def box_laws(plan: Plan, collection: Collection) -> Laws:
-    """The laws of all boxes of `plan` under all tasks of `collection`, which must have the same arms and rewards."""
+def box_outcomes(plan: Plan, collection: Collection) -> Outcomes:
+    """What all boxes of `plan` do under all tasks of `collection`, which must have the same arms and rewards."""
     _check_match(plan, collection)
     M, N, B = collection.n_tasks, plan.n_boxes, max(2, plan.points.shape[1])
     least, most = np.zeros((M, N, B)), np.zeros((M, N, B))
-    for kind, chances in ((BoxKind.FIXED, _fixed_chances), (BoxKind.SCORE, _bin_chances)):
-        boxes = np.flatnonzero(plan.kind == kind)
+    scored = (plan.kind == BoxKind.SCORE) | (plan.kind == BoxKind.WATCH)
+    for wanted, chances in ((plan.kind == BoxKind.FIXED, _fixed_chances), (scored, _bin_chances)):
+        boxes = np.flatnonzero(wanted)
         if boxes.size:
             low, high = chances(plan, collection, boxes)
             least[:, boxes, : low.shape[2]], most[:, boxes, : low.shape[2]] = low, high
     cost, remarks = _costs(plan, collection)
-    leaf = plan.kind == BoxKind.EXPLOIT
+    rest = (plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)
     # A rate above rounding error means another arm is better; for estimates this is asked of the estimates.
     at_estimates = cost if not collection.is_estimated else _costs(plan, collection, certain=True)[0]
     wrong_task = None
-    if (plan.task[leaf] != NONE).all():
+    if (plan.task[rest] != NONE).all():
         named = np.array([plan.tasks[task] if task != NONE else "" for task in plan.task])
-        wrong_task = (named[None, :] != np.array(collection.tasks)[:, None]) & leaf
-    wrong_arm = (at_estimates > SAME_VALUE) & leaf
-    return Laws(least, most, cost, wrong_arm, wrong_task, _reasons(plan, collection), remarks)
+        wrong_task = (named[None, :] != np.array(collection.tasks)[:, None]) & rest
+    wrong_arm = (at_estimates > SAME_VALUE) & rest
+    return Outcomes(least, most, cost, wrong_arm, wrong_task, _reasons(plan, collection), remarks)
 
 
 def _check_match(plan: Plan, collection: Collection) -> None:
-    if plan.rule is not None or (plan.kind == BoxKind.WATCH).any():
-        raise InvalidInput("Watch lines and safety rules cannot be certified yet. Simulate the plan.")
     if plan.arms != collection.arms:
         raise InvalidInput(
             f"The plan is about the arms {', '.join(plan.arms[:5])}... and the collection about "

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from banditree.certificates.certify import exit_laws
-from banditree.certificates.outcomes import Laws, box_laws
+from banditree.certificates.equations import exit_distributions
+from banditree.certificates.outcomes import Outcomes, box_outcomes
 from banditree.errors import InvalidInput
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray
@@ -50,11 +50,13 @@ def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
     ([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0]], [0.0, 28.8], ((1, 3), (1, 2)))
     """
     known = replace(collection, radius=np.zeros_like(collection.means)) if collection.is_estimated else collection
-    laws = box_laws(plan, known)
-    if laws.reasons:
-        raise InvalidInput(f"The chances of the boxes are not known: {'; '.join(laws.reasons)}.")
-    exits = _exits(plan, laws)
-    price = np.stack([laws.cost.T, np.ones_like(laws.cost.T)], axis=2)  # (N, M, 2): regret and rounds of one pull
+    outcomes = box_outcomes(plan, known)
+    if outcomes.reasons:
+        raise InvalidInput(f"The chances of the boxes are not known: {'; '.join(outcomes.reasons)}.")
+    exits = _exits(plan, outcomes)
+    price = np.stack(
+        [outcomes.cost.T, np.ones_like(outcomes.cost.T)], axis=2
+    )  # (N, M, 2): regret and rounds of one pull
     chance, spent = _forward(plan, exits, price) if not plan.has_links_back else _with_loops(plan, exits, price)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(chance[:, :, None] > 0, spent / chance[:, :, None], np.nan)
@@ -63,14 +65,14 @@ def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
     return ReachInfo(collection.tasks, chance.T, mean[:, :, 0].T, mean[:, :, 1].T, paths, note)
 
 
-def _exits(plan: Plan, laws: Laws) -> Exits:
+def _exits(plan: Plan, outcomes: Outcomes) -> Exits:
     """What each test does; the pulls of a score box are not independent of the side on which it is left."""
-    down, up, pulls = exit_laws(plan, laws)
+    down, up, pulls = exit_distributions(plan, outcomes, plan.horizon)
     chance = np.stack([down, up], axis=2)
     joint = chance * np.where(np.isfinite(pulls), pulls, 0.0)[:, :, None]
     for box in np.flatnonzero(plan.kind == BoxKind.SCORE):
         for task in np.flatnonzero(np.isfinite(pulls[box])):
-            low = _pulls_if_low(plan, int(box), laws.least[task, box])
+            low = _pulls_if_low(plan, int(box), outcomes.least[task, box])
             joint[box, task] = low, pulls[box, task] - low
     return Exits(chance, joint)
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditree.certificates.certify import course
-from banditree.certificates.outcomes import box_laws
+from banditree.certificates.outcomes import box_outcomes
 from banditree.figures.axes import CHART_HEIGHT, CHART_WIDTH, axes, frame
 from banditree.figures.curves import CurvePanel
 from banditree.figures.scene import INK, PALETTE, Line, Polygon, Scene, Shape, Text, fitted, text_width
-from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.plan import Plan
 from banditree.plans.wording import plural
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
@@ -91,12 +91,12 @@ def survivors_info(plan: Plan, collection: Collection) -> TimelineInfo:
     [2.0, 1.0]
     """
     rounds = _thinned(plan.horizon)
-    fixed = (plan.kind != BoxKind.SCORE).all() and not plan.has_links_back
+    fixed = plan.most_pulls is not None
     if plan.survivors is not None and fixed:
-        possible = _possible(plan, box_laws(plan, collection).least)[:, rounds]
+        possible = _possible(plan, box_outcomes(plan, collection).least)[:, rounds]
         title, name = f"{plural(plan.vocabulary.task).capitalize()} still possible", "how many"
     else:
-        possible = np.maximum(1.0 - np.cumsum(course(plan, collection).decided, axis=1), 0.0)[:, rounds]
+        possible = course(plan, collection).undecided[:, rounds]
         title, name = "Cases still being tested", "share"
     mean = f"mean over {plural(plan.vocabulary.task)}"
     curves = [

@@ -36,6 +36,8 @@ def _check_shapes(plan: "Plan") -> None:
     bins = plan.points.shape[1] if plan.points.ndim == 2 else 0
     if plan.points.shape != (n, bins) or plan.cuts.shape != (n, max(bins - 1, 0)):
         raise invalid("cuts and points", f"of shapes ({n}, B - 1) and ({n}, B)", plan.points.shape)
+    if plan.rule is not None and bins > 1 and len(plan.rule.points) != bins:
+        raise invalid("the points of the safety rule", f"{bins}, as the boxes have", plan.rule.points)
     if plan.survivors is not None and plan.survivors.shape != (n, (n_tasks + 7) // 8):
         raise invalid("survivors", "one row of bits per box", plan.survivors.shape)
     if plan.theta is not None and plan.theta.shape != (n_tasks, n_arms, len(plan.features)):

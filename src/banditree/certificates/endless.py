@@ -1,0 +1,126 @@
+"""Scores without a ceiling: watch lines, and ends under a safety rule.
+
+A score that drifts upwards is left below with a chance that falls geometrically in its height (Lundberg's inequality):
+with a decay theta > 0 for which E exp(-theta points) <= 1, a score s falls to -floor with a chance of at most
+exp(-theta (s + floor)). Above some height a case is therefore counted as staying for good, at a proven error.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from banditree.errors import InvalidInput
+from banditree.plans.plan import NONE, BoxKind, Form, Plan
+from banditree.tasks.arrays import FloatArray, IntArray
+
+STAYS = 1e-11  # a case that leaves with a smaller chance is counted as staying for good, and the chance as an error
+BISECTIONS = 60  # halvings of the interval that holds a decay; the end on the safe side is taken
+
+
+def unfold(plan: Plan) -> Plan:
+    """The same plan with its safety rule written out: every end becomes a watch line that leads back to box 0.
+
+    >>> from banditree.plans.assemble import Box, assemble
+    >>> from banditree.plans.plan import SafetyRule
+    >>> from banditree.tasks.collection import Collection
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    >>> plan = assemble([Box(0, 1, points=(-2, 1), floor=4), Box(1)], two, 100, rule=SafetyRule((-3, 1), 6))
+    >>> unfold(plan).low.tolist(), unfold(plan).floor.tolist()
+    ([1, 0], [4, 6])
+    """
+    rule = plan.rule
+    if rule is None:
+        return plan
+    end = plan.kind == BoxKind.EXPLOIT
+    if (plan.arm[end] == NONE).any():
+        raise InvalidInput("A safety rule over ends that choose by the context cannot be certified. Simulate the plan.")
+    bins = len(rule.points)
+    points, cuts = np.zeros((plan.n_boxes, bins), np.int64), np.zeros((plan.n_boxes, bins - 1))
+    if not end.all():
+        points[:], cuts[:] = plan.points, plan.cuts
+    points[end], cuts[end] = rule.points, rule.cuts
+    return replace(
+        plan,
+        kind=np.where(end, BoxKind.WATCH, plan.kind),
+        low=np.where(end, 0, plan.low),
+        floor=np.where(end, rule.floor, plan.floor),
+        cap=np.where(end, rule.cap, plan.cap),
+        points=points,
+        cuts=cuts,
+        rule=None,
+        form=Form.BOXES,
+    )
+
+
+def decay(points: IntArray, most: FloatArray, least: FloatArray) -> FloatArray:
+    """For each of n scores the largest theta, to rounding, with E exp(-theta points) <= 1 for all chances in bounds.
+
+    points: (n, B). most, least: (n, B), bounds of the chances, equal where these are known. 0 where the score need not
+    drift upwards, infinite where it cannot fall.
+
+    >>> decay(np.array([[-1, 1]]), np.array([[0.2, 0.8]]), np.array([[0.2, 0.8]])).round(6).tolist()  # log 4
+    [1.386294]
+    """
+    chance = lowest_chances(points, most, least)
+    drift = (chance * points).sum(axis=1)
+    falls = np.where(chance > 0, -points, 0).max(axis=1)
+    low, high = np.zeros(len(points)), 700.0 / np.maximum(falls, 1)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        exponents = np.where(chance > 0, -middle[:, None] * points, -np.inf)
+        fine = (chance * np.exp(exponents)).sum(axis=1) <= 1.0
+        low, high = np.where(fine, middle, low), np.where(fine, high, middle)
+    return np.where(falls <= 0, np.inf, np.where(drift > 0, low, 0.0))
+
+
+def lowest_chances(points: IntArray, most: FloatArray, least: FloatArray) -> FloatArray:
+    """Of all chances between `least` and `most` those (n, B) that put the most on the lowest points."""
+    chance, rest = least.copy(), 1.0 - least.sum(axis=1)
+    order = np.argsort(points, axis=1, kind="stable")
+    for rank in range(points.shape[1]):
+        at = order[:, rank : rank + 1]
+        more = np.minimum(rest[:, None], np.take_along_axis(most - least, at, axis=1))
+        np.put_along_axis(chance, at, np.take_along_axis(chance, at, axis=1) + more, axis=1)
+        rest = rest - more[:, 0]
+    return chance
+
+
+def heights(plan: Plan, boxes: IntArray, chance: FloatArray, horizon: int) -> tuple[IntArray, FloatArray]:
+    """For watch lines under one task: the score from which a case stays for good, and the chance that it does not.
+
+    chance: (len(boxes), B), of the bins. A capped score that may fall from its cap within the horizon has no such
+    height: it gets the first score above its cap. A score that does not drift upwards gets a height that it cannot
+    reach within the horizon (Hoeffding's inequality); who does get there is counted as an error.
+    """
+    points, floor, cap = plan.points[boxes], plan.floor[boxes], plan.cap[boxes]
+    theta = decay(points, chance, chance)
+    with np.errstate(divide="ignore", over="ignore"):
+        safe = np.maximum(np.ceil(-np.log(STAYS) / theta) - floor, 1.0)
+    drift = np.maximum((chance * points).sum(axis=1), 0.0)
+    spread = (points.max(axis=1) - points.min(axis=1)) * np.sqrt(-np.log(STAYS) * horizon / 2)
+    reachable = np.minimum(np.ceil(drift * horizon + spread), points.max(axis=1) * float(horizon)) + 1
+    from_cap = np.where(cap > 0, horizon * np.exp(-theta * (cap + floor)), 0.0)
+    height, leak = np.minimum(safe, reachable), np.where(safe <= reachable, STAYS + from_cap, 1.0)
+    stuck = (cap > 0) & ((height > cap) | (from_cap > STAYS))
+    return np.where(stuck, cap + 1, height).astype(np.int64), np.where(stuck, 0.0, leak)
+
+
+def leaving(plan: Plan, boxes: IntArray, chance: FloatArray, horizon: int) -> tuple[FloatArray, FloatArray]:
+    """Upper bounds, for watch lines under M tasks, of the chance to leave within the horizon and the rounds until then.
+
+    chance: (M, len(boxes), B). Both (len(boxes), M); the rounds are at most the horizon. A score that drifts downwards
+    falls by at most floor + fall - 1, so that it lasts at most that divided by the drift, on average (Wald's equation).
+    """
+    points, floor, cap = plan.points[boxes], plan.floor[boxes], plan.cap[boxes]
+    chances = np.empty((len(boxes), len(chance)))
+    rounds = np.full_like(chances, float(horizon))
+    farthest = floor - points.min(axis=1) - 1.0
+    for i, of_task in enumerate(chance):
+        theta, drift = decay(points, of_task, of_task), (of_task * points).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            below = np.where(np.isinf(theta), 0.0, np.exp(-theta * floor))
+            from_cap = np.where((cap > 0) & np.isfinite(theta), horizon * np.exp(-theta * (cap + floor)), 0.0)
+        chances[:, i] = np.minimum(below + from_cap, 1.0)
+        falling = drift < 0
+        rounds[falling, i] = np.minimum(farthest[falling] / -drift[falling], horizon)
+    return chances, rounds

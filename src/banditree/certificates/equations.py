@@ -1,0 +1,94 @@
+"""A plan without its clock: where each box leads and what it takes, and totals over a case as linear equations."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from banditree.certificates.endless import leaving
+from banditree.certificates.outcomes import Outcomes
+from banditree.errors import InvalidInput
+from banditree.plans.plan import BoxKind, Plan
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.collection import Collection
+
+ENDLESS = 1e4  # a plan that tests for so many horizons on average is refused as one that may never end
+
+
+def exit_distributions(plan: Plan, outcomes: Outcomes, horizon: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(chance of the low side, of the high side, expected pulls) of each box under each task, all (N, M).
+
+    Exact for tests however long they take; for watch lines bounds of the chance to leave within the horizon and of the
+    rounds until then. The plan is an unfolded one.
+    """
+    down, up = outcomes.least[:, :, 0].T.copy(), outcomes.least[:, :, 1].T.copy()
+    pulls = np.repeat(plan.pulls[:, None].astype(float), down.shape[1], axis=1)
+    boxes = np.flatnonzero(plan.kind == BoxKind.SCORE)
+    if boxes.size:
+        from banditree.certificates.walks import leave_all
+
+        chance = np.ascontiguousarray(outcomes.least[:, boxes, : plan.points.shape[1]].transpose(1, 2, 0))
+        down[boxes], up[boxes], pulls[boxes] = leave_all(
+            plan.points[boxes], plan.floor[boxes], plan.ceil[boxes], chance
+        )
+    watched = np.flatnonzero(plan.kind == BoxKind.WATCH)
+    if watched.size:
+        chances = outcomes.least[:, watched, : plan.points.shape[1]]
+        down[watched], pulls[watched] = leaving(plan, watched, chances, horizon)
+        up[watched] = 0.0
+    return down, up, pulls
+
+
+def solve(plan: Plan, down: FloatArray, up: FloatArray, cost: FloatArray) -> FloatArray | None:
+    """The expected total (M,) of `cost` (N, M) from box 0 to a leaf, or None if it is not finite.
+
+    V = cost + down V[low] + up V[high], a leaf's V being its cost. One pass from the last box to the first gives every
+    V in terms of the few boxes that links lead back to; a small linear system gives those.
+    """
+    from banditree.certificates.chains import substitute
+
+    if not np.isfinite(cost).all():
+        return None
+    targets = back_targets(plan)
+    slot = np.full(plan.n_boxes, -1)
+    slot[targets] = np.arange(targets.size)
+    value = substitute(plan.low, plan.high, down, up, cost, slot, targets.size)
+    if targets.size == 0:
+        return np.asarray(value[0, 0])
+    weights = value[targets, 1:].transpose(2, 0, 1)
+    try:
+        known = np.linalg.solve(np.eye(targets.size) - weights, value[targets, 0].T[:, :, None])[:, :, 0]
+    except np.linalg.LinAlgError:
+        return None
+    if not (np.isfinite(known).all() and known.min() >= -1e-9):
+        return None
+    return np.asarray(value[0, 0] + np.einsum("sm,ms->m", value[0, 1:], known), dtype=np.float64)
+
+
+def back_targets(plan: Plan) -> IntArray:
+    """The boxes that some link leads back to."""
+    back = [child for box, children in enumerate(plan.links) for child in children if child <= box]
+    return np.unique(np.array(back, dtype=np.int64))
+
+
+def require_end(
+    plan: Plan, collection: Collection, outcomes: Outcomes, horizon: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """What `exit_distributions` returns, or an error if the tests may go on for ever or so long that it makes no
+    difference, or if the plan never comes to rest under some task."""
+    down, up, pulls = exit_distributions(plan, outcomes, horizon)
+    if not plan.has_links_back and np.isfinite(pulls).all():
+        return down, up, pulls
+    leaves, watched = down.copy(), np.flatnonzero(plan.kind == BoxKind.WATCH)
+    if watched.size:
+        # Caps are set aside: they make every case leave some day, but not before it has rested.
+        uncapped = replace(plan, cap=np.zeros_like(plan.cap))
+        leaves[watched] = leaving(uncapped, watched, outcomes.least[:, watched, : plan.points.shape[1]], horizon)[0]
+    testing = np.where((plan.kind == BoxKind.WATCH)[:, None], 0.0, pulls)
+    expected = solve(plan, leaves, up, testing)
+    if expected is None or expected.max() > ENDLESS * horizon:
+        where = "" if expected is None else f" for task {collection.tasks[int(expected.argmax())]!r}"
+        raise InvalidInput(
+            f"This plan may never end{where}: some boxes lead back to each other with a chance too close to one. "
+            "Build it again without links back, or with other levels."
+        )
+    return down, up, pulls

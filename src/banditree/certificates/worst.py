@@ -1,0 +1,54 @@
+"""The most that a task can cost when every box, and every pull, has its worst distribution between two bounds."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from banditree.certificates.carrying import MOST_WORK
+from banditree.certificates.endless import STAYS, decay
+from banditree.certificates.outcomes import Outcomes
+from banditree.errors import InvalidInput
+from banditree.plans.plan import BoxKind, Plan
+from banditree.tasks.arrays import FloatArray, IntArray
+
+# A watched score is followed up to this height at most. Above, whoever sets the chances may also set the score back to
+# below it at will, which can only make the bound larger.
+HIGHEST = 1_000
+QUANTITIES = 5  # that a certificate asks for, each with its own worst case
+
+
+def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Callable[[int, FloatArray, FloatArray], float]:
+    """A function of (task, cost (N,) per pull, prize (N,) at the box where a case rests at the end) to the most that
+    the sum of both can be on average, over the horizon of an unfolded plan."""
+    from banditree.certificates.backwards import worst_case
+
+    height = np.array(
+        [_heights(plan, least, most, horizon) for least, most in zip(outcomes.least, outcomes.most, strict=True)]
+    )
+    work = float((plan.floor + height).sum()) * horizon * QUANTITIES
+    if work > MOST_WORK:
+        raise InvalidInput(
+            f"This plan takes too long to certify over {horizon:,} rounds with estimated means. Certify it over a "
+            "shorter horizon, or simulate it."
+        )
+    points = plan.points if plan.points.shape[1] > 1 else np.zeros((plan.n_boxes, 2), np.int64)
+    arrays = (plan.kind, plan.low, plan.high, plan.pulls, points, plan.floor, plan.cap)
+
+    def worst(task: int, cost: FloatArray, prize: FloatArray) -> float:
+        bounds = (outcomes.least[task], outcomes.most[task])
+        return float(worst_case(*arrays, height[task], *bounds, cost, prize, horizon))
+
+    return worst
+
+
+def _heights(plan: Plan, least: FloatArray, most: FloatArray, horizon: int) -> IntArray:
+    """Up to which score each box is followed: its ceiling or cap, or where falling back within the horizon is rare."""
+    height = np.where(plan.kind == BoxKind.FIXED, 1, plan.ceil)
+    boxes = np.flatnonzero(plan.kind == BoxKind.WATCH)
+    if not boxes.size:
+        return height
+    theta = decay(plan.points[boxes], most[boxes], least[boxes])
+    with np.errstate(divide="ignore"):
+        rare = np.ceil(np.log(horizon / STAYS) / theta) - plan.floor[boxes]
+    height[boxes] = np.where(plan.cap[boxes] > 0, plan.cap[boxes] + 1, np.clip(rare, 1, HIGHEST))
+    return height
