@@ -9,6 +9,8 @@ from banditree.certificates.certify import certify as certify
 from banditree.errors import InvalidInput as InvalidInput
 from banditree.errors import PlanWarning as PlanWarning
 from banditree.evaluation.evaluate import evaluate as evaluate
+from banditree.evaluation.fit import Fit as Fit
+from banditree.evaluation.fit import fit as fit
 from banditree.evaluation.history import History as History
 from banditree.evaluation.reading import read_history as read_history
 from banditree.figures.html import ladder_html as ladder_html

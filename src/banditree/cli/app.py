@@ -7,7 +7,21 @@ from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import analyze, certify, demo, evaluate, learn, plan, report, reproduce, run, serve, show, simulate
+from banditree.cli import (
+    analyze,
+    certify,
+    demo,
+    evaluate,
+    fit,
+    learn,
+    plan,
+    report,
+    reproduce,
+    run,
+    serve,
+    show,
+    simulate,
+)
 from banditree.cli.flags import in_flags
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
@@ -24,6 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 for command in (
+    fit.fit,
     learn.learn,
     analyze.analyze,
     plan.plan,

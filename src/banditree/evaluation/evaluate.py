@@ -14,6 +14,7 @@ from banditree.evaluation.replay import Replayed, replay, replayed
 from banditree.evaluation.weighting import doubly_robust, inverse_propensity, self_normalised, weighted
 from banditree.plans.plan import Plan
 from banditree.policies.registry import policy_named
+from banditree.policies.session import arm_number
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Rewards
 
@@ -62,6 +63,7 @@ def evaluate(
     log: Any,
     *,
     collection: Collection | None = None,
+    single: str | None = None,
     horizon: int | None = None,
     shuffle: bool = False,
     confidence: float = CONFIDENCE,
@@ -75,8 +77,8 @@ def evaluate(
 
     log: a History, or what `read_history` takes (a path, a frame, ...), with `roles` the names of its columns.
     collection: what mTS and mIDS know, and what the best single option is chosen by; without it that option is the one
-    which is best on this very log. horizon: rounds of one case, the plan's if omitted. shuffle: draw the order of every
-    case's rounds anew, for logs whose order means nothing.
+    which is best on this very log. single: that option by name. horizon: rounds of one case, the plan's if omitted.
+    shuffle: draw the order of every case's rounds anew, for logs whose order means nothing.
 
     >>> from banditree.evaluation.history import history_of
     >>> from banditree.plans.assemble import Box, assemble
@@ -99,13 +101,13 @@ def evaluate(
     seen = history if history.is_full else thinned(history, seed)
     followed = replay(plan, seen, horizon)
     shown = _shown(followed, history.is_full, horizon)
-    measured = {PLAN: _measured(followed, shown, history.is_full)}
-    for name, one in _others(plan, seen, collection, shown, runs, seed).items():
-        measured[name] = _measured(one, shown, history.is_full)
-    rows = [Row(PLAN, measured[PLAN].estimate(confidence))]
+    values = {PLAN: measured(followed, shown, is_full=history.is_full)}
+    for name, one in _others(plan, seen, collection, single, shown, runs, seed).items():
+        values[name] = measured(one, shown, is_full=history.is_full)
+    rows = [Row(PLAN, values[PLAN].estimate(confidence))]
     rows += [
-        Row(name, one.estimate(confidence), measured[PLAN].above(one, confidence))
-        for name, one in measured.items()
+        Row(name, one.estimate(confidence), values[PLAN].above(one, confidence))
+        for name, one in values.items()
         if name != PLAN
     ]
     weighed = {} if history.is_full else _weighings(plan, history, followed, shown, confidence)
@@ -137,7 +139,7 @@ def _shown(followed: Replayed, is_full: bool, horizon: int) -> int:
     return shown
 
 
-def _measured(one: Replayed, shown: int, is_full: bool) -> Measured:
+def measured(one: Replayed, shown: int, *, is_full: bool) -> Measured:
     """All reward over all rounds where every outcome is known; else the mean over the rounds that the log shows."""
     if is_full:
         return per_round(one.total, one.rounds)
@@ -160,11 +162,17 @@ def _check_support(plan: Plan, history: History) -> None:
 
 
 def _others(
-    plan: Plan, history: History, collection: Collection | None, horizon: int, runs: int, seed: int
+    plan: Plan,
+    history: History,
+    collection: Collection | None,
+    single: str | None,
+    horizon: int,
+    runs: int,
+    seed: int,
 ) -> dict[str, Replayed]:
     """What else could have been done, by name."""
-    single = best_single(history, collection)
-    found = {f"{history.arms[single]} for all": replay_single(history, single, horizon)}
+    arm = best_single(history, collection) if single is None else arm_number(history.arms, single)
+    found = {f"{history.arms[arm]} for all": replay_single(history, arm, horizon)}
     if collection is not None:
         if collection.arms != plan.arms:
             raise invalid("the collection", f"about {', '.join(plan.arms[:10])}, as the plan is", collection.arms)
@@ -215,7 +223,7 @@ def _weighings(plan: Plan, history: History, followed: Replayed, shown: int, con
         return {"weighings": (), "weighed": 0, "effective": float(w.effective[0])}
     w = w.first(weighed)
     found = {
-        "rejection replay": _measured(followed, weighed, is_full=False),
+        "rejection replay": measured(followed, weighed, is_full=False),
         "inverse propensities": inverse_propensity(w),
         "self-normalised": self_normalised(w),
         "doubly robust": doubly_robust(w, len(history.arms)),

@@ -11,7 +11,6 @@ from banditree.reports.certify import table_lines
 
 def evaluation_text(found: Evaluation) -> str:
     """The evaluation for people: the verdict, the table, and what to know about it."""
-    percent = f"{found.confidence:.0%}"
     rounds = f"the first {counted(found.shown, 'round')} of each" if not found.is_full else "known outcomes"
     lines = [
         verdict(found),
@@ -19,9 +18,7 @@ def evaluation_text(found: Evaluation) -> str:
         f"Reward per round on {counted(found.n_cases, 'case')} ({found.n_rounds:,} rounds, {rounds}); intervals are by "
         "case:",
         "",
-        *table_lines(
-            ["what", "per round", f"{percent} interval", "plan gives more by", f"{percent} interval"], _rows(found)
-        ),
+        *value_table(found),
     ]
     return "\n".join([*lines, *_weighing_lines(found), *(f"Note: {note}" for note in found.notes)])
 
@@ -43,8 +40,11 @@ def shown_signed(gain: Estimate) -> str:
     return f"{gain.value:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
 
 
-def _rows(found: Evaluation) -> list[list[str]]:
-    return [
+def value_table(found: Evaluation) -> list[str]:
+    """The lines of the table: what could be done, its reward per round, and by how much the plan gives more."""
+    within = f"{found.confidence:.0%} interval"
+    head = ["what", "per round", within, "plan gives more by", within]
+    rows = [
         [
             row.name,
             f"{row.value.value:.3f}",
@@ -54,6 +54,7 @@ def _rows(found: Evaluation) -> list[list[str]]:
         ]
         for row in found.rows
     ]
+    return table_lines(head, rows)
 
 
 def _weighing_lines(found: Evaluation) -> list[str]:

@@ -1,0 +1,125 @@
+"""Choosing the number of kinds and the size of a plan by what the plans earn on cases they were not made from."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from banditree.evaluation.evaluate import LEAST_CASES, measured
+from banditree.evaluation.history import History, only_cases
+from banditree.evaluation.intervals import Estimate, Measured
+from banditree.evaluation.replay import replay, replayed
+from banditree.evaluation.splits import fold_numbers
+from banditree.plans.plan import Plan
+from banditree.progress import OnProgress, goes_on
+from banditree.tasks.arrays import FloatArray
+
+ONE_ERROR = 1.0  # standard errors that a simpler plan may be behind the best one
+
+
+@dataclass(frozen=True, order=True)
+class Candidate:
+    """How large a plan may be, and how many kinds it tells apart; the simpler comes first."""
+
+    size: int
+    kinds: int
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A candidate's reward per round over the folds, and how far it is behind the best one, paired by case."""
+
+    candidate: Candidate
+    value: Estimate
+    behind: Estimate
+    is_best: bool = False
+    is_chosen: bool = False
+
+
+PlansOf = Callable[[History, int], Iterator[tuple[int, Plan]]]  # (cases, number of kinds) -> size and plan, one by one
+
+
+def cross_validate(
+    history: History,
+    kinds: Sequence[int],
+    plans_of: PlansOf,
+    horizon: int,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> dict[Candidate, FloatArray]:
+    """The rewards (U, H) of every candidate, each case's by plans that were made from the other folds.
+
+    NaN where a round did not count, and for all cases of folds that were not reached before `on_progress` said stop.
+    """
+    fold = fold_numbers(history.n_cases, folds, seed)
+    width = int(min(horizon, history.n_rounds.max()))
+    found: dict[Candidate, FloatArray] = {}
+    n_folds = int(fold.max()) + 1
+    for number in range(n_folds):
+        judged = np.flatnonzero(fold == number)
+        rest, held = only_cases(history, np.flatnonzero(fold != number)), only_cases(history, judged)
+        part: dict[Candidate, FloatArray] = {}
+        for step, n_kinds in enumerate(kinds, 1):
+            for size, plan in plans_of(rest, n_kinds):
+                part[Candidate(size, n_kinds)] = replay(plan, held, horizon).rewards
+            text = f"fold {number + 1} of {n_folds}, {n_kinds} kinds"
+            if not goes_on(on_progress, number * len(kinds) + step, n_folds * len(kinds), None, text):
+                return found or _spread(part, judged, history.n_cases, width, found)
+        _spread(part, judged, history.n_cases, width, found)
+    return found
+
+
+def _spread(
+    part: dict[Candidate, FloatArray],
+    judged: "np.ndarray[tuple[int], np.dtype[np.int64]]",
+    n_cases: int,
+    width: int,
+    found: dict[Candidate, FloatArray],
+) -> dict[Candidate, FloatArray]:
+    """Put the rewards of one fold in their places."""
+    for candidate, rewards in part.items():
+        table = found.setdefault(candidate, np.full((n_cases, width), np.nan))
+        table[judged, : rewards.shape[1]] = rewards
+    return found
+
+
+def trials_of(rewards: dict[Candidate, FloatArray], *, is_full: bool) -> list[Trial]:
+    """The candidates with their values, the simplest first, and the one that is chosen.
+
+    Chosen is the simplest of those that are behind the best by at most one standard error of the paired difference:
+    towards fewer lines, then towards fewer kinds.
+    """
+    values = _measured(rewards, is_full)
+    best = max(sorted(values), key=lambda candidate: values[candidate].value)
+    trials = [
+        Trial(candidate, value.estimate(), values[best].above(value), is_best=candidate == best)
+        for candidate, value in sorted(values.items())
+    ]
+    chosen = next(index for index, trial in enumerate(trials) if within_one_error(trial.behind))
+    trials[chosen] = replace(trials[chosen], is_chosen=True)
+    return trials
+
+
+def within_one_error(behind: Estimate) -> bool:
+    """Whether a candidate is behind the best by at most one standard error."""
+    return bool(behind.value <= ONE_ERROR * np.nan_to_num(behind.error))
+
+
+def _measured(rewards: dict[Candidate, FloatArray], is_full: bool) -> dict[Candidate, Measured]:
+    """The value of every candidate over the same cases, and over the same rounds where the log shows only some."""
+    judged = _cases_of_all(rewards.values())
+    tables = {candidate: table[judged] for candidate, table in rewards.items()}
+    reached = np.min([(~np.isnan(table)).sum(axis=0) for table in tables.values()], axis=0)
+    shown = max(1, int(np.count_nonzero(np.minimum.accumulate(reached) >= min(LEAST_CASES, len(judged)))))
+    nothing = np.zeros(0, np.int64)
+    return {
+        candidate: measured(replayed(table[None], nothing), shown, is_full=is_full)
+        for candidate, table in tables.items()
+    }
+
+
+def _cases_of_all(tables: Iterable[FloatArray]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
+    """The cases that some candidate was judged on."""
+    return np.flatnonzero(np.any([~np.isnan(table).all(axis=1) for table in tables], axis=0))

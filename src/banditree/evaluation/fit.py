@@ -1,0 +1,211 @@
+"""From a log to a plan whose value on other cases is known: one call."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.evaluation.choice import Trial, cross_validate, trials_of
+from banditree.evaluation.evaluate import Evaluation, best_single, evaluate, measured, replay_single
+from banditree.evaluation.history import History, only_cases, shuffled, thinned
+from banditree.evaluation.intervals import Estimate
+from banditree.evaluation.kinds import Kinds, find_kinds
+from banditree.evaluation.order import order_notes
+from banditree.evaluation.reading import read_history
+from banditree.evaluation.replay import replayed
+from banditree.evaluation.splits import hold_out
+from banditree.plans.assemble import Box, from_boxes
+from banditree.plans.plan import Plan, Vocabulary
+from banditree.progress import OnProgress
+from banditree.scores.build import build_plan
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import BERNOULLI, Rewards
+
+KINDS = (2, 3, 4, 6, 8)  # numbers of kinds tried; more are rarely told apart within a case
+SIZES = (3, 4, 5, 6, 8, 12)  # boxes of the plans tried; longer ones are rarely signed
+HELD_OUT = 1 / 3
+FOLDS = 5
+STEPS = 300  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
+REPEATS = 12  # rows in which the search sees the shares of the kinds
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A plan, what it earns on the cases held out, and how it was chosen.
+
+    collection: the kinds, estimated from the cases learned from. trials: the candidates, of which
+    one is chosen. knowing: what a held-out case would earn per round above the best single option if its kind were
+    known from the start. kind and certainty (U,): everyone's kind in that collection, and how certain it is.
+    is_held_out: (U,). single: the option that is best for everyone. Log, settings and seed give the same again.
+    """
+
+    plan: Plan
+    single: str
+    collection: Collection
+    evaluation: Evaluation
+    trials: tuple[Trial, ...]
+    knowing: Estimate
+    cases: tuple[str, ...]
+    kind: IntArray
+    certainty: FloatArray
+    is_held_out: BoolArray
+    horizon: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> Trial:
+        """The trial that the plan was made by."""
+        return next(trial for trial in self.trials if trial.is_chosen)
+
+
+def fit(
+    log: Any,
+    horizon: int,
+    *,
+    rewards: Rewards = BERNOULLI,
+    kinds: Sequence[int] = KINDS,
+    sizes: Sequence[int] = SIZES,
+    held_out: float = HELD_OUT,
+    folds: int = FOLDS,
+    centre: bool = False,
+    shuffle: bool = False,
+    vocabulary: Vocabulary | None = None,
+    seed: int = 0,
+    table: str | None = None,
+    drop_bad_rows: bool = False,
+    on_progress: OnProgress | None = None,
+    **roles: str | None,
+) -> Fit:
+    """The plan that a log speaks for, and what it earns on cases of the log that it was not made from.
+
+    log: a History, or what `read_history` takes, with `roles` the names of its columns. A part `held_out` of the cases
+    is put aside. From the others, the number of kinds and the size of the plan are chosen by cross-validated reward,
+    with a rule of one standard error towards smaller plans and fewer kinds; giving one option to everyone is among the
+    candidates. The plan is then made from all cases learned from, and evaluated on those put aside. The search trusts
+    the estimated rates: what protects from their errors is that plans are judged on other cases.
+    centre: find kinds from what cases give above their own average, where they differ most in how much they give.
+    When on_progress returns False, the choice is made from the folds that are done.
+    """
+    history = log if isinstance(log, History) else read_history(
+        log, rewards=rewards, table=table, drop_bad_rows=drop_bad_rows, **roles
+    )  # fmt: skip
+    if horizon < 1:
+        raise invalid("horizon", "at least 1", horizon)
+    _check_links(history)
+    notes = (*history.notes, *(() if shuffle else order_notes(history)))
+    history = shuffled(history, seed) if shuffle else history
+    learned, held = hold_out(history.n_cases, held_out, seed)
+    known = only_cases(history, learned)
+    maker = Maker(rewards, horizon, tuple(sizes), centre, seed, vocabulary or Vocabulary())
+    tried = sorted({1, *(n for n in kinds if n <= len(learned))})
+    seen = known if known.is_full else thinned(known, seed)
+    found = cross_validate(seen, tried, maker.plans, horizon, folds=folds, seed=seed, on_progress=on_progress)
+    trials = trials_of(found, is_full=known.is_full)
+    return _fitted(history, learned, held, maker, tuple(trials), notes)
+
+
+def _check_links(history: History) -> None:
+    if not history.is_full and int(history.n_rounds.max()) < 2:
+        raise InvalidInput(
+            "Every case has one row, so that nothing shows how one case answers to several options. Name the column "
+            'of those that come again: individual="NAME".'
+        )
+
+
+@dataclass(frozen=True)
+class Maker:
+    """How plans are made from cases, in every fold and in the end."""
+
+    rewards: Rewards
+    horizon: int
+    sizes: tuple[int, ...]
+    centre: bool
+    seed: int
+    vocabulary: Vocabulary
+
+    def kinds(self, history: History, n_kinds: int) -> Kinds:
+        """The kinds among these cases."""
+        return find_kinds(history, n_kinds, self.rewards, centre=self.centre, seed=self.seed)
+
+    def plans(self, history: History, n_kinds: int) -> Iterator[tuple[int, Plan]]:
+        """A plan of each size for these cases; for one kind there is one, which gives everyone the same."""
+        if n_kinds == 1:
+            yield 1, self.one_option(history)
+            return
+        collection = self.kinds(history, n_kinds).collection
+        for size in self.sizes:
+            yield size, self.plan(collection, size)
+
+    def one_option(self, history: History) -> Plan:
+        """The plan that gives everyone the option that is best on average."""
+        box = Box(arm=best_single(history))
+        about = {"arms": history.arms, "tasks": ("everyone",), "rewards": self.rewards, "vocabulary": self.vocabulary}
+        return from_boxes([box], horizon=self.horizon, method="one option", **about)
+
+    def plan(self, collection: Collection, size: int) -> Plan:
+        """The plan of at most that size that loses least on average over the kinds in their shares."""
+        often = np.maximum(1, np.round(collection.weights * REPEATS).astype(int))
+        names = tuple(f"{name} {n}" for name, times in zip(collection.tasks, often, strict=True) for n in range(times))
+        means = np.repeat(collection.means, often, axis=0)
+        repeated = Collection(means, names, collection.arms, collection.rewards)
+        options: dict[str, Any] = {"objective": "mean", "boxes": size, "steps": STEPS, "seed": self.seed}
+        plan = build_plan(repeated, self.horizon, vocabulary=self.vocabulary, **options)
+        return replace(plan, tasks=collection.tasks, survivors=None)
+
+
+def _fitted(
+    history: History, learned: IntArray, held: IntArray, maker: Maker, trials: tuple[Trial, ...], notes: tuple[str, ...]
+) -> Fit:
+    """The plan of the chosen candidate, made from all cases learned from and judged on those held out."""
+    known, other = only_cases(history, learned), only_cases(history, held)
+    chosen = next(trial for trial in trials if trial.is_chosen).candidate
+    kinds = maker.kinds(known, _kinds_looked_for(trials))
+    plan = maker.plan(kinds.collection, chosen.size) if chosen.kinds > 1 else maker.one_option(known)
+    single = best_single(known)
+    about: dict[str, Any] = {"collection": kinds.collection, "single": history.arms[single], "seed": maker.seed}
+    judged = evaluate(plan, other, horizon=maker.horizon, **about)
+    chances = kinds.chances(history)
+    is_held_out = np.zeros(history.n_cases, bool)
+    is_held_out[held] = True
+    return Fit(
+        plan,
+        history.arms[single],
+        kinds.collection,
+        replace(judged, notes=tuple(note for note in judged.notes if note not in notes)),
+        trials,
+        _knowing(other, kinds.collection.best_arms[chances[held].argmax(axis=1)], single, judged.shown),
+        history.cases,
+        chances.argmax(axis=1),
+        chances.max(axis=1),
+        is_held_out,
+        maker.horizon,
+        maker.seed,
+        (*notes, *_generosity_notes(kinds.collection, maker.centre)),
+    )
+
+
+def _kinds_looked_for(trials: Sequence[Trial]) -> int:
+    """The chosen number of kinds, or if that is one, the best of the others: what there would be to know."""
+    chosen = next(trial for trial in trials if trial.is_chosen).candidate.kinds
+    others = [trial for trial in trials if trial.candidate.kinds > 1]
+    return chosen if chosen > 1 or not others else max(others, key=lambda t: t.value.value).candidate.kinds
+
+
+def _knowing(other: History, best: IntArray, single: int, shown: int) -> Estimate:
+    """Reward per round above the single option if every case got the best arm (U,) of its kind from the start."""
+    every = np.array([replay_single(other, arm, shown).rewards for arm in range(len(other.arms))])
+    own = replayed(every[best, np.arange(other.n_cases)][None], best[other.owner])
+    values = [measured(one, shown, is_full=other.is_full) for one in (own, replay_single(other, single, shown))]
+    return values[0].above(values[1])
+
+
+def _generosity_notes(collection: Collection, centre: bool) -> tuple[str, ...]:
+    if collection.n_tasks < 2 or len(set(collection.best_arms.tolist())) > 1:
+        return ()
+    arm = collection.arms[int(collection.best_arms[0])]
+    more = "" if centre else " Kinds that differ in what is best for them may still be found: centre=True."
+    return (f"The kinds differ in how much they give, and not in what is best: {arm!r} is, for all of them.{more}",)

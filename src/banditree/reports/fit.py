@@ -1,0 +1,122 @@
+"""What `banditree fit` shows: the verdict first, then how it was reached."""
+
+from dataclasses import asdict
+from typing import Any
+
+from banditree.evaluation.fit import Fit
+from banditree.plans.wording import counted
+from banditree.reports.certify import table_lines
+from banditree.reports.evaluate import evaluation_document, shown_signed, value_table
+
+
+def fit_text(found: Fit) -> str:
+    """The whole result for people."""
+    judged, n_held = found.evaluation, int(found.is_held_out.sum())
+    lines = [
+        *verdict(found),
+        "",
+        str(found.plan),
+        "",
+        f"On the {counted(n_held, 'case')} held out ({judged.n_rounds:,} rounds), reward per round, intervals by case:",
+        "",
+        *value_table(judged),
+        "",
+        f"How it was chosen, on the other {counted(len(found.cases) - n_held, 'case')}, by what plans earn on cases "
+        f"they were not made from (seed {found.seed}):",
+        "",
+        *table_lines(*choice_rows(found)),
+        "",
+        "Chosen is the smallest plan, then that for the fewest kinds, behind the best by at most one standard error.",
+    ]
+    return "\n".join([*lines, *(f"Note: {note}" for note in (*found.notes, *judged.notes))])
+
+
+def verdict(found: Fit) -> list[str]:
+    """What to do, what it is worth, and what could be had at most: on held-out cases, with intervals."""
+    judged = found.evaluation
+    plan, single = judged.rows[0], judged.rows[1]
+    gain = single.gain
+    assert gain is not None
+    if found.plan.n_boxes == 1:
+        first = f"Verdict: give {found.single} to everyone. No plan was found that earns more on other cases."
+    elif gain.low > 0:
+        first = "Verdict: follow the plan. It earns more than one option for everyone."
+    else:
+        first = f"Verdict: the plan may help, but {single.name} is not shown to be worse on the cases held out."
+    lines = [
+        first,
+        f"  {single.name} gives {_interval(single.value)} per round.",
+        f"  Knowing the kind of each case from the start would add {shown_signed(found.knowing)}.",
+    ]
+    if found.plan.n_boxes > 1:
+        lines.insert(2, f"  The plan gives {_interval(plan.value)}, a difference of {shown_signed(gain)}.")
+    return lines
+
+
+def _interval(value: Any) -> str:
+    return f"{value.value:.3f} ({value.low:.3f} to {value.high:.3f})"
+
+
+def choice_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
+    """The head and the rows of the table of the choice."""
+    head = ["boxes", "kinds", "per round", "standard error", "behind the best", "standard error", ""]
+    rows = [
+        [
+            f"{trial.candidate.size}",
+            f"{trial.candidate.kinds}",
+            f"{trial.value.value:.4f}",
+            f"{trial.value.error:.4f}",
+            f"{trial.behind.value:.4f}",
+            f"{trial.behind.error:.4f}",
+            "chosen" if trial.is_chosen else "best" if trial.is_best else "",
+        ]
+        for trial in found.trials
+    ]
+    return head, rows
+
+
+def membership_rows(found: Fit) -> list[dict[str, Any]]:
+    """Who is of which kind: one row per case, with how certain that is and whether the case was held out."""
+    kinds = found.collection.tasks
+    return [
+        {"individual": case, "kind": kinds[kind], "certainty": round(float(sure), 4), "held_out": int(held)}
+        for case, kind, sure, held in zip(found.cases, found.kind, found.certainty, found.is_held_out, strict=True)
+    ]
+
+
+def membership_csv(found: Fit) -> str:
+    """The same as a CSV file."""
+    import csv
+    import io
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["individual", "kind", "certainty", "held_out"], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(membership_rows(found))
+    return text.getvalue()
+
+
+def fit_document(found: Fit) -> dict[str, Any]:
+    """Everything as JSON, unrounded, with the split and the seed."""
+    return {
+        "verdict": " ".join(line.strip() for line in verdict(found)),
+        "plan_boxes": found.plan.n_boxes,
+        "single": found.single,
+        "knowing_the_kind_adds": asdict(found.knowing),
+        "held_out": evaluation_document(found.evaluation),
+        "trials": [
+            {
+                "boxes": trial.candidate.size,
+                "kinds": trial.candidate.kinds,
+                **asdict(trial.value),
+                "behind": asdict(trial.behind),
+                "chosen": trial.is_chosen,
+                "best": trial.is_best,
+            }
+            for trial in found.trials
+        ],
+        "horizon": found.horizon,
+        "seed": found.seed,
+        "individuals": membership_rows(found),
+        "notes": list(found.notes),
+    }

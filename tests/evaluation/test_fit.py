@@ -1,0 +1,184 @@
+import csv
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from simulated_logs import full_log
+
+from banditree import fit, load_collection, load_plan
+from banditree.cli import main
+from banditree.errors import InvalidInput
+from banditree.evaluation.choice import Candidate, trials_of
+from banditree.evaluation.history import history_of
+from banditree.evaluation.kinds import centred, find_kinds, statistics_of
+from banditree.evaluation.splits import fold_numbers, hold_out
+from banditree.figures.choice import choice_info, choice_scene
+from banditree.reports.fit import fit_document, fit_text, membership_rows
+from banditree.tasks.rewards import BERNOULLI
+
+QUICK = {"kinds": (2, 3), "sizes": (3, 4), "folds": 3}
+
+
+@pytest.fixture(scope="module")
+def two_kinds():
+    return fit(full_log(300, 12, 0), 12, **QUICK)
+
+
+def alike(n_cases, seed, best=0.7):
+    """Cases that all have the same rates: nothing to be found out."""
+    outcomes = np.random.default_rng(seed).random((n_cases * 10, 2)) < [best, 0.4]
+    return history_of(np.repeat(np.arange(n_cases), 10).tolist(), ["A", "B"], outcomes.astype(float))
+
+
+def test_a_plan_that_helps_is_found_and_judged_on_cases_held_out(two_kinds):
+    assert two_kinds.is_held_out.sum() == two_kinds.evaluation.n_cases == 100
+    assert two_kinds.chosen.candidate.kinds == 2
+    assert two_kinds.plan.n_boxes <= 4
+    assert two_kinds.evaluation.rows[1].gain.low > 0
+    assert two_kinds.knowing.value > two_kinds.evaluation.rows[1].gain.value
+    assert fit_text(two_kinds).startswith("Verdict: follow the plan.")
+
+
+def test_kinds_have_the_rates_and_shares_of_the_truth(two_kinds):
+    rates = two_kinds.collection.means[np.argsort(-two_kinds.collection.means[:, 0])]
+    assert np.abs(rates - [[0.8, 0.4], [0.2, 0.6]]).max() < 0.08
+    assert two_kinds.collection.shares.sum() == pytest.approx(1)
+
+
+def test_where_nothing_is_to_be_gained_one_option_is_the_plan():
+    """Five logs of cases that are alike: hardly any ends in a plan."""
+    found = [fit(alike(60, seed), 10, **{**QUICK, "sizes": (3,)}) for seed in range(5)]
+    assert sum(one.plan.n_boxes > 1 for one in found) <= 1
+    text = fit_text(next(one for one in found if one.plan.n_boxes == 1))
+    assert text.startswith("Verdict: give A to everyone.")
+    assert "Give A from now on." in text
+
+
+def test_the_same_seed_gives_the_same_fit_and_another_another_split(two_kinds):
+    again = fit(full_log(300, 12, 0), 12, **QUICK)
+    assert fit_document(again) == fit_document(two_kinds)
+    assert (hold_out(150, 1 / 3, 1)[1] != hold_out(150, 1 / 3, 0)[1]).any()
+
+
+def test_kinds_that_differ_in_generosity_only_are_seen_as_such():
+    rng = np.random.default_rng(0)
+    rates = np.array([[0.9, 0.7], [0.3, 0.1]])[np.repeat(np.arange(120) % 2, 12)]
+    outcomes = (rng.random(rates.shape) < rates).astype(float)
+    found = fit(history_of(np.repeat(np.arange(120), 12).tolist(), ["A", "B"], outcomes), 12, **QUICK)
+    assert found.plan.n_boxes == 1
+    assert any("differ in how much they give" in note for note in found.notes)
+
+
+def test_centring_takes_generosity_out():
+    """Four kinds: generous or not, A or B best; of two kinds, centred ones differ in what is best."""
+    rng = np.random.default_rng(1)
+    kind = np.repeat(np.arange(200) % 4, 15)
+    rates = np.array([[0.95, 0.75], [0.75, 0.95], [0.25, 0.05], [0.05, 0.25]])[kind]
+    history = history_of(
+        np.repeat(np.arange(200), 15).tolist(), ["A", "B"], (rng.random(rates.shape) < rates).astype(float)
+    )
+    plain = find_kinds(history, 2, BERNOULLI).collection
+    other = find_kinds(history, 2, BERNOULLI, centre=True).collection
+    assert abs(np.diff(plain.means[:, 0] - plain.means[:, 1])[0]) < 0.1
+    assert len(set(other.best_arms.tolist())) == 2
+    per_case = np.zeros(200)
+    statistics = centred(statistics_of(history))
+    np.add.at(per_case, statistics.task, statistics.sums[:, 0])
+    mean = statistics_of(history).sums.sum() / 2
+    assert np.allclose(per_case, per_case[0])
+    assert abs(per_case.sum() - 2 * mean) < 1e-6
+
+
+def test_statistics_of_a_history_are_sums_over_its_rounds():
+    history = full_log(10, 5, 0)
+    statistics = statistics_of(replace(history, outcomes=np.where(history.outcomes == 0, np.nan, 1.0)))
+    for case, arm, count in zip(statistics.task, statistics.arm, statistics.count, strict=True):
+        assert count == history.outcomes[history.first[case] : history.first[case + 1], arm].sum()
+
+
+def test_the_rule_of_one_standard_error_prefers_the_smaller_plan():
+    base, unsteady = np.random.default_rng(0).random((50, 4)), 0.5 * (-1.0) ** np.arange(50)[:, None]
+    rewards = {
+        Candidate(1, 1): base - 0.5,
+        Candidate(3, 2): base - 0.01 + unsteady,
+        Candidate(8, 2): base,
+        Candidate(8, 3): base - 1e-9,
+    }
+    trials = trials_of(rewards, is_full=True)
+    assert [trial.candidate for trial in trials if trial.is_chosen] == [Candidate(3, 2)]
+    assert [trial.candidate for trial in trials if trial.is_best] == [Candidate(8, 2)]
+    rewards.pop(Candidate(3, 2))
+    assert [trial.candidate for trial in trials_of(rewards, is_full=True) if trial.is_chosen] == [Candidate(8, 2)]
+
+
+def test_splits_are_whole_cases_and_folds_are_even():
+    assert np.bincount(fold_numbers(23, 5, 0)).tolist() == [5, 5, 5, 4, 4]
+    with pytest.raises(InvalidInput, match="too few to hold 33% of them out"):
+        hold_out(9, 1 / 3, 0)
+
+
+def test_stopping_chooses_from_what_is_done():
+    calls = []
+    found = fit(full_log(60, 8, 0), 8, **QUICK, on_progress=lambda progress: calls.append(progress) or len(calls) < 4)
+    assert len(calls) == 4
+    assert calls[0].total == 9
+    assert found.plan.n_boxes >= 1
+
+
+def test_one_row_per_case_is_named_as_the_reason():
+    with pytest.raises(InvalidInput, match="Every case has one row"):
+        fit(history_of([str(n) for n in range(40)], ["A", "B"], [[1, np.nan], [np.nan, 0]] * 20), 5)
+
+
+def test_a_log_of_one_outcome_per_round_can_be_fitted():
+    from simulated_logs import partial_log
+
+    found = fit(partial_log(150, 30, 0), 8, **{**QUICK, "kinds": (2,)})
+    assert not found.evaluation.is_full
+    assert found.chosen.candidate.kinds == 2
+    assert found.evaluation.rows[1].gain.value > 0
+
+
+def test_the_figure_shows_the_choice(two_kinds):
+    info = choice_info(two_kinds.trials)
+    assert [n for n, _ in info.lines] == [1, 2, 3]
+    assert sum(point.is_chosen for _, line in info.lines for point in line) == 1
+    assert "Chosen: " in choice_scene(info).description
+
+
+def test_the_command_writes_all_it_promises(tmp_path, monkeypatch, capsys):
+    import pandas
+
+    monkeypatch.chdir(tmp_path)
+    log = full_log(60, 8, 0)
+    rows = [
+        (log.cases[u], n, arm, int(log.outcomes[n, k]))
+        for n, u in enumerate(log.owner)
+        for k, arm in enumerate(log.arms)
+    ]
+    pandas.DataFrame(rows, columns=["household", "visit", "brand", "bought"]).to_csv("visits.csv", index=False)
+    command = ["fit", "visits.csv", "--individual", "household", "--arm", "brand", "--reward", "bought"]
+    command += ["--horizon", "8", "--kinds", "2", "--sizes", "3", "--folds", "2"]
+    files = ["-o", "plan.json", "--collection", "kinds.json", "--members", "members.csv", "--figure", "choice.svg"]
+    with pytest.raises(SystemExit) as ended:
+        main([*command, *files])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("Verdict: ")
+    assert load_plan("plan.json").horizon == 8
+    assert load_collection("kinds.json").arms == ("A", "B")
+    with open("members.csv") as file:
+        members = list(csv.DictReader(file))
+    assert len(members) == 60
+    assert sum(int(row["held_out"]) for row in members) == 20
+    with pytest.raises(SystemExit):
+        main([*command, "--json"])
+    document = json.loads(capsys.readouterr().out)
+    assert document["seed"] == 0
+    assert document["individuals"] == [
+        {**row, "certainty": float(row["certainty"]), "held_out": int(row["held_out"])} for row in members
+    ]
+    assert len(membership_rows(fit(log, 8, **QUICK))) == 60
+    with pytest.raises(SystemExit) as ended:
+        main([*command, "-o", "nowhere/plan.json"])
+    assert ended.value.code == 2
