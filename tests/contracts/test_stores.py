@@ -331,9 +331,9 @@ def test_people(desk, database):
         assert token not in everything
         assert "horse" not in everything
     for _ in range(2):
-        write(records.note_action, "nobody", people.LOGIN_FAILED, "ada", "10.0.0.1")
-    with database.read() as connection, pytest.raises(TooMany, match="Wait 300 seconds"):
-        people.check_attempts(connection, settings, "ada", "10.0.0.2")
+        write(people.begin_attempt, settings, "ada", "10.0.0.1")
+    with pytest.raises(TooMany, match="Wait 300 seconds"):
+        write(people.begin_attempt, settings, "ada", "10.0.0.2")
     write(people.add_user, "root", "bob", Role.ADMIN, HASH)
     write(people.change_user, "root", "ada", None, None, True)
     with database.read() as connection:

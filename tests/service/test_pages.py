@@ -50,6 +50,7 @@ SAME = {
     "POST /users/{name}": ["PATCH /api/v1/users/{name}"],
     "GET /tokens": ["GET /api/v1/tokens"],
     "POST /tokens": ["POST /api/v1/tokens"],
+    "POST /password": ["POST /api/v1/me/password"],
     "POST /tokens/{id}/revoke": ["DELETE /api/v1/tokens/{id}"],
     "GET /audit": ["GET /api/v1/audit"],
 }

@@ -41,6 +41,11 @@ def serve(
     workers: Annotated[int, typer.Option(min=0, help="Processes for long work, such as certificates.")] = 1,
     job_seconds: Annotated[int, typer.Option(min=1, help="Seconds that one piece of long work may take.")] = 120,
     job_memory: Annotated[int, typer.Option(min=100, help="Megabytes that it may take.")] = 2_000,
+    rate_limit: Annotated[int, typer.Option(min=1, help="Requests per second of one person.")] = 200,
+    connections_per_address: Annotated[int, typer.Option(min=1, help="Connections at the same time.")] = 256,
+    trusted_proxies: Annotated[
+        str, typer.Option(help="Addresses of proxies whose X-Forwarded-For is believed, with commas.")
+    ] = "",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     demo: Annotated[
         bool, typer.Option("--demo", help="With plans and cases to click through, gone when it stops.")
@@ -62,7 +67,7 @@ def serve(
         host=host,
         port=port,
         authentication=authentication,
-        allowed_hosts=tuple(name.strip() for name in allowed_hosts.split(",") if name.strip()),
+        allowed_hosts=_listed(allowed_hosts),
         secure_cookies=not insecure_cookies,
         session_hours=session_hours,
         login_attempts=login_attempts,
@@ -75,6 +80,9 @@ def serve(
         workers=workers,
         job_seconds=job_seconds,
         job_memory=job_memory,
+        rate_limit=rate_limit,
+        connections_per_address=connections_per_address,
+        trusted_proxies=_listed(trusted_proxies),
         log_level=log_level,
     )
     if log_level not in ("debug", "info", "warning", "error"):
@@ -84,6 +92,10 @@ def serve(
     typer.echo(f"Open http://{host}:{port} in a browser (Ctrl-C stops). Serving {settings.shown_database}.", err=True)
     with refusals_as_one_line():
         run(settings)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def serve_demo(database: str, host: str, port: int, log_level: str) -> None:

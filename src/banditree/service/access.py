@@ -28,8 +28,8 @@ class Door:
         self.database, self.authentication = database, authentication
         self._seen: dict[tuple[str, bool], tuple[float, Person]] = {}
 
-    async def person(self, request: Request) -> Person:
-        """Who sent this request."""
+    async def sender(self, request: Request) -> Person:
+        """Whose secret this request carries; looks at its head only."""
         if not self.authentication:
             return LOCAL
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -37,8 +37,13 @@ class Door:
         secret = request.cookies.get(COOKIE, "") if by_cookie else token.strip()
         if not secret:
             raise NotLoggedIn("Log in, or send a token as 'Authorization: Bearer ...'.")
-        person = await self._known(secret, by_cookie)
-        if by_cookie and request.method not in SAFE_METHODS:
+        return await self._known(secret, by_cookie)
+
+    async def person(self, request: Request) -> Person:
+        """Who sent this request, and meant to."""
+        person: Person = getattr(request.state, "person", None) or await self.sender(request)
+        secret = person.secret or ""
+        if person.by_cookie and request.method not in SAFE_METHODS:
             sent = request.headers.get(CSRF_HEADER) or await _form_token(request)
             if not hmac.compare_digest(sent.encode(), people.csrf_token(secret).encode()):
                 raise Forbidden("The header X-CSRF-Token is missing or wrong. Send the csrf_token of /api/v1/me.")

@@ -1,6 +1,7 @@
 """The application: routes, errors in one shape, health, and what is opened and closed with it."""
 
 import logging
+import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,6 +19,7 @@ from banditree.service.access import Door, Viewer
 from banditree.service.database import Database
 from banditree.service.desk import Desk
 from banditree.service.edge import Edge, Metrics
+from banditree.service.guard import Guard
 from banditree.service.jobs import unfinished
 from banditree.service.models import Answer, Done
 from banditree.service.pages import case_pages, people_pages, plan_pages, rendering
@@ -29,6 +31,7 @@ from banditree.service.worker import Workers
 from banditree.version import __version__
 
 CODES = {400: "invalid", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
+RETRY_AFTER = 5.0  # seconds, where nothing better is known
 DESCRIPTION = """Follow exploration plans for many cases. Put a plan on record, start a case, ask what to do next, tell
 what happened. Every answered report is on disk. Success is `{"data": ...}`,
 an error `{"error": {"code", "message"}}`."""
@@ -73,6 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(room.router)
     _add_operations(app, desk, metrics)
     _add_error_handlers(app)
+    app.add_middleware(Guard, settings=settings, door=app.state.door, refuse=refuse)
     app.add_middleware(Edge, settings=settings, metrics=metrics)
     return app
 
@@ -91,7 +95,7 @@ def _add_operations(app: FastAPI, desk: Desk, metrics: Metrics) -> None:
 
     @app.get("/ready", response_model=Answer[Done], tags=["operations"], responses=ERRORS)
     async def ready() -> Response:
-        """The database answers and has the right version: requests can come in."""
+        """The database can be written and has the right version: requests can come in."""
         await run_in_threadpool(desk.database.check)
         return reply(Done(done=True))
 
@@ -110,12 +114,8 @@ def _add_operations(app: FastAPI, desk: Desk, metrics: Metrics) -> None:
 
 
 def _add_error_handlers(app: FastAPI) -> None:
-    async def refuse(request: Request, error: Exception) -> Response:
-        status, content = problem(error)
-        if status == Unavailable.status:
-            log.error("unavailable", extra={"fields": {"reason": content["error"]["message"]}})
-        headers = {"retry-after": "5"} if status in (429, 503) else None
-        return answer(request, status, content, headers)
+    async def refused(request: Request, error: Exception) -> Response:
+        return refuse(request, error)
 
     async def refuse_body(request: Request, error: Any) -> Response:
         return answer(request, 422, body("invalid", sentence(error)))
@@ -124,10 +124,22 @@ def _add_error_handlers(app: FastAPI) -> None:
         content = body(CODES.get(error.status_code, "invalid"), f"{str(error.detail).rstrip('.')}.")
         return answer(request, error.status_code, content, error.headers)
 
-    app.add_exception_handler(Refused, refuse)
-    app.add_exception_handler(InvalidInput, refuse)
+    app.add_exception_handler(Refused, refused)
+    app.add_exception_handler(InvalidInput, refused)
     app.add_exception_handler(RequestValidationError, refuse_body)
     app.add_exception_handler(HTTPException, refuse_route)
+
+
+def refuse(request: Request, error: Exception) -> Response:
+    """The answer to a request that is refused. What is wrong with the database is told to nobody who is not known."""
+    status, content = problem(error)
+    if isinstance(error, Unavailable):
+        log.error("unavailable", extra={"fields": {"reason": error.message}})
+        if getattr(request.state, "person", None) is None:
+            content = body(error.code, "The service cannot be used now. What was confirmed is safe; try again later.")
+    wait = getattr(error, "retry_after", None) or RETRY_AFTER
+    headers = {"retry-after": str(math.ceil(wait))} if status in (429, 503) else None
+    return answer(request, status, content, headers)
 
 
 def answer(

@@ -48,7 +48,7 @@ class Database:
             with naming_failures(), self._writes.begin() as connection:
                 migrate(connection)
             self.scrub()  # moves the new tables into the file itself
-        self._identity = self._file_identity()
+        self._identity, self._checked = self._file_identity(), -math.inf
 
     @contextmanager
     def read(self, seconds: float | None = READ_SECONDS) -> Iterator[sa.Connection]:
@@ -64,12 +64,15 @@ class Database:
             self._check_file()
 
     def check(self) -> None:
-        """Raise `Unavailable` unless the database answers and has this version's tables."""
-        with self.read() as connection:
+        """Raise `Unavailable` unless the database has this version's tables and can be written; tried each second."""
+        if time.monotonic() - self._checked < 1.0:
+            return
+        with self.write() as connection:
             found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
-        self._check_file()
+            connection.execute(sa.text("UPDATE alembic_version SET version_num = version_num"))
         if found != newest_version():
             raise Unavailable(f"The database is at version {found}, and this service needs {newest_version()}.")
+        self._checked = time.monotonic()
 
     def scrub(self) -> bool:
         """Leave nothing of what was erased outside the tables; False if somebody still reads an older state.

@@ -1,5 +1,6 @@
 """The outermost layer of every request: who may send it from where, how large it is, what is logged and counted."""
 
+import asyncio
 import json
 import logging
 import sys
@@ -29,6 +30,7 @@ SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+BODY_SECONDS = 60.0  # for the whole body of a request
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds
 
 log = logging.getLogger("banditree.service")
@@ -107,10 +109,10 @@ class Edge:
         if self.settings.hosts and _name(host) not in self.settings.hosts:
             raise Forbidden(f"This service does not answer to the name {_name(host)[:100]!r}.")
         origin = headers.get("origin")
-        if scope["method"] not in SAFE_METHODS and origin is not None and urlsplit(origin).netloc != host:
+        if scope["method"] not in SAFE_METHODS and origin is not None and _site(origin) != host:
             raise Forbidden("Another web site sent this request.")
         settings = self.settings
-        limit = settings.max_upload if scope["path"].rstrip("/") in UPLOADS else settings.max_body
+        limit = settings.max_upload if is_upload(scope["path"]) else settings.max_body
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > limit:
             raise TooLarge(f"A request here may have at most {limit:,} bytes. Got {length[:20]}.")
@@ -128,6 +130,23 @@ class Edge:
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
 
 
+def is_upload(path: str) -> bool:
+    """Whether plans and collections come in here."""
+    return path.rstrip("/") in UPLOADS
+
+
+def _site(origin: str) -> str:
+    """The host and port of the page that sent a request; "" for what is no address.
+
+    >>> _site("http://localhost:8000"), _site("http://["), _site("null")
+    ('localhost:8000', '', '')
+    """
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
+
+
 def _name(host: str) -> str:
     """The host without its port.
 
@@ -138,12 +157,18 @@ def _name(host: str) -> str:
 
 
 def _limited(receive: Receive, limit: int) -> Receive:
-    """`receive` that stops a body which is longer than it said."""
-    seen = 0
+    """`receive` that stops a body which is longer than it said, or does not come."""
+    seen, until, whole = 0, time.monotonic() + BODY_SECONDS, False
 
     async def counting() -> Message:
-        nonlocal seen
-        message = await receive()
+        nonlocal seen, whole
+        if whole:  # what comes now is only the end of the connection, whenever that is
+            return await receive()
+        try:
+            message = await asyncio.wait_for(receive(), max(until - time.monotonic(), 0.001))
+        except TimeoutError:
+            raise HTTPException(408, f"The body of a request must come within {BODY_SECONDS:g} seconds") from None
+        whole = not message.get("more_body", False)
         seen += len(message.get("body", b""))
         if seen > limit:
             # of this type, since FastAPI lets no other error out while it reads a body

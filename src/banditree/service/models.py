@@ -5,6 +5,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints, model_validator
 
 from banditree.service.cases import MAX_NUMBER
+from banditree.service.people import USER_NAME
 
 Data = TypeVar("Data")
 MOST_OPENED = 1000  # rounds that one request opens; each takes the one writer about 30 microseconds
@@ -337,7 +338,7 @@ class Me(Shape):
 class NewUser(Shape):
     """A user to let in."""
 
-    name: Id
+    name: Annotated[str, StringConstraints(pattern=f"^{USER_NAME}$")]
     role: RoleName
     password: Password
 
@@ -364,6 +365,14 @@ class NewToken(Shape):
 
     name: Name
     role: RoleName = "operator"
+    days: Annotated[int, Field(ge=1, le=366, description="until it expires")] = 90
+
+
+class NewPassword(Shape):
+    """Your password now, and the one from now on."""
+
+    old: Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=NO_NUL)]
+    new: Password
 
 
 class TokenOut(Shape):
@@ -381,6 +390,7 @@ class TokenLine(Shape):
     role: RoleName
     name: str
     at: str
+    expires: str | None
     revoked: bool
 
 

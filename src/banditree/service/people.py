@@ -2,7 +2,10 @@
 
 import hashlib
 import hmac
+import math
+import re
 import secrets as randomness
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,12 +19,14 @@ from argon2.exceptions import InvalidHashError, VerificationError
 from banditree.service.cases import utc_now
 from banditree.service.problems import Conflict, NotFound, NotLoggedIn, Refused, TooMany
 from banditree.service.records import Row, note_action
-from banditree.service.schema import audit, secrets, users
+from banditree.service.schema import attempts, secrets, users
 from banditree.service.settings import Settings
 
 SESSION, TOKEN = "session", "token"
 LOGIN_FAILED = "log-in failed"
 LEAST_PASSWORD = 10
+USER_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
+HASHING = threading.Semaphore(2)  # passwords that are looked at together
 
 hasher = PasswordHasher()
 NOBODY = hasher.hash(randomness.token_hex())  # checked for unknown names, so that they take as long as known ones
@@ -62,6 +67,10 @@ LOCAL = Person("local", Role.ADMIN)
 
 def add_user(connection: sa.Connection, actor: str, name: str, role: Role, hash: str) -> None:
     """A new user, with the hash of the password."""
+    if not re.fullmatch(USER_NAME, name):
+        raise Refused(
+            f"name must be 1 to 64 letters, digits and any of _.-, and begin with neither. Got {name[:80]!r}."
+        )
     if connection.execute(sa.select(users.c.name).where(users.c.name == name)).first() is not None:
         raise Conflict(f"There is a user {name!r} already.")
     row = {"name": name, "role": role.word, "password": hash, "disabled": False, "at": utc_now()}
@@ -73,6 +82,9 @@ def change_user(
     connection: sa.Connection, actor: str, name: str, role: Role | None, hash: str | None, disabled: bool | None
 ) -> None:
     """Change what is given; a new role, a new password or being disabled ends the user's log-ins and tokens."""
+    # Held until the end, so that two admins on two servers cannot each take the other for the one who stays.
+    admins = sa.select(users.c.name).where(users.c.role == Role.ADMIN.word).order_by(users.c.name)
+    connection.execute(admins.with_for_update()).all()
     row = connection.execute(sa.select(users).where(users.c.name == name)).mappings().first()
     if row is None:
         raise NotFound(f"There is no user {name!r}.")
@@ -111,56 +123,124 @@ def hashed(password: str) -> str:
     return hasher.hash(password)
 
 
-def check_attempts(connection: sa.Connection, settings: Settings, name: str, address: str) -> None:
-    """Refuse a log-in after too many wrong passwords for this name or from this address; every server counts them."""
-    since = (datetime.now(UTC) - timedelta(seconds=settings.login_window)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    recent = sa.select(sa.func.count()).where(audit.c.action == LOGIN_FAILED, audit.c.at > since)
-    of_name = connection.execute(recent.where(audit.c.subject == name)).scalar_one()
-    of_address = connection.execute(recent.where(audit.c.address == address)).scalar_one()
-    if of_name >= settings.login_attempts or of_address >= 4 * settings.login_attempts:
-        raise TooMany(f"Too many wrong passwords. Wait {settings.login_window} seconds.")
+def begin_attempt(connection: sa.Connection, settings: Settings, name: str, address: str) -> int:
+    """Count a log-in before its password is looked at; refused after too many for this name or from this address.
+
+    Every server counts, and those that are being tried count too, so guesses in parallel gain nothing. What bears a
+    time to come, from before the clock was set back, is not counted, so that no wait grows by that.
+    """
+    now = datetime.now(UTC)
+    since, until = (_written(now - timedelta(seconds=settings.login_window)), _written(now + timedelta(seconds=1)))
+    connection.execute(sa.delete(attempts).where(sa.or_(attempts.c.at < since, attempts.c.at > until)))
+    counted = sa.select(sa.func.count(), sa.func.min(attempts.c.at))
+    for column, value, most in (
+        (attempts.c.name, name, settings.login_attempts),
+        (attempts.c.address, address, 4 * settings.login_attempts),
+    ):
+        n, first = connection.execute(counted.where(column == value)).one()
+        if n >= most:
+            wait = settings.login_window - (now - datetime.fromisoformat(first)).total_seconds()
+            raise TooMany(f"Too many wrong passwords. Wait {max(math.ceil(wait), 1)} seconds.", wait)
+    row = {"at": _written(now), "name": name, "address": address}
+    return int(connection.execute(sa.insert(attempts).returning(attempts.c.number), row).scalar_one())
+
+
+def end_attempt(connection: sa.Connection, number: int) -> None:
+    """The password was right: the attempt counts no more."""
+    connection.execute(sa.delete(attempts).where(attempts.c.number == number))
+
+
+def _written(at: datetime) -> str:
+    return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def password_of(connection: sa.Connection, name: str) -> tuple[str, Role | None]:
+    """(hash of the password, role) of a user; of nobody where there is none or it is disabled."""
+    row = connection.execute(sa.select(users).where(users.c.name == name)).mappings().first()
+    if row is None:
+        return NOBODY, None
+    return row["password"], None if row["disabled"] else Role.named(row["role"])
+
+
+def verified(hash: str, password: str) -> bool:
+    """Whether this is the password. It takes 64 MB and a moment, so only a few are looked at together."""
+    with HASHING:
+        try:
+            return hasher.verify(hash, password)
+        except (VerificationError, InvalidHashError):
+            return False
 
 
 def password_matches(connection: sa.Connection, name: str, password: str) -> Role | None:
     """The role of a user with this password, or None."""
-    row = connection.execute(sa.select(users).where(users.c.name == name)).mappings().first()
-    try:
-        hasher.verify(NOBODY if row is None else row["password"], password)
-    except (VerificationError, InvalidHashError):
-        return None
-    return None if row is None or row["disabled"] else Role.named(row["role"])
+    hash, role = password_of(connection, name)
+    return role if verified(hash, password) else None
+
+
+def set_password(connection: sa.Connection, name: str, hash: str) -> None:
+    """A new password of one's own: every other log-in and token ends."""
+    connection.execute(sa.update(users).where(users.c.name == name).values(password=hash))
+    connection.execute(sa.update(secrets).where(secrets.c.user == name).values(revoked=True))
+    note_action(connection, name, "change password", name, None)
 
 
 def give_secret(
-    connection: sa.Connection, kind: str, user: str, role: Role, name: str, lifetime: timedelta | None
+    connection: sa.Connection,
+    kind: str,
+    user: str,
+    role: Role,
+    name: str,
+    lifetime: timedelta | None,
+    parent: str | None = None,
 ) -> tuple[str, str]:
-    """(id, the secret itself, which is shown this once and kept only as a hash)."""
+    """(id, the secret itself, which is shown this once and kept only as a hash). parent: the token that asks for it."""
+    made_by = _token(connection, parent)
     id, secret = randomness.token_hex(8), f"bt_{randomness.token_urlsafe(32)}"
-    expires = None if lifetime is None else (datetime.now(UTC) + lifetime).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    expires = None if lifetime is None else _written(datetime.now(UTC) + lifetime)
     row = {"id": id, "kind": kind, "hash": digest(secret), "user": user, "role": role.word, "name": name}
-    connection.execute(sa.insert(secrets), {**row, "at": utc_now(), "expires": expires, "revoked": False})
+    row |= {"at": utc_now(), "expires": expires, "revoked": False, "parent": None}  # type: ignore[dict-item]
+    if made_by is not None:
+        known = [at for at in (expires, made_by["expires"]) if at is not None]
+        row |= {"parent": made_by["id"], "expires": min(known, default=None)}  # type: ignore[dict-item]
+    connection.execute(sa.insert(secrets), row)
     note_action(connection, user, "log in" if kind == SESSION else "add token", id, None)
     return id, secret
 
 
+def _token(connection: sa.Connection, secret: str | None) -> Row | None:
+    """The token of a secret; None for a log-in, which may end before what it made."""
+    if secret is None:
+        return None
+    query = sa.select(secrets).where(secrets.c.hash == digest(secret), secrets.c.kind == TOKEN)
+    return connection.execute(query).mappings().first()
+
+
+def _end(connection: sa.Connection, ids: Sequence[str]) -> None:
+    """End these secrets, what they made, and so on."""
+    while ids:
+        connection.execute(sa.update(secrets).where(secrets.c.id.in_(ids)).values(revoked=True))
+        ids = [id for (id,) in connection.execute(sa.select(secrets.c.id).where(secrets.c.parent.in_(ids)))]
+
+
 def revoke(connection: sa.Connection, actor: Person, id: str) -> None:
-    """End a log-in or token: one's own, or anybody's for an admin."""
+    """End a log-in or token, and the tokens it made: one's own, or anybody's for an admin."""
     row = connection.execute(sa.select(secrets.c.user).where(secrets.c.id == id)).first()
     if row is None or (row[0] != actor.name and actor.role < Role.ADMIN):
         raise NotFound(f"There is no token {id}.")
-    connection.execute(sa.update(secrets).where(secrets.c.id == id).values(revoked=True))
+    _end(connection, [id])
     note_action(connection, actor.name, "revoke", id, None)
 
 
 def revoke_secret(connection: sa.Connection, actor: str, secret: str) -> None:
     """End the log-in or token that this secret belongs to."""
-    connection.execute(sa.update(secrets).where(secrets.c.hash == digest(secret)).values(revoked=True))
+    found = connection.execute(sa.select(secrets.c.id).where(secrets.c.hash == digest(secret)))
+    _end(connection, [id for (id,) in found])
     note_action(connection, actor, "log out", None, None)
 
 
 def list_tokens(connection: sa.Connection, person: Person) -> Sequence[Row]:
     """One's own tokens, or everybody's for an admin, without the secrets."""
-    columns = [secrets.c[name] for name in ("id", "user", "role", "name", "at", "revoked")]
+    columns = [secrets.c[name] for name in ("id", "user", "role", "name", "at", "expires", "revoked")]
     query = sa.select(*columns).where(secrets.c.kind == TOKEN).order_by(secrets.c.at)
     if person.role < Role.ADMIN:
         query = query.where(secrets.c.user == person.name)

@@ -19,6 +19,7 @@ from banditree.service.models import (
     Done,
     Login,
     Me,
+    NewPassword,
     NewToken,
     NewUser,
     TokenLine,
@@ -42,11 +43,7 @@ async def log_in(request: Request, body: Login) -> Response:
     settings: Settings = request.app.state.settings
     if not settings.authentication:
         raise Conflict("This service is open: there is no log-in.")
-    address = request.client.host if request.client else "unknown"
-    role = await read(request, _check_password, settings, body, address)
-    if role is None:
-        await write(request, records.note_action, "nobody", people.LOGIN_FAILED, body.name, address)
-        raise NotLoggedIn("The name or the password is wrong.")
+    role = await _proven(request, body.name, body.password)
     lifetime = timedelta(hours=settings.session_hours)
     _id, secret = await write(request, people.give_secret, people.SESSION, body.name, role, "log-in", lifetime)
     answer = reply(Me(name=body.name, role=role.word, csrf_token=people.csrf_token(secret)))
@@ -61,9 +58,28 @@ async def log_in(request: Request, body: Login) -> Response:
     return answer
 
 
-def _check_password(connection: sa.Connection, settings: Settings, body: Login, address: str) -> Role | None:
-    people.check_attempts(connection, settings, body.name, address)
-    return people.password_matches(connection, body.name, body.password)
+async def _proven(request: Request, name: str, password: str) -> Role:
+    """The role of a person with this password; the attempt is counted before the password is looked at."""
+    address = request.client.host if request.client else "unknown"
+    number = await write(request, people.begin_attempt, request.app.state.settings, name, address)
+    hash, role = await read(request, people.password_of, name)
+    if not await run_in_threadpool(people.verified, hash, password) or role is None:
+        await write(request, records.note_action, "nobody", people.LOGIN_FAILED, name, address)
+        raise NotLoggedIn("The name or the password is wrong.")
+    await write(request, people.end_attempt, number)
+    return Role(role)
+
+
+@router.post("/me/password", response_model=Answer[Done])
+async def change_password(request: Request, person: Viewer, body: NewPassword) -> Response:
+    """Change your own password; all your log-ins and tokens end, this one too."""
+    if person.secret is None:
+        raise Conflict("This service is open: there are no passwords.")
+    await _proven(request, person.name, body.old)
+    hash = await run_in_threadpool(people.hashed, body.new)
+    await write(request, people.set_password, person.name, hash)
+    _door(request).forget()
+    return reply(Done(done=True))
 
 
 @router.post("/logout", response_model=Answer[Done])
@@ -122,7 +138,9 @@ async def add_token(request: Request, person: Viewer, body: NewToken) -> Respons
     role = Role.named(body.role)
     if role > person.role:
         raise Forbidden(f"A token cannot have a higher role than yours, {person.role.word}.")
-    id, token = await write(request, people.give_secret, people.TOKEN, person.name, role, body.name, None)
+    lifetime = timedelta(days=body.days)
+    asked = (people.TOKEN, person.name, role, body.name, lifetime, person.secret)
+    id, token = await write(request, people.give_secret, *asked)
     return reply(TokenOut(id=id, token=token))
 
 

@@ -4,14 +4,17 @@ from banditree.errors import InvalidInput
 
 
 class Refused(Exception):
-    """A request that is answered with an error: a code for programs and a sentence for people; nothing was changed."""
+    """A request that is answered with an error: a code for programs and a sentence for people; nothing was changed.
+
+    retry_after: seconds after which the same request may succeed, where that is known.
+    """
 
     status = 422
     code = "invalid"
 
-    def __init__(self, message: str) -> None:
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
-        self.message = message
+        self.message, self.retry_after = message, retry_after
 
 
 class NotFound(Refused):

@@ -28,6 +28,8 @@ class Settings:
     readers: lists and pages that are read at the same time; the others wait, so that those who report need not.
     workers: processes for long work; 0 leaves it to other servers on the same database. job_seconds, job_memory: what
     one job may take, in seconds and in megabytes.
+    rate_limit: requests per second of one person, or of one address without a log-in, where people log in.
+    connections_per_address: at the same time. trusted_proxies: addresses whose X-Forwarded-For is believed.
     login_attempts: wrong passwords per name or address within login_window seconds before 429 is answered.
     """
 
@@ -48,6 +50,9 @@ class Settings:
     workers: int = 1
     job_seconds: int = 120
     job_memory: int = 2_000
+    rate_limit: int = 200
+    connections_per_address: int = 256
+    trusted_proxies: tuple[str, ...] = ()
     log_level: str = "info"
 
     def __post_init__(self) -> None:

@@ -267,7 +267,8 @@ def main() -> None:
             return
         line += byte
     given = json.loads(line)
-    settings = Settings(**{**given, "allowed_hosts": tuple(given["allowed_hosts"])})
+    lists: dict[str, Any] = {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
+    settings = Settings(**{**given, **lists})
     from banditree.service.edge import start_logging
 
     start_logging(settings.log_level)

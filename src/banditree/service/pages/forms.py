@@ -51,7 +51,7 @@ def whole(given: dict[str, str], name: str) -> int | None:
     text = given.get(name)
     if text is None:
         return None
-    if not text.isdigit() or len(text) > 10:
+    if not text.isdecimal() or len(text) > 10:
         raise Refused(f"{name} must be a whole number. Got {text[:50]!r}.")
     return int(text)
 

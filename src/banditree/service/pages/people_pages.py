@@ -7,7 +7,7 @@ from fastapi import APIRouter, Request, Response
 
 from banditree.service import people, people_routes
 from banditree.service.access import Admin, Viewer
-from banditree.service.models import ChangeUser, Login, NewToken, NewUser
+from banditree.service.models import ChangeUser, Login, NewPassword, NewToken, NewUser
 from banditree.service.pages.forms import fields, local_path, shaped, to
 from banditree.service.pages.rendering import page
 from banditree.service.people_routes import UserName
@@ -89,6 +89,13 @@ async def add_token(request: Request, person: Viewer) -> Response:
     answer = await people_routes.add_token(request, person, shaped(NewToken, await fields(request)))
     new = json.loads(bytes(answer.body))["data"]["token"]
     return page(request, "tokens.html", tokens=await read(request, people.list_tokens, person), new=new)
+
+
+@router.post("/password")
+async def change_password(request: Request, person: Viewer) -> Response:
+    """Change one's own password, then log in with it."""
+    await people_routes.change_password(request, person, shaped(NewPassword, await fields(request)))
+    return to("/login")
 
 
 @router.post("/tokens/{id}/revoke")

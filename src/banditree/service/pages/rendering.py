@@ -97,7 +97,7 @@ def parent(path: str) -> str:
     ('/cases/p-17', '/plans', '/')
     """
     parts = path.strip("/").split("/")
-    if parts[0] not in ("cases", "plans", "collections", "users", "tokens", "login"):
+    if parts[0] not in ("cases", "plans", "collections", "users", "tokens", "login", "password"):
         return "/"
     return "/" + "/".join(parts[:2] if parts[0] == "cases" and len(parts) > 2 else parts[:1])
 

@@ -1,0 +1,77 @@
+"""Connections that come and do not get on: a time limit for the head of a request, and a limit per address."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+HEAD_SECONDS = 10.0  # for the first line and the headers of a request
+
+
+class Connections:
+    """How many connections are open, over all and from each address. trusted: proxies, which speak for many."""
+
+    def __init__(self, most: int, per_address: int, trusted: tuple[str, ...] = ()) -> None:
+        self.most, self.per_address, self.trusted = most, per_address, trusted
+        self.open: Counter[str] = Counter()
+        self.n_refused = 0
+
+    def admit(self, address: str) -> bool:
+        """Count a new connection; whether there is room for it."""
+        self.open[address] += 1
+        own = address in self.trusted or self.open[address] <= self.per_address
+        room = own and self.open.total() <= self.most
+        self.n_refused += not room
+        return room
+
+    def leave(self, address: str) -> None:
+        """A connection is gone."""
+        self.open[address] -= 1
+        if self.open[address] <= 0:
+            del self.open[address]
+
+
+def protocol(connections: Connections) -> type[asyncio.Protocol]:
+    """The protocol of the server: uvicorn's own, which counts its connections and does not wait for ever."""
+
+    class Patient(HttpToolsProtocol):
+        address = ""
+        head_timer: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            peer = transport.get_extra_info("peername")
+            self.address = peer[0] if isinstance(peer, tuple) else "local"
+            if not connections.admit(self.address):
+                transport.abort()
+            else:
+                self._expect_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            connections.leave(self.address)
+            self._have_head()
+            super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            if self.head_timer is None and (self.cycle is None or self.cycle.response_complete):
+                self._expect_head()
+            super().data_received(data)
+
+        def on_headers_complete(self) -> None:
+            self._have_head()
+            super().on_headers_complete()
+
+        def _expect_head(self) -> None:
+            self.head_timer = self.loop.call_later(HEAD_SECONDS, self._give_up)
+
+        def _have_head(self) -> None:
+            if self.head_timer is not None:
+                self.head_timer.cancel()
+                self.head_timer = None
+
+        def _give_up(self) -> None:
+            if not self.transport.is_closing():
+                self.transport.abort()
+
+    return Patient
