@@ -69,7 +69,7 @@ def add_user(connection: sa.Connection, actor: str, name: str, role: Role, hash:
     """A new user, with the hash of the password."""
     if not re.fullmatch(USER_NAME, name):
         raise Refused(
-            f"name must be 1 to 64 letters, digits and any of _.-, and begin with neither. Got {name[:80]!r}."
+            f"name must be 1 to 64 letters, digits or any of _.-, and begin with a letter or digit. Got {name[:80]!r}."
         )
     if connection.execute(sa.select(users.c.name).where(users.c.name == name)).first() is not None:
         raise Conflict(f"There is a user {name!r} already.")
