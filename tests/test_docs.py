@@ -6,6 +6,7 @@ import inspect
 import io
 import json
 import os
+import pkgutil
 import re
 import shlex
 import subprocess
@@ -182,3 +183,11 @@ def test_the_site_builds_without_warnings_and_asks_nobody_for_anything(tmp_path)
             r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"?(https?:[^\s\">]+)", page.read_text(encoding="utf-8")
         )
         assert loaded == [], page
+
+
+def test_every_hop_of_the_journeys_exists(maker):
+    """`room.module.name` on the page of the house is a function or class; `room.module` is a module."""
+    hops = re.findall(r"`((?:" + "|".join(maker.ROOMS) + r"|cli)\.[\w.]+)`", text_of("design/house.md"))
+    assert len(hops) > 20
+    for hop in hops:
+        assert pkgutil.resolve_name(f"banditree.{hop}") is not None, hop

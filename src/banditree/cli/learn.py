@@ -27,7 +27,7 @@ def learn(
     categorical: Annotated[str, typer.Option(help="Context columns that are categories though they are numbers.")] = "",
     numeric: Annotated[str, typer.Option(help="Context columns that are numbers though they look like text.")] = "",
     propensity: Annotated[str | None, typer.Option(help="Column of the chance the logged arm had.")] = None,
-    rewards: Annotated[Family, typer.Option(help="The law of the rewards.")] = Family.BERNOULLI,
+    rewards: Annotated[Family, typer.Option(help="How rewards are distributed.")] = Family.BERNOULLI,
     low: Annotated[float | None, typer.Option(help="Least reward, for bounded rewards. [default: 0]")] = None,
     high: Annotated[float | None, typer.Option(help="Greatest reward, for bounded rewards. [default: 1]")] = None,
     grades: Annotated[

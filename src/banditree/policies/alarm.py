@@ -10,7 +10,7 @@ radius count only what lies beyond it.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -120,7 +120,7 @@ def with_alarm(policy: Policy, fallback: Policy = ucb1) -> Policy:
 def guard(policy: Policy, fallback: Policy = ucb1) -> Policy:
     """`with_alarm`, made anew each time: for a policy that is made for one case and must not be kept for good."""
     inner_choose, inner_update, inner_patience = policy.choose, policy.update, policy.patience
-    inner_commitment, inner_replan = policy.commitment, policy.replan
+    inner_replan = policy.replan
     fallback_choose, fallback_update = fallback.choose, fallback.update
     if fallback.replan is not None:
         raise InvalidInput(f"{fallback.name} cannot be a fallback, since it replans.")
@@ -162,15 +162,6 @@ def guard(policy: Policy, fallback: Policy = ucb1) -> Policy:
         if inner_replan is not None and not state.alarm.alarmed[0]:
             inner_replan(params.inner, state.inner)
 
-    if inner_commitment is None:
-
-        def commitment(params: AlarmParams, state: AlarmState) -> int:
-            return FALLBACK if state.alarm.alarmed[0] != 0 else ADAPTIVE
-    else:
-
-        def commitment(params: AlarmParams, state: AlarmState) -> int:
-            return FALLBACK if state.alarm.alarmed[0] != 0 else inner_commitment(params.inner, state.inner)
-
     return Policy(
         f"{policy.name}+alarm",
         make,
@@ -180,5 +171,20 @@ def guard(policy: Policy, fallback: Policy = ucb1) -> Policy:
         explain,
         patience,
         None if inner_replan is None else replan,
-        commitment,
+        _commitment_of(policy),
     )
+
+
+def _commitment_of(policy: Policy) -> Callable[[AlarmParams, AlarmState], int]:
+    """What the guarded policy is committed to; two functions, since a compiled one cannot ask whether there is one."""
+    inner_commitment = policy.commitment
+    if inner_commitment is None:
+
+        def commitment(params: AlarmParams, state: AlarmState) -> int:
+            return FALLBACK if state.alarm.alarmed[0] != 0 else ADAPTIVE
+    else:
+
+        def commitment(params: AlarmParams, state: AlarmState) -> int:
+            return FALLBACK if state.alarm.alarmed[0] != 0 else inner_commitment(params.inner, state.inner)
+
+    return commitment

@@ -18,7 +18,7 @@ N_VALUE_CONTEXTS = 20_000  # contexts over which the value of the best policy of
 
 @dataclass(frozen=True, eq=False)
 class Collection:
-    """M tasks x K arms: mean rewards, names, reward law, contexts, and how well all this is known.
+    """M tasks x K arms: mean rewards, names, reward family, contexts, and how well all this is known.
 
     `means` (M, K) are the mean rewards, over contexts if there are any; `theta` (M, K, d) the linear parameters of
     contextual tasks, or None. `radius` (M, K) bounds how far each mean may be from the truth (0: known),

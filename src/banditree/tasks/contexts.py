@@ -43,7 +43,7 @@ class Contexts:
     """The distribution of the d-dimensional contexts of a collection, the same for all tasks.
 
     `mean` (d,) and `covariance` (d, d) are always there; `rows` (n, d) only for SAMPLE. MOMENTS knows nothing
-    beyond the first two moments; what needs the whole law treats it as Gaussian and says so.
+    beyond the first two moments; what needs the whole distribution treats it as Gaussian and says so.
 
     >>> age = gaussian_contexts([1.0, 50.0], [[0, 0], [0, 100.0]], [INTERCEPT, "age"])
     >>> age.n_features

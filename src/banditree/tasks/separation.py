@@ -1,7 +1,7 @@
 """Which test tells which pair of tasks apart, and by how much.
 
 Two senses, never mixed (NOTES 1): the MEAN sense, |mu_ik - mu_jk| (Assumption 2, what trees use), and the HELLINGER
-sense, D_H = sqrt(1 - BC) of the joint law of context and reward (Assumption 1, what ECE uses).
+sense, D_H = sqrt(1 - BC) of the joint distribution of context and reward (Assumption 1, what ECE uses).
 """
 
 from dataclasses import dataclass

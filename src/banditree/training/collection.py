@@ -85,9 +85,9 @@ def _borrow(
     if hopeless.any():
         arm = estimates.arms[int(hopeless.argmax())]
         raise InvalidInput(f"Arm {arm!r} has too few rows over all tasks together to borrow from. Drop it.")
-    law = estimates.rewards
-    low, high = law.low, law.high
-    if not law.has_range:
+    family = estimates.rewards
+    low, high = family.low, family.high
+    if not family.has_range:
         low = float(np.nanmin(estimates.means - estimates.radius))
         high = float(np.nanmax(estimates.means + estimates.radius))
     means = np.where(gaps, pooled.means, estimates.means)

@@ -70,7 +70,7 @@ def estimate(
 
     Without context columns a mean is the average reward (weighted by 1/propensity where the log has propensities).
     With them it is the average of x'theta over all logged contexts, not over those the arm was given in (NOTES 9).
-    rewards: the law, or Family.GAUSSIAN to estimate sigma as well. ridge: the penalty on theta, 0 for least squares.
+    rewards: the family, or Family.GAUSSIAN to estimate sigma as well. ridge: the penalty on theta, 0 for least squares.
     failure_probability: of any mean being outside its radius, shared equally by the M K means; an (M, K) array gives
     each its own. sample: (n, d) contexts to keep in place of their moments, in the order of the statistics' features.
 

@@ -63,28 +63,28 @@ def read_log(
         warnings.simplefilter("ignore")  # what engines say of their own libraries is nothing the reader can change
         log = open_log(source, table)
         columns = find_columns(list(log.types), **names)
-        law = rewards if isinstance(rewards, Rewards) else family_named(rewards).unknown()
+        family = rewards if isinstance(rewards, Rewards) else family_named(rewards).unknown()
         try:
-            return _read(log, columns, law, drop_bad_rows, sample_size, seed)
+            return _read(log, columns, family, drop_bad_rows, sample_size, seed)
         except (InvalidInput, MemoryError):
             raise
         except Exception as problem:
             raise InvalidInput(f"{log.name} cannot be read: {first_line(problem)}") from None
 
 
-def _read(log: Log, columns: Columns, law: Rewards, drop_bad_rows: bool, sample_size: int, seed: int) -> Reading:
+def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, sample_size: int, seed: int) -> Reading:
     categorical = categories(log, columns)
-    problems = problems_of(log, columns, categorical, law)
+    problems = problems_of(log, columns, categorical, family)
     view = LogView.of(log, columns, categorical, any_of(problems))
-    view = with_outcomes(view) if law.by_chances else view
-    shift = _find_shift(view, law)
+    view = with_outcomes(view) if family.by_chances else view
+    shift = _find_shift(view, family)
     cells = sum_cells(view, shift)
     n_rows = int(np.sum(cells["n"].to_numpy()))
     bad = BadRows(0)
     if np.sum(cells["n_bad"].to_numpy()):
         bad = describe_bad_rows(log, problems)
         if not drop_bad_rows:
-            raise InvalidInput(f"{log.name} has {bad} {_advice(bad, columns, law)}")
+            raise InvalidInput(f"{log.name} has {bad} {_advice(bad, columns, family)}")
         view = view.only_good()
         cells = sum_cells(view, shift)
     if not all(np.isfinite(cells[name].to_numpy()).all() for name in cells.column_names if name not in view.keys):
@@ -96,20 +96,20 @@ def _read(log: Log, columns: Columns, law: Rewards, drop_bad_rows: bool, sample_
     return Reading(log.name, statistics, columns, n_rows, bad, sample)
 
 
-def _advice(bad: BadRows, columns: Columns, law: Rewards) -> str:
-    if law.hint and any(kind == f"{columns.reward} {law.broken_rule}" for kind, _ in bad.kinds):
-        return law.hint
+def _advice(bad: BadRows, columns: Columns, family: Rewards) -> str:
+    if family.hint and any(kind == f"{columns.reward} {family.broken_rule}" for kind, _ in bad.kinds):
+        return family.hint
     return "Correct them, or drop them: drop_bad_rows=True."
 
 
-def _find_shift(view: LogView, law: Rewards) -> FloatArray:
+def _find_shift(view: LogView, family: Rewards) -> FloatArray:
     """A round number near the middle of each column; 0 for rewards in a range, whose sums are then exact counts."""
     first = view.table.select(*view.numbers).limit(SHIFT_ROWS).to_pyarrow()
     shift = np.zeros(len(view.numbers))
     for index, name in enumerate(view.numbers):
         values = first[name].to_numpy().astype(float)
         values = values[np.isfinite(values)]
-        if values.size and not (name == "r" and law.has_range):
+        if values.size and not (name == "r" and family.has_range):
             shift[index] = float(f"{np.median(values):.6g}")
     return shift
 

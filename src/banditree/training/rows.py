@@ -37,7 +37,7 @@ class Problem(NamedTuple):
     test: Any
 
 
-def problems_of(log: Log, columns: Columns, categorical: Sequence[str], law: Rewards) -> list[Problem]:
+def problems_of(log: Log, columns: Columns, categorical: Sequence[str], family: Rewards) -> list[Problem]:
     """All that makes a row bad, in the order in which a row's first problem is named: the one place that says so."""
     table = log.table
     found = [(f"{name} missing", as_key(table[name]).isnull()) for name in (columns.unit, columns.arm, *categorical)]
@@ -49,8 +49,8 @@ def problems_of(log: Log, columns: Columns, categorical: Sequence[str], law: Rew
             found.append((f"{name} not a number", number.isnull()))
         found.append((f"{name} infinite or not a number", _is_infinite(number)))
     reward = as_number(table[columns.reward])
-    if law.has_range:
-        found.append((f"{columns.reward} {law.broken_rule}", law.impossible(reward)))
+    if family.has_range:
+        found.append((f"{columns.reward} {family.broken_rule}", family.impossible(reward)))
     if columns.propensity is not None:
         share = as_number(table[columns.propensity])
         found.append((f"{columns.propensity} outside (0, 1]", (share <= 0) | (share > 1)))
