@@ -28,7 +28,7 @@ class SlowSimulation(UserWarning):
 
 
 class Played(NamedTuple):
-    """What some runs gave: regret, arms and phases (runs, rounds), marks (runs, 4); see `playing.play`."""
+    """What some runs gave: regret, arms and phases (runs, rounds), marks (runs, 5); see `playing.play`."""
 
     regret: FloatArray
     arms: IntArray

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditree.policies.base import ADAPTIVE, FALLBACK, UNDECIDED
+from banditree.policies.base import ADAPTIVE, FALLBACK, NO_TASK, UNDECIDED
 from banditree.policies.families import draw_reward
 from banditree.policies.model import Model, best_mean, model_of, predicted
 from banditree.policies.random import CONTEXT_STREAM, normal, pcg4d, reward_uniforms, unit
@@ -22,8 +22,8 @@ replan: Any = None
 
 EXPLORE_PHASE, EXPLOIT_PHASE, FALLBACK_PHASE, ADAPTIVE_PHASE = 0, 1, 2, 3
 NEVER = 0  # a round that did not come; rounds are counted from 1
-COMMITTED, COMMITTED_TASK, COMMITTED_WELL, ALARMED = 0, 1, 2, 3  # entries of `marks`
-N_MARKS = 4
+COMMITTED, COMMITTED_TASK, COMMITTED_WELL, ALARMED, COMMITTED_ARM = 0, 1, 2, 3, 4  # entries of `marks`
+N_MARKS = 5
 NO_GAP = 1e-12  # a gap up to this is a rounding error
 
 
@@ -65,8 +65,9 @@ def play(
 ) -> int:
     """Play `rounds[-1]` rounds and note, at each of `rounds` (C,), the pseudo-regret so far, the arm and the phase.
 
-    regret, arms, phases: (C,), written. marks: (4,), written: the round of the commitment, its task, whether its arm is
-    a best one, the round of the alarm. Returns 0, or the negative outcome of a policy that would not choose.
+    regret, arms, phases: (C,), written. marks: (5,), written: the round of the commitment in force at the end, its
+    task, whether its arm is a best one, the round of the alarm, the arm of the commitment. Returns 0, or the negative
+    outcome of a policy that would not choose.
     """
     model = world.model
     case = run * model.means.shape[0] + task
@@ -82,8 +83,8 @@ def play(
             return int(arm)
         gap = best_mean(model, context, task) - predicted(model, context, task, arm)
         total += gap
-        if standing != UNDECIDED and standing != ADAPTIVE:
-            mark(marks, standing, t, gap)
+        if standing != ADAPTIVE:
+            mark(marks, standing, t, arm, gap)
         first, second = reward_uniforms(seed, task, run, arm, model.means.shape[1], int(pulls[arm]))
         reward = draw_reward(model, context, task, arm, first, second)
         pulls[arm] += 1
@@ -104,14 +105,21 @@ def phase_of(standing: int) -> int:
     return FALLBACK_PHASE if standing == FALLBACK else EXPLOIT_PHASE
 
 
-def mark(marks: IntArray, standing: int, t: int, gap: float) -> None:
-    """Note the first round of the commitment, or of the alarm."""
+def mark(marks: IntArray, standing: int, t: int, arm: int, gap: float) -> None:
+    """Note the first round of the alarm, or of the commitment in force: a protocol may leave one for another."""
     if standing == FALLBACK:
         if marks[ALARMED] == NEVER:
             marks[ALARMED] = t
-    elif marks[COMMITTED] == NEVER:
+    elif standing == UNDECIDED:
+        marks[COMMITTED] = NEVER
+    elif (
+        marks[COMMITTED] == NEVER
+        or marks[COMMITTED_TASK] != standing
+        or (standing == NO_TASK and marks[COMMITTED_ARM] != arm)
+    ):
         marks[COMMITTED] = t
         marks[COMMITTED_TASK] = standing
+        marks[COMMITTED_ARM] = arm
         marks[COMMITTED_WELL] = 1 if gap <= NO_GAP else 0
 
 

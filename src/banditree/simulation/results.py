@@ -37,7 +37,8 @@ class Results:
     """P policies x T tasks x R runs, at C recorded rounds; unfinished runs have a regret of nan.
 
     regret (P, T, R, C): pseudo-regret, the sum of the gaps of the pulled arms (NOTES 8). arm, phase (P, T, R, C): of
-    that round. committed, alarmed (P, T, R): the round of the first choice made for good, or by the fallback; 0: none.
+    that round. committed, alarmed (P, T, R): the round since which the choice in force at the end is made for good, or
+    the first by the fallback; 0: none.
     task_right, arm_right (P, T, R): 1 if the classified task has the name of the true one, if its arm is a best one; 0
     if not; UNKNOWN if there is none to compare with.
     """
