@@ -210,7 +210,7 @@ def files_page() -> str:
         lines += ["| field | type | what it is |", "| --- | --- | --- |"]
         needed = schema.get("required", [])
         for field, about in schema["properties"].items():
-            star = "" if field in needed else " (may be left out)"
+            star = "" if field in needed else " (optional)"
             lines.append(f"| `{field}`{star} | {_type(about, schema)} | {_cell(about.get('description', ''))} |")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
@@ -266,7 +266,7 @@ def _route_lines(title: str, route: dict[str, Any], described: dict[str, Any]) -
     if fields:
         yield from ("| field | in | type |", "| --- | --- | --- |")
         for name, place, about, required in fields:
-            yield f"| `{name}`{'' if required else ' (may be left out)'} | {place} | {_cell(_type(about, schema))} |"
+            yield f"| `{name}`{'' if required else ' (optional)'} | {place} | {_cell(_type(about, schema))} |"
         yield ""
 
 

@@ -53,7 +53,7 @@ def plan(
         int | None, typer.Option(min=1, help="Most boxes. [default: 4 per task]", rich_help_panel=SCORE_PANEL)
     ] = None,
     longest_path: Annotated[
-        int | None, typer.Option(min=1, help="Most tests one after the other.", rich_help_panel=SCORE_PANEL)
+        int | None, typer.Option(min=1, help="Most tests on a path.", rich_help_panel=SCORE_PANEL)
     ] = None,
     no_links_back: Annotated[
         bool, typer.Option("--no-links-back", help="Never return to an earlier box.", rich_help_panel=SCORE_PANEL)
