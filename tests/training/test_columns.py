@@ -31,7 +31,7 @@ def test_given_names_win_and_a_propensity_is_not_needed_with_contexts():
     ("options", "words"),
     [
         ({"task": "nope"}, "a column must be one of task, item_id, action, click"),
-        ({"task": "task", "individual": "task"}, "not both"),
+        ({"task": "task", "individual": "task"}, "used for one thing each"),
         ({"task": "task", "arm": "task"}, "used for one thing each"),
         ({}, "could be item_id or action"),
         ({"arm": "action", "categorical": ["click"]}, "among the context columns"),

@@ -19,7 +19,8 @@ def learn(
     table: Annotated[str | None, typer.Option(help="The table of a database.")] = None,
     task: Annotated[str | None, typer.Option(help="Column of the task, the kind of case.")] = None,
     individual: Annotated[
-        str | None, typer.Option(help="Column of the individual, instead of --task: the classes are found.")
+        str | None,
+        typer.Option(help="Column of the individual: rows of one count together. Without --task the kinds are found."),
     ] = None,
     arm: Annotated[str | None, typer.Option(help="Column of the arm. Usual names are recognised.")] = None,
     reward: Annotated[str | None, typer.Option(help="Column of the reward. Usual names are recognised.")] = None,

@@ -1,8 +1,7 @@
 """What a query over a log brings back, one row per (task, arm, categories), as statistics."""
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,11 +18,21 @@ MAX_LEVELS = 100  # values of a categorical column
 WEIGHTED = tuple(f"weighted{index}" for index in range(N_WEIGHTED))
 
 
-def cell_statistics(cells: "pa.Table", view: LogView, shift: FloatArray) -> Statistics:
-    """The statistics of the cells, with categories turned into indicator features."""
-    units, task = _numbered(cells["unit"].to_pylist())
-    arms, arm = _numbered(cells["arm"].to_pylist())
-    levels = [_numbered(cells[f"c{index}"].to_pylist()) for index in range(len(view.categorical))]
+class Labels(NamedTuple):
+    """The kinds that a log names, and the kind (U,) of every individual."""
+
+    kinds: tuple[str, ...]
+    labels: IntArray
+
+
+def cell_statistics(cells: "pa.Table", view: LogView, shift: FloatArray) -> tuple[Statistics, Labels | None]:
+    """The statistics of the cells, with categories turned into indicator features, and the labels if there are any."""
+    units, task = _numbered(cells["unit"])
+    found_labels = None
+    if view.labelled:
+        units, task, found_labels = _labelled(units, task, *_numbered(cells["task"]))
+    arms, arm = _numbered(cells["arm"])
+    levels = [_numbered(cells[f"c{index}"]) for index in range(len(view.categorical))]
     for name, (found, _) in zip(view.categorical, levels, strict=True):
         if len(found) > MAX_LEVELS:
             raise InvalidInput(
@@ -43,7 +52,7 @@ def cell_statistics(cells: "pa.Table", view: LogView, shift: FloatArray) -> Stat
 
     weighted = np.column_stack([cells[name].to_numpy() for name in WEIGHTED]) if view.weighted else None
     d = len(features)
-    return Statistics(
+    statistics = Statistics(
         units,
         arms,
         tuple(features),
@@ -55,6 +64,18 @@ def cell_statistics(cells: "pa.Table", view: LogView, shift: FloatArray) -> Stat
         np.concatenate([shift[:-1], np.zeros(d - len(view.numeric)), shift[-1:]]),
         None if weighted is None else total(weighted),
     )
+    return statistics, found_labels
+
+
+def _labelled(
+    units: tuple[str, ...], unit: IntArray, kinds: tuple[str, ...], kind: IntArray
+) -> tuple[tuple[str, ...], IntArray, Labels]:
+    """Individuals with their kind; one that is of several kinds counts as one individual in each."""
+    pairs, number = np.unique(unit * len(kinds) + kind, return_inverse=True)
+    who, labels = pairs // len(kinds), pairs % len(kinds)
+    several = np.bincount(who)[who] > 1
+    names = [f"{units[u]} ({kinds[k]})" if more else units[u] for u, k, more in zip(who, labels, several, strict=True)]
+    return tuple(names), number, Labels(kinds, labels)
 
 
 def _moments(
@@ -87,12 +108,14 @@ def _moments(
     return sums, products
 
 
-def _numbered(values: Sequence[Any]) -> tuple[tuple[str, ...], IntArray]:
+def _numbered(column: "pa.ChunkedArray") -> tuple[tuple[str, ...], IntArray]:
     """The different values as names, in the order a person would give them, and the number of each."""
-    names = [_name(value) for value in values]
+    encoded = column.unify_dictionaries().combine_chunks().dictionary_encode()
+    names = [_name(value) for value in encoded.dictionary.to_pylist()]
     order = sorted(set(names), key=natural)
     place = {name: number for number, name in enumerate(order)}
-    return tuple(order), np.array([place[name] for name in names], dtype=np.int64)
+    numbers = np.array([place[name] for name in names], dtype=np.int64)
+    return tuple(order), numbers[encoded.indices.to_numpy()]
 
 
 def _name(value: Any) -> str:

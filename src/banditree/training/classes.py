@@ -11,7 +11,8 @@ from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import Estimates
-from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, refine_mixture, sums_of
+from banditree.training.mixture import Mixture, Sums, posterior, sums_of
+from banditree.training.overdispersion import fit_kinds, log_likelihood, refine_kinds
 from banditree.training.statistics import Statistics, group_tasks
 
 MAX_CLASSES = 20
@@ -41,7 +42,8 @@ class Classes:
     """The classes found: everyone's class and how certain it is (U,), and the statistics with classes as tasks.
 
     shares: (C,) of individuals. trials: the numbers of classes tried. doubt: (C, K), the part of each cell's rows that
-    belongs to another class, as far as the mixture can tell.
+    belongs to another class, as far as the mixture can tell. chances: (U, C), of every individual's class. rates:
+    (C, K) of the mixture and `correlation` within an individual beyond its class, for 0/1 rewards without contexts.
     """
 
     labels: IntArray
@@ -51,6 +53,9 @@ class Classes:
     doubt: FloatArray
     trials: tuple[Trial, ...]
     criterion: Criterion
+    chances: FloatArray
+    rates: FloatArray | None = None
+    correlation: float = 0.0
 
     @property
     def n_classes(self) -> int:
@@ -71,8 +76,9 @@ def find_classes(
 ) -> Classes:
     """The classes of the individuals that are the tasks of `statistics`.
 
-    0/1 rewards without contexts: a Bernoulli rate per class and arm. All others: a linear model per class and arm with
-    Gaussian noise (rewards in a range are treated so too). Everyone is counted in their most likely class.
+    0/1 rewards without contexts: a rate per class and arm, around which individuals may vary. All others: a linear
+    model per class and arm with Gaussian noise (rewards in a range are treated so too). Everyone is counted in their
+    most likely class.
     n_classes: how many, or None to choose by `criterion`: BIC with the number of individuals, or the likelihood of a
     fifth of the individuals held out. Ever more classes are tried until three in a row are no better. With more than
     5,000 individuals this is done for 5,000 of them drawn by the seed, and the best mixture is then fitted to all.
@@ -93,7 +99,7 @@ def find_classes(
         some = sums.only(np.random.default_rng([seed, 0]).choice(n_individuals, MAX_FITTED, replace=False))
     best, trials = _choose(some, tried, criterion, n_starts, seed, on_progress)
     if some is not sums:
-        best = refine_mixture(sums, best)
+        best = refine_kinds(sums, best)
     return _classify(statistics, sums, best, trials, criterion)
 
 
@@ -108,7 +114,7 @@ def _choose(
     trials: list[Trial] = []
     best: Mixture | None = None
     for done, number in enumerate(tried, 1):
-        mixture = fit_mixture(sums, number, n_starts, np.random.default_rng([seed, number]))
+        mixture = fit_kinds(sums, number, n_starts, np.random.default_rng([seed, number]))
         trials.append(Trial(number, mixture.log_likelihood, _score(sums, mixture, criterion, n_starts, seed)))
         lead = min(range(len(trials)), key=lambda index: trials[index].score)
         if best is None or lead == len(trials) - 1:
@@ -122,12 +128,12 @@ def _choose(
 
 def _score(sums: Sums, mixture: Mixture, criterion: Criterion, n_starts: int, seed: int) -> float:
     if criterion is Criterion.BIC:
-        free = mixture.n_classes * sums.n_parameters + mixture.n_classes - 1
+        free = mixture.n_classes * sums.n_parameters + mixture.n_classes - 1 + (mixture.correlation > 0)
         return -2 * mixture.log_likelihood + free * float(np.log(sums.n_individuals))
     order = np.random.default_rng([seed, 0]).permutation(sums.n_individuals)
     held = max(1, round(HELD_OUT * sums.n_individuals))
-    rest = fit_mixture(sums.only(order[held:]), mixture.n_classes, n_starts, np.random.default_rng([seed, 1]))
-    return -2 * posterior(sums.only(order[:held]), rest)[1]
+    rest = fit_kinds(sums.only(order[held:]), mixture.n_classes, n_starts, np.random.default_rng([seed, 1]))
+    return -2 * log_likelihood(sums.only(order[:held]), rest)
 
 
 def _classify(
@@ -144,12 +150,17 @@ def _classify(
             "Use the arm with the highest mean, or ask for more classes."
         )
     labels = np.argsort(order)[np.searchsorted(np.sort(order), labels)]
+    chances = chances[:, order] / chances[:, order].sum(axis=1, keepdims=True)
     certainty = chances.max(axis=1)
     grouped = group_tasks(statistics, labels, [f"class {index + 1}" for index in range(len(order))])
     doubt = np.zeros((len(order), len(statistics.arms)))
     np.add.at(doubt, (labels[statistics.task], statistics.arm), statistics.count * (1 - certainty[statistics.task]))
     doubt /= np.maximum(grouped.counts, 1)
-    return Classes(labels, certainty, grouped, sizes[order] / sizes.sum(), doubt, tuple(trials), criterion)
+    rates = None if mixture.rates is None else mixture.rates[order]
+    shares = sizes[order] / sizes.sum()
+    return Classes(
+        labels, certainty, grouped, shares, doubt, tuple(trials), criterion, chances, rates, mixture.correlation
+    )
 
 
 def widen(estimates: Estimates, classes: Classes) -> Estimates:

@@ -20,8 +20,9 @@ USUAL_NAMES = {
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a log that are used. Exactly one of `task` and `individual` is given.
+    """The columns of a log that are used: the task, the individual, or both.
 
+    An individual alone: the tasks are to be found. Both: rows of one individual count together.
     `context` are the context columns; of these, `categorical` and `numeric` settle what their type leaves open.
     """
 
@@ -36,8 +37,8 @@ class Columns:
 
     @property
     def unit(self) -> str:
-        """The column whose values are the tasks of the statistics: the task or the individual."""
-        name = self.task if self.task is not None else self.individual
+        """The column whose values are the tasks of the statistics: the individual if there is one, else the task."""
+        name = self.individual if self.individual is not None else self.task
         assert name is not None
         return name
 
@@ -63,8 +64,6 @@ def find_columns(
     >>> found.individual, found.arm, found.reward
     ('user_id', 'item_id', 'response')
     """
-    if task is not None and individual is not None:
-        raise InvalidInput("Give the column of the task, or that of the individual to find the tasks; not both.")
     used = [name for name in (task, individual, arm, reward, propensity, *context) if name is not None]
     for name in (*used, *categorical, *numeric):
         if name not in names:

@@ -32,6 +32,7 @@ class Estimates:
     theta, theta_radius: (M, K, q) or None; each entry within its radius but for `failure_probability` / (M K).
     counts: (M, K) rows. notes: what the reader should know, in sentences. intercept, ridge: how theta was fitted.
     chances: (M, K, G) of graded rewards, or None.
+    individuals: (M, K), how many have rows there, where the radius is by individual; None where rows are independent.
     """
 
     tasks: tuple[str, ...]
@@ -49,6 +50,7 @@ class Estimates:
     intercept: bool = True
     ridge: float = 0.0
     chances: FloatArray | None = None
+    individuals: IntArray | None = None
 
     @property
     def missing(self) -> list[tuple[str, str, Outcome]]:

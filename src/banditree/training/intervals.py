@@ -1,9 +1,13 @@
 """How far a mean estimated from n rewards may be from the truth: radii that hold with a stated probability."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards import Rewards
+
+JOINT_DRAWS = 20_000  # of which the quantile that makes intervals hold at once is known to about 1%
 
 
 def radius_of_rate(successes: FloatArray, n: FloatArray, failure_probability: float | FloatArray) -> FloatArray:
@@ -50,6 +54,54 @@ def radius_of_normal_mean(
     from scipy.stats import t
 
     return np.asarray(t.ppf(1 - failure_probability / 2, freedom) * standard_error)
+
+
+def radius_of_clustered_rate(
+    rate: FloatArray, error: FloatArray, n: FloatArray, n_individuals: FloatArray, failure_probability: float
+) -> FloatArray:
+    """The farther end of the exact interval of a rate, with as many rows as would have told as much if independent.
+
+    Korn and Graubard (1998): the effective number of rows is rate (1 - rate) / error^2, at most n, reduced by the
+    squared ratio of Student's quantiles for n rows and for the individuals. A rate of 0 or 1 shows no error; there
+    every individual counts as one row. error: the standard error by individual. Good for any mean of rewards in [0, 1],
+    whose variance is at most that of a 0/1 reward.
+
+    >>> rate, error = np.array(0.5), np.array(0.05)
+    >>> radius_of_clustered_rate(rate, error, np.array(400.0), np.array(40.0), 0.05).round(3).tolist()
+    0.105
+    """
+    from scipy.stats import beta, t
+
+    tail, rate = failure_probability / 2, np.clip(rate, 0.0, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        few = t.ppf(1 - tail, np.maximum(n_individuals - 1, 1e-3)) / t.ppf(1 - tail, np.maximum(n - 1, 1e-3))
+        rows = np.where(error > 0, np.minimum(rate * (1 - rate) / error**2, n) / few**2, n_individuals)
+        rows = np.where(n_individuals > 1, np.maximum(rows, 1e-9), 1e-9)
+        low = np.where(rate > 0, beta.ppf(tail, np.maximum(rows * rate, 1e-12), rows * (1 - rate) + 1), 0.0)
+        high = np.where(rate < 1, beta.ppf(1 - tail, rows * rate + 1, np.maximum(rows * (1 - rate), 1e-12)), 1.0)
+    return np.asarray(np.maximum(rate - low, high - rate))
+
+
+def joint_tail(correlations: Sequence[FloatArray], failure_probability: float) -> float:
+    """The chance that each of several normal estimates may be outside its interval so that all hold at once.
+
+    correlations: one matrix per group of estimates; groups are independent. Between failure_probability and that
+    divided by the number of estimates: what goes together fails together. By 20,000 draws with a fixed seed.
+
+    >>> together = np.array([[1.0, 0.999], [0.999, 1.0]])
+    >>> round(joint_tail([together], 0.05), 2), round(joint_tail([np.eye(2)], 0.05), 3)
+    (0.05, 0.025)
+    """
+    from scipy.stats import norm
+
+    rng, largest = np.random.default_rng(0), np.zeros(JOINT_DRAWS)
+    for matrix in correlations:
+        values, vectors = np.linalg.eigh(matrix)
+        drawn = rng.normal(size=(JOINT_DRAWS, len(matrix))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
+        np.maximum(largest, np.abs(drawn).max(axis=1, initial=0.0), out=largest)
+    n_estimates = sum(len(matrix) for matrix in correlations)
+    found = 2 * float(norm.sf(np.quantile(largest, 1 - failure_probability)))
+    return float(np.clip(found, failure_probability / max(n_estimates, 1), failure_probability))
 
 
 def radius_of_prediction(

@@ -1,7 +1,7 @@
 """From a log to a collection: read, find the kinds where the log has no labels, estimate, merge."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from banditree.errors import InvalidInput
@@ -12,6 +12,9 @@ from banditree.tasks.separation import Separation, least_separation
 from banditree.training.classes import Classes, Criterion, find_classes, widen
 from banditree.training.collection import Untried, to_collection
 from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
+from banditree.training.found_kinds import by_mixture
+from banditree.training.individuals import Individuals, by_individual
+from banditree.training.links import find_links, linked_rows, require_links, weak_links, widen_weakly_linked
 from banditree.training.logs import Reading, read_log
 from banditree.training.merging import Merged, merge
 from banditree.training.statistics import Statistics, merge_statistics
@@ -51,6 +54,7 @@ class Learned:
     merged: Merged | None = None
     n_added: int = 0
     before_merging: Collection | None = None
+    individuals: Individuals | None = None
 
 
 def learn(
@@ -83,14 +87,13 @@ def learn(
         seed=how.seed,
         **columns,
     )
-    statistics, classes = reading.statistics, None
-    if reading.columns.individual is not None:
-        if add_to is not None:
-            raise InvalidInput(
-                "Classes found anew are not those found before: read all rows of all individuals at once."
-            )
+    if add_to is not None and reading.columns.individual is not None:
+        raise InvalidInput("Rows of one individual count together: read all rows of all individuals at once.")
+    classes = None
+    if reading.columns.individual is not None and reading.labels is None:
         classes = _classes(reading.statistics, how, on_progress)
-        statistics = classes.statistics
+    individuals = individuals_of(reading, classes)
+    statistics = reading.statistics if individuals is None else individuals.by_kind()
     n_added = 0 if add_to is None else add_to.n_rows
     if add_to is not None:
         statistics = merge_statistics(add_to, statistics)
@@ -102,20 +105,42 @@ def learn(
         failure_probability=how.failure_probability,
         sample=reading.sample,
     )
-    if classes is not None:
-        found = widen(found, classes)
+    if individuals is not None:
+        found = _by_individual(found, individuals, classes)
     provenance = _provenance(reading, statistics, classes)
-    shares = None if classes is None else classes.shares
+    shares = None if individuals is None else individuals.shares
     collection = to_collection(found, statistics, untried=how.untried, provenance=provenance, shares=shares)
     if how.shares is not None:
         collection = with_shares(collection, how.shares)
     merged = None if how.separation is None else merge(collection, how.separation)
     final = collection if merged is None else merged.collection
     apart = least_separation(final)
-    return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection)
+    return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection, individuals)
+
+
+def individuals_of(reading: Reading, classes: Classes | None = None) -> Individuals | None:
+    """The individuals of a log with their kinds, named in the log or found; None where rows are independent."""
+    if classes is not None:
+        return Individuals(reading.statistics, classes.labels, classes.statistics.tasks)
+    if reading.labels is None:
+        return None
+    return Individuals(reading.statistics, reading.labels.labels, reading.labels.kinds)
+
+
+def _by_individual(found: Estimates, individuals: Individuals, classes: Classes | None) -> Estimates:
+    """The estimates with margins by individual, and for found kinds with what the split between them leaves open."""
+    if classes is None:
+        return by_individual(found, individuals)
+    links = find_links(individuals.statistics)
+    found = replace(found, notes=(*found.notes, *weak_links(links)))
+    if classes.rates is not None:
+        return by_mixture(found, individuals.statistics, classes)
+    widened = widen(by_individual(found, individuals), classes)
+    return widen_weakly_linked(widened, linked_rows(links, individuals.statistics, classes.chances))
 
 
 def _classes(statistics: Statistics, how: Settings, on_progress: OnProgress | None) -> Classes:
+    require_links(find_links(statistics), statistics.n_rows)
     family = how.rewards.family if isinstance(how.rewards, Rewards) else how.rewards
     return find_classes(
         statistics,

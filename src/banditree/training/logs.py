@@ -10,7 +10,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards, family_named
-from banditree.training.cells import WEIGHTED, cell_statistics
+from banditree.training.cells import WEIGHTED, Labels, cell_statistics
 from banditree.training.columns import Columns, find_columns
 from banditree.training.grades import with_outcomes
 from banditree.training.rows import BadRows, any_of, describe_bad_rows, problems_of
@@ -26,7 +26,10 @@ SHIFT_ROWS = 1000  # rows from whose mean the shift is taken
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What was read of a log: its statistics, its columns, how many rows there were and which were bad."""
+    """What was read of a log: its statistics, its columns, how many rows there were and which were bad.
+
+    With individuals the tasks of the statistics are the individuals; labels are their kinds, where the log names them.
+    """
 
     name: str
     statistics: Statistics
@@ -34,6 +37,7 @@ class Reading:
     n_rows: int
     bad: BadRows
     sample: FloatArray | None = None
+    labels: Labels | None = None
 
 
 def read_log(
@@ -48,8 +52,8 @@ def read_log(
 ) -> Reading:
     """The statistics of a log of one row per decision.
 
-    source, table: see `open_log`. names: task or individual, arm, reward, context, propensity, categorical, numeric,
-    as in `find_columns`. The query runs where the data is; only sums per (task, arm) come back.
+    source, table: see `open_log`. names: task, individual or both, arm, reward, context, propensity, categorical,
+    numeric, as in `find_columns`. The query runs where the data is; only sums per (task, arm) come back.
     Rows with something missing, infinite, of the wrong type or outside the range of the rewards are counted and
     refused, or dropped with `drop_bad_rows`.
     sample_size: how many contexts to keep besides their moments, drawn by `seed`.
@@ -89,11 +93,11 @@ def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, samp
         cells = sum_cells(view, shift)
     if not all(np.isfinite(cells[name].to_numpy()).all() for name in cells.column_names if name not in view.keys):
         raise InvalidInput(f"{log.name} has values too large to be squared and added up. Use larger units.")
-    statistics = cell_statistics(cells, view, shift)
+    statistics, labels = cell_statistics(cells, view, shift)
     sample = None
     if sample_size and columns.context:
         sample = _draw_sample(view, statistics.features, sample_size, seed)
-    return Reading(log.name, statistics, columns, n_rows, bad, sample)
+    return Reading(log.name, statistics, columns, n_rows, bad, sample, labels)
 
 
 def _advice(bad: BadRows, columns: Columns, family: Rewards) -> str:

@@ -6,7 +6,7 @@ serves both: the log-likelihood of an individual is linear in its sums, and the 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -48,14 +48,41 @@ class Sums:
         """The same for some of the individuals."""
         return Sums(self.table[individuals], self.pooled, self.coefficients, self.n_parameters)
 
+    def counted(self) -> tuple[FloatArray, FloatArray]:
+        """Rows and successes (U, K) of every individual, of 0/1 rewards."""
+        failures, successes = self.table[:, 0::2].toarray(), self.table[:, 1::2].toarray()
+        return failures + successes, successes
+
+    def discounted(self, rho: float) -> "Sums":
+        """The same with n rows of an individual and arm counted as n / (1 + (n - 1) rho)."""
+        if rho == 0:
+            return self
+        from scipy.sparse import csr_array
+
+        n, _ = self.counted()
+        factor = np.repeat(1 / (1 + np.maximum(n - 1, 0) * rho), 2, axis=1)
+        return Sums(csr_array(self.table.multiply(factor)), self.pooled, self.coefficients, self.n_parameters)
+
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """C classes: their shares (C,), coefficients (K q, C), and the log-likelihood they were fitted to."""
+    """C classes: their shares (C,), coefficients (K q, C), and the log-likelihood they were fitted to.
+
+    correlation: between two 0/1 rewards of one individual and arm, beyond its class (see `overdispersion`).
+    """
 
     shares: FloatArray
     coefficients: FloatArray
     log_likelihood: float
+    is_bernoulli: bool = False
+    correlation: float = 0.0
+
+    @property
+    def rates(self) -> FloatArray | None:
+        """The rate (C, K) of every class and arm, of a Bernoulli mixture."""
+        if not self.is_bernoulli:
+            return None
+        return np.asarray(np.exp(self.coefficients[1::2].T))
 
     @property
     def n_classes(self) -> int:
@@ -131,7 +158,7 @@ def posterior(sums: Sums, mixture: Mixture) -> tuple[FloatArray, float]:
     """The chance (U, C) of every class for every individual, and the log-likelihood of all."""
     from scipy.special import logsumexp
 
-    joint = sums.table @ mixture.coefficients + np.log(mixture.shares)
+    joint = sums.discounted(mixture.correlation).table @ mixture.coefficients + np.log(mixture.shares)
     evidence = logsumexp(joint, axis=1)
     return np.exp(joint - evidence[:, None]), float(evidence.sum())
 
@@ -156,14 +183,15 @@ def _run_em(sums: Sums, chances: FloatArray) -> Mixture:
         if now - before <= CLOSE * abs(now):
             break
         before, mixture = now, _maximise(sums, chances)
-    return Mixture(mixture.shares, mixture.coefficients, now)
+    return replace(mixture, log_likelihood=now)
 
 
 def _maximise(sums: Sums, chances: FloatArray) -> Mixture:
     n_arms, q = sums.pooled.shape
     by_class = (sums.table.T @ chances).T.reshape(-1, n_arms, q) + sums.pooled
     shares = np.maximum(chances.sum(axis=0), 1e-9)
-    return Mixture(shares / shares.sum(), sums.coefficients(by_class), -np.inf)
+    is_bernoulli = sums.coefficients is bernoulli_coefficients
+    return Mixture(shares / shares.sum(), sums.coefficients(by_class), -np.inf, is_bernoulli)
 
 
 def _start(sums: Sums, n_classes: int, rng: np.random.Generator) -> FloatArray:

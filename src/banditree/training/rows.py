@@ -40,7 +40,8 @@ class Problem(NamedTuple):
 def problems_of(log: Log, columns: Columns, categorical: Sequence[str], family: Rewards) -> list[Problem]:
     """All that makes a row bad, in the order in which a row's first problem is named: the one place that says so."""
     table = log.table
-    found = [(f"{name} missing", as_key(table[name]).isnull()) for name in (columns.unit, columns.arm, *categorical)]
+    names = dict.fromkeys(name for name in (columns.task, columns.individual, columns.arm, *categorical) if name)
+    found = [(f"{name} missing", as_key(table[name]).isnull()) for name in names]
     numeric = [name for name in columns.context if name not in categorical]
     for name in (columns.reward, *numeric, *([columns.propensity] if columns.propensity else [])):
         column, number = table[name], as_number(table[name])

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 class LogView:
     """The columns that are used, as they are used: `table` has unit, arm, category c0, c1.., number x0, x1.. and r.
 
-    Its column `bad` says whether the row cannot be used.
+    Its column `bad` says whether the row cannot be used. labelled: whether it has `task` besides the individual.
     """
 
     table: "ir.Table"
     numeric: tuple[str, ...]
     categorical: tuple[str, ...]
     weighted: bool
+    labelled: bool = False
 
     @classmethod
     def of(cls, log: Log, columns: Columns, categorical: Sequence[str], bad: Any) -> "LogView":
@@ -30,13 +31,16 @@ class LogView:
         numeric = tuple(name for name in columns.context if name not in categorical)
         table = log.table
         used = {"unit": as_key(table[columns.unit]), "arm": as_key(table[columns.arm])}
+        labelled = columns.individual is not None and columns.task is not None
+        if labelled:
+            used["task"] = as_key(table[columns.task])
         used |= {f"c{index}": as_key(table[name]) for index, name in enumerate(categorical)}
         used |= {f"x{index}": as_number(table[name]) for index, name in enumerate(numeric)}
         used["r"] = as_number(table[columns.reward])
         if columns.propensity is not None:
             used["w"] = 1.0 / as_number(table[columns.propensity])
         view = table.select(**used, bad=bad.cast("int32"))
-        return cls(view, numeric, tuple(categorical), columns.propensity is not None)
+        return cls(view, numeric, tuple(categorical), columns.propensity is not None, labelled)
 
     def only_good(self) -> "LogView":
         """The view without its bad rows."""
@@ -50,7 +54,8 @@ class LogView:
     @property
     def keys(self) -> list[str]:
         """The columns by which rows are grouped."""
-        return ["unit", "arm", *(f"c{index}" for index in range(len(self.categorical)))]
+        named = ["task", "unit", "arm"] if self.labelled else ["unit", "arm"]
+        return [*named, *(f"c{index}" for index in range(len(self.categorical)))]
 
 
 def as_key(column: Any) -> Any:

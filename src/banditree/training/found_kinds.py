@@ -1,0 +1,120 @@
+"""How well the rates of found kinds are known: intervals that allow for not knowing who is of which kind.
+
+The rates of the mixture are maximum-likelihood estimates, so their errors follow from its scores (one per individual)
+and its curvature (Louis 1982): the sandwich, which holds for individuals that vary within a kind as well. Where hardly
+anybody links two options the curvature vanishes and the margins become the whole range.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from banditree.tasks.arrays import FloatArray
+from banditree.training.classes import Classes
+from banditree.training.estimates import Estimates
+from banditree.training.intervals import joint_tail, radius_of_clustered_rate
+from banditree.training.links import find_links, linked_rows
+from banditree.training.statistics import Statistics
+
+CHUNK = 20_000  # individuals whose scores are held at once
+FLAT = 1e-6  # curvature, as a part of what it would be if kinds were known, below which a direction counts as unknown
+SETTLED = 1e-4  # a rate this close to 0 or 1 has no curvature of its own and is left out of the equations
+
+
+def by_mixture(estimates: Estimates, individuals: Statistics, classes: Classes) -> Estimates:
+    """The estimates of found kinds with 0/1 rewards: the mixture's rates, with radii by individual.
+
+    individuals: the statistics in which they are the tasks. The effective number of rows of a rate is at most the rows
+    of individuals that tried another option too: what others did tells of the split between kinds, not of their rates.
+    Rows that may be of another kind move a rate by at most their part of the largest difference between kinds; that is
+    added, as the mixture is never quite the true one.
+    """
+    assert classes.rates is not None
+    rates, chances = classes.rates, classes.chances
+    count, total = tables(individuals)
+    discount = 1 / (1 + np.maximum(count - 1, 0) * classes.correlation)
+    covariance = rate_covariance(rates, chances, discount * count, discount * total)
+    scale = np.sqrt(covariance.diagonal())
+    used = scale > 0
+    correlation = covariance[np.ix_(used, used)] / np.outer(scale[used], scale[used])
+    tail = joint_tail([correlation], estimates.failure_probability)
+    n_individuals = chances.T @ (count > 0)
+    rows = np.minimum(linked_rows(find_links(individuals), individuals, chances), chances.T @ count)
+    error = scale.reshape(rates.shape)
+    radius = radius_of_clustered_rate(rates, error, rows, np.minimum(n_individuals, rows), tail)
+    doubt = ((chances * (1 - chances)).T @ count) / np.maximum(chances.T @ count, 1e-300)
+    radius = radius + doubt * (rates.max(axis=0) - rates.min(axis=0))
+    fine = ~np.isnan(estimates.means)
+    return replace(
+        estimates,
+        means=np.where(fine, rates, np.nan),
+        radius=np.where(fine, np.minimum(radius, np.maximum(rates, 1 - rates)), np.nan),
+        individuals=np.round(n_individuals).astype(np.int64),
+    )
+
+
+def tables(individuals: Statistics) -> tuple[FloatArray, FloatArray]:
+    """Rows and successes (U, K) of every individual."""
+    count = np.zeros((len(individuals.tasks), len(individuals.arms)))
+    total = np.zeros_like(count)
+    count[individuals.task, individuals.arm] = individuals.count
+    total[individuals.task, individuals.arm] = individuals.sums[:, -1]
+    return count, total
+
+
+def rate_covariance(rates: FloatArray, chances: FloatArray, count: FloatArray, total: FloatArray) -> FloatArray:
+    """The covariance (M K, M K) of the rates, by individual: curvature^-1 x squared scores x curvature^-1.
+
+    rates: (M, K) at the maximum of the likelihood. chances: (U, M) of the kinds. count, total: (U, K).
+    """
+    size, shares = rates.size, chances.mean(axis=0)
+    squares = np.zeros((size + len(shares) - 1,) * 2)
+    spread = np.zeros_like(squares)
+    for first in range(0, len(chances), CHUNK):
+        part = slice(first, first + CHUNK)
+        more_squares, more_spread = _second_moments(rates, chances[part], count[part], total[part], shares)
+        squares += more_squares
+        spread += more_spread
+    known = np.zeros_like(squares)
+    known[np.arange(size), np.arange(size)] = (rates * (1 - rates) * (chances.T @ count)).ravel()
+    known[size:, size:] = len(chances) * (np.diag(shares[:-1]) - np.outer(shares[:-1], shares[:-1]))
+    inverse = _inverse(known - (spread - squares), known.diagonal(), rates)
+    few = len(chances) / max(len(chances) - 1, 1)
+    slope = (rates * (1 - rates)).ravel()  # from log-odds to rates
+    return np.asarray(few * (inverse @ squares @ inverse)[:size, :size] * np.outer(slope, slope))
+
+
+def _second_moments(
+    rates: FloatArray, chances: FloatArray, count: FloatArray, total: FloatArray, shares: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Sums over individuals of the squared score, and of the expected square of the score if the kind were known.
+
+    Parameters are the log-odds of every rate and the log of every share relative to the last. A known kind c scores
+    total - rate x count for its own rates, and 1 - share for its own share.
+    """
+    (M, K), size = rates.shape, rates.size
+    own = total[:, None, :] - rates * count[:, None, :]
+    weighted = chances[:, :, None] * own
+    scores = np.concatenate([weighted.reshape(len(own), size), (chances - shares)[:, :-1]], axis=1)
+    expected = np.zeros((size + M - 1,) * 2)
+    for kind in range(M):
+        block = slice(kind * K, (kind + 1) * K)
+        expected[block, block] = own[:, kind].T @ weighted[:, kind]
+        cross = np.outer(weighted[:, kind].sum(axis=0), np.eye(M)[kind] - shares)[:, :-1]
+        expected[block, size:] = cross
+        expected[size:, block] = cross.T
+    belief, rest = chances.sum(axis=0)[:-1], shares[:-1]
+    pair = np.outer(belief, rest)
+    expected[size:, size:] = np.diag(belief) - pair - pair.T + len(own) * np.outer(rest, rest)
+    return scores.T @ scores, expected
+
+
+def _inverse(curvature: FloatArray, known: FloatArray, rates: FloatArray) -> FloatArray:
+    """The inverse of the curvature, with directions that the log hardly tells of as good as unknown."""
+    settled = ((rates < SETTLED) | (rates > 1 - SETTLED)).ravel()
+    used = np.flatnonzero(np.append(~settled, np.ones(len(curvature) - settled.size, bool)) & (known > 0))
+    scale = np.sqrt(known[used])
+    values, vectors = np.linalg.eigh(curvature[np.ix_(used, used)] / np.outer(scale, scale))
+    inverse = np.zeros_like(curvature)
+    inverse[np.ix_(used, used)] = (vectors / np.maximum(values, FLAT)) @ vectors.T / np.outer(scale, scale)
+    return inverse

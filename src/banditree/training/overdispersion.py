@@ -1,0 +1,72 @@
+"""Individuals of one kind vary: a mixture of kinds whose 0/1 rewards agree within an individual more than by chance.
+
+With a correlation rho between two rewards of one individual, kind and arm, n rewards tell as much as
+n / (1 + (n - 1) rho) independent ones. Counting them so keeps EM as it is, and keeps variation within a kind from
+being taken for kinds of its own. rho is estimated by moments; numbers of kinds are compared by the beta-binomial
+likelihood, which is that of rates drawn anew for every individual.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from banditree.tasks.arrays import FloatArray
+from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, refine_mixture
+
+ROUNDS = 4  # of estimating rho and the kinds in turn; they settle in two or three
+MOST = 0.95  # rho beyond which individuals would hardly tell anything
+
+
+def fit_kinds(sums: Sums, n_classes: int, n_starts: int, rng: np.random.Generator) -> Mixture:
+    """The best mixture of so many kinds, allowing for variation within kinds where rewards are 0 or 1."""
+    mixture = fit_mixture(sums, n_classes, n_starts, rng)
+    if mixture.rates is None:
+        return mixture
+    mixture = replace(mixture, correlation=within_correlation(sums, mixture))
+    if mixture.correlation > 0:
+        other = fit_mixture(sums.discounted(mixture.correlation), n_classes, n_starts, rng)
+        mixture = replace(other, correlation=mixture.correlation)
+    return refine_kinds(sums, mixture)
+
+
+def refine_kinds(sums: Sums, mixture: Mixture) -> Mixture:
+    """The mixture after EM on these individuals, with rho estimated from them as well."""
+    if mixture.rates is None:
+        return refine_mixture(sums, mixture)
+    for _ in range(ROUNDS):
+        rho = within_correlation(sums, mixture)
+        mixture = replace(refine_mixture(sums.discounted(rho), replace(mixture, correlation=0.0)), correlation=rho)
+    return replace(mixture, log_likelihood=log_likelihood(sums, mixture))
+
+
+def within_correlation(sums: Sums, mixture: Mixture) -> float:
+    """rho by moments: (total - n rate)^2 is n rate (1 - rate) (1 + (n - 1) rho) on average."""
+    assert mixture.rates is not None
+    n, total = sums.counted()
+    chances, _ = posterior(sums, mixture)
+    above, below = 0.0, 0.0
+    for kind, rate in enumerate(mixture.rates):
+        variance, weight = rate * (1 - rate), chances[:, kind, None]
+        above += float((weight * ((total - n * rate) ** 2 - n * variance)).sum())
+        below += float((weight * n * (n - 1) * variance).sum())
+    return float(np.clip(above / below, 0.0, MOST)) if below > 0 else 0.0
+
+
+def log_likelihood(sums: Sums, mixture: Mixture) -> float:
+    """The log-likelihood of the individuals: beta-binomial where kinds have a rho, else that of the mixture."""
+    if mixture.correlation == 0 or mixture.rates is None:
+        return posterior(sums, mixture)[1]
+    from scipy.special import logsumexp
+
+    n, total = sums.counted()
+    joint = np.column_stack([_beta_binomial(n, total, rate, mixture.correlation).sum(axis=1) for rate in mixture.rates])
+    return float(logsumexp(joint + np.log(mixture.shares), axis=1).sum())
+
+
+def _beta_binomial(n: FloatArray, total: FloatArray, rate: FloatArray, rho: float) -> FloatArray:
+    """The log-chance of the rewards in one order, when the rate is drawn from a beta distribution around `rate`."""
+    from scipy.special import betaln
+
+    strength = (1 - rho) / rho
+    a, b = strength * rate, strength * (1 - rate)
+    return np.asarray(betaln(total + a, n - total + b) - betaln(a, b))
