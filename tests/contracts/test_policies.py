@@ -12,6 +12,7 @@ from banditree.policies.base import Outcome
 from banditree.policies.registry import policy_named
 from banditree.policies.session import Session, resume_session
 from banditree.simulation.arena import SlowSimulation
+from banditree.simulation.devices import gpu_problem, policy_problem
 from banditree.simulation.engine import simulate
 from banditree.simulation.playing import world_of
 
@@ -51,6 +52,19 @@ def test_a_run_of_the_session_is_a_run_of_the_engine(name, kind):
         results = simulate(truth, [name], horizon=HORIZON, runs=run + 1, tasks=[task], seed=3, rounds=range(1, HORIZON))
     _, session = start(name, kind, case=run * truth.n_tasks + task)
     assert go_on(session, truth, HORIZON, task, run) == results.arm[0, 0, run].tolist()
+
+
+@pytest.mark.skipif(bool(gpu_problem()), reason="needs a GPU; tests/simulation/test_gpu.py simulates one")
+@every_case
+def test_a_gpu_plays_the_runs_of_the_processor(name, kind):
+    truth, settings = COLLECTIONS[kind](), {"horizon": HORIZON, "runs": 200, "seed": 3}
+    if policy_problem(policy_named(name)):
+        with pytest.raises(InvalidInput, match="cannot be simulated on a GPU"):
+            simulate(truth, [name], device="gpu", **settings)
+        return
+    here, there = simulate(truth, [name], **settings), simulate(truth, [name], device="gpu", **settings)
+    other = (here.arm != there.arm).any(axis=-1) | (np.abs(here.regret - there.regret).max(axis=-1) > 1e-6)
+    assert other.mean() <= 1e-3  # 1e-4 is promised; these are a few hundred runs
 
 
 @every_case

@@ -69,3 +69,9 @@ def vocabulary(words: str) -> Vocabulary:
     if any(not equals for _key, equals, _word in pairs):
         raise InvalidInput(f"--words must be pairs like arm=treatment, separated by commas. Got {words!r}.")
     return vocabulary_from({key.strip(): word.strip() for key, _equals, word in pairs})
+
+
+SimulationDevice = Annotated[
+    str,
+    typer.Option("--device", help="Where to simulate: cpu, gpu, or auto for a GPU where there is one and it pays."),
+]

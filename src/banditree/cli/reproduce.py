@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from banditree.cli.options import AsJson
+from banditree.cli.options import AsJson, SimulationDevice
 from banditree.cli.progress import progress
 
 INTERRUPTED = 130
@@ -49,6 +49,7 @@ def experiment(
     folder: Annotated[
         Path | None, typer.Option(help="Where the results go. [default: the name of the file without .toml]")
     ] = None,
+    device: SimulationDevice = "cpu",
     json: AsJson = False,
 ) -> None:
     """Run an experiment of your own: a collection, policies, a horizon, runs and a seed in one file.
@@ -65,7 +66,7 @@ def experiment(
     loaded = load_experiment(file)
     try:
         with progress("Simulating", visible=not json) as on_progress:
-            summary = run_and_write(loaded, file.stem, chosen, on_progress)
+            summary = run_and_write(loaded, file.stem, chosen, on_progress, device)
     except Stopped:
         raise _stopped(chosen) from None
     if json:

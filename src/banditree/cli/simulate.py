@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, Shares, known_collection
+from banditree.cli.options import AsJson, CollectionFile, Shares, SimulationDevice, known_collection
 from banditree.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ def simulate(
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on, as in tcp://host:8786.")] = (
         None
     ),
+    device: SimulationDevice = "cpu",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write every run (.parquet or .json).")
     ] = None,
@@ -71,6 +72,7 @@ def simulate(
             believed=None if believed is None else load_collection(believed),
             rounds=_numbers(rounds) if rounds else None,
             workers="joblib" if dask else workers,
+            device=device,
             on_progress=on_progress,
         )
     if output is not None:

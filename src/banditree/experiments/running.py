@@ -7,6 +7,7 @@ from banditree.errors import InvalidInput
 from banditree.experiments.experiment import Experiment, believed_tasks, draw_tasks, players
 from banditree.files.results import load_results, save_results
 from banditree.progress import OnProgress, named_part
+from banditree.simulation.devices import Device
 from banditree.simulation.engine import simulate
 from banditree.simulation.results import Results
 from banditree.version import __version__
@@ -19,13 +20,13 @@ class Stopped(Exception):
 
 
 def run_experiment(
-    experiment: Experiment, folder: Path, on_progress: OnProgress | None = None
+    experiment: Experiment, folder: Path, on_progress: OnProgress | None = None, device: Device | str = Device.CPU
 ) -> list[tuple[Experiment, Results]]:
     """Each setting of the experiment with its results, read from `folder` where they are there already."""
-    return [(setting, _run_setting(setting, folder, on_progress)) for setting in experiment.settings()]
+    return [(setting, _run_setting(setting, folder, on_progress, device)) for setting in experiment.settings()]
 
 
-def _run_setting(setting: Experiment, folder: Path, on_progress: OnProgress | None) -> Results:
+def _run_setting(setting: Experiment, folder: Path, on_progress: OnProgress | None, device: Device | str) -> Results:
     path = folder / RUNS / f"{setting_name(setting)}.parquet"
     if path.exists():
         return load_results(path)
@@ -38,6 +39,7 @@ def _run_setting(setting: Experiment, folder: Path, on_progress: OnProgress | No
         runs=setting.runs,
         seed=setting.seed,
         believed=None if setting.believed is None else known,
+        device=device,
         on_progress=named_part(on_progress, setting.title),
     )
     if not results.finished.all():

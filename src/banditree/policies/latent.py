@@ -18,6 +18,7 @@ from banditree.policies.families import (
     n_summaries,
     noise,
     summary,
+    total_of,
     weigh_tasks,
 )
 from banditree.policies.model import (
@@ -32,7 +33,7 @@ from banditree.policies.model import (
 )
 from banditree.policies.options import take_options
 from banditree.policies.random import uniform
-from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
+from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
 
@@ -84,40 +85,39 @@ def choose_mts(
     """The best arm of a task drawn from the posterior."""
     if lacks_context(params.model.theta, context):
         return CONTEXT_NEEDED
-    left = uniform(rng, 0) * state.total[0]
-    task = 0
-    while task < state.weights.shape[0] - 1:
-        left -= state.weights[task]
+    task = place_of(state.weights, uniform(rng, 0) * state.total[0])
+    return best_available(params.model, context, available, task)
+
+
+def place_of(weights: FloatArray, left: float) -> int:
+    """The first task at which the sum of the weights exceeds `left`, or the last one.
+
+    Four at a time as long as all four fit, so that a GPU waits for memory once for four of them.
+    """
+    last, task = weights.shape[0] - 1, 0
+    while task + 4 <= last:
+        beyond = left - weights[task] - weights[task + 1] - weights[task + 2] - weights[task + 3]
+        if beyond < 0.0:
+            break
+        left = beyond
+        task += 4
+    while task < last:
+        left -= weights[task]
         if left < 0.0:
             break
         task += 1
-    return best_available(params.model, context, available, task)
+    return task
 
 
 def update_posterior(
     params: PosteriorParams, state: PosteriorState, context: FloatArray, arm: int, reward: float
 ) -> None:
     """Multiply the weight of each task by the likelihood of the reward."""
-    weigh_tasks(params.model, params.likelihoods, state.weights, context, arm, reward)
-    state.total[0] = total_of(state.weights)
+    state.total[0] = weigh_tasks(params.model, params.likelihoods, state.weights, context, arm, reward)
     if state.total[0] < RESCALE_BELOW:
         for i in range(state.weights.shape[0]):
             state.weights[i] = max(state.weights[i] / state.total[0], LEAST_WEIGHT)
         state.total[0] = total_of(state.weights)
-
-
-def total_of(weights: FloatArray) -> float:
-    """The sum of the weights, in four lanes: the same bits interpreted and compiled, and no long chain of additions."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = weights.shape[0] // 4 * 4
-    for i in range(0, whole, 4):
-        a += weights[i]
-        b += weights[i + 1]
-        c += weights[i + 2]
-        d += weights[i + 3]
-    for i in range(whole, weights.shape[0]):
-        a += weights[i]
-    return float((a + b) + (c + d))
 
 
 def explain_posterior(params: PosteriorParams, state: PosteriorState) -> Facts:
@@ -215,43 +215,66 @@ class UcbParams(NamedTuple):
     allowance: float
 
 
-class UcbState(NamedTuple):
-    """residuals (K, M): sum of reward - mean of that arm and task. out (K, M): 1 where it is too large. pulls (K,).
+class MucbParams(NamedTuple):
+    """ends (2, K, M): the least and the most that a mean may be, sorted within each arm; order: the task of each."""
 
-    n_out (M,): how many arms contradict the task. leader (1,): the most promising task if, without a context, it is the
-    only one, else -1.
+    model: Model
+    allowance: float
+    ends: FloatArray
+    order: IntArray
+
+
+class MucbState(NamedTuple):
+    """pulls (K,), n_out (M,): how many arms contradict the task. leader (1,): the most promising task if, without a
+    context, it is the only one, else -1.
+
+    Without contexts: sums (K,) of the rewards; beyond (2, K): how many of `ends` the rewards of an arm are out of, by
+    being too low for the first `beyond[0]` counted from the end, or too high for the first `beyond[1]`.
+    With contexts (else of size 0): residuals (K, M), the sum of reward - mean of that arm and task; out (K, M), 1 where
+    it is too large.
     """
 
-    residuals: FloatArray
-    out: IntArray
     pulls: IntArray
     n_out: IntArray
     leader: IntArray
+    sums: FloatArray
+    beyond: IntArray
+    residuals: FloatArray
+    out: ByteArray
 
 
-def make_mucb(collection: Collection, horizon: int, options: Mapping[str, Any]) -> UcbParams:
+def make_mucb(collection: Collection, horizon: int, options: Mapping[str, Any]) -> MucbParams:
     """mUCB of Lazaric, Brunskill and Azar (2013); option `delta`, 1 by default."""
     delta = take_options(options, delta=1.0)["delta"]
     if not delta > 0:
         raise invalid("delta", "above 0", delta)
-    scale = 2.0 * collection.rewards.variance_proxy
-    return UcbParams(model_of(collection), scale * math.log(collection.n_tasks * float(horizon) ** 2 / delta))
-
-
-def init_mucb(params: UcbParams) -> UcbState:
-    """No task contradicted."""
-    n_tasks, n_arms = params.model.means.shape
-    shape = (n_arms, n_tasks)
-    return UcbState(
-        np.zeros(shape),
-        np.zeros(shape, np.int64),
-        np.zeros(n_arms, np.int64),
-        np.zeros(n_tasks, np.int64),
-        np.full(1, -1),
+    model, scale = model_of(collection), 2.0 * collection.rewards.variance_proxy
+    ends = np.stack([model.by_arm - model.slack, model.by_arm + model.slack])
+    order = np.argsort(ends, axis=2, kind="stable")
+    return MucbParams(
+        model,
+        scale * math.log(collection.n_tasks * float(horizon) ** 2 / delta),
+        frozen(np.take_along_axis(ends, order, axis=2), float),
+        frozen(order, np.int64),
     )
 
 
-def choose_mucb(params: UcbParams, state: UcbState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
+def init_mucb(params: MucbParams) -> MucbState:
+    """No task contradicted."""
+    n_tasks, n_arms = params.model.means.shape
+    shape = (n_arms, n_tasks) if params.model.theta.shape[2] > 0 else (0, 0)
+    return MucbState(
+        np.zeros(n_arms, np.int64),
+        np.zeros(n_tasks, np.int64),
+        np.full(1, -1),
+        np.zeros(n_arms),
+        np.zeros((2, n_arms), np.int64),
+        np.zeros(shape),
+        np.zeros(shape, np.uint8),
+    )
+
+
+def choose_mucb(params: MucbParams, state: MucbState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
     """The best arm of the surviving task with the highest best mean; ties at random."""
     if lacks_context(params.model.theta, context):
         return CONTEXT_NEEDED
@@ -292,28 +315,60 @@ def leader_of(model: Model, n_out: IntArray, context: FloatArray) -> tuple[int, 
     return task, ties
 
 
-def update_mucb(params: UcbParams, state: UcbState, context: FloatArray, arm: int, reward: float) -> None:
-    """Add the reward to the residuals of its arm; tasks that it contradicts go, and may come back."""
+def update_mucb(params: MucbParams, state: MucbState, context: FloatArray, arm: int, reward: float) -> None:
+    """Count the reward for its arm; tasks that it contradicts go, and may come back."""
     state.pulls[arm] += 1
-    pulls = state.pulls[arm]
-    limit = math.sqrt(params.allowance * pulls)
-    contextual = params.model.theta.shape[2] > 0
-    residuals, out, n_out = state.residuals[arm], state.out[arm], state.n_out
-    means, slack = params.model.by_arm[arm], params.model.slack[arm]
-    changes = 0
-    for i in range(n_out.shape[0]):
-        mean = predicted(params.model, context, i, arm) if contextual else means[i]
-        residuals[i] += reward - mean
-        is_out = 1 if abs(residuals[i]) > limit + pulls * slack[i] else 0
-        changes += abs(is_out - out[i])
-        n_out[i] += is_out - out[i]
-        out[i] = is_out
-    if changes > 0 and not contextual:
-        task, ties = leader_of(params.model, n_out, context)
+    if params.model.theta.shape[2] > 0:
+        compare_residuals(params, state, context, arm, reward)
+        return
+    state.sums[arm] += reward
+    if compare_sums(params, state, arm) > 0:
+        task, ties = leader_of(params.model, state.n_out, context)
         state.leader[0] = task if ties == 1 else -1
 
 
-def explain_mucb(params: UcbParams, state: UcbState) -> Facts:
+def compare_sums(params: MucbParams, state: MucbState, arm: int) -> int:
+    """Mark the tasks whose interval the mean reward of `arm` has left or entered; returns how many.
+
+    A task is out if the mean reward, give or take what chance allows, lies below the least its mean may be or above the
+    most. Both are sorted, so that only the next ones on either side need a look.
+    """
+    pulls, total = state.pulls[arm], state.sums[arm]
+    limit = math.sqrt(params.allowance * pulls)
+    lowest, highest, last = (total - limit) / pulls, (total + limit) / pulls, params.ends.shape[2] - 1
+    least, most = params.ends[0, arm], params.ends[1, arm]
+    changes = 0
+    while state.beyond[0, arm] <= last and highest < least[last - state.beyond[0, arm]]:
+        state.n_out[params.order[0, arm, last - state.beyond[0, arm]]] += 1
+        state.beyond[0, arm] += 1
+        changes += 1
+    while state.beyond[0, arm] > 0 and highest >= least[last + 1 - state.beyond[0, arm]]:
+        state.beyond[0, arm] -= 1
+        state.n_out[params.order[0, arm, last - state.beyond[0, arm]]] -= 1
+        changes += 1
+    while state.beyond[1, arm] <= last and lowest > most[state.beyond[1, arm]]:
+        state.n_out[params.order[1, arm, state.beyond[1, arm]]] += 1
+        state.beyond[1, arm] += 1
+        changes += 1
+    while state.beyond[1, arm] > 0 and lowest <= most[state.beyond[1, arm] - 1]:
+        state.beyond[1, arm] -= 1
+        state.n_out[params.order[1, arm, state.beyond[1, arm]]] -= 1
+        changes += 1
+    return changes
+
+
+def compare_residuals(params: MucbParams, state: MucbState, context: FloatArray, arm: int, reward: float) -> None:
+    """Add the reward to the residuals of its arm, which depend on the contexts, and mark the tasks it contradicts."""
+    pulls = state.pulls[arm]
+    limit = math.sqrt(params.allowance * pulls)
+    for i in range(state.n_out.shape[0]):
+        state.residuals[arm, i] += reward - predicted(params.model, context, i, arm)
+        is_out = 1 if abs(state.residuals[arm, i]) > limit + pulls * params.model.slack[arm, i] else 0
+        state.n_out[i] += is_out - int(state.out[arm, i])
+        state.out[arm, i] = is_out
+
+
+def explain_mucb(params: MucbParams, state: MucbState) -> Facts:
     """The tasks that no arm contradicts."""
     possible = tuple(np.flatnonzero(state.n_out == 0).tolist())
     return Facts(exploiting=False, possible=possible, pulls=None, details={"pulls": state.pulls.tolist()})

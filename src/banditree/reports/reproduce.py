@@ -16,6 +16,7 @@ from banditree.figures.sweep import SweepInfo, SweepLine, draw_sweep
 from banditree.files.documents import write_text
 from banditree.files.results import check_results_name
 from banditree.progress import OnProgress
+from banditree.simulation.devices import Device
 from banditree.simulation.results import Results, mean_band, summaries, worst_band
 
 COLUMNS = (
@@ -108,10 +109,16 @@ def reproduce_panels(
     return verdicts, summary
 
 
-def run_and_write(experiment: Experiment, name: str, folder: Path, on_progress: OnProgress | None = None) -> str:
+def run_and_write(
+    experiment: Experiment,
+    name: str,
+    folder: Path,
+    on_progress: OnProgress | None = None,
+    device: Device | str = Device.CPU,
+) -> str:
     """Run an experiment, write its figure and numbers under `name`, and return its summary in words."""
     make_folder(folder)
-    settings = run_experiment(experiment, folder, on_progress)
+    settings = run_experiment(experiment, folder, on_progress, device)
     titled = {setting.title: results for setting, results in settings}
     summary = summary_table(titled)
     if experiment.sweep is not None and len(settings) > 2:

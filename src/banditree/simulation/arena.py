@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.policies.base import Outcome, Policy
 from banditree.simulation.compiling import compiled_loop, specialised
-from banditree.simulation.playing import N_MARKS, World, keeps_its_plan, never_commits, play
+from banditree.simulation.playing import N_MARKS, World, keeps_its_plan, never_commits, play, play_in
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree
@@ -35,6 +36,10 @@ class Played(NamedTuple):
     phases: IntArray
     marks: IntArray
 
+    def part(self, runs: slice) -> "Played":
+        """What some of the runs gave."""
+        return Played(self.regret[runs], self.arms[runs], self.phases[runs], self.marks[runs])
+
 
 @dataclass(frozen=True, eq=False)
 class Arena:
@@ -48,6 +53,7 @@ class Arena:
     seed: int
     rounds: IntArray
     mode: str = LEAN
+    on_gpu: bool = False
 
     @property
     def is_slow(self) -> bool:
@@ -56,7 +62,7 @@ class Arena:
 
     def play(self, task: int, first_run: int, n_runs: int) -> Played:
         """The runs `first_run` and on, on one task."""
-        loop, played = self.loop(), _room(n_runs, len(self.rounds))
+        loop, played = self.loop(), _unplayed(n_runs, len(self.rounds))
         for index in range(n_runs):
             outcome = loop(*self.arguments(task, first_run + index, played, index))
             if outcome < 0:
@@ -64,22 +70,26 @@ class Arena:
         return played
 
     def loop(self) -> Any:
-        """`play` with the policy's functions in place."""
-        policy = self.policy
-        functions: dict[str, Callable[..., Any]] = {
-            "choose": policy.choose,
-            "update": policy.update,
-            "commitment": policy.commitment or never_commits,
-            "replan": policy.replan or keeps_its_plan,
-        }
-        loop = specialised(play, functions)
+        """`play` with the policy's functions in place, compiled unless that cannot be."""
+        loop = specialised(play, {"play_in": loop_of(self.policy)})
         return loop if self.is_slow else compiled_loop(loop, lean=self.mode == LEAN)
 
     def arguments(self, task: int, run: int, played: Played, index: int) -> tuple[Any, ...]:
         """What the loop is called with, for one run that starts afresh."""
         state = self.policy.init(self.params)
-        room = (array[index] for array in played)
-        return (self.world, self.params, state, self.seed, task, run, self.rounds, *room)
+        noted = (array[index] for array in played)
+        return (self.world, self.params, state, self.seed, task, run, self.rounds, *noted)
+
+
+def loop_of(policy: Policy) -> FunctionType:
+    """`play_in` with the policy's functions in place."""
+    functions: dict[str, Callable[..., Any]] = {
+        "choose": policy.choose,
+        "update": policy.update,
+        "commitment": policy.commitment or never_commits,
+        "replan": policy.replan or keeps_its_plan,
+    }
+    return specialised(play_in, functions)
 
 
 def open_arena(
@@ -91,9 +101,13 @@ def open_arena(
     horizon: int,
     seed: int,
     rounds: IntArray,
+    *,
+    on_gpu: bool = False,
 ) -> Arena:
     """The arena in the fastest mode that works; a warning if that is the slow one."""
     params = policy.make(subject, horizon, options)
+    if on_gpu:
+        return Arena(world, name, policy, params, subject.tasks, seed, rounds, on_gpu=True)
     if policy.replan is not None:
         problem = "it replans in Python"
     else:
@@ -117,7 +131,7 @@ def _compile(arena: Arena) -> str:
     from numba import typeof
     from numba.core.errors import NumbaError
 
-    arguments = arena.arguments(0, 0, _room(1, len(arena.rounds)), 0)
+    arguments = arena.arguments(0, 0, _unplayed(1, len(arena.rounds)), 0)
     try:
         arena.loop().compile(tuple(typeof(argument) for argument in arguments))  # type: ignore[no-untyped-call]
     except (NumbaError, NotImplementedError, TypeError, ValueError) as problem:
@@ -134,7 +148,7 @@ def _gist(message: str) -> str:
     return (telling or lines or ["no reason given"])[0][:200]
 
 
-def _room(n_runs: int, n_rounds: int) -> Played:
+def _unplayed(n_runs: int, n_rounds: int) -> Played:
     shape = (n_runs, n_rounds)
     marks = np.zeros((n_runs, N_MARKS), np.int64)
     return Played(np.zeros(shape), np.zeros(shape, np.int64), np.zeros(shape, np.int64), marks)

@@ -3,7 +3,7 @@
 import hashlib
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -12,6 +12,8 @@ import numpy as np
 COMPILING = 1  # to be raised when the way of compiling changes: what is on disk then no longer counts
 FINGERPRINT_LETTERS = 16
 NUMBER_WORDS = {"class", "int", "float", "bool", "None", "tuple"}
+
+Compiler = Callable[[FunctionType], Callable[..., Any]]
 
 _loops: dict[str, Callable[..., Any]] = {}
 
@@ -33,8 +35,7 @@ def compiled_loop(loop: FunctionType, *, lean: bool = True) -> Any:
 
     name = f"{loop.__name__}_{'lean' if lean else 'full'}_{COMPILING}_{fingerprint(loop)}"
     if name not in _loops:
-        code = loop.__code__.replace(co_name=name, co_qualname=name)
-        copy = FunctionType(code, _with_compiled_callees(loop, lean), name)
+        copy = with_callees(loop, partial(compiled, lean=lean, inner=True), name)
         try:
             _loops[name] = njit(copy, cache=True, nogil=True)
         except RuntimeError:  # no folder that can be written to
@@ -56,31 +57,25 @@ def compiled(function: Callable[..., Any], lean: bool = True, inner: bool = Fals
 
     if not isinstance(function, FunctionType):
         return function
-    copy = FunctionType(
-        function.__code__,
-        _with_compiled_callees(function, lean),
-        function.__name__,
-        function.__defaults__,
-        tuple(_compiled_cell(cell, lean) for cell in function.__closure__ or ()),
-    )
+    copy = with_callees(function, partial(compiled, lean=lean, inner=True))
     counts = not (lean and returns_numbers(function)) or makes_arrays(function)
     options: dict[str, Any] = {"nogil": True, "forceinline": True, "_nrt": counts}
     options |= {"no_cpython_wrapper": inner, "no_cfunc_wrapper": inner}
     return njit(copy, **options)  # type: ignore[no-any-return]
 
 
-def _compiled_cell(cell: CellType, lean: bool) -> CellType:
-    inner = cell.cell_contents
-    return CellType(compiled(inner, lean, True)) if isinstance(inner, FunctionType) else cell
-
-
-def _with_compiled_callees(function: FunctionType, lean: bool) -> dict[str, Any]:
-    names = {
-        name: compiled(value, lean, True)
-        for name in function.__code__.co_names
-        if isinstance(value := function.__globals__.get(name), FunctionType)
+def with_callees(function: FunctionType, compile_callee: Compiler, name: str | None = None) -> FunctionType:
+    """A copy of `function`, under another `name` if one is given, that finds what it calls compiled."""
+    called = {
+        given: compile_callee(value)
+        for given in function.__code__.co_names
+        if isinstance(value := function.__globals__.get(given), FunctionType)
     }
-    return {**function.__globals__, **names}
+    cells = (cell.cell_contents for cell in function.__closure__ or ())
+    closure = tuple(CellType(compile_callee(inner) if isinstance(inner, FunctionType) else inner) for inner in cells)
+    name = name or function.__name__
+    code = function.__code__.replace(co_name=name, co_qualname=name)
+    return FunctionType(code, {**function.__globals__, **called}, name, function.__defaults__, closure)
 
 
 def returns_numbers(function: FunctionType) -> bool:

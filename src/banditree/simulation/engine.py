@@ -16,12 +16,14 @@ from banditree.policies.registry import policy_named
 from banditree.policies.session import MAX_KEY, policy_for
 from banditree.progress import OnProgress, goes_on
 from banditree.simulation.arena import Arena, Played, Subject, open_arena
+from banditree.simulation.devices import Device, device_named, goes_to_gpu
 from banditree.simulation.playing import ALARMED, COMMITTED, COMMITTED_TASK, COMMITTED_WELL, world_of
 from banditree.simulation.results import UNKNOWN, Results
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree
 
+ALL_TASKS = -1  # the task of a batch that plays its runs on every task, as a GPU does
 N_ROUNDS = 100  # recorded rounds on an even grid when none are chosen, and as many on a geometric one
 STEPS_PER_BATCH = 2_000_000  # rounds of one piece of work: a fraction of a second, compiled
 SLOW_STEPS_PER_BATCH = 20_000
@@ -41,7 +43,7 @@ Given = str | Policy | Plan | LazyTree | Player
 
 
 class Batch(NamedTuple):
-    """A piece of work: some runs of one player on one task."""
+    """A piece of work: some runs of one player on one task, or on ALL_TASKS."""
 
     player: int
     task: int
@@ -60,6 +62,7 @@ def simulate(
     believed: Collection | None = None,
     rounds: Iterable[int] | None = None,
     workers: int | Literal["joblib"] | None = None,
+    device: Device | str = Device.CPU,
     on_progress: OnProgress | None = None,
 ) -> Results:
     """`runs` runs of each policy on each task of `truth`, as `Results`.
@@ -69,9 +72,11 @@ def simulate(
     cost, or play tasks of a `truth` that is not among what is believed. tasks: the numbers of the true tasks to play.
     rounds: where to record; when left out, 100 even and 100 geometric steps.
     workers: threads (all cores when left out), or "joblib" for the backend set by `joblib.parallel_config`.
+    device: "cpu", "gpu", or "auto" for a GPU if there is one and the work is worth it (`simulation.devices`).
     on_progress is called after each batch; when it returns False, what is finished is returned.
 
-    The result depends on the seed, and not on the number of workers. All policies see the same rewards: pull number n
+    The result depends on the seed, and not on the number of workers; a GPU plays the same runs, except where the last
+    digit of a logarithm decides. All policies see the same rewards: pull number n
     of an arm in a run of a task gives the same to each.
 
     >>> from banditree.tasks.instances import hard
@@ -83,9 +88,13 @@ def simulate(
     task_numbers = _check(truth, players, horizon, runs, seed, tasks)
     checkpoints = _rounds(horizon, rounds)
     world, arenas = world_of(truth), []
+    where, amount = device_named(device), len(task_numbers) * runs * horizon
     for player in players:  # not a comprehension: warnings point to the caller
         subject, options = player.subject, player.options
-        arenas.append(open_arena(world, player.name, player.policy, subject, options, horizon, seed, checkpoints))
+        on_gpu = goes_to_gpu(player.policy, player.name, amount, where)
+        arenas.append(
+            open_arena(world, player.name, player.policy, subject, options, horizon, seed, checkpoints, on_gpu=on_gpu)
+        )
     batches = _batches(arenas, len(task_numbers), runs, horizon)
     results = Results.unfinished(
         policies=tuple(player.name for player in players),
@@ -169,22 +178,32 @@ def _rounds(horizon: int, rounds: Iterable[int] | None) -> IntArray:
 
 
 def _batches(arenas: list[Arena], n_tasks: int, runs: int, horizon: int) -> list[Batch]:
-    """The work in the order of the runs, so that policies and tasks are level if it is cut short."""
+    """The work in the order of the runs, so that policies and tasks are level if it is cut short; a GPU's first."""
     batches = []
     for player, arena in enumerate(arenas):
+        if arena.on_gpu:
+            from banditree.simulation.gpu import pieces
+
+            batches += [Batch(player, ALL_TASKS, start, size) for start, size in pieces(arena, n_tasks, runs)]
+            continue
         steps = SLOW_STEPS_PER_BATCH if arena.is_slow else STEPS_PER_BATCH
         size = max(1, min(runs, steps // horizon))
         for task in range(n_tasks):
             starts = range(0, runs, size)
             batches += [Batch(player, task, start, min(size, runs - start)) for start in starts]
-    return sorted(batches, key=lambda batch: (batch.first_run, batch.task, batch.player))
+    return sorted(batches, key=lambda batch: (batch.task != ALL_TASKS, batch.first_run, batch.task, batch.player))
 
 
 def _work(
     arenas: list[Arena], task_numbers: list[int], batches: list[Batch], workers: int | Literal["joblib"] | None
 ) -> Generator[tuple[Batch, Played]]:
     """Batches as they are finished, in any order."""
-    jobs = [(batch, arenas[batch.player], task_numbers[batch.task]) for batch in batches]
+    for batch in batches:
+        if batch.task == ALL_TASKS:
+            from banditree.simulation.gpu import play_on_gpu
+
+            yield batch, play_on_gpu(arenas[batch.player], task_numbers, batch.first_run, batch.n_runs)
+    jobs = [(batch, arenas[batch.player], task_numbers[batch.task]) for batch in batches if batch.task != ALL_TASKS]
     if workers == "joblib":
         from joblib import Parallel, delayed
 
@@ -209,18 +228,25 @@ def _play(batch: Batch, arena: Arena, task: int) -> tuple[Batch, Played]:
 
 
 def _put(results: Results, batch: Batch, played: Played, arena: Arena) -> None:
+    tasks = range(len(results.tasks)) if batch.task == ALL_TASKS else [batch.task]
+    for index, task in enumerate(tasks):
+        part = slice(index * batch.n_runs, (index + 1) * batch.n_runs)
+        _put_task(results, batch._replace(task=task), played.part(part), arena)
+
+
+def _put_task(results: Results, batch: Batch, played: Played, arena: Arena) -> None:
     place = (batch.player, batch.task, slice(batch.first_run, batch.first_run + batch.n_runs))
+    committed, task = played.marks[:, COMMITTED], played.marks[:, COMMITTED_TASK]
     results.regret[place] = played.regret
     results.arm[place] = played.arms
     results.phase[place] = played.phases
-    results.committed[place] = played.marks[:, COMMITTED]
+    results.committed[place] = committed
     results.alarmed[place] = played.marks[:, ALARMED]
-    results.arm_right[place] = np.where(played.marks[:, COMMITTED] > 0, played.marks[:, COMMITTED_WELL], UNKNOWN)
+    results.arm_right[place] = np.where(committed > 0, played.marks[:, COMMITTED_WELL], UNKNOWN)
     name = results.tasks[batch.task]
-    for index, (committed, task) in enumerate(played.marks[:, [COMMITTED, COMMITTED_TASK]].tolist()):
-        knows = committed > 0 and task >= 0 and name in arena.believed_tasks
-        right = int(arena.believed_tasks[task] == name) if knows else UNKNOWN
-        results.task_right[batch.player, batch.task, batch.first_run + index] = right
+    if name in arena.believed_tasks:
+        right = task == arena.believed_tasks.index(name)
+        results.task_right[place] = np.where((committed > 0) & (task >= 0), right, UNKNOWN)
 
 
 def _settings(

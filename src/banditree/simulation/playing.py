@@ -11,7 +11,7 @@ from banditree.policies.base import ADAPTIVE, FALLBACK, NO_TASK, UNDECIDED
 from banditree.policies.families import draw_reward
 from banditree.policies.model import Model, best_mean, model_of, predicted
 from banditree.policies.random import CONTEXT_STREAM, normal, pcg4d, reward_uniforms, unit
-from banditree.tasks.arrays import FloatArray, IntArray, frozen
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind
 
@@ -50,6 +50,17 @@ def world_of(truth: Collection) -> World:
     return World(model, contexts.mean, frozen(vectors * np.sqrt(np.maximum(values, 0.0)), float), no_rows)
 
 
+class Room(NamedTuple):
+    """What one run writes to beside the policy's state: the context (d,) and the pulls of each arm (K,).
+
+    available: (K,), read only; in a simulation every arm always is.
+    """
+
+    context: FloatArray
+    pulls: IntArray
+    available: BoolArray
+
+
 def play(
     world: World,
     params: Any,
@@ -63,22 +74,40 @@ def play(
     phases: IntArray,
     marks: IntArray,
 ) -> int:
-    """Play `rounds[-1]` rounds and note, at each of `rounds` (C,), the pseudo-regret so far, the arm and the phase.
+    """`play_in` a room of its own."""
+    n_arms = world.model.means.shape[1]
+    room = Room(world.mean.copy(), np.zeros(n_arms, np.int64), np.ones(n_arms, np.bool_))
+    return int(play_in(world, params, state, room, seed, task, run, rounds, regret, arms, phases, marks))
+
+
+def play_in(
+    world: World,
+    params: Any,
+    state: Any,
+    room: Room,
+    seed: int,
+    task: int,
+    run: int,
+    rounds: IntArray,
+    regret: FloatArray,
+    arms: IntArray,
+    phases: IntArray,
+    marks: IntArray,
+) -> int:
+    """Play `rounds[-1]` rounds in a given room; at each of `rounds` (C,), note the pseudo-regret, arm and phase.
 
     regret, arms, phases: (C,), written. marks: (5,), written: the round of the commitment in force at the end, its
     task, whether its arm is a best one, the round of the alarm, the arm of the commitment. Returns 0, or the negative
     outcome of a policy that would not choose.
     """
-    model = world.model
+    model, context, pulls = world.model, room.context, room.pulls
     case = run * model.means.shape[0] + task
-    context, available = world.mean.copy(), np.ones(model.means.shape[1], np.bool_)
-    pulls = np.zeros(model.means.shape[1], np.int64)
     total, place = 0.0, 0
     for t in range(1, rounds[-1] + 1):
         if model.theta.shape[2] > 0:
             draw_context(world, seed, task, run, t, context)
         standing = commitment(params, state)
-        arm = choose(params, state, context, available, (seed, case, t))
+        arm = choose(params, state, context, room.available, (seed, case, t))
         if arm < 0:
             return int(arm)
         gap = best_mean(model, context, task) - predicted(model, context, task, arm)
