@@ -1,5 +1,6 @@
 """The one way in which banditree says that something given to it is wrong."""
 
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -15,6 +16,16 @@ class InvalidInput(ValueError):
 
 class PlanWarning(UserWarning):
     """A plan that was built as asked but will not do what its user expects."""
+
+
+def check_texts(argument: str, texts: Iterable[str]) -> None:
+    """Refuse what no database and no terminal can keep: the character 0, and halves of characters.
+
+    >>> check_texts("arms", ["A", "ärm ✓"])
+    """
+    for text in texts:
+        if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise invalid(argument, "text without the character 0 and without half characters", text)
 
 
 def invalid(argument: str, rule: str, value: Any, hint: str = "") -> InvalidInput:

@@ -52,6 +52,8 @@ for command in (
     reproduce.experiment,
     serve.serve,
     serve.add_user,
+    serve.backup,
+    serve.restore,
     demo.demo,
 ):
     app.command()(command)

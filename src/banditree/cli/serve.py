@@ -5,13 +5,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
+from json import dumps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from banditree.cli.options import AsJson
 from banditree.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from banditree.service.backup import Content
 
 Database = Annotated[
     str,
@@ -134,6 +139,55 @@ def add_user(
         with opened.write() as connection:
             add(connection, "command line", name, Role.named(role), hashed(password))
     typer.echo(f"{name} can log in as {role}.")
+
+
+def backup(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the backup.")],
+    database: Database = "banditree.db",
+    json: AsJson = False,
+) -> None:
+    """Write everything on record to one file, from one moment and verified; the service may go on meanwhile.
+
+    Example: banditree backup --database clinic.db -o clinic-monday.backup
+    """
+    needs_extra()
+    from banditree.service.backup import back_up
+    from banditree.service.settings import Settings
+
+    with refusals_as_one_line():
+        found = back_up(Settings(database=database), output)
+    _say(
+        json,
+        found,
+        f"{sum(one.rows for one in found):,} rows are in {output}, verified. Keep it as safe as the database.",
+    )
+
+
+def restore(
+    file: Annotated[Path, typer.Argument(help="A file that `banditree backup` wrote.")],
+    database: Annotated[
+        str | None, typer.Option(help="An empty database to bring it into; omit it to verify the file only.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Verify a backup and bring it into an empty database, a file or PostgreSQL, whichever it came from.
+
+    Example: banditree restore clinic-monday.backup --database clinic-again.db
+    """
+    needs_extra()
+    from banditree.service.backup import restore as bring_back
+    from banditree.service.backup import verify
+    from banditree.service.settings import Settings
+
+    with refusals_as_one_line():
+        found = verify(file) if database is None else bring_back(file, Settings(database=database))
+    rows = sum(one.rows for one in found)
+    done = "The file is whole" if database is None else "Restored and compared"
+    _say(json, found, f"{done}: {rows:,} rows in {len(found)} tables.")
+
+
+def _say(json: bool, found: "list[Content]", sentence: str) -> None:
+    typer.echo(dumps([one._asdict() for one in found]) if json else sentence)
 
 
 @contextmanager

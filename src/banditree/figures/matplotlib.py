@@ -27,9 +27,8 @@ def matplotlib_settings() -> Iterator[None]:
 
 def save_figure(figure: "Figure", path: Path) -> None:
     """Write a figure whole or not at all, the same bytes for the same picture."""
-    from banditree.files.documents import temporary_beside
+    from banditree.files.documents import written_whole
 
     suffix = path.suffix.lower()
-    with temporary_beside(path) as temporary:
+    with written_whole(path) as temporary:
         figure.savefig(temporary, format=suffix[1:], dpi=150, metadata=NO_DATES[suffix])
-        temporary.replace(path)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from banditree.errors import InvalidInput
 
+MOST_DIGITS = 9  # of a version; one with more is from no banditree of ours
 Model = TypeVar("Model", bound="Document")
 
 
@@ -46,18 +48,35 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """The same for a file that is not text."""
-    with temporary_beside(path) as temporary:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
+    """The same for a file that is not text. A device, a pipe or the like is written through, never replaced."""
+    with written_whole(path) as temporary:
+        temporary.write_bytes(content)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A file to write to, which then takes the place of `path` at once; gone if anything goes wrong.
+
+    What is there and is no ordinary file (/dev/null, /dev/stdout, a pipe) gets the content instead. A link is replaced
+    by the file, and what it led to stays as it is.
+    """
+    through = path.exists() and not path.is_file()
+    if path.is_dir():
+        raise InvalidInput(f"{path} cannot be written: it is a folder. Give the name of a file in it.")
+    with temporary_beside(Path(tempfile.gettempdir()) / path.name if through else path) as temporary:
+        yield temporary
+        if through:
+            with temporary.open("rb") as source, path.open("wb") as device:
+                shutil.copyfileobj(source, device)
+            return
+        with temporary.open("rb") as file:
             os.fsync(file.fileno())
         os.replace(temporary, path)
 
 
 @contextmanager
 def temporary_beside(path: Path) -> Iterator[Path]:
-    """A temporary file in the folder of `path`, to be moved there once it is whole; gone if anything goes wrong."""
+    """A temporary file in the folder of `path`; gone at the end, unless it was moved."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     except OSError as problem:
@@ -81,12 +100,17 @@ def _umask() -> int:
 
 def read_json(path: Path) -> Any:
     """The JSON value in a file."""
+    text = read_text(path)
     try:
-        return json.loads(read_text(path))
+        return json.loads(text)
     except json.JSONDecodeError as problem:
         raise InvalidInput(
             f"{path} is not JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}."
         ) from None
+    except RecursionError:
+        raise InvalidInput(f"{path} is not one of banditree's files: its lists are nested too deeply.") from None
+    except ValueError:  # Python reads no whole number of more than 4,300 digits
+        raise InvalidInput(f"{path} is not one of banditree's files: a number has thousands of digits.") from None
 
 
 def parse(model: type[Model], data: Any, source: str) -> Model:
@@ -110,8 +134,9 @@ def _check_schema(data: Any, wanted: str, source: str) -> None:
         raise InvalidInput(f'{source} is not a {what} file of banditree: it has no "schema": "{wanted}".')
     if match[1] != kind:
         raise InvalidInput(f"{source} is a {match[1].removeprefix('banditree/')} file, and a {what} file is needed.")
-    if int(match[2]) > int(version):
-        raise InvalidInput(f"{source} was written by a newer banditree ({given}; this one reads {wanted}). Upgrade it.")
+    if len(match[2]) > MOST_DIGITS or int(match[2]) > int(version):
+        newer = str(given)[:60]
+        raise InvalidInput(f"{source} was written by a newer banditree ({newer}; this one reads {wanted}). Upgrade it.")
 
 
 def dump(document: Document) -> str:

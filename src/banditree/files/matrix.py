@@ -14,7 +14,10 @@ HINT = "Write a header of arm names, one row per task, commas between fields and
 def read_matrix(path: Path) -> tuple[list[str] | None, list[str], list[list[float]]]:
     """(task names or None, arm names, means) of a CSV file; every way in which it is not one is named."""
     text = read_text(path)
-    rows = [row for row in csv.reader(io.StringIO(text)) if any(field.strip() for field in row)]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text)) if any(field.strip() for field in row)]
+    except csv.Error as problem:
+        raise InvalidInput(f"{path} is not a table of means: {problem}. {HINT}") from None
     if not rows:
         raise InvalidInput(f"{path} is empty. {HINT}")
     _check_separators(path, text)

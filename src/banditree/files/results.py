@@ -1,7 +1,6 @@
 """Results in files: Parquet for many rows, JSON for few; both with seed, settings and versions."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -9,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from banditree.errors import InvalidInput
-from banditree.files.documents import Document, Part, dump, parse, read_json, temporary_beside, write_text
+from banditree.files.documents import Document, Part, dump, parse, read_json, write_text, written_whole
 from banditree.simulation.frames import category_names, columns
 from banditree.simulation.results import UNKNOWN, Phase, Results
 
@@ -163,9 +162,8 @@ def _save_parquet(results: Results, path: Path) -> None:
         arrays[name] = pa.array(table[name] == 1, mask=table[name] == UNKNOWN)
     document = results_document(results, with_runs=False).model_dump_json(by_alias=True)
     rows = pa.table(arrays).replace_schema_metadata({KEY: document.encode()})
-    with temporary_beside(path) as temporary:
+    with written_whole(path) as temporary:
         parquet.write_table(rows, temporary, compression="zstd")
-        os.replace(temporary, path)
 
 
 def _load_parquet(path: Path) -> Results:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from banditree.errors import InvalidInput, invalid
+from banditree.errors import InvalidInput, check_texts, invalid
 from banditree.plans.links import reached, reversed_links
 from banditree.tasks.arrays import BoolArray
 
@@ -30,6 +30,9 @@ def _check_shapes(plan: "Plan") -> None:
         raise invalid("a plan", "at least one box", 0)
     if not plan.horizon >= 1:
         raise invalid("horizon", "at least 1", plan.horizon)
+    check_texts("arms", plan.arms)
+    check_texts("tasks", plan.tasks)
+    check_texts("the words of a plan", vars(plan.vocabulary).values())
     for name in ("arm", "low", "high", "pulls", "threshold", "floor", "ceil", "cap", "task"):
         if getattr(plan, name).shape != (n,):
             raise invalid(name, f"of shape ({n},), as kind is", getattr(plan, name).shape)

@@ -362,13 +362,29 @@ def resume_session(
         session.rounds = [_round_from_json(entry) for entry in snapshot["rounds"]]
         session.n_applied = int(snapshot["n_applied"])
         _fill_state(session.state, snapshot["state"])
-    except (KeyError, TypeError, ValueError) as problem:
+        _check_rounds(session)
+        session.ask()  # what does not belong together fails here
+        del session.rounds[len(snapshot["rounds"]) :]
+    except (KeyError, TypeError, ValueError, OverflowError, IndexError, AttributeError) as problem:
         if isinstance(problem, InvalidInput):
             raise
         raise InvalidInput(
             f"The snapshot does not fit this plan ({problem}). Resume it with the plan it was started with."
         ) from None
     return session
+
+
+def _check_rounds(session: Session) -> None:
+    """Refuse rounds that cannot have been played."""
+    told = [entry.reward is not None for entry in session.rounds[: session.n_applied]]
+    if not (0 <= session.n_applied <= len(session.rounds) <= session.horizon) or not all(told):
+        raise ValueError("its rounds do not add up")
+    for entry in session.rounds:
+        if type(entry.arm) is not int or not 0 <= entry.arm < len(session.arms):
+            raise ValueError(f"it has an arm {entry.arm!r}")
+        if entry.reward is not None and not isinstance(entry.reward, Missing):
+            session.rewards.check(entry.reward)
+        session._context(entry.context)
 
 
 def _state_to_json(state: Any) -> dict[str, Any]:

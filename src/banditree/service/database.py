@@ -43,6 +43,8 @@ class Database:
         name = self.engine.url.database
         self._file = Path(name) if self.engine.dialect.name == "sqlite" and name else None
         if self._file is not None:
+            if not migrates and not self._file.exists():
+                raise Unavailable(f"{self._file}: no such database. Check the name and the folder.")
             make_private(self._file)
         if migrates:
             with naming_failures(), self._writes.begin() as connection:
@@ -55,6 +57,15 @@ class Database:
         """A connection that sees what is committed, for at most some seconds; None: however long it takes."""
         with naming_failures(), self._readers.begin() as connection, time_limit(connection, seconds):
             yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[sa.Connection]:
+        """A connection that sees one moment throughout, however long it takes."""
+        with naming_failures(), self._readers.connect() as connection:
+            if connection.dialect.name == "postgresql":
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            with connection.begin(), time_limit(connection, None):
+                yield connection
 
     @contextmanager
     def write(self) -> Iterator[sa.Connection]:
@@ -157,8 +168,11 @@ def is_time_limit(error: DBAPIError) -> bool:
     )
 
 
-def open_engine(url: str, most: int) -> sa.Engine:
-    """The engine of a database URL, with transactions begun explicitly and synced in full; most: its connections."""
+def open_engine(url: str, most: int, *, wal: bool = True) -> sa.Engine:
+    """The engine of a database URL, with transactions begun explicitly and synced in full; most: its connections.
+
+    wal: with a write-ahead log, as a file that is being served needs it, and one that is sent elsewhere must not.
+    """
     if not url.startswith("sqlite"):
         return sa.create_engine(
             url, pool_size=most, max_overflow=0, pool_timeout=5, pool_pre_ping=True, connect_args=POSTGRES
@@ -168,7 +182,8 @@ def open_engine(url: str, most: int) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # BEGIN is ours, below
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", *PAGES):
+        journal = "WAL" if wal else "DELETE"
+        for pragma in (f"journal_mode={journal}", "synchronous=FULL", "foreign_keys=ON", *PAGES):
             connection.execute(f"PRAGMA {pragma}")
 
     @sa.event.listens_for(engine, "begin")

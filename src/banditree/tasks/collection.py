@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from banditree.errors import InvalidInput, invalid
+from banditree.errors import InvalidInput, check_texts, invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
 from banditree.tasks.contexts import ContextKind, Contexts, Feature, draw_contexts
 from banditree.tasks.rewards import BERNOULLI, Bounded, Cells, Gaussian, Graded, Rewards
@@ -385,6 +385,7 @@ def _check(collection: Collection) -> None:
             raise invalid(f"{name}", "all different", repeated, f"Give each {word} a name of its own.")
         if any(not given.strip() for given in names):
             raise invalid(f"{name}", "non-empty names", names)
+        check_texts(name, names)
     _check_means(collection)
     if (collection.theta is None) != (collection.contexts is None):
         raise InvalidInput("theta and contexts must be given together. Use Collection.linear.")
