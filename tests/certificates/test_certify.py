@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from banditree.certificates import carrying
 from banditree.certificates.certify import certify, course, regret_bound
 from banditree.certificates.outcomes import Claim, box_outcomes
 from banditree.errors import InvalidInput
@@ -130,3 +131,26 @@ def test_the_bins_of_a_normal_reward_share_out_its_chance(mean):
     box = Box(0, 1, 2, points=(-2, -1, 1, 3), cuts=(0.2, 0.5, 0.9), floor=6, ceil=7)
     outcomes = box_outcomes(assemble([box, Box(1), Box(0)], collection, 100), collection)
     np.testing.assert_allclose(outcomes.least[:, 0].sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_a_horizon_of_a_billion_rounds_is_filled_in_or_refused(monkeypatch):
+    """Where cases come to rest the rest is a product; where they go on moving, a sentence and no 12 GB."""
+    rests = assemble([Box(0, 1, 2, pulls=96, threshold=48), Box(1), Box(0)], TWO, horizon=10**9)
+    assert certify(rests, TWO).regret[0] == pytest.approx(1e9 * 0.5 * certify(rests, TWO).wrong_arm[0], rel=1e-6)
+    watched = assemble([Box(0, 1, points=(-1, 1), floor=9), Box(1, 0, points=(-1, 1), floor=9)], TWO, horizon=10**9)
+    assert certify(watched, TWO).regret.max() < 100
+    restless = assemble([Box(0, 1, points=(-1, 1), floor=9, cap=3), Box(1, 0, points=(-1, 1), floor=9)], TWO, 10**9)
+    monkeypatch.setattr(carrying, "MOST_WORK", 1e7)
+    with pytest.raises(InvalidInput, match="takes too long to certify"):
+        certify(restless, Collection.bernoulli([[0.6, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"]))
+    with pytest.raises(InvalidInput, match="takes too long to certify"):
+        certify(rests, Collection.bernoulli(TWO.means, arms=["A", "B"], radius=0.01))
+    with pytest.raises(InvalidInput, match="horizon"):
+        course(rests, TWO)
+
+
+def test_a_protocol_that_starts_again_for_ever_is_refused():
+    poor = Collection.bernoulli([[0.7, 0.2], [0.3, 0.2]], arms=["A", "B"])
+    plan = assemble([Box(0, 1, points=(-1, 1), floor=2), Box(1, 0, points=(-1, 1), floor=2)], poor, horizon=100)
+    with pytest.raises(InvalidInput, match="may never end"):
+        certify(plan, poor)

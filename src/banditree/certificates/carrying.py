@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from banditree.certificates.propagation import Boxes
 
 MOST_CASES = 0.95  # the share of cases in "95% of cases are decided within n rounds"
-MOST_WORK = 1e11  # scores moved by one round, over all tasks of a certificate: about a minute
+MOST_WORK = 1e11  # scores moved by one round, over all tasks of a certificate: about 40 s
 MOST_SCORES = 20_000_000  # scores and pulls that the boxes of a plan may keep, 16 bytes each
 # Plans whose scores all end: what is dropped is far below every chance that anybody prints.
 UNSEEN, REST = 1e-60, 1e-30

@@ -15,7 +15,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 
 FIXED, SCORE, EXPLOIT, WATCH = 0, 1, 2, 3  # BoxKind, as numbers that numba takes as constants
 NARROW = 48  # so few scores are moved faster than looked through for those that hold next to nobody
-BOX_WORK = 20  # what moving one box costs in a round, in units of moving one score
+BOX_WORK = 300  # what moving one box costs in a round, in units of moving one score
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -14,6 +14,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 # A watched score is followed up to this height at most. Above, whoever sets the chances may also set the score back to
 # below it at will, which can only make the bound larger.
 HIGHEST = 1_000
+BOX_WORK = 20  # what a box costs in a round besides its scores, in units of one score
 QUANTITIES = 5  # that a certificate asks for, each with its own worst case
 
 
@@ -25,7 +26,7 @@ def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Callable[[int, 
     height = np.array(
         [_heights(plan, least, most, horizon) for least, most in zip(outcomes.least, outcomes.most, strict=True)]
     )
-    work = float((plan.floor + height).sum()) * horizon * QUANTITIES
+    work = float((plan.floor + height + BOX_WORK).sum()) * horizon * QUANTITIES
     if work > MOST_WORK:
         raise InvalidInput(
             f"This plan takes too long to certify over {horizon:,} rounds with estimated means. Certify it over a "
