@@ -58,7 +58,7 @@ def assemble(boxes: Sequence[Box], collection: Collection, horizon: int, method:
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> test = Box(arm=0, low=1, high=2, points=(-2, 1), floor=4, ceil=6)
     >>> print(assemble([test, Box(arm=1), Box(arm=0)], two, horizon=100))
-    Plan for 2 tasks and 2 arms over 100 rounds (method by hand): 3 boxes, longest path: 1 test, reading load 1.5.
+    Plan for 2 tasks and 2 arms over 100 rounds (method by hand): 3 boxes, longest path: 1 test, reading load 1.8.
     <BLANKLINE>
     Box 1. Give A; success +1, failure -2. At +6: go to box 3. At -4: go to box 2.
     Box 2. Give B from now on.

@@ -4,6 +4,8 @@ Written down once, so that plans of every form can be compared and the search ca
 line with two exits that lead on downwards.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from banditree.plans.plan import BoxKind, Form, Plan
@@ -26,8 +28,9 @@ def reading_load(plan: Plan) -> float:
     Five lines of the demo have 6.0; `docs/protocols.md` gives the reasons for the weights.
     """
     tests = [box for box in range(plan.n_boxes) if plan.kind[box] != BoxKind.EXPLOIT]
-    place = {box: number for number, box in enumerate(tests)}
-    load = sum(_line(plan, box, place) for box in tests) or LINE
+    # The ends of a protocol are inside its lines; those of a tree are boxes that the reader turns to.
+    places = set(tests if plan.form is Form.LINES else range(plan.n_boxes))
+    load = sum(_line(plan, box, places) for box in tests) or LINE
     if plan.form is Form.BOXES:
         load += END * (plan.n_boxes - len(tests))
     load += RULE_OF_POINTS * max(len(_rules_of_points(plan, tests)) - 1, 0)
@@ -36,18 +39,16 @@ def reading_load(plan: Plan) -> float:
     return float(load)
 
 
-def _line(plan: Plan, box: int, place: dict[int, int]) -> float:
+def _line(plan: Plan, box: int, places: set[int]) -> float:
     """A line: itself, its jumps, and its large numbers."""
     links = plan.links[box]
-    steps = [place[target] - place[box] for target in links if target in place]
-    starts_again = [step for target, step in zip([t for t in links if t in place], steps, strict=True) if target == 0]
-    jumps = SKIP * (sum(step > 1 for step in steps) + len(starts_again))
-    jumps += BACK * (sum(step <= 0 for step in steps) - len(starts_again))
-    levels = [plan.pulls[box], plan.floor[box], plan.ceil[box], plan.cap[box]]
+    turns = [target for target in links if target in places]
+    jumps = sum(SKIP if target > box + 1 or target == 0 else BACK if target <= box else 0.0 for target in turns)
+    levels = [plan.pulls[box], plan.threshold[box], plan.floor[box], plan.ceil[box], plan.cap[box]]
     return (ONE_EXIT if len(links) == 1 else LINE) + jumps + _levels(levels)
 
 
-def _levels(values: list[int]) -> float:
+def _levels(values: Sequence[float]) -> float:
     """The surcharge of large numbers."""
     return LARGE * float((np.array(values) > LARGE_FROM).sum() + (np.array(values) > HUGE_FROM).sum())
 

@@ -1,0 +1,64 @@
+"""What else could be done, in one sentence beside a plan: the tree of the paper, one arm for all, and mTS."""
+
+import warnings
+
+from banditree.certificates.certify import certify
+from banditree.errors import InvalidInput, PlanWarning
+from banditree.plans.plan import Plan
+from banditree.plans.wording import counted, quoted
+from banditree.simulation.engine import simulate
+from banditree.simulation.results import worst_band
+from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
+
+MAX_TREE = 2_000  # boxes of a tree that is built only to be compared with
+MOST_STEPS = 20_000_000  # decisions of mTS that are simulated: about a second
+MOST_RUNS, LEAST_RUNS = 1_000, 20  # of mTS per task; fewer say too little to be printed
+
+
+def beside_sentence(plan: Plan, collection: Collection) -> str:
+    """What the tree, the best single arm and mTS lose in their worst task over the rounds of `plan`.
+
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    >>> beside_sentence(build_tree(two, horizon=1000), two).split(", and mTS")[0]
+    'In their worst task, A for all loses 300'
+    """
+    others = [*_tree(plan, collection), _single(plan, collection), *_thompson(plan, collection)]
+    (who, lost), *rest = others
+    listed = [f"{who} loses {lost}", *(f"{name} {amount}" for name, amount in rest)]
+    *most, last = listed
+    return f"In their worst {plan.vocabulary.task}, {', '.join([*most, f'and {last}']) if most else last}."
+
+
+def _tree(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
+    """The tree of the paper, unless the plan is it or there is none."""
+    if plan.method == "tree":
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PlanWarning)
+            tree = build_tree(collection, plan.horizon, max_boxes=MAX_TREE)
+            return [("the tree of the paper", f"{certify(tree, collection).worst_regret:,.3g}")]
+    except InvalidInput:
+        return []
+
+
+def _single(plan: Plan, collection: Collection) -> tuple[str, str]:
+    """The one arm that loses least in its worst task."""
+    lost = plan.horizon * collection.gaps.max(axis=0)
+    arm = int(lost.argmin())
+    return f"{quoted(collection.arms[arm])} for all", f"{lost[arm]:,.3g}"
+
+
+def _thompson(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
+    """mTS, simulated where that takes about a second; nothing where it cannot be played or takes longer."""
+    runs = min(MOST_RUNS, MOST_STEPS // (plan.horizon * collection.n_tasks))
+    if runs < LEAST_RUNS:
+        return []
+    try:
+        results = simulate(collection, ["mts"], horizon=plan.horizon, runs=runs, rounds=[plan.horizon])
+    except InvalidInput:
+        return []
+    lost = float(worst_band(results, "mts").mean[-1])
+    name = "mTS, which needs a computer at every decision,"
+    return [(name, f"{lost:,.3g} (mean of {counted(runs, 'simulated run')})")]
