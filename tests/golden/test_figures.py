@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from example_plans import protocol, score_plan
 
 from banditree.certificates.certify import certify
-from banditree.cli.demo import HORIZON, WORDS
+from banditree.cli.demo import demo_plan
 from banditree.figures.drawing import ladder_scene
 from banditree.figures.heat_map import heat_map_info
 from banditree.figures.ladder import ladder_info
@@ -24,7 +24,6 @@ from banditree.figures.svg import svg
 from banditree.figures.text import ladder_text
 from banditree.figures.timeline import course_info, survivors_info
 from banditree.files.collections import load_collection
-from banditree.plans.wording import vocabulary_from
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 from banditree.trees.tree import build_tree
@@ -72,10 +71,11 @@ def clinic_drawing():
     """The plan of `banditree demo`, as the pages of the project show it."""
     with as_file(files("banditree.cli").joinpath("data/treatments.csv")) as path:
         clinic = load_collection(path)
-    plan = build_tree(clinic, HORIZON, stop_early=True, vocabulary=vocabulary_from(WORDS))
-    return svg(ladder_scene(ladder_info(plan)))
+    plan = demo_plan(clinic)
+    return svg(ladder_scene(ladder_info(plan, reach_info(plan, clinic))))
 
 
+@pytest.mark.slow
 def test_the_picture_on_the_pages_is_that_of_the_demo():
     assert clinic_drawing() == PICTURE.read_text()
 

@@ -2,15 +2,29 @@
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import typer
 
 from banditree.cli.options import AsJson, program
 
+if TYPE_CHECKING:
+    from banditree.plans.plan import Plan
+    from banditree.tasks.collection import Collection
+
 HORIZON = 1000
 WORDS = {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse"}
+LINES = 5  # one per patient group
+SEED = 1  # of the search
+
+
+def demo_plan(clinic: "Collection") -> "Plan":
+    """The protocol of the demo, as the pages of the project show it."""
+    from banditree.plans.wording import vocabulary_from
+    from banditree.scores.build import build_plan
+
+    return build_plan(clinic, HORIZON, "protocol", lines=LINES, seed=SEED, vocabulary=vocabulary_from(WORDS))
 
 
 def demo(
@@ -24,20 +38,23 @@ def demo(
     """
     import json as json_module
 
+    from banditree.certificates.certify import certify
     from banditree.files.collections import load_collection
     from banditree.files.documents import write_bytes, write_text
     from banditree.files.plans import save_plan
     from banditree.files.sessions import save_session
-    from banditree.plans.wording import vocabulary_from
     from banditree.policies.session import start_session
+    from banditree.reports.beside import beside_sentence
+    from banditree.reports.promise import promise_sentences
     from banditree.reports.report import write_report
-    from banditree.scores.build import build_plan
 
     folder.mkdir(parents=True, exist_ok=True)
     means = folder / "treatments.csv"
     write_text(means, files("banditree.cli").joinpath("data/treatments.csv").read_text(encoding="utf-8"))
     clinic = load_collection(means)
-    plan = build_plan(clinic, HORIZON, "tree", stop_early=True, vocabulary=vocabulary_from(WORDS))
+    plan = demo_plan(clinic)
+    certificate = certify(plan, clinic)
+    promise = [*promise_sentences(plan, certificate), beside_sentence(plan, clinic)]
     save_plan(plan, folder / "plan.json")
     write_text(folder / "plan.txt", f"{plan}\n")
     page = folder / "report.html"
@@ -55,7 +72,9 @@ def demo(
     if json:
         result = {
             "folder": str(folder),
-            "boxes": plan.n_boxes,
+            "lines": plan.n_tests,
+            "worst_regret": certificate.worst_regret,
+            "beside": promise[-1],
             "group": clinic.tasks[group],
             "settled": settled,
             "recoveries": recoveries,
@@ -63,13 +82,14 @@ def demo(
         }
         typer.echo(json_module.dumps(result))
         return
-    typer.echo(f"{clinic}\n\n{plan}\n")
+    typer.echo(f"{clinic}\n\n{plan}\n\n{chr(10).join(promise)}\n")
     typer.echo(
         f"One simulated patient, of the group {clinic.tasks[group]!r} (which nobody told the plan): over {HORIZON:,} "
         f"rounds the plan settled on treatment {settled}, with {recoveries} recoveries. Knowing the group from the "
         f"start would give {HORIZON * clinic.values[group]:.0f} on average.\n{case.describe()}\n\n"
         f"Results are in {folder}: treatments.csv (what was known), plan.json and plan.txt (the plan), "
         "patient.case.json (the case), report.html (all of it to look at).\n"
+        f"A card to work with: {program()} show {folder / 'plan.json'} --tasks {means} --card -o card.html\n"
         f"Look at the plan: {program()} show {folder / 'plan.json'}\n"
         f"Follow it yourself: {program()} run {folder / 'plan.json'} --case my.case.json\n"
         f"Follow cases in the browser: {program()} serve --demo (with the extra banditree[service])\n"

@@ -131,9 +131,11 @@ def _row(plan: Plan, box: int, place: dict[int, int], reach: ReachInfo | None) -
 
 
 def _possible(plan: Plan, box: int, members: tuple[int, ...] | None, reach: ReachInfo | None) -> str:
-    """The tasks still possible by the plan's own tests, or the likely ones of the cases that get there."""
+    """The likely tasks of the cases that get to a line, or the tasks still possible by the plan's own tests."""
+    if reach is not None and (members is None or plan.form is Form.LINES):
+        return _likely(plan, box, reach)
     if members is None:
-        return "" if reach is None else _likely(plan, box, reach)
+        return ""
     if len(members) == len(plan.tasks):
         return f"Any of {counted(len(members), plan.vocabulary.task)}"
     names = [quoted(plan.tasks[i]) for i in members]

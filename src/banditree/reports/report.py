@@ -33,7 +33,9 @@ from banditree.plans.plan import Plan, Vocabulary, current_versions
 from banditree.plans.wording import counted, heading, number, plural
 from banditree.progress import Progress
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
+from banditree.reports.beside import beside_sentence
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
+from banditree.reports.promise import promise_sentences
 from banditree.scores.build import build_plan
 from banditree.simulation.results import Results, mean_band, worst_band
 from banditree.tasks.arrays import FloatArray
@@ -82,11 +84,11 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
     certificate, why = _certified(plan, collection)
     blocks: list[Block] = [
         Paragraph(heading(plan)),
-        *_summary(plan, certificate),
-        Heading(f"What was known of the {plural(plan.vocabulary.task)}"),
-        *_known(plan, collection),
+        *_summary(plan, collection, certificate),
         Heading("The plan"),
         _ladder(plan, collection),
+        Heading(f"What was known of the {plural(plan.vocabulary.task)}"),
+        *_known(plan, collection),
         Heading("What it costs and how often it errs"),
         *_certificate(plan, certificate, why),
         *_course(plan, collection, certificate),
@@ -107,21 +109,16 @@ def _certified(plan: Plan, collection: Collection) -> tuple[CertificateReport | 
         return None, str(problem)
 
 
-def _summary(plan: Plan, report: CertificateReport | None) -> list[Block]:
+def _summary(plan: Plan, collection: Collection, report: CertificateReport | None) -> list[Block]:
+    """What the plan promises, and beside it what else could be done."""
     if report is None:
         return []
-    c, words = report.certificate, plan.vocabulary
-    most = "" if c.claim is Claim.EXACT else "at most "
-    wrong = float(c.wrong_arm.max())
-    chance = "never" if wrong == 0 else f"with a chance of {most}{wrong:.2g}"
-    sentence = (
-        f"In the worst {words.task} ({c.worst_task}) it loses {most}{c.worst_regret:,.4g} {words.reward} on average "
-        f"over {counted(c.horizon, 'round')}, compared with the best {words.arm} from the start; it settles for a "
-        f"{words.arm} that is not the best {chance}."
-    )
-    if c.undecided.max() > 0.01:
-        sentence += f" Up to {c.undecided.max():.1%} of the cases are still being tested when the rounds end."
-    return [Paragraph(sentence)]
+    return [Paragraph(" ".join(promise_sentences(plan, report.certificate))), *_beside(plan, collection)]
+
+
+def _beside(plan: Plan, collection: Collection) -> list[Block]:
+    """What else could be done, where that is known."""
+    return [Paragraph(beside_sentence(plan, collection))] if collection.theta is None else []
 
 
 def _known(plan: Plan, collection: Collection) -> list[Block]:

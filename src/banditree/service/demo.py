@@ -10,7 +10,8 @@ import numpy as np
 from banditree.files.collections import collection_document
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint
-from banditree.plans.plan import Plan
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import Form, Plan, SafetyRule
 from banditree.plans.wording import vocabulary_from
 from banditree.scores.build import build_plan
 from banditree.service import records
@@ -40,16 +41,29 @@ SHOP = Collection.gaussian(
 ACTOR = "demo"
 
 
+def clinic_protocol() -> Plan:
+    """Three lines and a safety rule, as a person would sign them; written down here so that the demo starts at once."""
+    alpha, beta, gamma, _delta = range(4)
+    lines = [
+        Box(alpha, low=1, high=3, points=(-1, 1), floor=3, ceil=8),
+        Box(beta, low=2, high=4, points=(-1, 1), floor=3, ceil=8),
+        Box(gamma, low=0, points=(-3, 1), floor=6),
+        Box(alpha),
+        Box(beta),
+    ]
+    rule = SafetyRule((-4, 1), floor=8, cap=20)
+    return assemble(lines, CLINIC, 100, form=Form.LINES, rule=rule, vocabulary=CLINIC_WORDS)
+
+
 def fill(settings: Settings, seed: int = 0) -> None:
     """Put the demo on record in an empty database."""
     rng = np.random.default_rng(seed)
     with _desk(settings) as desk:
         clinic = _add(desk, "Clinic: treatments and patient groups", CLINIC)
         shop = _add(desk, "Shop: offers and customers", SHOP)
-        short = build_plan(CLINIC, 100, "tree", stop_early=True, vocabulary=CLINIC_WORDS)
-        long = build_plan(CLINIC, 2000, "tree", vocabulary=CLINIC_WORDS)
-        clinic_plan = _add_plan(desk, "Clinic, short", short, clinic)
-        _add_plan(desk, "Clinic, careful", long, clinic)
+        tree = build_plan(CLINIC, 100, "tree", stop_early=True, vocabulary=CLINIC_WORDS)
+        clinic_plan = _add_plan(desk, "Clinic, protocol", clinic_protocol(), clinic)
+        _add_plan(desk, "Clinic, tree of the paper", tree, clinic)
         shop_plan = _add_plan(desk, "Shop", build_plan(SHOP, 200, "tree", vocabulary=SHOP_WORDS), shop)
         for number, (label, what) in enumerate(_stories(rng).items(), 1):
             _follow(desk, f"demo-{number}", shop_plan if "customer" in label else clinic_plan, label, what)
