@@ -51,6 +51,19 @@ def serve(
     trusted_proxies: Annotated[
         str, typer.Option(help="Addresses of proxies whose X-Forwarded-For is believed, with commas.")
     ] = "",
+    public_url: Annotated[
+        str, typer.Option(help="The address that people see, such as https://plans.clinic.example.")
+    ] = "",
+    oidc_issuer: Annotated[str, typer.Option(help="Single sign-on: the address of the OpenID Connect provider.")] = "",
+    oidc_client: Annotated[str, typer.Option(help="Who the service is there.")] = "",
+    oidc_secret: Annotated[
+        str, typer.Option(envvar="BANDITREE_OIDC_SECRET", help="Its secret there; better in the environment.")
+    ] = "",
+    oidc_roles: Annotated[
+        str, typer.Option(help="Roles of groups, as in ward-leads=admin,nurses=operator; * stands for everybody.")
+    ] = "",
+    oidc_groups: Annotated[str, typer.Option(help="The claim with a person's groups.")] = "groups",
+    oidc_name: Annotated[str, typer.Option(help="The claim with a person's name.")] = "preferred_username",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     demo: Annotated[
         bool, typer.Option("--demo", help="With plans and cases to click through, gone when it stops.")
@@ -88,6 +101,13 @@ def serve(
         rate_limit=rate_limit,
         connections_per_address=connections_per_address,
         trusted_proxies=_listed(trusted_proxies),
+        public_url=public_url,
+        oidc_issuer=oidc_issuer,
+        oidc_client=oidc_client,
+        oidc_secret=oidc_secret,
+        oidc_roles=pairs("--oidc-roles", oidc_roles),
+        oidc_groups=oidc_groups,
+        oidc_name=oidc_name,
         log_level=log_level,
     )
     if log_level not in ("debug", "info", "warning", "error"):
@@ -101,6 +121,18 @@ def serve(
 
 def _listed(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def pairs(option: str, given: str) -> tuple[tuple[str, str], ...]:
+    """The pairs of `name=value,name=value`.
+
+    >>> pairs("--oidc-roles", "nurses=operator, *=viewer")
+    (('nurses', 'operator'), ('*', 'viewer'))
+    """
+    found = [part.strip().rpartition("=") for part in given.split(",") if part.strip()]
+    if not all(name and value for name, _, value in found):
+        raise InvalidInput(f"{option} must be pairs such as nurses=operator, with commas. Got {given!r}.")
+    return tuple((name.strip(), value.strip()) for name, _, value in found)
 
 
 def serve_demo(database: str, host: str, port: int, log_level: str) -> None:
@@ -204,7 +236,7 @@ def refusals_as_one_line() -> Iterator[None]:
 def needs_extra() -> None:
     """Say what to install where the service's libraries are missing."""
     try:
-        for name in ("alembic", "argon2", "fastapi", "jinja2", "python_multipart", "sqlalchemy", "uvicorn"):
+        for name in ("alembic", "argon2", "authlib", "fastapi", "jinja2", "python_multipart", "sqlalchemy", "uvicorn"):
             import_module(name)
     except ImportError as missing:
         raise InvalidInput(f'The service needs {missing.name}. Run: pip install "banditree[service]"') from None

@@ -22,11 +22,12 @@ from banditree.service.edge import Edge, Metrics
 from banditree.service.guard import Guard
 from banditree.service.jobs import unfinished
 from banditree.service.models import Answer, Done
-from banditree.service.pages import case_pages, people_pages, plan_pages, rendering
+from banditree.service.pages import case_pages, people_pages, plan_pages, rendering, sign_on_pages
 from banditree.service.people import has_admin
 from banditree.service.problems import Refused, Unavailable, body, problem
 from banditree.service.replies import ERRORS, reply
 from banditree.service.settings import Settings
+from banditree.service.sign_on import Provider
 from banditree.service.worker import Workers
 from banditree.version import __version__
 
@@ -35,6 +36,19 @@ RETRY_AFTER = 5.0  # seconds, where nothing better is known
 DESCRIPTION = """Follow exploration plans for many cases. Put a plan on record, start a case, ask what to do next, tell
 what happened. Every answered report is on disk. Success is `{"data": ...}`,
 an error `{"error": {"code", "message"}}`."""
+
+# The routes over cases come first: they are asked for most, and routes are tried in order.
+ROOMS = (
+    case_routes,
+    plan_routes,
+    job_routes,
+    people_routes,
+    case_pages,
+    plan_pages,
+    people_pages,
+    sign_on_pages,
+    rendering,
+)
 
 log = logging.getLogger("banditree.service")
 
@@ -72,7 +86,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings, app.state.desk, app.state.metrics = settings, desk, metrics
     app.state.workers = workers
     app.state.door = Door(database, settings.authentication)
-    for room in (case_routes, plan_routes, job_routes, people_routes, case_pages, plan_pages, people_pages, rendering):
+    app.state.provider = Provider(settings) if settings.oidc_issuer else None
+    for room in ROOMS:
         app.include_router(room.router)
     _add_operations(app, desk, metrics)
     _add_error_handlers(app)
@@ -83,7 +98,7 @@ def create_app(settings: Settings) -> FastAPI:
 
 def _check_that_somebody_can_log_in(settings: Settings, database: Database) -> None:
     with database.read() as connection:
-        if settings.authentication and not has_admin(connection):
+        if settings.authentication and not settings.oidc_issuer and not has_admin(connection):
             raise InvalidInput("Nobody can log in yet. Make the first admin: banditree add-user NAME --role admin")
 
 

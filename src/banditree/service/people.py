@@ -96,7 +96,7 @@ def change_user(
     connection.execute(sa.update(users).where(users.c.name == name).values(changes))
     if _admins(connection) == 0 and row["role"] == Role.ADMIN.word and not row["disabled"]:
         raise Conflict(f"{name!r} is the last admin. Make another one first.")
-    connection.execute(sa.update(secrets).where(secrets.c.user == name).values(revoked=True))
+    end_everything(connection, name)
     note_action(connection, actor, "change user", f"{name} ({', '.join(changes)})", None)
 
 
@@ -180,8 +180,13 @@ def password_matches(connection: sa.Connection, name: str, password: str) -> Rol
 def set_password(connection: sa.Connection, name: str, hash: str) -> None:
     """A new password of one's own: every other log-in and token ends."""
     connection.execute(sa.update(users).where(users.c.name == name).values(password=hash))
-    connection.execute(sa.update(secrets).where(secrets.c.user == name).values(revoked=True))
+    end_everything(connection, name)
     note_action(connection, name, "change password", name, None)
+
+
+def end_everything(connection: sa.Connection, name: str) -> None:
+    """End every log-in and token of a user."""
+    connection.execute(sa.update(secrets).where(secrets.c.user == name).values(revoked=True))
 
 
 def give_secret(

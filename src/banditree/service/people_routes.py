@@ -43,10 +43,15 @@ async def log_in(request: Request, body: Login) -> Response:
     settings: Settings = request.app.state.settings
     if not settings.authentication:
         raise Conflict("This service is open: there is no log-in.")
-    role = await _proven(request, body.name, body.password)
+    return await let_in(request, body.name, await _proven(request, body.name, body.password))
+
+
+async def let_in(request: Request, name: str, role: Role) -> Response:
+    """The answer to somebody whose log-in was right: the cookie, and the token that every change must carry."""
+    settings: Settings = request.app.state.settings
     lifetime = timedelta(hours=settings.session_hours)
-    _id, secret = await write(request, people.give_secret, people.SESSION, body.name, role, "log-in", lifetime)
-    answer = reply(Me(name=body.name, role=role.word, csrf_token=people.csrf_token(secret)))
+    _id, secret = await write(request, people.give_secret, people.SESSION, name, role, "log-in", lifetime)
+    answer = reply(Me(name=name, role=role.word, csrf_token=people.csrf_token(secret)))
     answer.set_cookie(
         COOKIE,
         secret,

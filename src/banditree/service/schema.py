@@ -91,6 +91,8 @@ users = Table(
     Column("password", Text, nullable=False),
     Column("disabled", Boolean, nullable=False, default=False),
     Column("at", String(27), nullable=False),
+    Column("subject", Text),  # who the provider of the single sign-on says this is; none for local users
+    Index("users_by_subject", "subject", unique=True),
 )
 
 # Log-ins and API tokens: a secret that was given out, kept only as its hash.

@@ -2,7 +2,8 @@
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from banditree.errors import InvalidInput
 
@@ -12,6 +13,7 @@ DRIVERS = {
     "postgresql+psycopg": "postgresql+psycopg",
     "postgresql": "postgresql+psycopg",
 }
+ROLES = ("viewer", "operator", "admin")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -30,6 +32,9 @@ class Settings:
     one job may take, in seconds and in megabytes.
     rate_limit: requests per second of one person, or of one address without a log-in, where people log in.
     connections_per_address: at the same time. trusted_proxies: addresses whose X-Forwarded-For is believed.
+    public_url: the address people see, where a proxy gives it another one.
+    oidc_issuer, oidc_client, oidc_secret: the provider of single sign-on, and who the service is there.
+    oidc_roles: (group, role) pairs; oidc_groups, oidc_name: the claims that hold a person's groups and name.
     login_attempts: wrong passwords per name or address within login_window seconds before 429 is answered.
     """
 
@@ -53,6 +58,13 @@ class Settings:
     rate_limit: int = 200
     connections_per_address: int = 256
     trusted_proxies: tuple[str, ...] = ()
+    public_url: str = ""
+    oidc_issuer: str = ""
+    oidc_client: str = ""
+    oidc_secret: str = field(default="", repr=False)
+    oidc_roles: tuple[tuple[str, str], ...] = ()
+    oidc_groups: str = "groups"
+    oidc_name: str = "preferred_username"
     log_level: str = "info"
 
     def __post_init__(self) -> None:
@@ -67,6 +79,20 @@ class Settings:
                 f"The service is open to everyone who reaches it, so it only listens on this computer. Got host "
                 f"{self.host!r}. Add --authentication, or leave --host out."
             )
+
+        if self.oidc_issuer:
+            self._check_sign_on()
+
+    def _check_sign_on(self) -> None:
+        """What single sign-on cannot be without."""
+        url = urlsplit(self.oidc_issuer)
+        if url.scheme != "https" and not is_loopback(url.hostname or ""):
+            raise InvalidInput(f"--oidc-issuer must begin with https://. Got {self.oidc_issuer!r}.")
+        if not (self.authentication and self.oidc_client and self.oidc_roles):
+            raise InvalidInput("--oidc-issuer must come with --authentication, --oidc-client and --oidc-roles.")
+        for group, role in self.oidc_roles:
+            if role not in ROLES:
+                raise InvalidInput(f"--oidc-roles must give group {group!r} one of {', '.join(ROLES)}. Got {role!r}.")
 
     @property
     def url(self) -> str:

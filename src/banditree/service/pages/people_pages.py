@@ -26,7 +26,7 @@ async def show_login(request: Request, next: str = "/") -> Response:
     """The form to log in with."""
     if not request.app.state.settings.authentication:
         return to(local_path(next))
-    return page(request, "login.html", next=local_path(next), problem="", name="")
+    return _login_page(request, local_path(next))
 
 
 @router.post("/login")
@@ -38,11 +38,16 @@ async def log_in(request: Request) -> Response:
         body = shaped(Login, {"name": given.get("name", ""), "password": given.get("password", "")})
         answer = await people_routes.log_in(request, body)
     except (NotLoggedIn, TooMany, Refused) as problem:
-        shown = {"next": goal, "problem": problem.message, "name": given.get("name", "")}
-        return page(request, "login.html", problem.status, **shown)
+        return _login_page(request, goal, problem, given.get("name", ""))
     going = to(goal)
     going.headers["set-cookie"] = answer.headers["set-cookie"]
     return going
+
+
+def _login_page(request: Request, goal: str, problem: Refused | None = None, name: str = "") -> Response:
+    shown = {"next": goal, "problem": problem.message if problem else "", "name": name}
+    sign_on = request.app.state.provider is not None
+    return page(request, "login.html", problem.status if problem else 200, sign_on=sign_on, **shown)
 
 
 @router.post("/logout")
