@@ -6,6 +6,7 @@ from typing import Any
 
 from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.outcomes import Claim
+from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import counted, plural
 from banditree.tasks.collection import Collection
@@ -23,13 +24,15 @@ class CertificateReport:
     n_boxes: int
     method: str
     words: Vocabulary
+    varying: VaryingCertificate | None = None
 
 
 def certificate_report(plan: Plan, collection: Collection, horizon: int | None = None) -> CertificateReport:
     """Everything that `banditree certify` shows."""
     certificate = certify(plan, collection, horizon)
     bound = dt_ece_guarantee(collection, certificate.horizon)
-    return CertificateReport(certificate, bound, plan.n_boxes, plan.method, plan.vocabulary)
+    varying = certify_cases(plan, collection, horizon) if collection.varies else None
+    return CertificateReport(certificate, bound, plan.n_boxes, plan.method, plan.vocabulary, varying)
 
 
 def certificate_document(report: CertificateReport) -> dict[str, Any]:
@@ -57,9 +60,35 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
             }
             for i, name in enumerate(c.tasks)
         ],
+        "cases_that_vary": None if report.varying is None else _varying_document(report.varying),
         "because": list(c.reasons),
         "remarks": list(c.remarks),
     }
+
+
+def _varying_document(varying: VaryingCertificate) -> dict[str, Any]:
+    def numbers(found: Estimated) -> dict[str, Any]:
+        by_task = {"by_task": found.by_task.tolist(), "by_task_within": found.by_task_within.tolist()}
+        return {"mean": found.mean, "within": found.within, **by_task}
+
+    return {
+        "draws_per_task": varying.draws,
+        "seed": varying.seed,
+        "regret": numbers(varying.regret),
+        "wrong_arm": numbers(varying.wrong_arm),
+        "undecided": numbers(varying.undecided),
+    }
+
+
+def varying_sentence(varying: VaryingCertificate, words: Vocabulary) -> str:
+    """What a plan does for cases that differ within their kind, as an estimate that says how good it is."""
+    regret, wrong = varying.regret, varying.wrong_arm
+    return (
+        f"Cases of one {words.task} differ. Over {varying.draws:,} drawn cases of each (seed {varying.seed}), each "
+        f"computed exactly at the estimated rates, {regret.mean:,.3f} ± {regret.within:.3f} {words.reward} is lost "
+        f"against the case's own best {words.arm}, and {wrong.mean:.1%} ± {wrong.within:.1%} settle for another "
+        f"{words.arm} (95% intervals of the drawing)."
+    )
 
 
 def certificate_rows(report: CertificateReport) -> tuple[list[str], list[list[str]]]:
@@ -107,6 +136,8 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     ]
     if not exact:
         lines.append(f"These are upper bounds: {'; '.join(c.reasons)}.")
+    if report.varying is not None:
+        lines.append(varying_sentence(report.varying, words))
     if report.dt_ece_bound is not None:
         lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]

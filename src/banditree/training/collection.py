@@ -28,12 +28,14 @@ def to_collection(
     untried: Untried = Untried.REFUSE,
     provenance: str = "estimated",
     shares: FloatArray | None = None,
+    spread: FloatArray | None = None,
 ) -> Collection:
     """The collection of the estimates, with what is missing refused, dropped, or borrowed from the other tasks.
 
     A borrowed mean is that of the arm over all tasks. Nothing is known of how far this task is from it, so its radius
     is the whole range of rewards (Gaussian: of all means estimated), which keeps it from being used as a test.
-    shares: (M,) of the tasks among cases; those of dropped tasks are spread over the others.
+    shares: (M,) of the tasks among cases; those of dropped tasks are spread over the others. spread: (M, K), how much
+    cases of a task differ.
     """
     untried = Untried(untried)
     fine = estimates.outcomes == Outcome.FINE
@@ -60,6 +62,7 @@ def to_collection(
         provenance,
         estimates.counts[kept],
         None if shares is None else shares[tasks] / shares[tasks].sum(),
+        None if spread is None else spread[kept],
         chances=None if chances is None else chances[kept],
     )
 

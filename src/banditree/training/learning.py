@@ -4,8 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from banditree.errors import InvalidInput
 from banditree.progress import OnProgress
+from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection, with_shares
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 from banditree.tasks.separation import Separation, least_separation
@@ -17,6 +20,7 @@ from banditree.training.individuals import Individuals, by_individual
 from banditree.training.links import find_links, linked_rows, require_links, weak_links, widen_weakly_linked
 from banditree.training.logs import Reading, read_log
 from banditree.training.merging import Merged, merge
+from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics, merge_statistics
 
 
@@ -109,7 +113,10 @@ def learn(
         found = _by_individual(found, individuals, classes)
     provenance = _provenance(reading, statistics, classes)
     shares = None if individuals is None else individuals.shares
-    collection = to_collection(found, statistics, untried=how.untried, provenance=provenance, shares=shares)
+    spread = _spread(found, individuals, classes)
+    collection = to_collection(
+        found, statistics, untried=how.untried, provenance=provenance, shares=shares, spread=spread
+    )
     if how.shares is not None:
         collection = with_shares(collection, how.shares)
     merged = None if how.separation is None else merge(collection, how.separation)
@@ -137,6 +144,14 @@ def _by_individual(found: Estimates, individuals: Individuals, classes: Classes 
         return by_mixture(found, individuals.statistics, classes)
     widened = widen(by_individual(found, individuals), classes)
     return widen_weakly_linked(widened, linked_rows(links, individuals.statistics, classes.chances))
+
+
+def _spread(found: Estimates, individuals: Individuals | None, classes: Classes | None) -> FloatArray | None:
+    """How much individuals differ within kinds, where the log has individuals and kinds are known by their means."""
+    if individuals is None or found.contexts is not None or found.chances is not None:
+        return None
+    chances = np.eye(len(individuals.kinds))[individuals.labels] if classes is None else classes.chances
+    return estimate_spread(found, individuals.statistics, chances)
 
 
 def _classes(statistics: Statistics, how: Settings, on_progress: OnProgress | None) -> Classes:

@@ -1,0 +1,84 @@
+"""Cases that vary within their kind: draws of what each option does for one case."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.collection import Collection
+
+EXCLUSIVE = 1e-6  # how close to 1 the means of every kind must add up to be the shares of one choice
+LEAST_STRENGTH = 0.02  # of a beta distribution: nearly all cases at one end of the range
+
+
+class Cases(NamedTuple):
+    """Drawn cases: the mean reward of every arm for each (n, K), the task of each (n,), and what each counts (n,)."""
+
+    means: FloatArray
+    task: IntArray
+    weights: FloatArray
+
+
+def draw_cases(collection: Collection, n: int, seed: int = 0) -> Cases:
+    """n cases of every task, drawn around its means with its spread; one case per task if cases do not vary.
+
+    Rewards in a range: beta distributions with the mean and standard deviation of each task and arm. Where the means of
+    every task add up to 1, as when one of the options is taken each time, cases are Dirichlet, so that each adds up to
+    1 too. Others: normal. Weights are the shares of the tasks over the cases of each, and add up to 1.
+
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], spread=[[0.1, 0.1], [0.1, 0.1]])
+    >>> cases = draw_cases(two, 1000)
+    >>> cases.means.shape, cases.means[cases.task == 0].std(axis=0).round(1).tolist()
+    ((2000, 2), [0.1, 0.1])
+    """
+    if n < 1:
+        raise invalid("n", "at least 1", n)
+    if not collection.varies:
+        return Cases(collection.means, np.arange(collection.n_tasks), collection.weights)
+    if collection.theta is not None or collection.parameters.ndim > 2:
+        raise InvalidInput("Cases that vary can be drawn of tasks known by their means only.")
+    rng = np.random.default_rng([seed, 20])
+    task = np.repeat(np.arange(collection.n_tasks), n)
+    return Cases(_drawn(collection, task, rng), task, collection.weights[task] / n)
+
+
+def _drawn(collection: Collection, task: IntArray, rng: np.random.Generator) -> FloatArray:
+    rewards, spread = collection.rewards, collection.spread
+    assert spread is not None
+    if not rewards.has_range:
+        return np.asarray(rng.normal(collection.means[task], spread[task]))
+    rate, deviation = (collection.means - rewards.low) / rewards.width, spread / rewards.width
+    with np.errstate(divide="ignore", invalid="ignore"):
+        strength = np.maximum(rate * (1 - rate) / deviation**2 - 1, LEAST_STRENGTH)
+    if np.abs(rate.sum(axis=1) - 1).max() <= EXCLUSIVE:
+        shape = rate * _common(rate, strength)[:, None]
+        drawn = rng.gamma(np.maximum(shape[task], 1e-12))
+        return np.asarray(rewards.low + rewards.width * drawn / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300))
+    fixed = ~np.isfinite(strength) | (rate <= 0) | (rate >= 1)
+    a = np.where(fixed, 1.0, rate * np.where(fixed, 1.0, strength))
+    b = np.where(fixed, 1.0, (1 - rate) * np.where(fixed, 1.0, strength))
+    drawn = np.where(fixed[task], rate[task], rng.beta(a[task], b[task]))
+    return np.asarray(rewards.low + rewards.width * drawn)
+
+
+def _common(rate: FloatArray, strength: FloatArray) -> FloatArray:
+    """The strength (M,) of a Dirichlet distribution that has the total variance of each task's arms."""
+    variance = rate * (1 - rate)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        spread = np.where(np.isfinite(strength), variance / (strength + 1), 0.0)
+        found = variance.sum(axis=1) / spread.sum(axis=1) - 1
+    return np.asarray(np.clip(found, LEAST_STRENGTH, 1e9))
+
+
+def case_collection(collection: Collection, n: int, seed: int = 0) -> Collection:
+    """The drawn cases as a collection of their own, known exactly, with their weights as shares.
+
+    A policy such as mTS that is given it believes in cases that vary; a simulation on it plays them.
+    """
+    cases = draw_cases(collection, n, seed)
+    names = tuple(f"{collection.tasks[i]}, case {number + 1}" for number, i in enumerate(cases.task))
+    provenance = f"{collection.provenance}, {len(names):,} cases drawn with seed {seed}"
+    return Collection(
+        cases.means, names, collection.arms, collection.rewards, provenance=provenance, shares=cases.weights
+    )

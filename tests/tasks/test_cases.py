@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from banditree.errors import InvalidInput
+from banditree.tasks.cases import case_collection, draw_cases
+from banditree.tasks.collection import Collection
+
+VARYING = Collection.bernoulli(
+    [[0.7, 0.2, 0.5], [0.3, 0.6, 0.0]], spread=[[0.1, 0.15, 0.0], [0.2, 0.1, 0.0]], shares=[0.25, 0.75]
+)
+
+
+def test_cases_have_the_mean_and_spread_of_their_task():
+    """Means of 20,000 draws within 5 standard errors: a false alarm in less than one of 100,000 runs."""
+    cases = draw_cases(VARYING, 20_000)
+    for task in range(2):
+        own = cases.means[cases.task == task]
+        assert np.abs(own.mean(axis=0) - VARYING.means[task]).max() < 5 * 0.2 / np.sqrt(20_000)
+        np.testing.assert_allclose(own.std(axis=0), VARYING.spread[task], atol=0.005)
+    assert cases.weights.sum() == pytest.approx(1.0)
+    assert cases.weights[cases.task == 1].sum() == pytest.approx(0.75)
+    assert np.array_equal(cases.means, draw_cases(VARYING, 20_000).means)
+
+
+def test_options_of_which_one_is_taken_stay_shares():
+    shares = Collection.bernoulli([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6]], spread=np.full((2, 3), 0.15))
+    cases = draw_cases(shares, 5_000)
+    np.testing.assert_allclose(cases.means.sum(axis=1), 1.0)
+    np.testing.assert_allclose(cases.means[cases.task == 0].mean(axis=0), [0.7, 0.2, 0.1], atol=0.02)
+
+
+def test_normal_means_vary_normally_and_kinds_without_spread_are_one_case():
+    normal = Collection.gaussian([[0.0, 5.0], [3.0, 1.0]], 1.0, spread=[[0.5, 1.0], [0.0, 0.1]])
+    np.testing.assert_allclose(draw_cases(normal, 20_000).means[:20_000].std(axis=0), [0.5, 1.0], atol=0.02)
+    alike = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    assert np.array_equal(draw_cases(alike, 100).means, alike.means)
+    assert case_collection(VARYING, 3).n_tasks == 6
+    with pytest.raises(InvalidInput, match="n must be at least 1"):
+        draw_cases(VARYING, 0)
