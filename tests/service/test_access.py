@@ -1,6 +1,7 @@
 """Who gets in, and what they may do."""
 
 import re
+import time
 
 import httpx
 import pytest
@@ -171,3 +172,41 @@ def test_an_open_service_has_no_log_in(service):
     assert http.get("/api/v1/me").json()["data"] == {"name": "local", "role": "admin", "csrf_token": None}
     assert code(http.post("/api/v1/login", json={"name": "ada", "password": "x"})) == (409, "conflict")
     assert code(http.post("/api/v1/tokens", json={"name": "x"})) == (409, "conflict")
+
+
+def test_the_description_says_what_each_operation_must_carry(address, anybody):
+    document = anybody.get("/api/v1/openapi.json").json()
+    assert set(document["components"]["securitySchemes"]) == {"token", "session", "csrf"}
+    checked = 0
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            filled = re.sub(r"{\w+}", "x1", path).replace("export/x1", "export/events")
+            answer = anybody.request(method, filled, json=None if method == "get" else {})
+            assert (operation["security"] == []) == (answer.status_code != 401 or path == "/api/v1/login"), path
+            if operation["security"]:
+                token, cookie = operation["security"]
+                assert token == {"token": []}
+                assert ("csrf" in cookie) == (method != "get")
+                assert operation["x-role"] in ("viewer", "operator", "admin")
+                checked += 1
+    assert checked > 30
+
+
+def test_an_open_service_asks_for_nothing(tmp_path):
+    with in_thread(local(tmp_path / "cases.db")) as (_app, http):
+        assert "securitySchemes" not in http.get("/api/v1/openapi.json").json()["components"]
+
+
+def test_a_request_is_known_by_its_id_in_the_answer_and_the_log(tmp_path, caplog):
+    with in_thread(local(tmp_path / "cases.db")) as (_app, http), caplog.at_level("INFO", "banditree.service"):
+        assert http.get("/health", headers={"x-request-id": "proxy-7:a"}).headers["x-request-id"] == "proxy-7:a"
+        made = [http.get("/nowhere", headers={"x-request-id": "a b"}).headers["x-request-id"] for _ in range(2)]
+        refused = http.get("/health", headers={"host": "evil.example"}).headers["x-request-id"]
+        for _ in range(100):
+            lines = {line.fields["id"]: line.fields for line in caplog.records if hasattr(line, "fields")}
+            if refused in lines:
+                break
+            time.sleep(0.02)
+    assert made[0] != made[1]
+    assert {"proxy-7:a", *made, refused} <= set(lines)
+    assert all(fields["address"] == "127.0.0.1" for fields in lines.values() if "route" in fields)

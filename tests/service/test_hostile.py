@@ -1,5 +1,6 @@
 """Careless and hostile senders: refused early, within limits, and without an effect on others."""
 
+import asyncio
 import os
 import resource
 import socket
@@ -12,14 +13,16 @@ import httpx
 import pytest
 import sqlalchemy as sa
 import uvicorn
+from fastapi import Request
 from running_service import client_of, clinic_plan, free_port, in_thread, local, new_database, start_process
 
 from banditree.service import connections, people
-from banditree.service.app import create_app
+from banditree.service.app import create_app, refuse
 from banditree.service.database import Database
+from banditree.service.desk import Desk
 from banditree.service.guard import BURST, Rates
 from banditree.service.people import Role
-from banditree.service.problems import Conflict, Refused, TooMany
+from banditree.service.problems import Conflict, Refused, TooMany, TooSlow, Unavailable
 from banditree.service.schema import attempts, users
 from banditree.service.server import configuration
 
@@ -329,3 +332,20 @@ def test_a_body_that_does_not_come_is_not_waited_for(listening, monkeypatch):
     sent.sendall(b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
     assert b" 408 " in sent.recv(4000)
     sent.close()
+
+
+def test_the_wait_is_said_only_where_it_is_known(tmp_path):
+    desk = Desk(Database(local(tmp_path / "cases.db")), waiting=3)
+    desk._pace = 0.9
+
+    async def fill():
+        for _ in range(3):
+            desk.enqueue(lambda transaction: None)
+        with pytest.raises(Unavailable) as refusal:
+            desk.enqueue(lambda transaction: None)
+        return refusal.value
+
+    request = Request({"type": "http", "path": "/api/v1/cases", "headers": [], "method": "GET"})
+    assert refuse(request, asyncio.run(fill())).headers["retry-after"] == "3"
+    assert "retry-after" not in refuse(request, TooSlow("It would be too slow again.")).headers
+    assert "retry-after" not in refuse(request, Unavailable("The database is gone, nobody knows how long.")).headers

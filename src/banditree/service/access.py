@@ -2,8 +2,8 @@
 
 import hmac
 import time
-from collections.abc import Awaitable, Callable
-from typing import Annotated
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
@@ -78,6 +78,9 @@ async def _form_token(request: Request) -> str:
     return sent if isinstance(sent, str) else ""
 
 
+NEEDED: dict[Any, Role] = {}  # the role that each dependency below asks for
+
+
 def at_least(role: Role) -> Callable[[Request], Awaitable[Person]]:
     """A dependency: the person behind a request, refused if the role is too low."""
 
@@ -88,7 +91,13 @@ def at_least(role: Role) -> Callable[[Request], Awaitable[Person]]:
             raise Forbidden(f"This needs the role {role.word}, and {person.name} has {person.role.word}.")
         return person  # type: ignore[no-any-return]
 
+    NEEDED[allowed] = role
     return allowed
+
+
+def role_needed(calls: Iterable[Any]) -> Role | None:
+    """The role that a route asks for, by its dependencies; None where anybody may come."""
+    return max((NEEDED[call] for call in calls if call in NEEDED), default=None)
 
 
 Viewer = Annotated[Person, Depends(at_least(Role.VIEWER))]

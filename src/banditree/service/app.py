@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache, partial
 from typing import Any
 
 from anyio import CapacityLimiter
@@ -17,6 +18,7 @@ from banditree.errors import InvalidInput
 from banditree.service import case_routes, job_routes, people_routes, plan_routes
 from banditree.service.access import Door, Viewer
 from banditree.service.database import Database
+from banditree.service.description import describe
 from banditree.service.desk import Desk
 from banditree.service.edge import Edge, Metrics
 from banditree.service.guard import Guard
@@ -32,7 +34,6 @@ from banditree.service.worker import Workers
 from banditree.version import __version__
 
 CODES = {400: "invalid", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}
-RETRY_AFTER = 5.0  # seconds, where nothing better is known
 DESCRIPTION = """Follow exploration plans for many cases. Put a plan on record, start a case, ask what to do next, tell
 what happened. Every answered report is on disk. Success is `{"data": ...}`,
 an error `{"error": {"code", "message"}}`."""
@@ -91,6 +92,8 @@ def create_app(settings: Settings) -> FastAPI:
         app.include_router(room.router)
     _add_operations(app, desk, metrics)
     _add_error_handlers(app)
+    described = cache(partial(describe, app, settings))
+    app.openapi = described  # type: ignore[method-assign]
     app.add_middleware(Guard, settings=settings, door=app.state.door, refuse=refuse)
     app.add_middleware(Edge, settings=settings, metrics=metrics)
     return app
@@ -149,11 +152,12 @@ def refuse(request: Request, error: Exception) -> Response:
     """The answer to a request that is refused. What is wrong with the database is told to nobody who is not known."""
     status, content = problem(error)
     if isinstance(error, Unavailable):
-        log.error("unavailable", extra={"fields": {"reason": error.message}})
+        fields = {"id": request.scope.get("state", {}).get("id"), "reason": error.message}
+        log.error("unavailable", extra={"fields": fields})
         if getattr(request.state, "person", None) is None:
             content = body(error.code, "The service cannot be used now. What was confirmed is safe; try again later.")
-    wait = getattr(error, "retry_after", None) or RETRY_AFTER
-    headers = {"retry-after": str(math.ceil(wait))} if status in (429, 503) else None
+    wait = getattr(error, "retry_after", None)
+    headers = None if wait is None else {"retry-after": str(max(math.ceil(wait), 1))}
     return answer(request, status, content, headers)
 
 

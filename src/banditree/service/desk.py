@@ -100,6 +100,7 @@ class Desk:
         self._thread = threading.Thread(target=self._serve, name="desk", daemon=True)
         self._closed = False
         self._unscrubbed = False
+        self._pace = 0.0  # seconds per command in the last transaction
 
     def open(self) -> "Desk":
         """Start the thread."""
@@ -133,7 +134,8 @@ class Desk:
         if self._closed:
             raise Unavailable("The service is shutting down. Send the request again.")
         if self._line.qsize() >= self._waiting:
-            raise Unavailable("Too many requests are waiting. Send the request again.")
+            wait = self._line.qsize() * self._pace
+            raise Unavailable("Too many requests are waiting. Send the request again.", wait)
         self._line.put(Command(act, cases, answer))
         return answer
 
@@ -159,6 +161,7 @@ class Desk:
             began = time.monotonic()
             self.run(commands)
             expected, took = len(commands), time.monotonic() - began
+            self._pace = took / expected
             _deliver(commands)
 
     def _next(self) -> Command | None:
@@ -204,7 +207,7 @@ class Desk:
             try:
                 return self._attempt([command])
             except IntegrityError:
-                command.error = Unavailable("Others are changing the same. Send the request again.")
+                command.error = Unavailable("Others are changing the same. Send the request again.", 0)
             except _Undone:
                 return None
             except Exception as error:

@@ -3,6 +3,8 @@
 import asyncio
 import json
 import logging
+import re
+import secrets
 import sys
 import time
 from collections import defaultdict
@@ -81,12 +83,14 @@ class Edge:
         if scope["type"] != "http":
             return await self.app(scope, receive, send)
         began, status = time.perf_counter(), 0
+        state = scope.setdefault("state", {})
+        id = state["id"] = _request_id(Headers(scope=scope).get("x-request-id", ""))
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *RAW_HEADERS]
+                message["headers"] = [*message["headers"], *RAW_HEADERS, (b"x-request-id", id.encode())]
             await send(message)
 
         try:
@@ -94,7 +98,7 @@ class Edge:
             await self.app(scope, _limited(receive, limit), send_with_headers)
         except Exception as error:
             if not isinstance(error, Refused):
-                log.error("failed", exc_info=error)
+                log.error("failed", exc_info=error, extra={"fields": {"id": id}})
             if status:  # the answer had begun: cut it off
                 raise
             await _answer(error, send_with_headers)
@@ -124,10 +128,20 @@ class Edge:
         self.metrics.count(method, route, status, seconds)
         if log.isEnabledFor(logging.INFO):
             fields = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
-            log.info("request", extra={"fields": {**fields, "user": scope.get("state", {}).get("user")}})
+            who = {"user": scope["state"].get("user"), "address": (scope.get("client") or (None,))[0]}
+            log.info("request", extra={"fields": {"id": scope["state"]["id"], **fields, **who}})
 
 
 METHODS = {"GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"}
+
+
+def _request_id(given: str) -> str:
+    """The id that a proxy or client gave a request, if it is one; else a new one.
+
+    >>> _request_id("7f3a-1"), len(_request_id("two words")), len(_request_id(""))
+    ('7f3a-1', 16, 16)
+    """
+    return given if re.fullmatch(r"[A-Za-z0-9_.:-]{1,64}", given) else secrets.token_hex(8)
 
 
 def is_upload(path: str) -> bool:
