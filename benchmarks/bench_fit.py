@@ -53,7 +53,7 @@ def measure(name: str, seeds: list[int], least: int) -> str:
         found = fit(known, HORIZONS[name], seed=seed)
         plan, single = found.evaluation.rows[:2]
         rows.append((plan.value.value, single.value.value, single.gain.value, single.gain.error))
-        chosen.append(f"{found.chosen.candidate.kinds}x{found.plan.n_boxes}")
+        chosen.append(f"{found.chosen.candidate.kinds}x{found.plan.n_tests}")
     value, other, gain, error = np.mean(rows, axis=0)
     seconds = (time.process_time() - begin) / len(seeds)
     return (
@@ -68,7 +68,7 @@ def main() -> None:
     parser.add_argument("--data", default=",".join(HORIZONS))
     parser.add_argument("--least", type=int, default=1, help="least purchases of a household")
     given = parser.parse_args()
-    print("data        cases    H    plan  single    gain   error   time  kinds x boxes chosen")
+    print("data        cases    H    plan  single    gain   error   time  kinds x lines chosen")
     for name in given.data.split(","):
         print(measure(name, [int(seed) for seed in given.seeds.split(",")], given.least), flush=True)
 

@@ -17,12 +17,13 @@ from banditree.figures.choice import choice_info, choice_scene
 from banditree.reports.fit import fit_document, fit_text, membership_rows
 from banditree.tasks.rewards import BERNOULLI
 
-QUICK = {"kinds": (2, 3), "sizes": (3, 4), "folds": 3}
+TWO = {"kinds": (2,), "lines": (1, 2), "folds": 3}
+QUICK = {"kinds": (2, 3), "lines": (1, 2), "folds": 3}
 
 
 @pytest.fixture(scope="module")
 def two_kinds():
-    return fit(full_log(300, 12, 0), 12, **QUICK)
+    return fit(full_log(300, 12, 0), 12, **TWO)
 
 
 def alike(n_cases, seed, best=0.7):
@@ -34,7 +35,7 @@ def alike(n_cases, seed, best=0.7):
 def test_a_plan_that_helps_is_found_and_judged_on_cases_held_out(two_kinds):
     assert two_kinds.is_held_out.sum() == two_kinds.evaluation.n_cases == 100
     assert two_kinds.chosen.candidate.kinds == 2
-    assert two_kinds.plan.n_boxes <= 4
+    assert two_kinds.plan.n_tests <= 2
     assert two_kinds.evaluation.rows[1].gain.low > 0
     assert two_kinds.knowing.value > two_kinds.evaluation.rows[1].gain.value
     assert fit_text(two_kinds).startswith("Verdict: follow the plan.")
@@ -48,15 +49,15 @@ def test_kinds_have_the_rates_and_shares_of_the_truth(two_kinds):
 
 def test_where_nothing_is_to_be_gained_one_option_is_the_plan():
     """Five logs of cases that are alike: hardly any ends in a plan."""
-    found = [fit(alike(60, seed), 10, **{**QUICK, "sizes": (3,)}) for seed in range(5)]
-    assert sum(one.plan.n_boxes > 1 for one in found) <= 1
-    text = fit_text(next(one for one in found if one.plan.n_boxes == 1))
+    found = [fit(alike(60, seed), 10, **{**QUICK, "lines": (1,)}) for seed in range(5)]
+    assert sum(one.plan.n_tests > 0 for one in found) <= 1
+    text = fit_text(next(one for one in found if one.plan.n_tests == 0))
     assert text.startswith("Verdict: give A to everyone.")
     assert "Give A from now on." in text
 
 
 def test_the_same_seed_gives_the_same_fit_and_another_another_split(two_kinds):
-    again = fit(full_log(300, 12, 0), 12, **QUICK)
+    again = fit(full_log(300, 12, 0), 12, **TWO)
     assert fit_document(again) == fit_document(two_kinds)
     assert (hold_out(150, 1 / 3, 1)[1] != hold_out(150, 1 / 3, 0)[1]).any()
 
@@ -66,7 +67,7 @@ def test_kinds_that_differ_in_generosity_only_are_seen_as_such():
     rates = np.array([[0.9, 0.7], [0.3, 0.1]])[np.repeat(np.arange(120) % 2, 12)]
     outcomes = (rng.random(rates.shape) < rates).astype(float)
     found = fit(history_of(np.repeat(np.arange(120), 12).tolist(), ["A", "B"], outcomes), 12, **QUICK)
-    assert found.plan.n_boxes == 1
+    assert found.plan.n_tests == 0
     assert any("differ in how much they give" in note for note in found.notes)
 
 
@@ -123,7 +124,7 @@ def test_stopping_chooses_from_what_is_done():
     found = fit(full_log(60, 8, 0), 8, **QUICK, on_progress=lambda progress: calls.append(progress) or len(calls) < 4)
     assert len(calls) == 4
     assert calls[0].total == 9
-    assert found.plan.n_boxes >= 1
+    assert found.plan.n_tests >= 0
 
 
 def test_one_row_per_case_is_named_as_the_reason():
@@ -142,7 +143,7 @@ def test_a_log_of_one_outcome_per_round_can_be_fitted():
 
 def test_the_figure_shows_the_choice(two_kinds):
     info = choice_info(two_kinds.trials)
-    assert [n for n, _ in info.lines] == [1, 2, 3]
+    assert [n for n, _ in info.lines] == [1, 2]
     assert sum(point.is_chosen for _, line in info.lines for point in line) == 1
     assert "Chosen: " in choice_scene(info).description
 
@@ -159,7 +160,7 @@ def test_the_command_writes_all_it_promises(tmp_path, monkeypatch, capsys):
     ]
     pandas.DataFrame(rows, columns=["household", "visit", "brand", "bought"]).to_csv("visits.csv", index=False)
     command = ["fit", "visits.csv", "--individual", "household", "--arm", "brand", "--reward", "bought"]
-    command += ["--horizon", "8", "--kinds", "2", "--sizes", "3", "--folds", "2"]
+    command += ["--horizon", "8", "--kinds", "2", "--lines", "1", "--folds", "2"]
     files = ["-o", "plan.json", "--collection", "kinds.json", "--members", "members.csv", "--figure", "choice.svg"]
     with pytest.raises(SystemExit) as ended:
         main([*command, *files])

@@ -37,7 +37,7 @@ def fit(
     propensity: Propensity = None,
     rewards: Annotated[Family, typer.Option(help="The law of the rewards.")] = Family.BERNOULLI,
     kinds: Annotated[str, typer.Option(help="Numbers of kinds to try, besides one.")] = "2,3,4,6,8",
-    sizes: Annotated[str, typer.Option(help="Most boxes of the plans to try.")] = "3,4,5,6,8,12",
+    lines: Annotated[str, typer.Option(help="Most lines of the plans to try.")] = "1,2,3,4,6,8",
     held_out: Annotated[float, typer.Option(help="Share of the cases to judge the plan on.")] = 1 / 3,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the other cases, to choose by.")] = 5,
     centre: Annotated[
@@ -77,7 +77,7 @@ def fit(
             horizon,
             rewards=family_named(rewards).unknown(),
             kinds=_numbers("kinds", kinds),
-            sizes=_numbers("sizes", sizes),
+            lines=_numbers("lines", lines),
             held_out=held_out,
             folds=folds,
             centre=centre,

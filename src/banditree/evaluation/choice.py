@@ -1,4 +1,4 @@
-"""Choosing the number of kinds and the size of a plan by what the plans earn on cases they were not made from."""
+"""Choosing the number of kinds and the length of a plan by what the plans earn on cases they were not made from."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,9 +19,9 @@ ONE_ERROR = 1.0  # standard errors that a simpler plan may be behind the best on
 
 @dataclass(frozen=True, order=True)
 class Candidate:
-    """How large a plan may be, and how many kinds it tells apart; the simpler comes first."""
+    """How many lines a plan may have, and how many kinds it tells apart; the simpler comes first."""
 
-    size: int
+    lines: int
     kinds: int
 
 
@@ -36,7 +36,7 @@ class Trial:
     is_chosen: bool = False
 
 
-PlansOf = Callable[[History, int], Iterator[tuple[int, Plan]]]  # (cases, number of kinds) -> size and plan, one by one
+PlansOf = Callable[[History, int], Iterator[tuple[int, Plan]]]  # (cases, number of kinds) -> lines and plan, one by one
 
 
 def cross_validate(
@@ -62,8 +62,8 @@ def cross_validate(
         rest, held = only_cases(history, np.flatnonzero(fold != number)), only_cases(history, judged)
         part: dict[Candidate, FloatArray] = {}
         for step, n_kinds in enumerate(kinds, 1):
-            for size, plan in plans_of(rest, n_kinds):
-                part[Candidate(size, n_kinds)] = replay(plan, held, horizon).rewards
+            for lines, plan in plans_of(rest, n_kinds):
+                part[Candidate(lines, n_kinds)] = replay(plan, held, horizon).rewards
             text = f"fold {number + 1} of {n_folds}, {n_kinds} kinds"
             if not goes_on(on_progress, number * len(kinds) + step, n_folds * len(kinds), None, text):
                 return found or _spread(part, judged, history.n_cases, width, found)

@@ -25,11 +25,10 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Rewards
 
 KINDS = (2, 3, 4, 6, 8)  # numbers of kinds tried; more are rarely told apart within a case
-SIZES = (3, 4, 5, 6, 8, 12)  # boxes of the plans tried; longer ones are rarely signed
+LINES = (1, 2, 3, 4, 6, 8)  # of the plans tried; longer ones are rarely signed
 HELD_OUT = 1 / 3
 FOLDS = 5
-STEPS = 300  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
-REPEATS = 12  # rows in which the search sees the shares of the kinds
+STEPS = 200  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +67,7 @@ def fit(
     *,
     rewards: Rewards = BERNOULLI,
     kinds: Sequence[int] = KINDS,
-    sizes: Sequence[int] = SIZES,
+    lines: Sequence[int] = LINES,
     held_out: float = HELD_OUT,
     folds: int = FOLDS,
     centre: bool = False,
@@ -83,8 +82,8 @@ def fit(
     """The plan that a log speaks for, and what it earns on cases of the log that it was not made from.
 
     log: a History, or what `read_history` takes, with `roles` the names of its columns. A part `held_out` of the cases
-    is put aside. From the others, the number of kinds and the size of the plan are chosen by cross-validated reward,
-    with a rule of one standard error towards smaller plans and fewer kinds; giving one option to everyone is among the
+    is put aside. From the others, the number of kinds and the length of the plan are chosen by cross-validated reward,
+    with a rule of one standard error towards shorter plans and fewer kinds; giving one option to everyone is among the
     candidates. The plan is then made from all cases learned from, and evaluated on those put aside. The search trusts
     the estimated rates: what protects from their errors is that plans are judged on other cases.
     centre: find kinds from what cases give above their own average, where they differ most in how much they give.
@@ -100,7 +99,7 @@ def fit(
     history = shuffled(history, seed) if shuffle else history
     learned, held = hold_out(history.n_cases, held_out, seed)
     known = only_cases(history, learned)
-    maker = Maker(rewards, horizon, tuple(sizes), centre, seed, vocabulary or Vocabulary())
+    maker = Maker(rewards, horizon, tuple(lines), centre, seed, vocabulary or Vocabulary())
     tried = sorted({1, *(n for n in kinds if n <= len(learned))})
     seen = known if known.is_full else thinned(known, seed)
     found = cross_validate(seen, tried, maker.plans, horizon, folds=folds, seed=seed, on_progress=on_progress)
@@ -122,7 +121,7 @@ class Maker:
 
     rewards: Rewards
     horizon: int
-    sizes: tuple[int, ...]
+    lines: tuple[int, ...]
     centre: bool
     seed: int
     vocabulary: Vocabulary
@@ -132,13 +131,13 @@ class Maker:
         return find_kinds(history, n_kinds, self.rewards, centre=self.centre, seed=self.seed)
 
     def plans(self, history: History, n_kinds: int) -> Iterator[tuple[int, Plan]]:
-        """A plan of each size for these cases; for one kind there is one, which gives everyone the same."""
+        """A plan of each length for these cases; for one kind only that of no line, which gives everyone the same."""
         if n_kinds == 1:
-            yield 1, self.one_option(history)
+            yield 0, self.one_option(history)
             return
         collection = self.kinds(history, n_kinds).collection
-        for size in self.sizes:
-            yield size, self.plan(collection, size)
+        for lines in self.lines:
+            yield lines, self.plan(collection, lines)
 
     def one_option(self, history: History) -> Plan:
         """The plan that gives everyone the option that is best on average."""
@@ -146,15 +145,10 @@ class Maker:
         about = {"arms": history.arms, "tasks": ("everyone",), "rewards": self.rewards, "vocabulary": self.vocabulary}
         return from_boxes([box], horizon=self.horizon, method="one option", **about)
 
-    def plan(self, collection: Collection, size: int) -> Plan:
-        """The plan of at most that size that loses least on average over the kinds in their shares."""
-        often = np.maximum(1, np.round(collection.weights * REPEATS).astype(int))
-        names = tuple(f"{name} {n}" for name, times in zip(collection.tasks, often, strict=True) for n in range(times))
-        means = np.repeat(collection.means, often, axis=0)
-        repeated = Collection(means, names, collection.arms, collection.rewards)
-        options: dict[str, Any] = {"objective": "mean", "boxes": size, "steps": STEPS, "seed": self.seed}
-        plan = build_plan(repeated, self.horizon, vocabulary=self.vocabulary, **options)
-        return replace(plan, tasks=collection.tasks, survivors=None)
+    def plan(self, collection: Collection, lines: int) -> Plan:
+        """The plan of at most so many lines that loses least on average over the kinds in their shares."""
+        options: dict[str, Any] = {"objective": "mean", "lines": lines, "steps": STEPS, "seed": self.seed}
+        return build_plan(collection, self.horizon, "protocol", vocabulary=self.vocabulary, **options)
 
 
 def _fitted(
@@ -164,7 +158,7 @@ def _fitted(
     known, other = only_cases(history, learned), only_cases(history, held)
     chosen = next(trial for trial in trials if trial.is_chosen).candidate
     kinds = maker.kinds(known, _kinds_looked_for(trials))
-    plan = maker.plan(kinds.collection, chosen.size) if chosen.kinds > 1 else maker.one_option(known)
+    plan = maker.plan(kinds.collection, chosen.lines) if chosen.kinds > 1 else maker.one_option(known)
     single = best_single(known)
     about: dict[str, Any] = {"collection": kinds.collection, "single": history.arms[single], "seed": maker.seed}
     judged = evaluate(plan, other, horizon=maker.horizon, **about)

@@ -1,4 +1,4 @@
-"""How a plan was chosen: the reward of every candidate on cases it was not made from, against its size."""
+"""How a plan was chosen: the reward of every candidate on cases it was not made from, against its length."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ ROOM = 0.08  # of the height of the values, left free above and below them
 
 @dataclass(frozen=True)
 class ChoicePoint:
-    """One candidate: its size, its reward per round with its standard error, and whether it was chosen."""
+    """One candidate: its lines, its reward per round with its standard error, and whether it was chosen."""
 
-    size: int
+    lines: int
     value: float
     error: float
     is_chosen: bool
@@ -36,7 +36,7 @@ def choice_info(trials: Sequence[Trial]) -> ChoiceInfo:
         (
             n,
             tuple(
-                ChoicePoint(trial.candidate.size, trial.value.value, trial.behind.error, trial.is_chosen)
+                ChoicePoint(trial.candidate.lines, trial.value.value, trial.behind.error, trial.is_chosen)
                 for trial in trials
                 if trial.candidate.kinds == n
             ),
@@ -46,29 +46,29 @@ def choice_info(trials: Sequence[Trial]) -> ChoiceInfo:
     return ChoiceInfo(lines, max(trial.value.value for trial in trials))
 
 
-def choice_scene(info: ChoiceInfo, size_name: str = "boxes of the plan") -> Scene:
-    """Reward per round against size, a line for each number of kinds, a ring around the choice."""
+def choice_scene(info: ChoiceInfo) -> Scene:
+    """Reward per round against lines, a line for each number of kinds, a ring around the choice."""
     points = [point for _, line in info.lines for point in line]
     values = [point.value for point in points]
     room = ROOM * (max(values) - min(values) or 1.0)
-    x = Axis(0.0, max(point.size for point in points) + 1.0, LEFT, CHART_WIDTH - LEGEND)
+    x = Axis(0.0, max(point.lines for point in points) + 1.0, LEFT, CHART_WIDTH - LEGEND)
     y = Axis(min(values) - room, max(values) + room, CHART_HEIGHT - BOTTOM, TOP)
-    shapes = frame(x, y, "Reward on cases that a plan was not made from", size_name, "reward per round")
+    shapes = frame(x, y, "Reward on cases that a plan was not made from", "lines of the plan", "reward per round")
     shapes.append(Line(((x.start, y.at(info.best)), (x.end, y.at(info.best))), FAINT, 1.2, dash=(4, 2)))
     for number, (n, line) in enumerate(info.lines):
         shapes += _line(n, line, x, y, PALETTE[number % len(PALETTE)], number)
     chosen = next((n, point) for n, line in info.lines for point in line if point.is_chosen)
-    about = f"Chosen: {chosen[1].size} {size_name.split()[0]} for {chosen[0]} kinds, {chosen[1].value:.3f} per round."
+    about = f"Chosen: {chosen[1].lines} lines for {chosen[0]} kinds, {chosen[1].value:.3f} per round."
     return Scene(CHART_WIDTH, CHART_HEIGHT, tuple(shapes), about)
 
 
 def _line(n: int, line: tuple[ChoicePoint, ...], x: Axis, y: Axis, colour: str, number: int) -> list[Shape]:
     shapes: list[Shape] = []
-    places = [(x.at(point.size), y.at(point.value)) for point in line]
+    places = [(x.at(point.lines), y.at(point.value)) for point in line]
     if len(places) > 1:
         shapes.append(Line(tuple(places), colour, 1.2))
     for point, (left, top) in zip(line, places, strict=True):
-        title = f"{n} kinds, size {point.size}: {point.value:.4f}"
+        title = f"{n} kinds, {point.lines} lines: {point.value:.4f}"
         shapes.append(rectangle(left - 2.5, top - 2.5, 5, 5, fill=colour, stroke=colour, radius=2.5, title=title))
         if point.is_chosen:
             shapes.append(rectangle(left - 6, top - 6, 12, 12, fill="none", stroke=INK, width=1.6, radius=6.0))

@@ -26,7 +26,7 @@ def fit_text(found: Fit) -> str:
         "",
         *table_lines(*choice_rows(found)),
         "",
-        "Chosen is the smallest plan, then that for the fewest kinds, behind the best by at most one standard error.",
+        "Chosen is the shortest plan, then that for the fewest kinds, behind the best by at most one standard error.",
     ]
     return "\n".join([*lines, *(f"Note: {note}" for note in (*found.notes, *judged.notes))])
 
@@ -37,7 +37,7 @@ def verdict(found: Fit) -> list[str]:
     plan, single = judged.rows[0], judged.rows[1]
     gain = single.gain
     assert gain is not None
-    if found.plan.n_boxes == 1:
+    if found.plan.n_tests == 0:
         first = f"Verdict: give {found.single} to everyone. No plan was found that earns more on other cases."
     elif gain.low > 0:
         first = "Verdict: follow the plan. It earns more than one option for everyone."
@@ -48,7 +48,7 @@ def verdict(found: Fit) -> list[str]:
         f"  {single.name} gives {_interval(single.value)} per round.",
         f"  Knowing the kind of each case from the start would add {shown_signed(found.knowing)}.",
     ]
-    if found.plan.n_boxes > 1:
+    if found.plan.n_tests > 0:
         lines.insert(2, f"  The plan gives {_interval(plan.value)}, a difference of {shown_signed(gain)}.")
     return lines
 
@@ -59,10 +59,10 @@ def _interval(value: Any) -> str:
 
 def choice_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
     """The head and the rows of the table of the choice."""
-    head = ["boxes", "kinds", "per round", "standard error", "behind the best", "standard error", ""]
+    head = ["lines", "kinds", "per round", "standard error", "behind the best", "standard error", ""]
     rows = [
         [
-            f"{trial.candidate.size}",
+            f"{trial.candidate.lines}",
             f"{trial.candidate.kinds}",
             f"{trial.value.value:.4f}",
             f"{trial.value.error:.4f}",
@@ -100,13 +100,13 @@ def fit_document(found: Fit) -> dict[str, Any]:
     """Everything as JSON, unrounded, with the split and the seed."""
     return {
         "verdict": " ".join(line.strip() for line in verdict(found)),
-        "plan_boxes": found.plan.n_boxes,
+        "plan_lines": found.plan.n_tests,
         "single": found.single,
         "knowing_the_kind_adds": asdict(found.knowing),
         "held_out": evaluation_document(found.evaluation),
         "trials": [
             {
-                "boxes": trial.candidate.size,
+                "lines": trial.candidate.lines,
                 "kinds": trial.candidate.kinds,
                 **asdict(trial.value),
                 "behind": asdict(trial.behind),
