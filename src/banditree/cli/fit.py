@@ -36,8 +36,8 @@ def fit(
     time: Time = None,
     propensity: Propensity = None,
     rewards: Annotated[Family, typer.Option(help="The law of the rewards.")] = Family.BERNOULLI,
-    kinds: Annotated[str, typer.Option(help="Numbers of kinds to try, besides one.")] = "2,3,4,6,8",
-    lines: Annotated[str, typer.Option(help="Most lines of the plans to try.")] = "1,2,3,4,6,8",
+    kinds: Annotated[str, typer.Option(help="Numbers of kinds to try, besides one.")] = "2,3,5,8",
+    lines: Annotated[str, typer.Option(help="Most lines of the plans to try.")] = "1,2,3,4,6,9",
     held_out: Annotated[float, typer.Option(help="Share of the cases to judge the plan on.")] = 1 / 3,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the other cases, to choose by.")] = 5,
     centre: Annotated[

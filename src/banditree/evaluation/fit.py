@@ -24,11 +24,11 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Rewards
 
-KINDS = (2, 3, 4, 6, 8)  # numbers of kinds tried; more are rarely told apart within a case
-LINES = (1, 2, 3, 4, 6, 8)  # of the plans tried; longer ones are rarely signed
+KINDS = (2, 3, 5, 8)  # numbers of kinds tried; more are rarely told apart within a case
+LINES = (1, 2, 3, 4, 6, 9)  # of the plans tried; longer ones are rarely signed
 HELD_OUT = 1 / 3
 FOLDS = 5
-STEPS = 200  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
+STEPS = 150  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,6 +29,7 @@ from banditree.figures.reach import ReachInfo, reach_info
 from banditree.figures.scene import Scene
 from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
+from banditree.plans.assemble import Box, from_boxes
 from banditree.plans.plan import Plan, Vocabulary, current_versions
 from banditree.plans.wording import counted, heading, number, plural
 from banditree.progress import Progress
@@ -256,7 +257,7 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
     found = []
     if certificate is not None:
         found.append(_of_certificate("this plan", plan.n_boxes, certificate))
-    horizon, words = plan.horizon, plan.vocabulary
+    horizon = plan.horizon
     others: dict[str, dict[str, Any]] = {
         "tree": {"method": "tree", "max_boxes": MAX_ALTERNATIVE},
         "tree, stopping early": {"method": "tree", "max_boxes": MAX_ALTERNATIVE, "stop_early": True},
@@ -265,14 +266,28 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
     if plan.method != "score":
         others["score plan, short search"] = {"method": "score", "steps": SCORE_STEPS * collection.n_tasks}
     found += [_built(name, collection, horizon, options) for name, options in others.items()]
-    regret, weights = horizon * collection.gaps, collection.weights
-    single = int(regret.max(axis=0).argmin()) if collection.shares is None else collection.best_single_arm
-    arm, lost = f"{collection.arms[single]} for all", regret[:, single]
-    found.append(Alternative(arm, 1, float(weights @ lost), float(lost.max()), "exact"))
-    by_chance = regret.mean(axis=1)
-    everyone = f"a random {words.arm} each round"
-    found.append(Alternative(everyone, None, float(weights @ by_chance), float(by_chance.max()), "exact"))
-    return found
+    return [*found, *_without_a_plan(plan, collection)]
+
+
+def _without_a_plan(plan: Plan, collection: Collection) -> list[Alternative]:
+    """One arm for all and arms at random, certified as plans of one box: bounds beside bounds, exact beside exact."""
+    same = {"horizon": plan.horizon, "arms": collection.arms, "tasks": collection.tasks, "rewards": collection.rewards}
+    try:
+        every = [
+            certify(from_boxes([Box(arm=arm)], method="one option", **same), collection)
+            for arm in range(collection.n_arms)
+        ]
+    except InvalidInput as problem:
+        return [Alternative("one option for all", None, None, None, f"not available: {problem}")]
+    regret = np.array([one.regret for one in every])
+    worst_first = collection.shares is None
+    single = int(regret.max(axis=1).argmin()) if worst_first else collection.best_single_arm
+    by_chance, how = regret.mean(axis=0), str(every[0].claim)
+    at_random = f"a random {plan.vocabulary.arm} each round"
+    return [
+        _of_certificate(f"{collection.arms[single]} for all", 1, every[single]),
+        Alternative(at_random, None, float(collection.weights @ by_chance), float(by_chance.max()), how),
+    ]
 
 
 def _of_certificate(name: str, boxes: int, certificate: Certificate) -> Alternative:
