@@ -271,8 +271,8 @@ def test_no_outcome_gets_into_the_log(http, client, case, caplog):
     assert not any("secret" in line or "0.123" in line or case in line for line in lines)
 
 
-def test_a_long_case_is_folded_once(service, client, monkeypatch):
-    """A round at the end of a long case costs what it costs at its start; a case not in memory is read once."""
+def test_a_long_case_is_not_folded_from_its_beginning(service, client, monkeypatch):
+    """A round at the end of a long case costs what it costs at its start; one not in memory begins at its snapshot."""
     folded = []
     monkeypatch.setattr(Case, "fold", lambda self, events, fold=Case.fold: (folded.extend(events), fold(self, events)))
     case = client.start(client.add_plan(clinic_plan(3000), "long")).id
@@ -281,7 +281,8 @@ def test_a_long_case_is_folded_once(service, client, monkeypatch):
         service[1].post("/api/v1/cases/tell", json={"tells": tells})
     assert (client.case(case).rounds, len(folded)) == (3000, 0)
     service[0].state.desk._forget(case)
-    assert (client.case(case).rounds, client.case(case).events, len(folded)) == (3000, 6000, 6000)
+    assert (client.case(case).rounds, client.case(case).events) == (3000, 6000)
+    assert 0 < len(folded) < 600
 
 
 def test_an_erased_case(http, client, case):

@@ -59,6 +59,10 @@ class Round:
     overridden: bool = False
     tallied: bool = False
 
+    def strayed(self, applied: bool) -> bool:
+        """Whether the arm was not the policy's; applied: the outcome was looked at."""
+        return self.overridden or (applied and not self.tallied and self.reward is not MISSING)
+
 
 class Session:
     """One case played by one policy. Rounds are numbered from 1.
@@ -110,11 +114,7 @@ class Session:
     @property
     def off_plan_rounds(self) -> list[int]:
         """The rounds whose arm was not the policy's: overridden, or asked before a correction led elsewhere."""
-        return [
-            n
-            for n, entry in enumerate(self.rounds, 1)
-            if entry.overridden or (n <= self.n_applied and not entry.tallied and entry.reward is not MISSING)
-        ]
+        return [n for n, entry in enumerate(self.rounds, 1) if entry.strayed(n <= self.n_applied)]
 
     @overload
     def ask(self, n: None = None, *, context: Any = None, available: Iterable[str | int] | None = None) -> Step: ...
@@ -218,8 +218,8 @@ class Session:
             "seed": self.seed,
             "case": self.case,
             "n_applied": self.n_applied,
-            "rounds": [_round_to_json(entry) for entry in self.rounds],
-            "state": _state_to_json(self.state),
+            "rounds": [round_to_json(entry) for entry in self.rounds],
+            "state": state_to_json(self.state),
         }
 
     def _step(self, number: int) -> Step:
@@ -359,9 +359,9 @@ def resume_session(
             case=snapshot["case"],
             options=snapshot["options"],
         )
-        session.rounds = [_round_from_json(entry) for entry in snapshot["rounds"]]
+        session.rounds = [round_from_json(entry) for entry in snapshot["rounds"]]
         session.n_applied = int(snapshot["n_applied"])
-        _fill_state(session.state, snapshot["state"])
+        fill_state(session.state, snapshot["state"])
         _check_rounds(session)
         session.ask()  # what does not belong together fails here
         del session.rounds[len(snapshot["rounds"]) :]
@@ -387,19 +387,21 @@ def _check_rounds(session: Session) -> None:
         session._context(entry.context)
 
 
-def _state_to_json(state: Any) -> dict[str, Any]:
+def state_to_json(state: Any) -> dict[str, Any]:
+    """The state of a policy as plain JSON data."""
     return {
-        name: value.tolist() if isinstance(value, np.ndarray) else _state_to_json(value)
+        name: value.tolist() if isinstance(value, np.ndarray) else state_to_json(value)
         for name, value in state._asdict().items()
     }
 
 
-def _fill_state(state: Any, data: Mapping[str, Any]) -> None:
+def fill_state(state: Any, data: Mapping[str, Any]) -> None:
+    """Bring a new state to where `state_to_json` was taken."""
     for name, value in state._asdict().items():
         if isinstance(value, np.ndarray):
             value[...] = np.array(data[name], dtype=value.dtype).reshape(value.shape)
         else:
-            _fill_state(value, data[name])
+            fill_state(value, data[name])
 
 
 def _known(context: FloatArray) -> list[float] | None:
@@ -411,14 +413,16 @@ def _shown(value: Reported) -> str:
     return value.value if isinstance(value, Missing) else f"{value:g}"
 
 
-def _round_to_json(entry: Round) -> dict[str, Any]:
+def round_to_json(entry: Round) -> dict[str, Any]:
+    """A round as plain JSON data."""
     data = asdict(entry)
     if isinstance(entry.reward, Missing):
         data["reward"] = entry.reward.value
     return data
 
 
-def _round_from_json(data: Mapping[str, Any]) -> Round:
+def round_from_json(data: Mapping[str, Any]) -> Round:
+    """The round that `round_to_json` was taken of."""
     reward = MISSING if data["reward"] == MISSING.value else data["reward"]
     tallied = data.get("tallied", reward not in (None, MISSING))  # snapshots before overrides did not say
     return Round(data["arm"], data["context"], reward, data.get("overridden", False), tallied)

@@ -55,7 +55,8 @@ class Case:
     def __init__(self, number: int, id: str, followed: Followed, label: str | None, at: str) -> None:
         self.number, self.id, self.followed, self.label, self.at = number, id, followed, label, at
         self.session = Session(followed.policy, followed.plan, horizon=min(followed.plan.horizon, MAX_NUMBER))
-        self.seq = self.weight = 0
+        self.seq = self.weight = self.snapshot_seq = 0
+        self.ahead: Any = None  # its outlook as far as it was computed
         self.closed = self.erased = False
         self.new: list[Event] = []
 
@@ -112,6 +113,7 @@ class Case:
         """Replace the outcome of a round by a new event; the case is folded again."""
         self._must_not_be_erased()
         self.session.correct(reward, round)
+        self.ahead = None
         value = None if isinstance(reward, Missing) else float(reward)
         self._record(actor, Corrected(round, reason, value))
 

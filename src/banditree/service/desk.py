@@ -25,8 +25,9 @@ from banditree.errors import InvalidInput
 from banditree.service import records
 from banditree.service.cases import Case, Followed
 from banditree.service.database import Database
-from banditree.service.events import Event
+from banditree.service.events import Corrected, Event
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
+from banditree.service.snapshots import EVERY, Forgotten, fill_from_snapshot, snapshot_document
 
 MOST_TOGETHER = 256  # commands per transaction
 MOST_PLANS = 64  # plans kept in memory
@@ -101,6 +102,7 @@ class Desk:
         self._closed = False
         self._unscrubbed = False
         self._pace = 0.0  # seconds per command in the last transaction
+        self._whole: set[str] = set()  # cases that are needed from their beginning
 
     def open(self) -> "Desk":
         """Start the thread."""
@@ -208,6 +210,9 @@ class Desk:
                 return self._attempt([command])
             except IntegrityError:
                 command.error = Unavailable("Others are changing the same. Send the request again.", 0)
+                command.error = Unavailable("Others are changing the same. Send the request again.")
+            except Forgotten:
+                self._whole.update(command.cases or ())
             except _Undone:
                 return None
             except Exception as error:
@@ -225,6 +230,7 @@ class Desk:
                 for command in commands:
                     self._act(command, transaction)
                 written = records.add_events(connection, transaction.touched.values())
+                self._take_snapshots(connection, transaction.touched.values())
         except BaseException:
             for id in ids | (set() if transaction is None else set(transaction.touched)):
                 self._forget(id)
@@ -232,6 +238,7 @@ class Desk:
         self.n_transactions, self.n_commands = self.n_transactions + 1, self.n_commands + len(commands)
         self.n_events += written
         self._keep(transaction.touched)
+        self._whole -= ids
         if transaction.erased or self._unscrubbed:
             self._unscrubbed = True
             self._scrub()
@@ -242,7 +249,7 @@ class Desk:
         before = [len(case.new) for case in mine]
         try:
             command.result, command.error = command.act(transaction), None
-        except IntegrityError:
+        except (IntegrityError, Forgotten):
             raise
         except Exception as error:
             command.error = error
@@ -270,11 +277,32 @@ class Desk:
         for row in records.case_rows(connection, ids):
             followed = self.followed(connection, row["plan"])
             found[row["number"]] = Case(row["number"], row["id"], followed, row["label"], row["at"])
-        if found:
-            rows = connection.execute(records.EVENTS_OF, {"numbers": list(found)})
+        whole = self._fold_ends(connection, found)
+        if whole:
+            rows = connection.execute(records.EVENTS_OF, {"numbers": whole})
             for number, of_case in groupby(rows, key=lambda row: row[0]):
                 found[number].fold([Event(*row[1:]) for row in of_case])
         return {case.id: case for case in found.values()}
+
+    def _fold_ends(self, connection: sa.Connection, found: dict[int, Case]) -> list[int]:
+        """Fold what came after their snapshots into the cases that have one; the numbers of the others."""
+        short = [number for number, case in found.items() if case.id not in self._whole]
+        for number, (seq, content) in records.snapshots_of(connection, short).items() if short else ():
+            case = found[number]
+            if fill_from_snapshot(case, seq, content):
+                try:
+                    rows = connection.execute(records.EVENTS_AFTER, {"number": number, "after": seq})
+                    case.fold([Event(*row) for row in rows])
+                except Forgotten:
+                    found[number] = Case(number, case.id, case.followed, case.label, case.at)
+        return [number for number, case in found.items() if case.seq == 0]
+
+    def _take_snapshots(self, connection: sa.Connection, touched: Iterable[Case]) -> None:
+        for case in touched:
+            corrected = any(event.kind == Corrected.kind for event in case.new)
+            long = case.seq - case.snapshot_seq >= EVERY
+            if not case.erased and (long or (corrected and case.seq >= EVERY)):
+                records.put_snapshot(connection, case, snapshot_document(case))
 
     def _keep(self, touched: Mapping[str, Case]) -> None:
         for id, case in touched.items():

@@ -156,6 +156,7 @@ class Corrected(Happening):
     def change(self, case: "Case") -> None:
         """The case is played again with the right outcome."""
         case.session.correct(MISSING if self.reward is None else self.reward, self.round)
+        case.ahead = None
 
     def decision(self) -> dict[str, Any]:
         """The right outcome."""

@@ -15,7 +15,7 @@ from banditree.service.cases import Case, Followed, utc_now
 from banditree.service.events import Event
 from banditree.service.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused
-from banditree.service.schema import WAITING, audit, cases, collections, events, plans
+from banditree.service.schema import WAITING, audit, cases, collections, events, plans, snapshots
 from banditree.tasks.collection import Collection
 
 Row = sa.RowMapping
@@ -170,11 +170,25 @@ def _state_of(case: Case) -> dict[str, Any]:
     return {"of": case.number, "state": case.state, **counts}
 
 
+def put_snapshot(connection: sa.Connection, case: Case, content: str) -> None:
+    """Keep where a case stands, in place of where it stood before."""
+    connection.execute(sa.delete(snapshots).where(snapshots.c.case == case.number))
+    connection.execute(sa.insert(snapshots), {"case": case.number, "seq": case.seq, "content": content})
+    case.snapshot_seq = case.seq
+
+
+def snapshots_of(connection: sa.Connection, numbers: list[int]) -> dict[int, tuple[int, str]]:
+    """(number of the last event, content) of the snapshots that some cases have."""
+    query = sa.select(snapshots).where(snapshots.c.case.in_(numbers))
+    return {number: (seq, content) for number, seq, content in connection.execute(query)}
+
+
 def blank(connection: sa.Connection, case: Case) -> None:
     """Remove the content of a case and keep its events."""
     nothing = {"arm": None, "reward": None, "details": None}
     connection.execute(sa.update(events).where(events.c.case == case.number).values(nothing))
     connection.execute(sa.update(cases).where(cases.c.number == case.number).values(label=None))
+    connection.execute(sa.delete(snapshots).where(snapshots.c.case == case.number))
 
 
 def list_cases(

@@ -83,6 +83,15 @@ events = Table(
 OUTCOMES = events.c.kind.in_([literal_column(f"'{kind}'") for kind in REPORTS])
 Index("one_outcome", events.c.case, events.c.round, unique=True, sqlite_where=OUTCOMES, postgresql_where=OUTCOMES)
 
+# Where a long case stood after its event `seq`, so that it need not be folded from the beginning.
+snapshots = Table(
+    "snapshots",
+    metadata,
+    Column("case", ForeignKey("cases.number"), primary_key=True, autoincrement=False),
+    Column("seq", Integer, nullable=False),
+    Column("content", Text, nullable=False),
+)
+
 users = Table(
     "users",
     metadata,
