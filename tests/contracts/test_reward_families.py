@@ -41,7 +41,7 @@ def test_every_family_is_in_the_table_and_survives_its_file(name):
     assert type(rewards) is FAMILIES[Family(name)]
     written = {key: value for key, value in rewards.written().items() if value is not None}
     assert make_rewards(rewards.family, **written) == rewards
-    with pytest.raises(InvalidInput, match="must be left out"):
+    with pytest.raises(InvalidInput, match="must be omitted"):
         make_rewards(rewards.family, nonsense=1)
 
 

@@ -113,8 +113,8 @@ def test_html_escapes_names():
 
 
 def test_the_page_says_why_there_are_no_numbers():
-    page = ladder_html(ladder_info(score_plan()), None, "The law is not known.")
-    assert "The law is not known." in page
+    page = ladder_html(ladder_info(score_plan()), None, "The distribution is not known.")
+    assert "The distribution is not known." in page
     assert 'id="pick-task"' not in page
 
 

@@ -162,7 +162,7 @@ def test_contexts_enter_in_exploit_only():
     case.tell(0.3)
     with pytest.raises(InvalidInput, match=r"context must be 3 finite numbers \(\(intercept\), x1, x2\)"):
         case.ask(context=[1.0, 2.0])
-    with pytest.raises(InvalidInput, match="context must be left out"):
+    with pytest.raises(InvalidInput, match="context must be omitted"):
         new_case().ask(context=[1.0])
 
 

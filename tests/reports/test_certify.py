@@ -48,7 +48,7 @@ def test_bounds_say_why():
     estimated = Collection.bernoulli(TWO.means, arms=["A", "B"], tasks=["mild", "severe"], radius=0.02)
     page = certificate_text(certificate_report(build_tree(estimated, 1000), estimated))
     assert "At most this much" in page
-    assert "known to within 0.02" in page
+    assert "the estimated means are within 0.02" in page
 
 
 def test_the_bound_covers_dt_ece():

@@ -29,7 +29,7 @@ def test_a_log_becomes_a_collection_and_the_report_says_how():
     table = choices(report.collection, 2000)
     text = learn_text(report, table, 2000)
     assert "Read 6,000 rows of frame: task is 'task', arm is 'arm', reward is 'reward'." in text
-    assert "within their radius with a chance of 0.95" in text
+    assert "With 95% confidence, every mean is within its margin" in text
     assert "Choosing the separation, for 2,000 rounds" in text
     document = json.loads(json.dumps(learn_document(report, table)))
     assert document["rows"] == 6000

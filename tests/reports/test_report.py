@@ -8,6 +8,7 @@ from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.figures.document import Facts, Figures, Heading, Ladder, Paragraph, Table
 from banditree.plans.wording import vocabulary_from
+from banditree.reports.analyze import analyze, bound_lines
 from banditree.reports.report import MANY_TASKS, alternatives, report_blocks, write_report
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
@@ -68,8 +69,15 @@ def test_estimates_say_how_good_they_are_and_bounds_say_why():
     assert "within 0.03 of the truth at worst, 0.0175 on average" in words
     assert "task 2 0.0200 0.0300 arm 1" in words
     assert "a log of 1,000 rows" in words
-    assert "upper bounds: the means are known to within 0.03" in words
-    assert "Curves over the rounds are not available: the means are known to within" in words
+    assert "upper bounds: the estimated means are within 0.03" in words
+    assert "Curves over the rounds are not available: the estimated means are within" in words
+
+
+def test_a_separation_that_nobody_asked_for_is_not_a_claim_about_the_true_means():
+    for radius, asked in ((0.15, None), (0.05, 0.7)):  # the first means are known too badly for a claim of 0.8
+        known = Collection.bernoulli([[0.9, 0.2], [0.1, 0.8]], radius=radius)
+        words = words_of(report_blocks(build_tree(known, 500, asked), known))
+        assert all(line in words for line in bound_lines(analyze(known, asked, 500).facts))
 
 
 def test_what_cannot_be_had_is_said():

@@ -205,7 +205,7 @@ def test_exports(client, case):
             422,
             "an arm must be one of A, B. Got 'Z'.",
         ),
-        ("cases/C/ask", {"context": {"age": 3}}, 422, "context must be left out"),
+        ("cases/C/ask", {"context": {"age": 3}}, 422, "context must be omitted"),
         ("cases/C/ask", {"available": ["Z"]}, 422, "an arm must be one of A, B. Got 'Z'."),
         ("cases/C/override", {"arm": "A", "reason": "x"}, 422, "That is no override."),
         ("cases/C/override", {"arm": "B"}, 422, "reason: Field required."),

@@ -113,7 +113,7 @@ def test_simulation_and_certificate_agree():
 
 
 def standardised(sample, expected):
-    """How many standard errors the mean of `sample` is from `expected`; nothing if too rare for a normal law."""
+    """How many standard errors the mean of `sample` is from `expected`; nothing if too rare to be normal."""
     values = np.round(np.asarray(sample, dtype=float), 9)
     if (values != np.median(values)).sum() < 25:
         return []

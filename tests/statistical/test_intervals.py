@@ -45,7 +45,7 @@ MEANS = np.array([[0.1, 0.5], [0.72, 0.3]])
 
 
 @pytest.mark.parametrize(
-    ("collection", "law", "exact"),
+    ("collection", "family", "exact"),
     [
         (Collection.gaussian(MEANS, sigma=0.7), Family.GAUSSIAN, True),
         (Collection.bernoulli(MEANS), Family.BERNOULLI, False),
@@ -54,9 +54,9 @@ MEANS = np.array([[0.1, 0.5], [0.72, 0.3]])
     ids=["gaussian", "bernoulli", "bounded"],
 )
 @pytest.mark.parametrize("n", [5, 60])
-def test_means_without_contexts(collection, law, exact, n):
+def test_means_without_contexts(collection, family, exact, n):
     share, repetitions = 0.05, 400
-    count = misses(draw_plain(collection, n), MEANS, law, repetitions, share)
+    count = misses(draw_plain(collection, n), MEANS, family, repetitions, share)
     trials = repetitions * MEANS.size
     assert count <= binom.ppf(1 - ALARM, trials, share)
     if exact:

@@ -31,7 +31,7 @@ def test_an_eighth_of_the_separation_gives_the_number_of_the_notes():
     [
         ({"horizon": 0}, "horizon must be at least 1"),
         ({"depth": 0}, "depth must be at least 1"),
-        ({"radius": 0.2}, "known to within 0.2, and tests 0.4 apart need less than 0.2"),
+        ({"radius": 0.2}, "within 0.2; to tell tasks 0.4 apart they must be within less than 0.2"),
     ],
 )
 def test_impossible_settings_are_named(change, message):

@@ -26,9 +26,9 @@ def test_bounded_means_take_the_better_of_two_bounds():
 
 
 def test_predictions_of_rewards_in_a_range_scale_with_the_range():
-    def radius(law):
+    def radius(family):
         one = np.array([0.01])
-        return radius_of_prediction(law, one, one, np.array([90.0]), one, 1000, 0.05)[0]
+        return radius_of_prediction(family, one, one, np.array([90.0]), one, 1000, 0.05)[0]
 
     unit = radius(Bounded())
     assert radius(Bounded(low=-2, high=3)) == pytest.approx(5 * unit)

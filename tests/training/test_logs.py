@@ -140,19 +140,19 @@ def test_text_that_is_no_number_is_a_bad_row_and_not_the_end(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("law", "value", "words"),
+    ("family", "value", "words"),
     [
         (Bernoulli(), 0.5, 'reward not 0 or 1: 1.*rewards="bounded" or rewards="gaussian"'),
         (Bernoulli(), 2.0, "reward not 0 or 1: 1"),
         (Bounded(low=-1, high=1), 1.5, r"reward outside \[-1, 1\]: 1"),
     ],
 )
-def test_rewards_outside_the_declared_range_are_bad(law, value, words):
+def test_rewards_outside_the_declared_range_are_bad(family, value, words):
     frame = pl.DataFrame({"task": ["a"] * 3, "arm": ["x"] * 3, "reward": [0.0, 1.0, value]})
     with pytest.raises(InvalidInput, match=words):
-        read_log(frame, rewards=law)
-    assert read_log(frame, rewards=law, drop_bad_rows=True).statistics.n_rows == 2
-    assert read_log(frame[:2], rewards=law).bad.n_rows == 0
+        read_log(frame, rewards=family)
+    assert read_log(frame, rewards=family, drop_bad_rows=True).statistics.n_rows == 2
+    assert read_log(frame[:2], rewards=family).bad.n_rows == 0
 
 
 def test_propensities_are_summed_and_checked():

@@ -49,11 +49,11 @@ def test_uncertain_means_are_refused_with_what_would_do():
     collection = Collection.bernoulli(TWO, radius=0.1)
     with pytest.raises(
         InvalidInput,
-        match=r"must be to within 0.05, an eighth of the separation. About 4.0 times as many rows of task 'task 1'",
+        match=r"must be within 0.05, an eighth of the separation. About 4.0 times as many rows of task 'task 1'",
     ):
         build_tree(collection, 1000, 0.4)
     with pytest.raises(
-        InvalidInput, match="whose means are known to within 0.3 and must be to within 0.05, an eighth of that"
+        InvalidInput, match="whose estimated means are within 0.3 and must be within 0.05, an eighth of that"
     ):
         build_tree(Collection.bernoulli(TWO, radius=0.3), 1000)
 

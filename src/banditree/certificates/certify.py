@@ -27,8 +27,8 @@ class Certificate:
 
     regret: (M,), expected up to the horizon, Eq. (1). pulls: (M,), expected rounds of testing. wrong_arm, wrong_task:
     (M,), the chance that the arm in force when the horizon ends is not the best, or of another task (None if the plan
-    names none). undecided: (M,), the chance to be still testing then; a watch line is no test. All of them are what
-    `claim` says. Only if exact: at_end (M, N), the chance to be at each box when the horizon ends; entered (M, N), how
+    names none). undecided: (M,), the chance of still testing then; a watch line is no test. All of them are what
+    `claim` says. Only if exact: at_end (M, N), the chance of being at each box at the end; entered (M, N), how
     often each box is entered; exits (M, N, 2), how often it is left below and above; regret_at (M, N), the regret spent
     at each box; within (M,), the rounds after which 95% of the cases are decided, or the horizon. error: (M,), how far
     the chances may be off where scores without a ceiling were cut off; the regret has it added. shares:
@@ -71,7 +71,7 @@ class Certificate:
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """How a plan goes, round by round: regret (M, H+1) expected after each round, undecided (M, H+1) the chance to be
+    """How a plan goes, round by round: regret (M, H+1) expected after each round, undecided (M, H+1) the chance of
     still testing then."""
 
     regret: FloatArray
@@ -121,7 +121,7 @@ def certify(plan: Plan, collection: Collection, horizon: int | None = None) -> C
 
 
 def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Course:
-    """The exact regret and the exact chance to be still testing after every round, for every task.
+    """The exact regret and the exact chance of still testing after every round, for every task.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> from banditree.trees.tree import build_tree

@@ -106,7 +106,7 @@ def heights(plan: Plan, boxes: IntArray, chance: FloatArray, horizon: int) -> tu
 
 
 def leaving(plan: Plan, boxes: IntArray, chance: FloatArray, horizon: int) -> tuple[FloatArray, FloatArray]:
-    """Upper bounds, for watch lines under M tasks, of the chance to leave within the horizon and the rounds until then.
+    """Upper bounds, for watch lines under M tasks, of the chance of leaving in the horizon and the rounds until then.
 
     chance: (M, len(boxes), B). Both (len(boxes), M); the rounds are at most the horizon. A score that drifts downwards
     falls by at most floor + fall - 1, so that it lasts at most that divided by the drift, on average (Wald's equation).

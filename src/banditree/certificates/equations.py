@@ -17,7 +17,7 @@ ENDLESS = 1e4  # a plan that tests for so many horizons on average is refused as
 def exit_distributions(plan: Plan, outcomes: Outcomes, horizon: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(chance of the low side, of the high side, expected pulls) of each box under each task, all (N, M).
 
-    Exact for tests however long they take; for watch lines bounds of the chance to leave within the horizon and of the
+    Exact for tests however long they take; for watch lines, bounds of the chance of leaving in the horizon and of the
     rounds until then. The plan is an unfolded one.
     """
     down, up = outcomes.least[:, :, 0].T.copy(), outcomes.least[:, :, 1].T.copy()

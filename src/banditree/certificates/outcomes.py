@@ -24,7 +24,7 @@ class Claim(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """M tasks, N boxes, B outcomes: bounds of the chances (equal where the law is known) and the costs.
+    """M tasks, N boxes, B outcomes: bounds of the chances (equal where the distribution is known) and the costs.
 
     least, most: (M, N, B), for the two sides of a FIXED box, low first, or the bins of one pull of a score.
     cost: (M, N), of one round at a box. wrong_arm: (M, N), an end or a watch line whose arm is not the best.
@@ -87,7 +87,7 @@ def _reasons(plan: Plan, collection: Collection) -> tuple[str, ...]:
     reasons = []
     if collection.is_estimated:
         reasons.append(
-            f"the means are known to within {collection.radius.max():.3g}, and every box takes its worst means"
+            f"the estimated means are within {collection.radius.max():.3g}, and every box takes its worst means"
         )
     reasons += collection.rewards.doubts(cells_of(collection, plan.arm[:1]))
     return tuple(reasons)

@@ -51,7 +51,7 @@ class Boxes(NamedTuple):
 
 class Limits(NamedTuple):
     """tiny: chances of single scores below it are dropped and counted as an error. done: so is what is not at rest when
-    it is less than this, and the rest of the horizon is filled in at once. few: the chance to be at a test that UNTIL
+    it is less than this, and the rest of the horizon is filled in at once. few: the chance of a test that UNTIL
     is about. work: that may be spent."""
 
     tiny: float
@@ -63,7 +63,7 @@ class Limits(NamedTuple):
 class Totals(NamedTuple):
     """What a propagation fills in. (N,) each: pulls spent at a box, entries, exits below and above, and the chance to
     be there when the horizon ends. numbers: (4,), see below. regret, testing: (H+1,), the expected regret and the
-    chance to be at a test after each round; empty where the course is not asked for."""
+    chance of being at a test after each round; empty where the course is not asked for."""
 
     spent: FloatArray
     entered: FloatArray
@@ -179,7 +179,7 @@ def settle(boxes: Boxes, flow: Flow, rounds_left: int, totals: Totals) -> float:
 
 @lean(forceinline=True)
 def count(boxes: Boxes, flow: Flow) -> tuple[float, float]:
-    """The chance not to be at rest for good, and the chance to be at a test."""
+    """The chance of not being at rest for good, and the chance of being at a test."""
     moving, testing = 0.0, 0.0
     for box in range(boxes.kind.size):
         here = flow.held[box] + flow.arrive[box]

@@ -54,7 +54,7 @@ def ladder(points: IntArray, chance: FloatArray, n_scores: int) -> tuple[FloatAr
     rise, fall, n_tasks = max(int(points.max()), 0), max(-int(points.min()), 0), chance.shape[1]
     below = np.zeros((n_scores, fall + 1, n_tasks))
     above, spent = np.zeros((n_scores, n_tasks)), np.zeros((n_scores, n_tasks))
-    mass = np.zeros((rise + fall + 1, n_tasks))  # chance to be `rise - index` above the score
+    mass = np.zeros((rise + fall + 1, n_tasks))  # chance of being `rise - index` above the score
     for i in range(n_scores):
         up, pulls = above[i], spent[i]
         mass[:] = 0.0
@@ -71,7 +71,7 @@ def ladder(points: IntArray, chance: FloatArray, n_scores: int) -> tuple[FloatAr
             for j in range(1, fall + 1):
                 for task in range(n_tasks):
                     mass[rise - o + j, task] += mass[rise - o, task] * below[i - o, j, task]
-        away = up.copy()  # one minus the chance to come back to score i, without a subtraction
+        away = up.copy()  # one minus the chance of coming back to score i, without a subtraction
         for j in range(1, fall + 1):
             for task in range(n_tasks):
                 away[task] += mass[rise + j, task]

@@ -35,7 +35,7 @@ def fit(
     round: Round = None,
     time: Time = None,
     propensity: Propensity = None,
-    rewards: Annotated[Family, typer.Option(help="The law of the rewards.")] = Family.BERNOULLI,
+    rewards: Annotated[Family, typer.Option(help="The distribution of the rewards.")] = Family.BERNOULLI,
     kinds: Annotated[str, typer.Option(help="Numbers of kinds to try, besides one.")] = "2,3,5,8",
     lines: Annotated[str, typer.Option(help="Most lines of the plans to try.")] = "1,2,3,4,6,9",
     held_out: Annotated[float, typer.Option(help="Share of the cases to judge the plan on.")] = 1 / 3,

@@ -32,10 +32,8 @@ def simulate(
         Path | None, typer.Option(help="What the policies know, if not the true tasks: an estimated collection.")
     ] = None,
     shares: Shares = "",
-    rounds: Annotated[
-        str, typer.Option(help="Rounds to record, as in 100,1000,10000; when left out, 200 of them.")
-    ] = "",
-    workers: Annotated[int | None, typer.Option(min=1, help="Threads; all cores when left out.")] = None,
+    rounds: Annotated[str, typer.Option(help="Rounds to record, as in 100,1000,10000; by default 200 of them.")] = "",
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads; by default all cores.")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on, as in tcp://host:8786.")] = (
         None
     ),

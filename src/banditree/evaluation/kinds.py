@@ -92,8 +92,10 @@ def _collection(statistics: Statistics, chances: FloatArray, rewards: Rewards, p
     means = (chances.T @ total + BORROWED * everyone) / n
     rounds = chances.T @ count
     scatter = np.array([(chances.T @ square).sum() - (means**2 * rounds).sum()])
-    law = rewards if rewards.has_range else type(rewards).fitted(scatter, np.array([max(rounds.sum() - means.size, 1)]))
+    family = (
+        rewards if rewards.has_range else type(rewards).fitted(scatter, np.array([max(rounds.sum() - means.size, 1)]))
+    )
     names = tuple(f"kind {number}" for number in range(1, len(means) + 1))
     return Collection(
-        means, names, statistics.arms, law, provenance=provenance, shares=chances.sum(axis=0) / len(chances)
+        means, names, statistics.arms, family, provenance=provenance, shares=chances.sum(axis=0) / len(chances)
     )

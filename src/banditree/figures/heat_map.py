@@ -36,7 +36,7 @@ class HeatMapInfo:
 def heat_map_info(
     collection: Collection, separation: float | None = None, words: Vocabulary | None = None
 ) -> HeatMapInfo:
-    """The numbers of the heat map; `separation` is the collection's own when left out.
+    """The numbers of the heat map; `separation` is the collection's own by default.
 
     >>> info = heat_map_info(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]]))
     >>> info.best.tolist(), info.apart.round(2).tolist(), round(info.separation, 2)

@@ -16,7 +16,7 @@ def progress_bar(label: str, stream: IO[str] | None = None, quiet: float = 3.0) 
     """A callback for any function of banditree that takes `on_progress`: a bar in a terminal or a notebook, and in a
     log a line per tenth of the work.
 
-    stream: where it is drawn; the error stream when left out. quiet: seconds before the first line of a log, so that
+    stream: where it is drawn; the error stream by default. quiet: seconds before the first line of a log, so that
     short work says nothing.
 
     >>> with progress_bar("Simulating", sys.stdout, quiet=0) as on_progress:

@@ -78,7 +78,7 @@ def _exits(plan: Plan, outcomes: Outcomes) -> Exits:
 
 
 def _pulls_if_low(plan: Plan, box: int, chances: FloatArray) -> float:
-    """E[pulls; left below] of a score that starts at 0: with h the chance to leave below, (I - P) g = h."""
+    """E[pulls; left below] of a score that starts at 0: with h the chance of leaving below, (I - P) g = h."""
     floor, ceil = int(plan.floor[box]), int(plan.ceil[box])
     n = floor + ceil - 1  # scores from 1 - floor to ceil - 1
     step, below = np.eye(n), np.zeros(n)
@@ -106,7 +106,7 @@ def _forward(plan: Plan, exits: Exits, price: FloatArray) -> tuple[FloatArray, F
 def _with_loops(plan: Plan, exits: Exits, price: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The same where links lead back: for each box in turn, the walk that stops on its first arrival there.
 
-    With x the expected visits of each box before that, and h the chance to get there yet,
+    With x the expected visits of each box before that, and h the chance of still getting there,
     E[price; reached] is the sum over links u -> v of x_u price_u E[pulls of u; it leads to v] h_v.
     """
     n, M = plan.n_boxes, price.shape[1]

@@ -21,7 +21,7 @@ BOLD = 1.13
 ELLIPSIS = "..."
 
 INK, GREY, FAINT, PAPER = "#1b2733", "#5b6875", "#d5dbe1", "#ffffff"
-# Okabe and Ito's palette, which people with any colour vision can tell apart; the yellow is left out on white.
+# Okabe and Ito's palette, which people with any colour vision can tell apart; the yellow is omitted on white.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", INK)
 
 

@@ -15,7 +15,7 @@ from banditree.tasks.rewards import Family, Rewards, make_rewards
 
 
 class RewardsPart(Part):
-    """The law of the rewards."""
+    """The distribution of the rewards."""
 
     family: Family
     low: float | None = Field(None, description="least reward; bounded rewards only")
@@ -132,12 +132,12 @@ def _rectangular(rows: list[list[float]]) -> list[list[float]]:
 
 
 def rewards_part(rewards: Rewards) -> RewardsPart:
-    """The reward law as it is written."""
+    """The reward family as it is written."""
     return RewardsPart(family=rewards.family, **rewards.written())
 
 
 def rewards_from_part(part: RewardsPart) -> Rewards:
-    """The reward law that a file describes."""
+    """The reward family that a file describes."""
     return make_rewards(part.family, **part.model_dump(exclude={"family"}, exclude_none=True))
 
 

@@ -32,14 +32,14 @@ class RunPart(Part):
 
 
 class ResultsFile(Document):
-    """What a simulation gave. In Parquet, `played` is left out and its rows are the table."""
+    """What a simulation gave. In Parquet, `played` is omitted and its rows are the table."""
 
     schema_: Literal["banditree/results/1"] = Field("banditree/results/1", alias="schema")
     policies: list[str]
     tasks: list[str]
     arms: list[str]
     rounds: list[int] = Field(description="where the runs were recorded, from 1")
-    runs: int = Field(description="runs asked for; those not finished are left out")
+    runs: int = Field(description="runs asked for; unfinished ones are omitted")
     settings: dict[str, Any]
     versions: dict[str, str]
     played: list[RunPart] = Field(default_factory=list)

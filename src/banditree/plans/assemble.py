@@ -49,7 +49,7 @@ class Box:
 
 
 def assemble(boxes: Sequence[Box], collection: Collection, horizon: int, method: str = "by hand", **more: Any) -> Plan:
-    """The Plan that starts at the first of `boxes`; boxes that cannot be reached are left out.
+    """The Plan that starts at the first of `boxes`; boxes that cannot be reached are omitted.
 
     Boxes are numbered so that only links back lead to a lower number, the low side of a box coming first where it can.
     The lines of a protocol (form=Form.LINES) keep their order, and its ends follow them, one per arm.

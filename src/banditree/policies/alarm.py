@@ -5,7 +5,7 @@ sub-Gaussian steps of variance s^2. Mixing exp(l S - l^2 s^2 n / 2) over l ~ N(0
     E_ik = exp(rho S^2 / (2 s^2 (1 + rho n))) / sqrt(1 + rho n),
 whose product over arms starts at 1 and has expectation at most 1 at any stopping time, however arms are chosen. The
 alarm goes off when every task has reached 1/alpha. The true task ever does so with probability at most alpha (Ville),
-over the whole horizon and beyond: that is the false-alarm rate, for a case of the collection. Means known to within a
+over the whole horizon and beyond: that is the false-alarm rate, for a case of the collection. Means known only within a
 radius count only what lies beyond it.
 """
 

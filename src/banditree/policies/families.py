@@ -33,7 +33,7 @@ def likelihood_table(collection: Collection) -> FloatArray:
 
 def outcome_of(model: Model, reward: float) -> int:
     """The number of a reward among the possible ones."""
-    if model.law != GRADED:
+    if model.family != GRADED:
         return 1 if reward > 0.5 else 0
     grade = 0
     while grade < model.values.shape[0] - 1 and model.values[grade] < reward:
@@ -48,7 +48,7 @@ def weigh_tasks(
 
     table: see `likelihood_table`.
     """
-    if model.law == GAUSSIAN:
+    if model.family == GAUSSIAN:
         weigh_normal(model, weights, context, arm, reward)
     elif model.theta.shape[2] == 0:
         return multiply(weights, table[outcome_of(model, reward), arm])
@@ -96,30 +96,30 @@ def weigh_normal(model: Model, weights: FloatArray, context: FloatArray, arm: in
 def log_likelihood(model: Model, context: FloatArray, task: int, arm: int, reward: float) -> float:
     """The log-likelihood of a reward, up to a constant, never below LOG_FLOOR for 0/1 rewards (NOTES 16)."""
     mean = predicted(model, context, task, arm)
-    if model.law == GAUSSIAN:
+    if model.family == GAUSSIAN:
         z = (reward - mean) / model.sigma
         return -0.5 * z * z
     chance = mean if reward > 0.5 else 1.0 - mean
-    if model.law == GRADED:
+    if model.family == GRADED:
         chance = model.chances[task, arm, outcome_of(model, reward)]
     return max(math.log(chance), LOG_FLOOR) if chance > 0.0 else LOG_FLOOR
 
 
 def n_summaries(model: Model) -> int:
     """How many numbers per arm, averaged over tasks, tell the distribution of a reward of an unknown task."""
-    return model.values.shape[0] if model.law == GRADED else 1
+    return model.values.shape[0] if model.family == GRADED else 1
 
 
 def summary(model: Model, task: int, arm: int, number: int, mean: float) -> float:
     """The summary of that number of one task and arm, whose mean reward at the context is `mean`."""
-    return float(model.chances[task, arm, number]) if model.law == GRADED else mean
+    return float(model.chances[task, arm, number]) if model.family == GRADED else mean
 
 
 def noise(model: Model, task: int, arm: int, mean: float) -> float:
     """What the information of an arm is reduced by: the entropy of its reward, or the squared mean of a normal one."""
-    if model.law == GRADED:
+    if model.family == GRADED:
         return grade_entropy(model.chances[task, arm])
-    return mean * mean if model.law == GAUSSIAN else entropy(mean)
+    return mean * mean if model.family == GAUSSIAN else entropy(mean)
 
 
 def information(model: Model, summaries: FloatArray, average_noise: float) -> float:
@@ -128,10 +128,10 @@ def information(model: Model, summaries: FloatArray, average_noise: float) -> fl
     A few possible rewards: the mutual information of task and reward. Normal rewards: log(1 + v/sigma^2)/2, v the
     variance of the mean over tasks, which is at least that and equal to it to first order.
     """
-    if model.law == GRADED:
+    if model.family == GRADED:
         return max(grade_entropy(summaries) - average_noise, 0.0)
     mean = summaries[0]
-    if model.law == GAUSSIAN:
+    if model.family == GAUSSIAN:
         variance = max(average_noise - mean * mean, 0.0)
         return 0.5 * math.log(1.0 + variance / (model.sigma * model.sigma))
     return max(entropy(mean) - average_noise, 0.0)
@@ -156,9 +156,9 @@ def grade_entropy(chances: FloatArray) -> float:
 def draw_reward(model: Model, context: FloatArray, task: int, arm: int, first: float, second: float) -> float:
     """A reward from two uniform random numbers; bounded rewards take the two ends of their range."""
     mean = predicted(model, context, task, arm)
-    if model.law == GAUSSIAN:
+    if model.family == GAUSSIAN:
         return mean + model.sigma * normal(first, second)
-    if model.law == GRADED:
+    if model.family == GRADED:
         return float(model.values[drawn_grade(model.chances[task, arm], first)])
     return model.high if first * (model.high - model.low) < mean - model.low else model.low
 

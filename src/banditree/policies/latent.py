@@ -131,7 +131,7 @@ def explain_posterior(params: PosteriorParams, state: PosteriorState) -> Facts:
 mts = Policy("mts", make_posterior, init_posterior, choose_mts, update_posterior, explain_posterior)
 
 
-NEGLIGIBLE = 1e-12  # posterior probability that mIDS leaves out
+NEGLIGIBLE = 1e-12  # posterior probability below which mIDS ignores a task
 NO_GAP = 1e-10  # an expected gap that costs less than 0.001 over ten million rounds: play the arm
 GAP, NOISE, FIRST_SUMMARY = 0, 1, 2  # rows of what is averaged per arm
 

@@ -20,7 +20,7 @@ class Model(NamedTuple):
     """M tasks x K arms as plain arrays; theta has size 0 if no context matters, in which case means are all there is.
 
     means, radius: (M, K). by_arm, slack: the same two, (K, M), for loops over tasks. theta: (M, K, d).
-    best: (M,) the best arm of each task without a context. top: (M,) its mean. law: the family of the rewards, whose
+    best: (M,) the best arm of each task without a context. top: (M,) its mean. family: the family of the rewards, whose
     arithmetic is in `policies.families`. values (G,), chances (M, K, G): of graded rewards.
     """
 
@@ -30,7 +30,7 @@ class Model(NamedTuple):
     theta: FloatArray
     best: IntArray
     top: FloatArray
-    law: int
+    family: int
     sigma: float
     low: float
     high: float

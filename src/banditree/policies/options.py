@@ -13,6 +13,6 @@ def take_options(given: Mapping[str, Any], **defaults: Any) -> dict[str, Any]:
     {'delta': 0.5}
     """
     if unknown := sorted(given.keys() - defaults.keys()):
-        names = ", ".join(defaults) if defaults else "left out: this policy has none"
+        names = ", ".join(defaults) if defaults else "omitted: this policy has none"
         raise invalid("options", f"among {names}" if defaults else names, unknown)
     return {**defaults, **given}

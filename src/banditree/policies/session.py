@@ -129,7 +129,7 @@ class Session:
 
         With `n`, rounds are opened never past the earliest moment at which an outcome would change what comes next.
         context: a vector (d,) or a mapping of names to values, for policies that look at it.
-        available: names or numbers of the arms that can be pulled now; all when left out. An arm that is not available
+        available: names or numbers of the arms that can be pulled now; by default all. An arm that is not available
         is never replaced by another: the step then has an outcome that says so.
         """
         if n is not None and n < 1:
@@ -146,7 +146,7 @@ class Session:
         return steps[0] if n is None else steps
 
     def tell(self, reward: float | Missing, round: int | None = None) -> None:
-        """Report the reward of an open round (the only one, when `round` is left out), or `MISSING`.
+        """Report the reward of an open round (by default the only one), or `MISSING`.
 
         The same report again changes nothing; another value for a closed round is refused.
         A missing outcome is not tallied: its round is used up and the policy goes on as if it had not been.
@@ -290,7 +290,7 @@ class Session:
         if given is None:
             return np.full(d, np.nan)
         if d == 0:
-            raise invalid("context", "left out, since these tasks have none", given)
+            raise invalid("context", "omitted, since these tasks have none", given)
         if isinstance(given, Mapping):
             return encode(self.features, given)
         try:

@@ -51,7 +51,7 @@ def analyze(
     *,
     on_progress: OnProgress | None = None,
 ) -> Analysis:
-    """Everything the theory says of a collection, at `separation` in the mean sense (its own if left out).
+    """Everything the theory says of a collection, at `separation` in the mean sense (its own by default).
 
     on_progress is told what is being worked out; returning False ends that part with the bounds so far.
 

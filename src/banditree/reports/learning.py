@@ -88,11 +88,11 @@ def _known_lines(report: Learned) -> list[str]:
     collection, radius = report.collection, report.collection.radius
     i, k = divmod(int(radius.argmax()), collection.n_arms)
     rows = "" if collection.counts is None else f", {counted(int(collection.counts[i, k]), 'row')}"
-    how = "" if report.estimates.individuals is None else ", rows of one individual counted together"
+    how = "" if report.estimates.individuals is None else " (rows of one individual counted together)"
     return [
         f"{collection}.",
-        f"All means are within their radius with a chance of {1 - report.estimates.failure_probability:.4g}{how}; "
-        f"least known is {collection.arms[k]!r} for {collection.tasks[i]!r} (within {radius[i, k]:.3g}{rows}).",
+        f"With {100 * (1 - report.estimates.failure_probability):.4g}% confidence{how}, every mean is within its "
+        f"margin; least known is {collection.arms[k]!r} for {collection.tasks[i]!r} (within {radius[i, k]:.3g}{rows}).",
         f"Closest tasks: {report.separation}.",
     ]
 

@@ -41,7 +41,7 @@ from banditree.scores.build import build_plan
 from banditree.simulation.results import Results, mean_band, worst_band
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.separation import least_separation
+from banditree.tasks.separation import least_separation, tolerance
 
 MAX_ALTERNATIVE = 2_000  # boxes of a plan that is built only to be compared with
 MOST_NUMBERS = 300_000  # chances of boxes in one page: some megabytes
@@ -202,18 +202,27 @@ def _course(plan: Plan, collection: Collection, report: CertificateReport | None
 def _theory(plan: Plan, collection: Collection) -> list[Block]:
     """Coefficients, depths and bounds, with a search short enough for a report."""
     if collection.n_tasks > THEORY_TASKS:
-        text = f"Left out for more than {THEORY_TASKS} tasks, where it may take minutes: see banditree analyze."
+        text = f"Omitted for more than {THEORY_TASKS} tasks, where it may take minutes: see banditree analyze."
         return [Paragraph(text, soft=True)]
 
     def fresh(progress: Progress) -> bool:
         return progress.done <= THEORY_STEPS
 
     try:
-        facts = analyze(collection, plan.separation, plan.horizon, on_progress=fresh).facts
+        facts = analyze(collection, _asked(plan, collection), plan.horizon, on_progress=fresh).facts
     except InvalidInput as problem:
         return [Paragraph(f"Not available: {problem}", soft=True)]
     pairs = tuple((label, range_text(facts, name)) for label, name in QUANTITIES)
     return [*(Paragraph(line) for line in bound_lines(facts)), Facts(pairs)]
+
+
+def _asked(plan: Plan, collection: Collection) -> float | None:
+    """The separation that was asked for: None where it is the collection's own, which a tree takes by default.
+
+    The two differ for estimates: a separation that is asked for is a claim about the true means.
+    """
+    own = least_separation(collection).value
+    return None if plan.separation is None or abs(plan.separation - own) <= tolerance(own) else plan.separation
 
 
 def _comparison(
@@ -296,7 +305,7 @@ def _of_certificate(name: str, boxes: int, certificate: Certificate) -> Alternat
 
 def _built(name: str, collection: Collection, horizon: int, options: dict[str, Any]) -> Alternative:
     if "steps" in options and collection.n_tasks > SCORE_TASKS:
-        return Alternative(name, None, None, None, f"left out: for {collection.n_tasks} tasks it takes minutes")
+        return Alternative(name, None, None, None, f"omitted: for {collection.n_tasks} tasks it takes minutes")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlanWarning)

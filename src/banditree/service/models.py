@@ -89,7 +89,7 @@ class DocumentLine(Shape):
 
 
 class NewCase(Shape):
-    """A case to start. id: yours (a pseudonym), or left out for a random one; the same id again is the same case."""
+    """A case to start. id: yours (a pseudonym), or omitted for a random one; the same id again is the same case."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"plan": "4f1c9a7be0d2c3a5", "label": "bed 12"}]})
     plan: Id
@@ -104,7 +104,7 @@ class NewCases(Shape):
 
 
 class Ask(Shape):
-    """What to do next. n: rounds to open at once. available: the arms that can be given now; all when left out."""
+    """What to do next. n: rounds to open at once. available: the arms that can be given now; by default all."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{}, {"n": 5, "available": ["A", "B"]}]})
     n: Annotated[int, Strict(), Field(ge=1, le=MOST_OPENED)] = 1

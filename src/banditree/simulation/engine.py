@@ -68,10 +68,10 @@ def simulate(
     """`runs` runs of each policy on each task of `truth`, as `Results`.
 
     policies: names (`policies.registry`), plans, policies of your own, or `Player`s with options; a mapping gives them
-    other names. They know `believed`, the true tasks when left out: give an estimated collection to see what the errors
+    other names. They know `believed`, by default the true tasks: give an estimated collection to see what the errors
     cost, or play tasks of a `truth` that is not among what is believed. tasks: the numbers of the true tasks to play.
-    rounds: where to record; when left out, 100 even and 100 geometric steps.
-    workers: threads (all cores when left out), or "joblib" for the backend set by `joblib.parallel_config`.
+    rounds: where to record; by default 100 even and 100 geometric steps.
+    workers: threads (by default all cores), or "joblib" for the backend set by `joblib.parallel_config`.
     device: "cpu", "gpu", or "auto" for a GPU if there is one and the work is worth it (`simulation.devices`).
     on_progress is called after each batch; when it returns False, what is finished is returned.
 

@@ -229,7 +229,7 @@ class Summary:
 def summaries(results: Results, kind: BandKind = BandKind.NORMAL, shares: FloatArray | None = None) -> list[Summary]:
     """A `Summary` of each policy: committed, task_right, arm_right and alarmed are shares, committed_at a median.
 
-    Policies of which no run is finished on every task are left out. shares: (M,), what each task counts in a mean.
+    Policies without a run that is finished on every task are omitted. shares: (M,), what each task counts in a mean.
     """
     begun = np.any(results.finished.all(axis=1), axis=1)
     whole = [policy for policy, some in zip(results.policies, begun, strict=True) if some]

@@ -134,7 +134,7 @@ class Collection:
     ) -> "Collection":
         """Tasks whose rewards are one of G increasing `values`, with these chances (M, K, G); names: of the values.
 
-        A radius says that any set of values has its chance to within radius / (greatest - least value).
+        A radius says that the chance of any set of values is known within radius / (greatest - least value).
 
         >>> Collection.graded([[[0.5, 0.5, 0], [0, 0.5, 0.5]], [[0, 0, 1], [1, 0, 0]]], [1, 2, 3]).means.tolist()
         [[1.5, 2.5], [3.0, 1.0]]
@@ -245,7 +245,7 @@ class Collection:
         return frozen(np.maximum(self.values[:, None] - self.means, 0.0), float)
 
     def __str__(self) -> str:
-        known = f"means known to within {self.radius.max():.3g}" if self.is_estimated else "means known"
+        known = f"means within {self.radius.max():.3g}" if self.is_estimated else "means known"
         context = f", {self.contexts.n_features} context features" if self.contexts is not None else ""
         return (
             f"Collection of {self.n_tasks} tasks and {self.n_arms} arms, "

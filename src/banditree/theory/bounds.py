@@ -48,8 +48,8 @@ def dt_ece_samples(*, horizon: int, depth: int, separation: float, variance: flo
     margin = separation / 2 - radius
     if not margin > 0:
         raise InvalidInput(
-            f"The means are known to within {radius:.4g}, and tests {separation:.4g} apart need less than "
-            f"{separation / 2:.4g}. Collect more data, or merge tasks so that the separation grows."
+            f"The estimated means are within {radius:.4g}; to tell tasks {separation:.4g} apart they must be within "
+            f"less than {separation / 2:.4g}. Collect more data, or merge tasks so that the separation grows."
         )
     return max(1, math.ceil(2 * variance * math.log(2 * horizon * depth) / margin**2))
 
@@ -60,7 +60,7 @@ def ece_samples(*, n_tasks: int, separation: float, failure_probability: float, 
     N_cls = ceil((slack + 2 beta) / (2 lambda^2)), beta = log(M T / delta) with T = M - 1 tests (NOTES 5).
 
     n_tasks: M. separation: lambda in the Hellinger sense (NOTES 1). failure_probability: delta.
-    slack: of Algorithm 2; the printed 3 log(M / delta) when left out.
+    slack: of Algorithm 2; the printed 3 log(M / delta) by default.
 
     >>> ece_samples(n_tasks=5, separation=0.289, failure_probability=1e-4)
     341
@@ -90,7 +90,7 @@ def ece_regret(
     On the good event each round keeps at most 1 - 1/C of the tasks, so fewer than two are left after
     floor(C ln(M/2)) + 1 rounds, and after M - 1 in any case (NOTES 5); printed: 2 C log(M/delta).
 
-    coefficient: C of Eq. (2) in the Hellinger sense, infinity allowed. failure_probability: delta, 1/H if left out.
+    coefficient: C of Eq. (2) in the Hellinger sense, infinity allowed. failure_probability: delta, 1/H by default.
 
     >>> ece_regret(n_tasks=5, horizon=4000, coefficient=4.0, separation=0.289).parts["rounds"]
     4

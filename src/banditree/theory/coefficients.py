@@ -161,7 +161,7 @@ def _largest_ratio(
     if n_tasks <= SEARCH_UP_TO or found.lower == np.inf:
         return found
     upper = max(found.lower, _root_bound(n_tasks, needed))
-    reason = f"more than {SEARCH_UP_TO} tasks, of which the {SEARCH_UP_TO} hardest to separate were searched"
+    reason = f"more than {SEARCH_UP_TO} tasks: only the {SEARCH_UP_TO} hardest to separate were searched"
     return Coefficient(found.lower, upper, found.subset, reason=reason, effort=found.effort)
 
 

@@ -96,7 +96,7 @@ def bayes_regret(collection: Collection, horizon: int, prior: object = None, *, 
     More tasks: every belief that can arise, which is exact but for short horizons only. Rewards of a few possible
     values, no contexts.
 
-    prior: (M,), uniform if left out.
+    prior: (M,), uniform by default.
 
     >>> two = Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]])
     >>> found = bayes_regret(two, 100, grid=501)

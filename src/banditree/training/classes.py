@@ -139,7 +139,7 @@ def _score(sums: Sums, mixture: Mixture, criterion: Criterion, n_starts: int, se
 def _classify(
     statistics: Statistics, sums: Sums, mixture: Mixture, trials: list[Trial], criterion: Criterion
 ) -> Classes:
-    """Everyone in their most likely class; classes without anyone are left out, the largest comes first."""
+    """Everyone in their most likely class; empty classes are omitted, the largest comes first."""
     chances, _ = posterior(sums, mixture)
     labels = chances.argmax(axis=1)
     sizes = np.bincount(labels, minlength=mixture.n_classes)

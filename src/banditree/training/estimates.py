@@ -110,30 +110,30 @@ def _plain(statistics: Statistics, rewards: Rewards | Family, share: FloatArray)
     delta = share[statistics.task, statistics.arm]
     average = statistics.sums[:, 0] / n
     scatter = np.maximum(statistics.products[:, 0, 0] - n * average**2, 0.0)
-    law = rewards if isinstance(rewards, Rewards) else family_named(rewards).fitted(scatter, n - 1)
+    family = rewards if isinstance(rewards, Rewards) else family_named(rewards).fitted(scatter, n - 1)
     outcome = np.full(n.shape, Outcome.FINE, dtype=object)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = scatter / (n - 1)
         if statistics.weighted is not None:
             average, radius = _weighted_mean(statistics.weighted, delta)
-        elif law.counts:
+        elif family.counts:
             radius = radius_of_rate(np.round(n * (average + statistics.shift[-1])), n, delta)
-        elif law.has_range:
-            radius = radius_of_bounded_mean(variance, n, law.width, delta)
+        elif family.has_range:
+            radius = radius_of_bounded_mean(variance, n, family.width, delta)
         else:
             radius = radius_of_normal_mean(np.sqrt(variance / n), n - 1, delta)
     outcome[~np.isfinite(radius)] = Outcome.TOO_FEW_ROWS
-    means = np.clip(average + statistics.shift[-1], law.low, law.high)
-    return _assemble(statistics, law, share, outcome, means, radius)
+    means = np.clip(average + statistics.shift[-1], family.low, family.high)
+    return _assemble(statistics, family, share, outcome, means, radius)
 
 
 def _graded(statistics: Statistics, rewards: Rewards | Family, share: FloatArray) -> Estimates:
     """Estimates of graded rewards: the share of every value, and a radius that holds for all sets of values."""
-    law, chances = observed_chances(statistics, rewards)
+    family, chances = observed_chances(statistics, rewards)
     delta = share[statistics.task, statistics.arm]
-    radius = law.width * radius_of_chances(statistics.count.astype(float), len(law.support), delta)
+    radius = family.width * radius_of_chances(statistics.count.astype(float), len(family.support), delta)
     outcome = np.full(len(chances), Outcome.FINE, dtype=object)
-    found = _assemble(statistics, law, share, outcome, law.means(chances), radius)
+    found = _assemble(statistics, family, share, outcome, family.means(chances), radius)
     table = np.full((*found.means.shape, chances.shape[1]), np.nan)
     table[statistics.task, statistics.arm] = chances
     return replace(found, chances=table)
@@ -175,28 +175,28 @@ def _linear(
         )
     freedom = statistics.count[good].astype(float) - len(design.features)
     rss = np.array([fit.rss for fit in done])
-    law = rewards if isinstance(rewards, Rewards) else family_named(rewards).fitted(rss, freedom)
+    family = rewards if isinstance(rewards, Rewards) else family_named(rewards).fitted(rss, freedom)
     theta = np.array([fit.theta for fit in done])
     delta = share[statistics.task, statistics.arm][good]
     leverage = np.array([fit.leverage for fit in done])
     noise = np.sqrt(rss / freedom)
     spread = np.einsum("cd,de,ce->c", theta, contexts.covariance, theta)
-    radius = radius_of_prediction(law, leverage, noise, freedom, spread, n_contexts, delta)
+    radius = radius_of_prediction(family, leverage, noise, freedom, spread, n_contexts, delta)
     radius = radius + _ridge_bias(theta, leverage, ridge, design)
     means = np.array([fit.prediction for fit in done])
-    theta, means = _into_range(theta, means, law, contexts)
+    theta, means = _into_range(theta, means, family, contexts)
     error = np.array([fit.error for fit in done])
     outcome = np.array([Outcome.FINE if isinstance(fit, Fit) else fit for fit in fits], dtype=object)
     return _assemble(
         statistics,
-        law,
+        family,
         share,
         outcome,
         _fill(good, means),
         _fill(good, radius),
         contexts,
         _fill(good, theta),
-        _fill(good, _theta_radius(law, error, noise, freedom, delta)),
+        _fill(good, _theta_radius(family, error, noise, freedom, delta)),
         _propensity_notes(statistics) + _context_notes(statistics, design, contexts),
     )
 
@@ -209,11 +209,11 @@ def _fill(good: npt.NDArray[np.bool_], values: FloatArray) -> FloatArray:
 
 
 def _theta_radius(
-    law: Rewards, error: FloatArray, noise: FloatArray, freedom: FloatArray, delta: FloatArray
+    family: Rewards, error: FloatArray, noise: FloatArray, freedom: FloatArray, delta: FloatArray
 ) -> FloatArray:
-    if not law.has_range:
+    if not family.has_range:
         return radius_of_normal_mean(error * noise[:, None], freedom[:, None], delta[:, None])
-    return law.width * error * np.sqrt(np.log(2 / delta) / 2)[:, None]
+    return family.width * error * np.sqrt(np.log(2 / delta) / 2)[:, None]
 
 
 def _ridge_bias(theta: FloatArray, leverage: FloatArray, ridge: float, design: Design) -> FloatArray | float:
@@ -225,10 +225,10 @@ def _ridge_bias(theta: FloatArray, leverage: FloatArray, ridge: float, design: D
 
 
 def _into_range(
-    theta: FloatArray, means: FloatArray, law: Rewards, contexts: Contexts
+    theta: FloatArray, means: FloatArray, family: Rewards, contexts: Contexts
 ) -> tuple[FloatArray, FloatArray]:
     """Estimates whose mean lies outside the possible rewards, moved to the edge: the truth is not beyond it."""
-    moved = np.clip(means, law.low, law.high)
+    moved = np.clip(means, family.low, family.high)
     direction = contexts.mean / (contexts.mean @ contexts.mean)
     if contexts.features[0].name == INTERCEPT:
         direction = np.eye(len(contexts.mean))[0]
@@ -279,7 +279,7 @@ def _context_notes(statistics: Statistics, design: Design, contexts: Contexts) -
 
 def _assemble(
     statistics: Statistics,
-    law: Rewards,
+    family: Rewards,
     share: FloatArray,
     outcome: OutcomeArray,
     means: FloatArray,
@@ -299,13 +299,13 @@ def _assemble(
 
     outcomes = np.full(shape, Outcome.NEVER_TRIED, dtype=object)
     outcomes[statistics.task, statistics.arm] = outcome
-    if law.has_range:
-        radius = np.minimum(radius, np.maximum(means - law.low, law.high - means))
+    if family.has_range:
+        radius = np.minimum(radius, np.maximum(means - family.low, family.high - means))
     fine = outcome == Outcome.FINE
     return Estimates(
         statistics.tasks,
         statistics.arms,
-        law,
+        family,
         table(np.where(fine, means, np.nan)),
         table(np.where(fine, radius, np.nan)),
         statistics.counts,

@@ -18,7 +18,7 @@ from banditree.training.statistics import Statistics
 
 CHUNK = 20_000  # individuals whose scores are held at once
 FLAT = 1e-6  # curvature, as a part of what it would be if kinds were known, below which a direction counts as unknown
-SETTLED = 1e-4  # a rate this close to 0 or 1 has no curvature of its own and is left out of the equations
+SETTLED = 1e-4  # a rate this close to 0 or 1 has no curvature of its own and takes no part in the equations
 
 
 def by_mixture(estimates: Estimates, individuals: Statistics, classes: Classes) -> Estimates:

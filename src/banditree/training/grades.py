@@ -32,18 +32,20 @@ def outcome_counts(statistics: Statistics) -> dict[float, FloatArray]:
             "without context columns."
         )
     if statistics.weighted is not None:
-        raise InvalidInput("Graded rewards are counted, not weighted. Leave the propensity out.")
+        raise InvalidInput("Graded rewards are counted, not weighted. Omit the propensity.")
     return {value: statistics.sums[:, columns[value]] for value in sorted(columns)}
 
 
 def observed_chances(statistics: Statistics, rewards: Rewards | Family) -> tuple[Rewards, FloatArray]:
     """The family, with the values of the log where none were given, and the share (C, G) of every value."""
     counts = outcome_counts(statistics)
-    law = (
+    family = (
         rewards if isinstance(rewards, Rewards) and rewards.support else family_named(Family.GRADED).unknown([*counts])
     )
     nothing = np.zeros(len(statistics.count))
-    return law, np.stack([counts.get(value, nothing) for value in law.support], axis=1) / statistics.count[:, None]
+    return family, np.stack([counts.get(value, nothing) for value in family.support], axis=1) / statistics.count[
+        :, None
+    ]
 
 
 def radius_of_chances(n: FloatArray, n_values: int, failure_probability: float | FloatArray) -> FloatArray:

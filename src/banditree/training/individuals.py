@@ -71,17 +71,17 @@ def by_individual(estimates: Estimates, individuals: Individuals) -> Estimates:
 
 def radii(estimates: Estimates, error: FloatArray, n_individuals: IntArray, tail: float) -> FloatArray:
     """The radius (M, K) of every mean, from its standard error by individual; NaN where there is no estimate."""
-    law: Rewards = estimates.rewards
+    family: Rewards = estimates.rewards
     groups, n = n_individuals.astype(float), estimates.counts.astype(float)
     if estimates.chances is not None:
         return _wider_chances(estimates, error)
-    if law.has_range and estimates.theta is None:
-        rate = (estimates.means - law.low) / law.width
-        radius = law.width * radius_of_clustered_rate(rate, error / law.width, n, groups, tail)
+    if family.has_range and estimates.theta is None:
+        rate = (estimates.means - family.low) / family.width
+        radius = family.width * radius_of_clustered_rate(rate, error / family.width, n, groups, tail)
     else:
         radius = radius_of_normal_mean(error, np.maximum(groups - 1, 1e-3), tail)
-    if law.has_range:
-        most = np.maximum(estimates.means - law.low, law.high - estimates.means)
+    if family.has_range:
+        most = np.maximum(estimates.means - family.low, family.high - estimates.means)
         radius = np.where(groups > 1, np.minimum(radius, most), most)
     return np.where(np.isnan(estimates.means), np.nan, radius)
 

@@ -100,9 +100,9 @@ def widen_weakly_linked(estimates: Estimates, rows: FloatArray) -> Estimates:
     """The estimates with radii as if only the rows (M, K) of linking individuals told of the kinds."""
     with np.errstate(divide="ignore", invalid="ignore"):
         radius = estimates.radius * np.sqrt(np.maximum(estimates.counts / rows, 1.0))
-    law = estimates.rewards
-    if law.has_range:
-        most = np.maximum(estimates.means - law.low, law.high - estimates.means)
+    family = estimates.rewards
+    if family.has_range:
+        most = np.maximum(estimates.means - family.low, family.high - estimates.means)
         return replace(estimates, radius=np.fmin(np.where(np.isnan(radius), np.inf, radius), most))
     outcomes = estimates.outcomes.copy()
     outcomes[(outcomes == Outcome.FINE) & ~np.isfinite(radius)] = Outcome.TOO_FEW_ROWS

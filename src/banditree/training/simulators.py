@@ -22,7 +22,7 @@ from banditree.training.statistics import Statistics, merge_statistics
 BLOCK = 20_000  # draws of one job
 SHIFT_DRAWS = 100
 FIRST_DRAWS = 64
-SHARE = 8  # stop when means are known to within this part of the separation (NOTES 4)
+SHARE = 8  # stop when all means are within this part of the separation (NOTES 4)
 
 
 class Simulator(Protocol):
@@ -104,7 +104,7 @@ def lemma_samples(
     """N_est of Lemma 4.1: samples per task and arm after which E|x'theta_hat - x'theta| <= min(gap/2, separation/4).
 
     N_est = 160 sigma^2 d log(4HMK) / min(gap^2, separation^2), each with probability at least 1 - 1/(2HMK); d = 1 needs
-    240 in place of 160 unless `printed`, and at least d samples are needed (NOTES 10). Means known to within
+    240 in place of 160 unless `printed`, and at least d samples are needed (NOTES 10). Means known within
     separation/8, which plans ask for, take share=8: four times as many.
     gap: Delta, the smallest positive gap between the best arm of a task and another (NOTES 13).
 
@@ -242,7 +242,7 @@ def draw_block(simulator: Simulator, job: Job, shift: FloatArray, seed: int) -> 
 class Ending(StrEnum):
     """Why sequential training ended."""
 
-    KNOWN = "every mean is known to within an eighth of the separation"
+    KNOWN = "every estimated mean is within an eighth of the separation"
     LIMIT = "the limit on samples was reached"
     STOPPED = "it was stopped"
 
@@ -272,7 +272,7 @@ def train_sequentially(
     workers: int | Literal["joblib"] = 1,
     on_progress: OnProgress | None = None,
 ) -> Training:
-    """A collection whose means are known to within an eighth of its separation, without knowing that in advance.
+    """A collection whose means are within an eighth of its separation, without knowing that separation in advance.
 
     Samples of every (task, arm) not yet known well enough are doubled until all are (NOTES 10). Bounds hold at all
     looks at once: look number j spends failure_probability / (j (j + 1)).

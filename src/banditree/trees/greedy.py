@@ -49,7 +49,7 @@ def greedy_split(
     mean of an arm is hardly known stays on both sides of that arm's tests and troubles no other task (NOTES 4).
 
     means: (K, M), the transposed means of the collection. members: (s,), increasing task numbers.
-    radius: (K, M), may be infinite; 0 when left out.
+    radius: (K, M), may be infinite; 0 by default.
 
     >>> split = greedy_split(np.array([[0.1, 0.5, 0.9], [0.5, 0.5, 0.6]]), np.arange(3), 0.4)
     >>> split.arm, split.score, split.low.tolist(), split.high.tolist()

@@ -236,9 +236,9 @@ def build_tree(
 ) -> Plan:
     """The plan of DT-ECE (Algorithms 4 to 6): greedy tests with soft splits until one task is left, then exploit.
 
-    horizon: H, the rounds of one case. separation: lambda in the mean sense; the collection's own when left out.
+    horizon: H, the rounds of one case. separation: lambda in the mean sense; the collection's own by default.
     For estimated means lambda is about the true tasks: the tree uses w = lambda - 2 rho on the estimates, and means
-    known less well than lambda/8 take no part in tests; left out, w is the separation of the estimates (NOTES 4).
+    known less well than lambda/8 take no part in tests; by default w is the separation of the estimates (NOTES 4).
     Every mean counts with its own radius: one that is hardly known makes its task stay on both sides of that arm's
     tests, and costs the other tasks nothing.
     stop_early: exploit as soon as one arm is best for all tasks left (NOTES 11). If one is best for all tasks there

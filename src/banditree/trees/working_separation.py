@@ -10,7 +10,7 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import closest_rows, least_separation, require_separation, tolerance
 
-SHARE = 8  # means must be known to within this part of what is to be told apart
+SHARE = 8  # estimated means must be within this part of what is to be told apart
 
 
 class Band(NamedTuple):
@@ -27,9 +27,9 @@ class Band(NamedTuple):
 
 
 def find_band(collection: Collection, separation: float | None, stop_early: bool = False) -> Band:
-    """The band for tasks that are truly `separation` apart, or as far apart as the estimates are when left out.
+    """The band for tasks that are truly `separation` apart, or by default as far apart as the estimates are.
 
-    Given lambda, only means known to within lambda/8 may decide, w = lambda - 2 rho, and rho is the least of their
+    Given lambda, only means within lambda/8 may decide, w = lambda - 2 rho, and rho is the least of their
     radii that leaves every pair of tasks an arm whose intervals are w - 2 rho apart: the common radius where all are
     equal, 0 for known means.
 
@@ -105,8 +105,8 @@ def _too_uncertain(collection: Collection, i: int, j: int, separation: float | N
     ]
     return InvalidInput(
         f"The means are not known well enough for a plan. {first!r} and {second!r} differ most usefully by {arm!r} "
-        f"({difference[k]:.4g}), whose means are known to within {collection.radius[[i, j], k].max():.4g} and must be "
-        f"to within {wanted[k]:.4g}, an eighth of {'that' if separation is None else 'the separation'}. "
+        f"({difference[k]:.4g}), whose estimated means are within {collection.radius[[i, j], k].max():.4g} and must be "
+        f"within {wanted[k]:.4g}, an eighth of {'that' if separation is None else 'the separation'}. "
         f"About {' and '.join(needs)} with {arm!r} would do; or merge the two tasks."
     )
 

@@ -49,7 +49,7 @@
     }
     const table = element("table");
     const head = table.createTHead().insertRow();
-    for (const title of [data.task_word, "chance to get here", "cost so far", "rounds so far"]) {
+    for (const title of [data.task_word, "chance of getting here", "cost so far", "rounds so far"]) {
       const cell = element("th", title);
       cell.scope = "col";
       head.append(cell);

@@ -152,7 +152,7 @@ def _facts(sides: list[Side]) -> list[tuple[str, list[str]]]:
         ("method", [side.plan.method for side in sides]),
         ("rounds of one case", [f"{side.plan.horizon:,}" for side in sides]),
         ("boxes", [f"{side.plan.n_boxes:,}" for side in sides]),
-        ("most tests one after the other", [f"{side.plan.depth:,}" for side in sides]),
+        ("longest path", [f"{side.plan.depth:,}" for side in sides]),
         ("most rounds of testing", [_most(side.plan) for side in sides]),
     ]
     found = [None if side.certificate is None else side.certificate["document"] for side in sides]

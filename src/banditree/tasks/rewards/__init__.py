@@ -55,5 +55,5 @@ def make_rewards(family: str, **given: Any) -> Rewards:
     own = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     for name, value in given.items():
         if name not in own:
-            raise invalid(name, f"left out for {kind.family} rewards", value)
+            raise invalid(name, f"omitted for {kind.family} rewards", value)
     return kind(**given)

@@ -117,7 +117,11 @@ class Gaussian(Rewards):
 
     def doubts(self, cells: Cells) -> tuple[str, ...]:
         """Contexts that are not known to be normal."""
-        return () if cells.normal_contexts else ("the law of the contexts is known by its moments or a sample only",)
+        return (
+            ()
+            if cells.normal_contexts
+            else ("the distribution of the contexts is known by its moments or a sample only",)
+        )
 
     def _deviation(self, cells: Cells) -> FloatArray:
         """The standard deviation of a reward, contexts included."""

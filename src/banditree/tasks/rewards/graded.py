@@ -35,9 +35,8 @@ SLACK = 1e-9  # a total that is above a limit by a rounding error is not above i
 class Graded(Rewards):
     """One of a few `values`, in order, which people may call by `names`.
 
-    The parameters of a task and arm are the chances (G,) of the values. What is known of them to within a radius r
-    of the mean is known so: any set of values has its chance to within r / (high - low). Without values, the family is
-    still to be recognised from a log.
+    The parameters of a task and arm are the chances (G,) of the values. A radius r of the mean says that the chance of
+    any set of values is known within r / (high - low). Without values, the family is still to be recognised from a log.
 
     >>> stars = Graded(values=(0.0, 0.5, 1.0), names=("none", "partial", "full"))
     >>> stars.means(np.array([0.25, 0.25, 0.5])).tolist(), stars.check(0.5)

@@ -12,7 +12,7 @@ SLOPES = (
 )
 OWN_SLOPES = 3  # slopes of its own, at most, of an arm whose means none of these tell apart ...
 MARGIN = 0.1  # ... each this share of a gap between two means away from both ...
-MOST_POINTS = 200  # ... and the points of a success times those of a failure, on which the cost of a law depends
+MOST_POINTS = 200  # ... and the points of a success times those of a failure, on which the cost of a score depends
 
 
 def own_slopes(means: FloatArray) -> list[tuple[int, int]]:
