@@ -24,9 +24,12 @@ HOSTILE = (
 )  # fmt: skip
 
 
+ALLOWED = st.characters(exclude_categories=["Cs"], exclude_characters="\0")  # the others are refused as names
+
+
 def hostile_names(count):
     """Different names, some of them made to be mistaken for a part of the sentence around them."""
-    name = st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1, max_size=12).filter(lambda text: text.strip()))
+    name = st.one_of(st.sampled_from(HOSTILE), st.text(ALLOWED, min_size=1, max_size=12).filter(str.strip))
     return st.lists(name, min_size=count, max_size=count, unique=True).map(tuple)
 
 
@@ -63,17 +66,27 @@ def cases(draw, links_back=True, most_pulls=3, most_level=4):
     return assemble([*tests, *leaves], collection, horizon=10), collection
 
 
+GRADES = ("none", "2", "full +1")
+# Collections of every family that a protocol can be made for, by their number of arms; their cuts; their bins.
+FAMILIES = (
+    (lambda n: Collection.bernoulli(np.full((2, n), 0.5)), [(0.5,)], 2),
+    (lambda n: Collection.gaussian(np.full((2, n), 0.5), 1.0), [(-0.5, 0.25), (0.0, 0.3)], 3),
+    (
+        lambda n: Collection.graded(np.full((2, n, 3), 1 / 3), [0, 1, 2], names=["none", "2", "full +1"]),
+        [(0.5, 1.5)],
+        3,
+    ),
+)
+
+
 @st.composite
 def protocols(draw, most_lines=5, horizon=40):
     """A protocol of up to five lines of both kinds with every kind of exit, caps and perhaps a rule."""
     n_arms, n_lines = draw(st.integers(2, 4)), draw(st.integers(0, most_lines))
-    binned = draw(st.booleans())
-    cuts = st.sampled_from([(-0.5, 0.25), (0.0, 0.3)]) if binned else st.just((0.5,))
-    known = (
-        Collection.gaussian(np.zeros((2, n_arms)), 1.0) if binned else Collection.bernoulli(np.full((2, n_arms), 0.5))
-    )
-    low, high = st.integers(-4, -1), st.integers(1, 4)
-    points = st.tuples(low, st.integers(-1, 1), high) if binned else st.tuples(low, high)
+    known, cuts, n_bins = draw(st.sampled_from(FAMILIES))
+    known, cuts = known(n_arms), st.sampled_from(cuts)
+    between = [st.integers(-1, 1)] * (n_bins - 2)
+    points = st.tuples(st.integers(-4, -1), *between, st.integers(1, 4))
     level, cap = st.integers(1, 6), st.sampled_from([0, 0, 2, 20])
     arms, lines = st.integers(0, n_arms - 1), []
     for place in range(n_lines):

@@ -11,7 +11,7 @@ from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 from banditree.plans.wording import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
 from banditree.service.database import Database
-from banditree.service.demo import fill
+from banditree.service.demo import clinic_protocol, fill
 from banditree.service.people import Role, add_user, hashed
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
@@ -169,6 +169,24 @@ def test_the_outlook_follows_the_case_to_its_end(http, case):
     page = http.get(f"/cases/{case}").text
     assert re.search(r'<li class="way end came here"', page)
     assert page.count('aria-current="step"') == 1
+
+
+def test_a_case_on_a_protocol_is_marked_on_its_line_with_its_score(http):
+    api = client_of(http)
+    api.start(api.add_plan(clinic_protocol(), "protocol"), id="p")
+    api.ask("p")
+    for number, reward in enumerate([1, 1, 0], 1):
+        api.tell("p", number, reward, ask=1)
+    page = http.get("/cases/p").text
+    assert "Line 1: Give Alpha; recovery +1, relapse -1. At +8: stay with Alpha. At -3: next line." in page
+    assert '<li class="rung taken here">' in page
+    assert 'aria-label="Score +1, between -3 and +8"' in page
+    for number in range(4, 12):
+        api.tell("p", number, 1, ask=1)
+    page = http.get("/cases/p").text
+    assert '<li class="way end came here"' in page
+    assert "The case is at an end." in page
+    assert "At -8 start again at line 1." in page
 
 
 def test_without_a_collection_the_page_says_what_it_cannot_say(http):

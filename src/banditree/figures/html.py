@@ -16,6 +16,7 @@ from typing import Any
 from banditree.figures.ladder import LadderInfo, Leads, Row, Way, require_drawable
 from banditree.figures.layout import jumps
 from banditree.figures.reach import ReachInfo
+from banditree.plans.wording import signed
 
 THIRDS = 3  # a row of the list spans three of the grid: jumps come in a third down, and go out two thirds down
 NO_NUMBERS = "Chances and costs are shown when the collection is given with the plan."
@@ -175,13 +176,13 @@ def score_bar(mark: Mark) -> str:
     share = min(max(100 * (mark.score - mark.low) / (top - mark.low), 0.0), 100.0)
     zero = 100 * (0 - mark.low) / (top - mark.low)
     upper = f"{mark.high:+d}" if mark.high is not None else "no end"
-    label = f"Score {mark.score:+d}, between {mark.low:+d} and {upper}"
+    label = f"Score {signed(mark.score)}, between {mark.low:+d} and {upper}"
     kind = "bar" if mark.high is not None else "bar open"
     return (
         f'<span class="{kind}" role="img" aria-label="{label}"><span>{mark.low:+d}</span>'
         f'<svg aria-hidden="true"><rect class="track" x="1" y="7" width="100%" height="10"/>'
         f'<line x1="{zero:.1f}%" x2="{zero:.1f}%" y1="3" y2="21"/><circle cx="{share:.1f}%" cy="12" r="8"/></svg>'
-        f"<span>{upper}</span><b>{mark.score:+d}</b></span>"
+        f"<span>{upper}</span><b>{signed(mark.score)}</b></span>"
     )
 
 
