@@ -3,6 +3,7 @@
 import threading
 import time
 
+import httpx
 import pytest
 import sqlalchemy as sa
 from running_service import client_of, clinic_plan, do, in_thread, local
@@ -139,8 +140,31 @@ def reports(client, case, seconds):
 
 
 def read_lists(port, stop):
-    import httpx
-
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
         while not stop.is_set():
             http.get("/api/v1/cases?state=waiting&limit=1000")
+
+
+def test_a_large_body_is_read_in_another_process_within_limits(tmp_path):
+    with in_thread(local(tmp_path / "cases.db")) as (app, http):
+        long = b'{"name": "x", "plan": {"a": [' + b"[]," * 600_000 + b"[]]}}"
+        headers = {"content-type": "application/json"}
+        answer = http.post("/api/v1/plans", content=long, headers=headers)
+        assert answer.status_code == 422
+        assert "at most 500,000 lists and objects. Got 600,004" in answer.json()["error"]["message"]
+        assert app.state.reader._pool is not None
+        waits = []
+        thread = threading.Thread(target=lambda: http.post("/api/v1/plans", content=numbers(), headers=headers))
+        thread.start()
+        with httpx.Client(base_url=http.base_url) as other:
+            while thread.is_alive():
+                began = time.monotonic()
+                assert other.get("/health").status_code == 200
+                waits.append(time.monotonic() - began)
+        print(f"the longest wait beside 20 MB of numbers: {1000 * max(waits):.0f} ms")
+        plan = clinic_plan()
+        client_of(http).add_plan(plan, "still works")
+
+
+def numbers():
+    return b'{"name": "x", "plan": {"a": [' + b"0.123456789," * 1_600_000 + b"1]}}"

@@ -30,6 +30,7 @@ from banditree.service.problems import Refused, Unavailable, body, problem
 from banditree.service.replies import ERRORS, reply
 from banditree.service.settings import Settings
 from banditree.service.sign_on import Provider
+from banditree.service.uploads import Reader
 from banditree.service.worker import Workers
 from banditree.version import __version__
 
@@ -60,7 +61,7 @@ def create_app(settings: Settings) -> FastAPI:
     _check_that_somebody_can_log_in(settings, database)
     desk = Desk(database, cached_rounds=settings.cached_rounds, waiting=settings.waiting_commands)
 
-    workers = Workers(settings)
+    workers, reader = Workers(settings), Reader()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -70,6 +71,7 @@ def create_app(settings: Settings) -> FastAPI:
             if unfinished(connection):
                 workers.wake()
         yield
+        reader.close()
         await run_in_threadpool(workers.close)
         await run_in_threadpool(desk.close)
         database.close()
@@ -85,7 +87,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     metrics = Metrics()
     app.state.settings, app.state.desk, app.state.metrics = settings, desk, metrics
-    app.state.workers = workers
+    app.state.workers, app.state.reader = workers, reader
     app.state.door = Door(database, settings.authentication)
     app.state.provider = Provider(settings) if settings.oidc_issuer else None
     for room in ROOMS:

@@ -5,10 +5,12 @@ from collections.abc import Iterator
 from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
-from banditree.service import exports, records
+from banditree.plans.plan import Plan
+from banditree.service import exports, records, uploads
 from banditree.service.access import Operator, Viewer
 from banditree.service.job_routes import computed, job_out
 from banditree.service.jobs import Job, State
@@ -24,11 +26,17 @@ PIECE = 262_144  # bytes of an export that are sent at a time
 DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 
-@router.post("/collections", response_model=Answer[Created], tags=["plans"])
-async def add_collection(request: Request, person: Operator, body: NewCollection) -> Response:
+def _body(shape: type[BaseModel]) -> dict[str, Any]:
+    """The description of a body that a route reads by itself."""
+    content = {"application/json": {"schema": shape.model_json_schema()}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post("/collections", response_model=Answer[Created], tags=["plans"], openapi_extra=_body(NewCollection))
+async def add_collection(request: Request, person: Operator) -> Response:
     """Put a collection on record."""
-    id, text = await run_in_threadpool(records.read_collection, body.collection)
-    return reply(Created(id=await write(request, records.add_collection, person.name, body.name, id, text)))
+    given = await request.app.state.reader.read(uploads.read_collection, await request.body())
+    return reply(Created(id=await write(request, records.add_collection, person.name, *given)))
 
 
 @router.get("/collections", response_model=Answer[list[DocumentLine]], tags=["plans"])
@@ -43,12 +51,18 @@ async def show_collection(request: Request, person: Viewer, id: DocumentId) -> R
     return _document(await read(request, records.document_of, collections, id))
 
 
-@router.post("/plans", response_model=Answer[Created], tags=["plans"])
-async def add_plan(request: Request, person: Operator, body: NewPlan) -> Response:
+@router.post("/plans", response_model=Answer[Created], tags=["plans"], openapi_extra=_body(NewPlan))
+async def add_plan(request: Request, person: Operator) -> Response:
     """Put a plan on record; with its collection, its cases have the alarm."""
-    id, plan = await run_in_threadpool(records.read_plan, body.plan)
-    arguments = (person.name, body.name, id, plan, body.collection)
-    return reply(Created(id=await write(request, records.add_plan, *arguments)))
+    name, collection, *read = await request.app.state.reader.read(uploads.read_plan, await request.body())
+    return reply(Created(id=await put_plan(request, person, name, collection, *read)))
+
+
+async def put_plan(
+    request: Request, person: Person, name: str, collection: str | None, id: str, plan: Plan, text: str
+) -> str:
+    """Put a plan that was read on record; its id."""
+    return str(await write(request, records.add_plan, person.name, name, id, plan, collection, text))
 
 
 @router.get("/plans", response_model=Answer[list[DocumentLine]], tags=["plans"])

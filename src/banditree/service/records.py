@@ -69,14 +69,22 @@ def add_collection(connection: sa.Connection, actor: str, name: str, id: str, te
     return id
 
 
-def add_plan(connection: sa.Connection, actor: str, name: str, id: str, plan: Plan, collection: str | None) -> str:
-    """Put a plan on record; the same again must come with the same collection."""
+def add_plan(
+    connection: sa.Connection,
+    actor: str,
+    name: str,
+    id: str,
+    plan: Plan,
+    collection: str | None,
+    text: str | None = None,
+) -> str:
+    """Put a plan on record; the same again must come with the same collection. text: its file, where it is known."""
     if collection is not None:
         _check_collection(plan, collection_of(connection, collection))
     found = connection.execute(sa.select(plans.c.collection).where(plans.c.id == id)).first()
     if found is not None and found[0] != collection:
         raise Conflict(f"Plan {id} is on record with collection {found[0]}, and its cases count on that.")
-    row = {"id": id, "name": name, "document": plan_json(plan), "collection": collection}
+    row = {"id": id, "name": name, "document": text or plan_json(plan), "collection": collection}
     _add_once(connection, plans, row, actor)
     return id
 

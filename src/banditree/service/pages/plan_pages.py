@@ -1,6 +1,5 @@
 """The pages of plans and collections: what is on record, one of it, and two plans side by side."""
 
-import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +15,7 @@ from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import heading, plan_text
-from banditree.service import plan_routes, records
+from banditree.service import plan_routes, records, uploads
 from banditree.service.access import Operator, Viewer
 from banditree.service.job_routes import computed
 from banditree.service.jobs import Job, State
@@ -27,7 +26,7 @@ from banditree.service.pages.rendering import page
 from banditree.service.people import Person
 from banditree.service.plan_routes import DocumentId, certified
 from banditree.service.problems import NotFound, Refused
-from banditree.service.replies import read
+from banditree.service.replies import read, write
 from banditree.service.schema import collections, plans
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
@@ -58,21 +57,9 @@ async def list_plans(request: Request, person: Viewer) -> Response:
 @router.post("/plans")
 async def add_plan(request: Request, person: Operator) -> Response:
     """Put a plan on record, from its file."""
-    given = await fields(request)
-    body = shaped(NewPlan, {**given, "plan": document(await uploaded(request, "file"))})
-    answer = await plan_routes.add_plan(request, person, body)
-    return to(f"/plans/{json.loads(bytes(answer.body))['data']['id']}")
-
-
-def document(content: bytes) -> Any:
-    """The object in a JSON file."""
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError):
-        raise Refused("The file is not JSON. Choose a plan or collection that banditree wrote.") from None
-    if not isinstance(found, dict):
-        raise Refused("The file is not one of banditree's: it must hold one JSON object.")
-    return found
+    body = shaped(NewPlan, {**await fields(request), "plan": {}})
+    read = await request.app.state.reader.read(uploads.read_plan_file, await uploaded(request, "file"))
+    return to(f"/plans/{await plan_routes.put_plan(request, person, body.name, body.collection, *read)}")
 
 
 @router.get("/plans/{id}")
@@ -184,9 +171,9 @@ async def list_collections(request: Request, person: Viewer) -> Response:
 @router.post("/collections")
 async def add_collection(request: Request, person: Operator) -> Response:
     """Put a collection on record, from its file."""
-    body = shaped(NewCollection, {**await fields(request), "collection": document(await uploaded(request, "file"))})
-    answer = await plan_routes.add_collection(request, person, body)
-    return to(f"/collections/{json.loads(bytes(answer.body))['data']['id']}")
+    body = shaped(NewCollection, {**await fields(request), "collection": {}})
+    read = await request.app.state.reader.read(uploads.read_collection_file, await uploaded(request, "file"))
+    return to(f"/collections/{await write(request, records.add_collection, person.name, body.name, *read)}")
 
 
 @router.get("/collections/{id}")
