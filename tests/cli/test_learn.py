@@ -103,3 +103,16 @@ def test_what_is_wrong_is_said_in_one_line(capsys, log, monkeypatch, arguments, 
     assert out == ""
     assert words in err
     assert len(err.splitlines()) == 1
+
+
+def test_estimates_taken_at_their_word_are_marked_everywhere(capsys, log, monkeypatch):
+    monkeypatch.chdir(log)
+    run(capsys, "learn", "visits.parquet", "--task", "patient_group", *ROLES, "-o", "tasks.json")
+    arguments = ("plan", "tasks.json", "--horizon", 200, "--method", "tree", "--trust-estimates", "-o", "plan.json")
+    code, out, _ = run(capsys, *arguments)
+    assert (code, "estimates taken at their word" in out) == (0, True)
+    assert "estimates taken at their word" in (log / "plan.json").read_text()
+    _, out, _ = run(capsys, "certify", "plan.json", "tasks.json")
+    assert "This rests on estimates taken at their word" in out
+    code, _, err = run(capsys, "learn", "visits.parquet", "--task", "patient_group", "--reward", "age", "--arm", "sex")
+    assert (code, "--low " in err, "--high " in err) == (2, True, True)

@@ -27,7 +27,7 @@ def test_separations_can_be_given_and_what_has_no_plan_says_why():
     assert rows[1].boxes is not None
     assert rows[2].n_tasks == 1
     text = choices_text(rows, 10_000)
-    assert f"no plan: {rows[0].problem}" in text
+    assert f"no tree: {rows[0].problem}" in text
     assert "no plan: All tasks" in text or rows[2].problem in text
     assert len(text.splitlines()) == 5
 

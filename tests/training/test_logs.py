@@ -190,7 +190,7 @@ def test_nothing_of_an_individual_is_in_a_collection():
     ("source", "words"),
     [
         ("nothing.csv", "no such file"),
-        ("log.xlsx", "a log must be a .csv or .parquet file"),
+        ("log.xlsx", "a log must be a .csv, .parquet, .jsonl or .feather file"),
         (42, "a log must be a path"),
     ],
 )

@@ -101,5 +101,7 @@ def _fail(message: str) -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
+    if issubclass(category, RuntimeWarning):
+        return  # of the arithmetic inside, about which nobody can do anything; results are checked where they are made
     word = "Note" if issubclass(category, PlanWarning) else category.__name__
     typer.echo(f"{word}: {message}", err=True)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, PlanFile, Shares, known_collection
+from banditree.cli.options import AsJson, CollectionFile, PlanFile, Shares, TrustEstimates, known_collection
 
 
 def certify(
@@ -12,6 +12,7 @@ def certify(
     collection: CollectionFile,
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of one case. [default: the plan's]")] = None,
     shares: Shares = "",
+    trust_estimates: TrustEstimates = False,
     json: AsJson = False,
 ) -> None:
     """Compute what a plan costs in each task, how often it errs and how long it takes: no simulation.
@@ -23,5 +24,5 @@ def certify(
     from banditree.files.plans import load_plan
     from banditree.reports.certify import certificate_document, certificate_report, certificate_text
 
-    report = certificate_report(load_plan(plan), known_collection(collection, shares), horizon)
+    report = certificate_report(load_plan(plan), known_collection(collection, shares, trust_estimates), horizon)
     typer.echo(json_module.dumps(certificate_document(report)) if json else certificate_text(report))

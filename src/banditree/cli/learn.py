@@ -14,7 +14,10 @@ from banditree.training.collection import Untried
 
 def learn(
     log: Annotated[
-        str, typer.Argument(help="One row per decision: .csv, .parquet, .duckdb, or postgresql://host/database.")
+        str,
+        typer.Argument(
+            help="One row per decision: .csv, .parquet, .jsonl, .feather, a folder of parts, .duckdb, postgresql://..."
+        ),
     ],
     table: Annotated[str | None, typer.Option(help="The table of a database.")] = None,
     task: Annotated[str | None, typer.Option(help="Column of the task, the kind of case.")] = None,

@@ -47,13 +47,20 @@ def shares_of(text: str) -> "list[float] | dict[str, float] | None":
     return numbers
 
 
-def known_collection(path: Path, shares: str = "") -> "Collection":
-    """The collection in a file, with the shares of the command line if any are given."""
+TrustEstimates = Annotated[
+    bool,
+    typer.Option("--trust-estimates", help="Take estimates at their word: shorter plans, no promise; marked as such."),
+]
+
+
+def known_collection(path: Path, shares: str = "", trusted: bool = False) -> "Collection":
+    """The collection in a file, with the shares of the command line if any are given, its estimates trusted or not."""
     from banditree.files.collections import load_collection
-    from banditree.tasks.collection import with_shares
+    from banditree.tasks.collection import trust_estimates, with_shares
 
     known, given = load_collection(path), shares_of(shares)
-    return known if given is None else with_shares(known, given)
+    known = known if given is None else with_shares(known, given)
+    return trust_estimates(known) if trusted else known
 
 
 def program() -> str:

@@ -1,11 +1,21 @@
 """`banditree plan`: a collection in, a plan out."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, Shares, Words, known_collection, program, vocabulary
+from banditree.cli.options import (
+    AsJson,
+    CollectionFile,
+    Shares,
+    TrustEstimates,
+    Words,
+    known_collection,
+    program,
+    vocabulary,
+)
 from banditree.errors import InvalidInput
 from banditree.scores.objectives import Objective
 
@@ -76,6 +86,7 @@ def plan(
         typer.Option("--pareto", help="A table of plans of growing size to choose from.", rich_help_panel=SCORE_PANEL),
     ] = False,
     shares: Shares = "",
+    trust_estimates: TrustEstimates = False,
     words: Words = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the plan (.json).")] = None,
     json: AsJson = False,
@@ -89,7 +100,7 @@ def plan(
     from banditree.files.plans import plan_json, save_plan
     from banditree.plans.wording import heading
 
-    known = known_collection(collection, shares)
+    known = known_collection(collection, shares, trust_estimates)
     if output is not None and not output.parent.is_dir():
         raise InvalidInput(f"{output} cannot be written: there is no folder {output.parent}. Make it first.")
     options = {
@@ -107,7 +118,7 @@ def plan(
     if pareto:
         _show_front(known, horizon, method, options, output, json)
         return
-    built = _build(known, horizon, method, options, visible=not json)
+    built = _marked(_build(known, horizon, method, options, visible=not json), known)
     if output is not None:
         save_plan(built, output)
     if json:
@@ -172,6 +183,15 @@ def _regret(built: "Plan", known: "Collection") -> str:
     return (
         f"{lost}\nTesting takes {pulls.mean():,.1f} rounds on average, {pulls.max():,.1f} for the task that takes most."
     )
+
+
+def _marked(built: "Plan", known: "Collection") -> "Plan":
+    """The plan, with a mark where estimates were taken at their word."""
+    from banditree.tasks.collection import TRUSTED
+
+    if not known.provenance.endswith(TRUSTED):
+        return built
+    return replace(built, versions={**built.versions, "means": TRUSTED})
 
 
 def _what_was_known(radius: float, provenance: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, Shares, SimulationDevice, known_collection
+from banditree.cli.options import AsJson, CollectionFile, Shares, SimulationDevice, TrustEstimates, known_collection
 from banditree.cli.progress import progress
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ def simulate(
         Path | None, typer.Option(help="What the policies know, if not the true tasks: an estimated collection.")
     ] = None,
     shares: Shares = "",
+    trust_estimates: TrustEstimates = False,
     rounds: Annotated[str, typer.Option(help="Rounds to record, as in 100,1000,10000; by default 200 of them.")] = "",
     workers: Annotated[int | None, typer.Option(min=1, help="Threads; by default all cores.")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on, as in tcp://host:8786.")] = (
@@ -59,7 +60,7 @@ def simulate(
 
     if output is not None:
         check_results_name(output)
-    truth = known_collection(collection, shares)
+    truth = known_collection(collection, shares, trust_estimates)
     with _cluster(dask), progress("Simulating", visible=not json) as on_progress:
         results = run_simulation(
             truth,

@@ -1,15 +1,16 @@
 """The certificate of a plan, as data and as a page for people."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
+from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import counted, plural
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import TRUSTED, Collection
 from banditree.trees.guarantee import dt_ece_guarantee
 
 MANY_SHARES = 6  # shares named in a sentence
@@ -30,8 +31,11 @@ class CertificateReport:
 def certificate_report(plan: Plan, collection: Collection, horizon: int | None = None) -> CertificateReport:
     """Everything that `banditree certify` shows."""
     certificate = certify(plan, collection, horizon)
+    if collection.provenance.endswith(TRUSTED) or TRUSTED in plan.versions.values():
+        remark = f"This rests on {TRUSTED}: it is no promise about new cases."
+        certificate = replace(certificate, remarks=(*certificate.remarks, remark))
     bound = dt_ece_guarantee(collection, certificate.horizon)
-    varying = certify_cases(plan, collection, horizon) if collection.varies else None
+    varying, certificate = _varying(plan, collection, certificate)
     return CertificateReport(certificate, bound, plan.n_boxes, plan.method, plan.vocabulary, varying)
 
 
@@ -64,6 +68,19 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "because": list(c.reasons),
         "remarks": list(c.remarks),
     }
+
+
+def _varying(
+    plan: Plan, collection: Collection, certificate: Certificate
+) -> tuple[VaryingCertificate | None, Certificate]:
+    """The certificate over cases that vary, or a remark on why there is none."""
+    if not collection.varies:
+        return None, certificate
+    try:
+        return certify_cases(plan, collection, certificate.horizon), certificate
+    except InvalidInput as problem:
+        remark = f"Cases differ within their kind, and for some of those drawn there is no certificate: {problem}"
+        return None, replace(certificate, remarks=(*certificate.remarks, remark))
 
 
 def _varying_document(varying: VaryingCertificate) -> dict[str, Any]:

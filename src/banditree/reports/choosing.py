@@ -56,7 +56,8 @@ def _choice(collection: Collection, horizon: int, separation: float) -> Choice:
         merged = merge(collection, separation)
     except InvalidInput as problem:
         return Choice(separation, 1, float("nan"), problem=str(problem))
-    row = Choice(separation, merged.collection.n_tasks, merged.suboptimality)
+    lost = min(merged.suboptimality, collection.rewards.width)  # margins may add up to more than a reward can differ
+    row = Choice(separation, merged.collection.n_tasks, lost)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlanWarning)
@@ -69,10 +70,10 @@ def _choice(collection: Collection, horizon: int, separation: float) -> Choice:
 def choices_text(rows: Sequence[Choice], horizon: int) -> str:
     """The table for people."""
     lines = [
-        f"Choosing the separation, for {horizon:,} rounds (--merge SEPARATION):",
+        f"Choosing the separation, for {horizon:,} rounds (--merge SEPARATION); boxes and pulls are of the tree:",
         f"{'separation':>10}  {'tasks left':>10}  {'worst loss per round':>20}  {'boxes':>7}  {'most pulls':>10}",
     ]
     for row in rows:
-        size = f"no plan: {row.problem}" if row.boxes is None else f"{row.boxes:>7,}  {row.pulls or 0:>10,}"
+        size = f"no tree: {row.problem}" if row.boxes is None else f"{row.boxes:>7,}  {row.pulls or 0:>10,}"
         lines.append(f"{row.separation:>10.4g}  {row.n_tasks:>10}  {row.suboptimality:>20.4g}  {size}")
     return "\n".join(lines)

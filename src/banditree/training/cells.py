@@ -8,6 +8,7 @@ import numpy as np
 from banditree.errors import InvalidInput
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.contexts import Feature
+from banditree.training.columns import Columns
 from banditree.training.statistics import N_WEIGHTED, Statistics
 from banditree.training.view import LogView
 
@@ -119,8 +120,21 @@ def _numbered(column: "pa.ChunkedArray") -> tuple[tuple[str, ...], IntArray]:
 
 
 def _name(value: Any) -> str:
-    """The value as a name; a whole number that is stored with a point has none."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    """The value as a name, without spaces around it; a whole number that is stored with a point has none."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def padded_notes(cells: "pa.Table", view: LogView, columns: Columns) -> tuple[str, ...]:
+    """A sentence for every column of names from which spaces were taken."""
+    names = {"task": columns.task, "unit": columns.unit, "arm": columns.arm}
+    found = []
+    for key in view.keys:
+        values = cells[key].unique().to_pylist()
+        padded = [value for value in values if isinstance(value, str) and value != value.strip()]
+        if padded:
+            column = names.get(key) or view.categorical[int(key[1:])]
+            found.append(f"Spaces around names in column {column!r} were taken off, as in {padded[0]!r}.")
+    return tuple(found)
 
 
 def natural(name: str) -> list[tuple[int, Any]]:

@@ -12,7 +12,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import Estimates
 from banditree.training.mixture import Mixture, Sums, posterior, sums_of
-from banditree.training.overdispersion import fit_kinds, log_likelihood, refine_kinds
+from banditree.training.overdispersion import fit_kinds, log_likelihoods, refine_kinds
 from banditree.training.statistics import Statistics, group_tasks
 
 MAX_CLASSES = 20
@@ -80,8 +80,9 @@ def find_classes(
     model per class and arm with Gaussian noise (rewards in a range are treated so too). Everyone is counted in their
     most likely class.
     n_classes: how many, or None to choose by `criterion`: BIC with the number of individuals, or the likelihood of a
-    fifth of the individuals held out. Ever more classes are tried until three in a row are no better. With more than
-    5,000 individuals this is done for 5,000 of them drawn by the seed, and the best mixture is then fitted to all.
+    fifth of the individuals held out, with the fewest classes within one standard error of the best. Ever more classes
+    are tried until three in a row are no better. With more than 5,000 individuals this is done for 5,000 of them drawn
+    by the seed, and the best mixture is then fitted to all.
     on_progress is told how many numbers of classes were tried; returning False goes on with the best so far.
     """
     criterion = Criterion(criterion)
@@ -112,28 +113,47 @@ def _choose(
     on_progress: OnProgress | None,
 ) -> tuple[Mixture, list[Trial]]:
     trials: list[Trial] = []
-    best: Mixture | None = None
+    mixtures: list[Mixture] = []
+    scores: list[FloatArray] = []
     for done, number in enumerate(tried, 1):
         mixture = fit_kinds(sums, number, n_starts, np.random.default_rng([seed, number]))
-        trials.append(Trial(number, mixture.log_likelihood, _score(sums, mixture, criterion, n_starts, seed)))
+        each = _scores(sums, mixture, criterion, n_starts, seed)
+        mixtures.append(mixture)
+        scores.append(each)
+        trials.append(Trial(number, mixture.log_likelihood, float(each.sum())))
         lead = min(range(len(trials)), key=lambda index: trials[index].score)
-        if best is None or lead == len(trials) - 1:
-            best = mixture
         stopped = not goes_on(on_progress, done, len(tried), trials[lead].score, f"{number} classes")
         if stopped or len(trials) - 1 - lead >= PATIENCE:
             break
-    assert best is not None
-    return best, trials
+    return mixtures[_fewest_within_one_error(scores)], trials
 
 
-def _score(sums: Sums, mixture: Mixture, criterion: Criterion, n_starts: int, seed: int) -> float:
+def _fewest_within_one_error(scores: Sequence[FloatArray]) -> int:
+    """The first that is no worse than the best by more than one standard error of the difference over individuals.
+
+    BIC has one number and no error, so the best itself is taken.
+    """
+    best = min(range(len(scores)), key=lambda index: float(scores[index].sum()))
+    for index, each in enumerate(scores):
+        behind = each - scores[best]
+        if (
+            float(behind.sum()) <= float(behind.std(ddof=1) * np.sqrt(len(behind)))
+            if len(behind) > 1
+            else index == best
+        ):
+            return index
+    return best
+
+
+def _scores(sums: Sums, mixture: Mixture, criterion: Criterion, n_starts: int, seed: int) -> FloatArray:
+    """What adds up to the score: one number for BIC, -2 log L of every held-out individual otherwise."""
     if criterion is Criterion.BIC:
         free = mixture.n_classes * sums.n_parameters + mixture.n_classes - 1 + (mixture.correlation > 0)
-        return -2 * mixture.log_likelihood + free * float(np.log(sums.n_individuals))
+        return np.array([-2 * mixture.log_likelihood + free * float(np.log(sums.n_individuals))])
     order = np.random.default_rng([seed, 0]).permutation(sums.n_individuals)
     held = max(1, round(HELD_OUT * sums.n_individuals))
     rest = fit_kinds(sums.only(order[held:]), mixture.n_classes, n_starts, np.random.default_rng([seed, 1]))
-    return -2 * log_likelihood(sums.only(order[:held]), rest)
+    return -2 * log_likelihoods(sums.only(order[:held]), rest)
 
 
 def _classify(
@@ -169,7 +189,7 @@ def widen(estimates: Estimates, classes: Classes) -> Estimates:
     A part `doubt` of a cell's rows may belong to another class, which moves its mean by at most that part of the
     largest difference between classes for that arm.
     """
-    spread = np.nanmax(estimates.means, axis=0) - np.nanmin(estimates.means, axis=0)
+    spread = np.nan_to_num(np.fmax.reduce(estimates.means) - np.fmin.reduce(estimates.means))
     if estimates.chances is not None:  # classes of the same mean may still have other chances
         spread = np.full_like(spread, estimates.rewards.width)
     return replace(estimates, radius=estimates.radius + classes.doubt * spread)

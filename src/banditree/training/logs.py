@@ -10,11 +10,11 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards, family_named
-from banditree.training.cells import WEIGHTED, Labels, cell_statistics
+from banditree.training.cells import WEIGHTED, Labels, cell_statistics, padded_notes
 from banditree.training.columns import Columns, find_columns
 from banditree.training.grades import with_outcomes
 from banditree.training.rows import BadRows, any_of, describe_bad_rows, problems_of
-from banditree.training.sources import Log, first_line, open_log
+from banditree.training.sources import Log, open_log, plainly
 from banditree.training.statistics import Statistics
 from banditree.training.view import LogView, categories
 
@@ -38,6 +38,7 @@ class Reading:
     bad: BadRows
     sample: FloatArray | None = None
     labels: Labels | None = None
+    notes: tuple[str, ...] = ()
 
 
 def read_log(
@@ -73,7 +74,7 @@ def read_log(
         except (InvalidInput, MemoryError):
             raise
         except Exception as problem:
-            raise InvalidInput(f"{log.name} cannot be read: {first_line(problem)}") from None
+            raise InvalidInput(f"{log.name} cannot be read: {plainly(problem)}") from None
 
 
 def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, sample_size: int, seed: int) -> Reading:
@@ -84,11 +85,13 @@ def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, samp
     shift = _find_shift(view, family)
     cells = sum_cells(view, shift)
     n_rows = int(np.sum(cells["n"].to_numpy()))
+    if not n_rows:
+        raise InvalidInput(f"{log.name} has a header and no rows. Check that it is the right file.")
     bad = BadRows(0)
     if np.sum(cells["n_bad"].to_numpy()):
         bad = describe_bad_rows(log, problems)
-        if not drop_bad_rows:
-            raise InvalidInput(f"{log.name} has {bad} {_advice(bad, columns, family)}")
+        if not drop_bad_rows or bad.n_rows == n_rows:
+            raise InvalidInput(f"{log.name} has {bad} {_advice(bad, n_rows, columns, family, view)}")
         view = view.only_good()
         cells = sum_cells(view, shift)
     if not all(np.isfinite(cells[name].to_numpy()).all() for name in cells.column_names if name not in view.keys):
@@ -97,13 +100,26 @@ def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, samp
     sample = None
     if sample_size and columns.context:
         sample = _draw_sample(view, statistics.features, sample_size, seed)
-    return Reading(log.name, statistics, columns, n_rows, bad, sample, labels)
+    return Reading(log.name, statistics, columns, n_rows, bad, sample, labels, padded_notes(cells, view, columns))
 
 
-def _advice(bad: BadRows, columns: Columns, family: Rewards) -> str:
-    if family.hint and any(kind == f"{columns.reward} {family.broken_rule}" for kind, _ in bad.kinds):
-        return family.hint
-    return "Correct them, or drop them: drop_bad_rows=True."
+def _advice(bad: BadRows, n_rows: int, columns: Columns, family: Rewards, view: LogView) -> str:
+    """What to do about bad rows: dropping them is no help where it would leave nothing."""
+    if any(kind == f"{columns.reward} {family.broken_rule}" for kind, _ in bad.kinds):
+        return f"{family.hint} {_range_advice(view)}".strip()
+    if bad.n_rows < n_rows:
+        return "Correct them, or drop them: drop_bad_rows=True."
+    roles = {"reward": columns.reward, "arm": columns.arm, "task": columns.task, "individual": columns.individual}
+    used = ", ".join(f'{role}="{name}"' for role, name in roles.items() if name is not None)
+    return f"No row is left, so a column must be another one than it is taken for: {used}. Say which is which."
+
+
+def _range_advice(view: LogView) -> str:
+    """The range that the rewards of a log have, as arguments."""
+    least, most = (getattr(view.table["r"], end)().to_pyarrow().as_py() for end in ("min", "max"))
+    if least is None or not np.isfinite([least, most]).all():
+        return ""
+    return f'If they are on a scale, say so: rewards="bounded", low={least:g}, high={most:g}.'
 
 
 def _find_shift(view: LogView, family: Rewards) -> FloatArray:

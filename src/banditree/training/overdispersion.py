@@ -54,13 +54,18 @@ def within_correlation(sums: Sums, mixture: Mixture) -> float:
 
 def log_likelihood(sums: Sums, mixture: Mixture) -> float:
     """The log-likelihood of the individuals: beta-binomial where kinds have a rho, else that of the mixture."""
-    if mixture.correlation == 0 or mixture.rates is None:
-        return posterior(sums, mixture)[1]
+    return float(log_likelihoods(sums, mixture).sum())
+
+
+def log_likelihoods(sums: Sums, mixture: Mixture) -> FloatArray:
+    """The same of each individual (U,)."""
     from scipy.special import logsumexp
 
+    if mixture.correlation == 0 or mixture.rates is None:
+        return np.asarray(logsumexp(sums.table @ mixture.coefficients + np.log(mixture.shares), axis=1))
     n, total = sums.counted()
     joint = np.column_stack([_beta_binomial(n, total, rate, mixture.correlation).sum(axis=1) for rate in mixture.rates])
-    return float(logsumexp(joint + np.log(mixture.shares), axis=1).sum())
+    return np.asarray(logsumexp(joint + np.log(mixture.shares), axis=1))
 
 
 def _beta_binomial(n: FloatArray, total: FloatArray, rate: FloatArray, rho: float) -> FloatArray:

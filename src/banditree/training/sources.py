@@ -1,5 +1,7 @@
 """Logs of any kind as one kind of table: an Ibis expression, evaluated where the data is."""
 
+import csv
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
 EXTRA = 'pip install "banditree[logs]"'
 CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".txt")
 PARQUET = (".parquet", ".pq")
+JSON_LINES = (".jsonl", ".ndjson")
+FEATHER = (".feather", ".arrow", ".ipc")
 DATABASES = (".duckdb", ".ddb", ".db")
 
 
@@ -29,8 +33,9 @@ class Log(NamedTuple):
 
 
 def open_log(source: Any, table: str | None = None) -> Log:
-    """The log in a CSV or Parquet file (or a pattern such as `visits/*.parquet`), a database, a frame or an Ibis table.
+    """The log in a file (or a folder or pattern of parts), a database, a frame or an Ibis table.
 
+    Files are CSV, Parquet, JSON Lines or Feather.
     source: a path; a database file or address with the name of its `table` (visits.duckdb,
     postgresql://user@host/clinic); a pandas or polars frame, an Arrow table; or any Ibis table, on any engine.
     """
@@ -58,11 +63,15 @@ def _open_path(source: str, table: str | None) -> Log:
     import ibis
 
     lowered = source.lower()
-    is_file = lowered.endswith(CSV + PARQUET)
+    if "://" not in source and Path(source).is_dir():
+        source = _parts(Path(source))
+        lowered = source.lower()
+    is_file = lowered.endswith(CSV + PARQUET + JSON_LINES + FEATHER)
     if not is_file and not lowered.endswith(DATABASES) and "://" not in source:
         raise invalid(
             "a log",
-            "a .csv or .parquet file, a .duckdb file or an address such as postgresql://host/database",
+            "a .csv, .parquet, .jsonl or .feather file, a folder of Parquet files, a .duckdb file or an address such "
+            "as postgresql://host/database",
             source,
         )
     if "://" not in source and not any(Path().glob(source) if not Path(source).is_absolute() else _absolute(source)):
@@ -79,7 +88,26 @@ def _open_path(source: str, table: str | None) -> Log:
     except ImportError as problem:
         raise InvalidInput(f"{source} needs a library that is not installed: {problem}.") from None
     except Exception as problem:
-        raise InvalidInput(f"{source} cannot be read: {first_line(problem)}") from None
+        raise InvalidInput(f"{source} cannot be read: {plainly(problem)}") from None
+
+
+def _parts(folder: Path) -> str:
+    """The pattern of the Parquet files in a folder."""
+    if not any(folder.glob("*.parquet")):
+        raise InvalidInput(f"{folder} is a folder without Parquet files (.parquet). Give a file, or a folder of parts.")
+    return str(folder / "*.parquet")
+
+
+def plainly(problem: Exception) -> str:
+    """What an engine says of a file, in words for people where it is one of the usual troubles."""
+    text = str(problem).lower()
+    if "unicode" in text or "utf-8" in text or "utf8" in text or "encoding" in text:
+        return "it is not text in UTF-8. Save it as UTF-8, or read it with pandas and give the frame."
+    if "expected number of columns" in text or "sniffing" in text:
+        line = re.search(r"line:? (\d+)", text)
+        where = f" (line {line[1]})" if line else ""
+        return f"its rows do not have as many fields as its header{where}. Correct them, and quote fields with commas."
+    return first_line(problem)
 
 
 def _absolute(pattern: str) -> Any:
@@ -93,9 +121,33 @@ def _open_file(source: str) -> Log:
     engine = ibis.duckdb.connect()
     if source.lower().endswith(PARQUET):
         return _log(engine.read_parquet(source), ordered=True, name=Path(source).name)
+    if source.lower().endswith(JSON_LINES):
+        return _log(engine.read_json(source), ordered=True, name=Path(source).name)
+    if source.lower().endswith(FEATHER):
+        from pyarrow.feather import read_table
+
+        return _log(ibis.memtable(read_table(source)), ordered=True, name=Path(source).name)
+    if Path(source).is_file() and not Path(source).stat().st_size:
+        raise InvalidInput(f"{source} is empty. Check that it is the right file.")
     guessed = engine.read_csv(source)
+    _require_fields(source, list(guessed.columns))
     text = engine.read_csv(source, all_varchar=True)
     return Log(text, dict(guessed.schema().items()), True, True, Path(source).name)
+
+
+def _require_fields(source: str, columns: list[str]) -> None:
+    """Refuse a file whose rows have different numbers of fields, which the engine then takes for one column."""
+    if len(columns) > 1 or "," not in columns[0] or not Path(source).is_file():
+        return
+    with Path(source).open(newline="", encoding="utf-8", errors="replace") as file:
+        rows = csv.reader(file)
+        wanted = len(next(rows))
+        line = next((number for number, row in enumerate(rows, 2) if row and len(row) != wanted), None)
+    if line is not None:
+        raise InvalidInput(
+            f"{source}: its rows do not have as many fields as its header (first at line {line}). Correct them, and "
+            "quote fields with commas."
+        )
 
 
 def first_line(problem: Exception) -> str:

@@ -66,11 +66,13 @@ def as_key(column: Any) -> Any:
 
 
 def as_number(column: Any) -> Any:
-    """A column as doubles; text that is no number becomes missing."""
+    """A column as doubles; "true" and "false" are 1 and 0, and other text that is no number becomes missing."""
     kind = column.type()
     if kind.is_string():
         # Stripped not only of spaces: DuckDB turns a bare TRY_CAST over a CSV file into a cast that fails.
-        return column.strip().try_cast("float64")
+        text = column.strip()
+        truth = text.lower()
+        return (truth == "true").ifelse(1.0, (truth == "false").ifelse(0.0, text.try_cast("float64")))
     if kind.is_boolean():
         return column.cast("int32").cast("float64")
     if not kind.is_numeric():
