@@ -9,6 +9,7 @@ import typer
 
 from banditree.cli import (
     analyze,
+    audit,
     certify,
     demo,
     evaluate,
@@ -54,6 +55,7 @@ for command in (
     serve.add_user,
     serve.backup,
     serve.restore,
+    audit.audit,
     demo.demo,
 ):
     app.command()(command)

@@ -1,5 +1,6 @@
 """The application: routes, errors in one shape, health, and what is opened and closed with it."""
 
+import asyncio
 import logging
 import math
 from collections.abc import AsyncIterator, Mapping
@@ -31,6 +32,7 @@ from banditree.service.replies import ERRORS, reply
 from banditree.service.settings import Settings
 from banditree.service.sign_on import Provider
 from banditree.service.uploads import Reader
+from banditree.service.witness import Witness
 from banditree.service.worker import Workers
 from banditree.version import __version__
 
@@ -61,7 +63,7 @@ def create_app(settings: Settings) -> FastAPI:
     _check_that_somebody_can_log_in(settings, database)
     desk = Desk(database, cached_rounds=settings.cached_rounds, waiting=settings.waiting_commands)
 
-    workers, reader = Workers(settings), Reader()
+    workers, reader, witness = Workers(settings), Reader(), Witness(desk)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -70,8 +72,11 @@ def create_app(settings: Settings) -> FastAPI:
         with database.read() as connection:
             if unfinished(connection):
                 workers.wake()
+        writing = asyncio.create_task(witness.run())
         yield
         reader.close()
+        writing.cancel()
+        await witness.write()
         await run_in_threadpool(workers.close)
         await run_in_threadpool(desk.close)
         database.close()
@@ -97,7 +102,7 @@ def create_app(settings: Settings) -> FastAPI:
     described = cache(partial(describe, app, settings))
     app.openapi = described  # type: ignore[method-assign]
     app.add_middleware(Guard, settings=settings, door=app.state.door, refuse=refuse)
-    app.add_middleware(Edge, settings=settings, metrics=metrics)
+    app.add_middleware(Edge, settings=settings, metrics=metrics, see=witness.see)
     return app
 
 

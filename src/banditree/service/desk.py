@@ -28,6 +28,7 @@ from banditree.service.database import Database
 from banditree.service.events import Corrected, Event
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
 from banditree.service.snapshots import EVERY, Forgotten, fill_from_snapshot, snapshot_document
+from banditree.service.trail import note_action
 
 MOST_TOGETHER = 256  # commands per transaction
 MOST_PLANS = 64  # plans kept in memory
@@ -81,7 +82,7 @@ class Transaction:
         records.add_events(self.connection, [case])
         case.new.clear()
         records.blank(self.connection, case)
-        records.note_action(self.connection, actor, "erase case", id, None)
+        note_action(self.connection, actor, "erase case", id, None)
         self.erased = True
         return True
 

@@ -8,7 +8,7 @@ import secrets
 import sys
 import time
 from collections import defaultdict
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from itertools import accumulate
 from typing import Any
 from urllib.parse import urlsplit
@@ -75,8 +75,10 @@ class Edge:
     A line of the log has the route and never the body, so no outcome and no note gets into it.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings, metrics: Metrics) -> None:
-        self.app, self.settings, self.metrics = app, settings, metrics
+    def __init__(
+        self, app: ASGIApp, settings: Settings, metrics: Metrics, see: Callable[[Scope, str, int], None]
+    ) -> None:
+        self.app, self.settings, self.metrics, self.see = app, settings, metrics, see
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -126,6 +128,8 @@ class Edge:
         route = getattr(scope.get("route"), "path", "other")
         method = scope["method"] if scope["method"] in METHODS else "other"
         self.metrics.count(method, route, status, seconds)
+        if self.settings.authentication:
+            self.see(scope, route, status)
         if log.isEnabledFor(logging.INFO):
             fields = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 2)}
             who = {"user": scope["state"].get("user"), "address": (scope.get("client") or (None,))[0]}

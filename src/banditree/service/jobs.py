@@ -18,8 +18,8 @@ import sqlalchemy as sa
 from banditree.progress import Progress
 from banditree.service.cases import MAX_NUMBER, utc_now
 from banditree.service.problems import Conflict, NotFound
-from banditree.service.records import note_action
 from banditree.service.schema import jobs
+from banditree.service.trail import note_action
 
 MOST_TRIES = 3  # times that a job is taken up before it is called interrupted: it may be what ends its workers
 SILENCE = 60  # seconds without a sign of life after which a worker is taken to be gone

@@ -403,3 +403,4 @@ class AuditLine(Shape):
     action: str
     subject: str | None
     address: str | None
+    chain: str | None = Field(description="the hash over this line and the one before; none in lines from before that")

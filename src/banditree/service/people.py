@@ -18,9 +18,10 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from banditree.service.cases import utc_now
 from banditree.service.problems import Conflict, NotFound, NotLoggedIn, Refused, TooMany
-from banditree.service.records import Row, note_action
+from banditree.service.records import Row
 from banditree.service.schema import attempts, secrets, users
 from banditree.service.settings import Settings
+from banditree.service.trail import note_action
 
 SESSION, TOKEN = "session", "token"
 LOGIN_FAILED = "log-in failed"

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from banditree.service import people, records
+from banditree.service import people
 from banditree.service.access import COOKIE, Admin, Door, Viewer
 from banditree.service.cases import MAX_NUMBER
 from banditree.service.models import (
@@ -32,6 +32,7 @@ from banditree.service.records import Row
 from banditree.service.replies import ERRORS, read, reply, write
 from banditree.service.schema import audit
 from banditree.service.settings import Settings
+from banditree.service.trail import note_action
 
 router = APIRouter(prefix="/api/v1", tags=["people"], responses=ERRORS)
 UserName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -69,7 +70,7 @@ async def _proven(request: Request, name: str, password: str) -> Role:
     number = await write(request, people.begin_attempt, request.app.state.settings, name, address)
     hash, role = await read(request, people.password_of, name)
     if not await run_in_threadpool(people.verified, hash, password) or role is None:
-        await write(request, records.note_action, "nobody", people.LOGIN_FAILED, name, address)
+        await write(request, note_action, "nobody", people.LOGIN_FAILED, name, address)
         raise NotLoggedIn("The name or the password is wrong.")
     await write(request, people.end_attempt, number)
     return Role(role)

@@ -19,6 +19,7 @@ from banditree.service.people import Person
 from banditree.service.problems import Refused
 from banditree.service.replies import ERRORS, desk_of, read, reply, write
 from banditree.service.schema import collections, plans
+from banditree.service.trail import note_action
 from banditree.tasks.separation import least_separation
 
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
@@ -127,7 +128,7 @@ async def export(
 ) -> Response:
     """Everything on record: decisions, one row per outcome as `banditree learn` reads it, or events, one row each."""
     file = await run_in_threadpool(exports.write_export, desk_of(request).database, what, format, plan)
-    await write(request, records.note_action, person.name, f"export {what}", plan, None)
+    await write(request, note_action, person.name, f"export {what}", plan, None)
     media = "text/csv" if format == "csv" else "application/vnd.apache.parquet"
     headers = {"content-disposition": f'attachment; filename="{what}.{format}"'}
     return StreamingResponse(_pieces(file), media_type=media, headers=headers)

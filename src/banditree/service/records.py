@@ -15,7 +15,8 @@ from banditree.service.cases import Case, Followed, utc_now
 from banditree.service.events import Event
 from banditree.service.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused
-from banditree.service.schema import WAITING, audit, cases, collections, events, plans, snapshots
+from banditree.service.schema import WAITING, cases, collections, events, plans, snapshots
+from banditree.service.trail import content_digest, cover, note_action
 from banditree.tasks.collection import Collection
 
 Row = sa.RowMapping
@@ -42,12 +43,6 @@ SET_STATE = (
     .values({name: sa.bindparam(name) for name in ("state", "rounds", "waiting")})
 )
 CASE_LINE = [cases.c[name] for name in ("number", "id", "plan", "label", "at", "actor", "state", "rounds", "waiting")]
-
-
-def note_action(connection: sa.Connection, actor: str, action: str, subject: str | None, address: str | None) -> None:
-    """A line of the audit trail."""
-    row = {"at": utc_now(), "actor": actor, "action": action, "subject": subject, "address": address}
-    connection.execute(sa.insert(audit), row)
 
 
 def read_collection(document: Any) -> tuple[str, str]:
@@ -167,6 +162,7 @@ def add_events(connection: sa.Connection, written: Iterable[Case]) -> int:
     cases_of = sorted(written, key=lambda case: case.number)
     rows = [{"case": case.number, **event._asdict()} for case in cases_of for event in case.new]
     if rows:
+        cover(connection, rows, {case.number: (case.id, case.followed.id) for case in cases_of})
         connection.execute(ADD_EVENT, rows)
         connection.execute(SET_STATE, [_state_of(case) for case in cases_of if case.new])
     return len(rows)
@@ -193,8 +189,13 @@ def snapshots_of(connection: sa.Connection, numbers: list[int]) -> dict[int, tup
 
 def blank(connection: sa.Connection, case: Case) -> None:
     """Remove the content of a case and keep its events."""
+    mine = events.c.case == case.number
+    chained = connection.execute(sa.select(events).where(mine, events.c.proof.is_not(None))).mappings().all()
+    if chained:
+        one = sa.update(events).where(mine, events.c.seq == sa.bindparam("of")).values(proof=sa.bindparam("digest"))
+        connection.execute(one, [{"of": event["seq"], "digest": content_digest(event)} for event in chained])
     nothing = {"arm": None, "reward": None, "details": None}
-    connection.execute(sa.update(events).where(events.c.case == case.number).values(nothing))
+    connection.execute(sa.update(events).where(mine).values(nothing))
     connection.execute(sa.update(cases).where(cases.c.number == case.number).values(label=None))
     connection.execute(sa.delete(snapshots).where(snapshots.c.case == case.number))
 

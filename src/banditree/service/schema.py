@@ -78,6 +78,9 @@ events = Table(
     Column("details", Text),
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
+    # For the audit trail: a salt, or once the content is erased its digest; and the line that covers the event.
+    Column("proof", String(64)),
+    Column("line", Integer),
     sqlite_with_rowid=False,
 )
 OUTCOMES = events.c.kind.in_([literal_column(f"'{kind}'") for kind in REPORTS])
@@ -140,7 +143,20 @@ audit = Table(
     Column("action", String(24), nullable=False),
     Column("subject", Text),
     Column("address", Text),
+    Column("chain", String(64)),
     Index("audit_by_action", "action", "at"),
+)
+
+# One row: where the chain of the audit trail ends, and how much there was before it began.
+trail = Table(
+    "trail",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    Column("number", Integer, nullable=False),
+    Column("chain", String(64), nullable=False),
+    Column("began", Integer, nullable=False),
+    Column("old_lines", Integer, nullable=False),
+    Column("old_events", Integer, nullable=False),
 )
 
 # Long work: what to do and within which limits, who does it and how far it is, what came of it.

@@ -24,9 +24,9 @@ from joserfc.jwk import KeySet
 from banditree.service.cases import utc_now
 from banditree.service.people import NOBODY, USER_NAME, Role, end_everything
 from banditree.service.problems import Conflict, Forbidden, Refused, Unavailable
-from banditree.service.records import note_action
 from banditree.service.schema import users
 from banditree.service.settings import Settings
+from banditree.service.trail import note_action
 
 SECONDS = 10.0  # that the provider has for one answer
 FRESH = 3600.0  # seconds for which what the provider says of itself is believed

@@ -15,6 +15,7 @@ from banditree.service.problems import NotLoggedIn, Refused, TooMany
 from banditree.service.records import Row
 from banditree.service.replies import read
 from banditree.service.schema import audit
+from banditree.service.trail import WRITTEN
 
 SHOWN_ACTIONS = 200
 
@@ -115,7 +116,8 @@ async def show_audit(request: Request, person: Admin) -> Response:
     """Who did what lately, besides the events of cases."""
 
     def latest(connection: sa.Connection) -> list[Row]:
-        query = sa.select(audit).order_by(audit.c.number.desc()).limit(SHOWN_ACTIONS)
+        of_people = sa.select(audit).where(audit.c.action != WRITTEN)
+        query = of_people.order_by(audit.c.number.desc()).limit(SHOWN_ACTIONS)
         return list(connection.execute(query).mappings())
 
     return page(request, "audit.html", lines=await read(request, latest))

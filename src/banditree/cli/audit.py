@@ -1,0 +1,46 @@
+"""`banditree audit verify`: whether the audit trail of the service is whole."""
+
+from typing import Annotated, Literal
+
+import typer
+
+from banditree.cli.options import AsJson
+from banditree.cli.serve import Database, needs_extra, refusals_as_one_line
+
+
+def audit(
+    task: Annotated[Literal["verify"], typer.Argument(help="verify: look at every line and every event.")],
+    database: Database = "banditree.db",
+    expect: Annotated[
+        str | None, typer.Option(help="A line that was printed before, as number:hash; it must still be there.")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Notice lines and events of the service that were changed or deleted; exits 1 if there are any.
+
+    Example: banditree audit verify --database clinic.db
+    """
+    needs_extra()
+    import json as writer
+
+    from banditree.service.database import Database as Opened
+    from banditree.service.settings import Settings
+    from banditree.service.trail import verify
+
+    with refusals_as_one_line():
+        opened = Opened(Settings(database=database), migrates=False)
+        with opened.snapshot() as connection:
+            found = verify(connection, expect)
+        opened.close()
+    if json:
+        typer.echo(writer.dumps(found._asdict(), indent=2))
+    else:
+        typer.echo("\n".join(found.problems) or _sentence(found.lines, found.events, found.unchained))
+        typer.echo(f"Last line: {found.head}")
+    if found.problems:
+        raise typer.Exit(1)
+
+
+def _sentence(lines: int, events: int, unchained: int) -> str:
+    old = f" {unchained:,} from before the trail was chained were only counted." if unchained else ""
+    return f"The trail is whole: {lines:,} lines and {events:,} events.{old}"
