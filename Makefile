@@ -24,9 +24,9 @@ soak: .venv/test.done
 bench: .venv/bench.done
 	@for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(PY) $$bench || exit 1; done
 
-# The table of practical plans against the opaque algorithms; about an hour on two cores.
+# The table of protocols against mTS, on fresh draws; about an hour on one core.
 bench-plans: .venv/bench.done
-	@$(PY) benchmarks/bench_plans.py --full
+	@$(PY) benchmarks/bench_plans.py --draws 20-29 --large 20-24 --huge 20
 
 # The pages that come from the code, after a change of commands, errors, routes, schemas or examples.
 pages: .venv/test.done

@@ -1,119 +1,108 @@
-"""Practical plans against DT-ECE and the opaque algorithms mTS and mIDS: exact regret divided by simulated regret.
+"""Protocols against mTS: exact worst regret of the plan divided by the simulated worst regret of mTS.
 
-By default one small collection of each kind, with a short search; `--full` is the whole table: hard-5-10 at three
-settings, ten seeds of rand-10-20 and five of rand-40-40, at H = 10,000 unless said otherwise, with at most 4 boxes per
-task and the search's own number of steps. DT-ECE and the score plans are computed exactly; mTS and mIDS are simulated
-in the same run, 400 runs per task (100 by default). The ratio is worst over worst for plans made for the worst task,
-and mean over mean for plans made for the mean. Exits with an error if a ratio of the whole table misses its target.
+    python benchmarks/bench_plans.py                       # the demo and hard-5-10: a minute
+    python benchmarks/bench_plans.py --draws 20-29         # and ten draws of rand-10-20
+    python benchmarks/bench_plans.py --large 20-24         # and five draws of rand-40-40
+    python benchmarks/bench_plans.py --huge 20             # and rand-100-50 with 2 lines per task
+    python benchmarks/bench_plans.py --share 1 --longest-path 8
 
-"passed" is the number of tests that a case passes, on average over the tasks. `--paths` is another table: what shorter
-paths, no links back and fewer boxes cost. Times are of one core.
+The asked ratios are averages over the draws, so that the exit status is 1 only if an average misses its own. mTS has
+2,000 runs per task (`--runs`): the largest of noisy means flatters whoever is compared with it. "load" is the reading
+load on paper, "passed" the lines that a case passes on average; times are processor seconds of one core, the search and
+its tables without the compilation. Seeds 0 to 9 and 100 to 109 were looked at while the search was made: use others.
 """
 
 import argparse
 import sys
 import time
-import warnings
+from pathlib import Path
+
+import numpy as np
 
 from banditree.certificates.certify import boxes_passed, certify
-from banditree.errors import PlanWarning
-from banditree.scores.score_plan import build_score_plan
+from banditree.files.collections import load_collection
+from banditree.plans.reading_load import reading_load
+from banditree.scores.protocol import build_protocol
 from banditree.simulation.engine import simulate
+from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, rand
-from banditree.trees.tree import build_tree
 
 HORIZON = 10_000
+DEMO = Path(__file__).parent.parent / "src/banditree/cli/data/treatments.csv"
+SEPARATION = 0.4
+# (lines per task, asked ratio to mTS) by the name of the collections, up to the seed.
+ASKED = {
+    "demo": {1.0: 0.65},
+    "hard-5-10": {1.0: 0.5},
+    "rand-10-20": {1.0: 1.0, 1.5: 0.75, 2.0: 0.65},
+    "rand-40-40": {1.5: 1.15, 2.0: 1.0},
+    "rand-100-50": {2.0: 2.0},
+}
 
 
-def instances(full):
-    """(name, collection, its separation, horizon, target ratio to mTS, whether to do the mean too)."""
-    yield "hard-5-10 .4", hard(5, 10, 0.4, 0.01), 0.4, HORIZON, 0.6, False
-    if full:
-        yield "hard-5-10 .04", hard(5, 10, 0.04, 1e-4), 0.04, HORIZON, 1.1, False
-        yield "hard-5-10 .04 H=300k", hard(5, 10, 0.04, 1e-4), 0.04, 300_000, 1.1, False
-    for seed in range(10 if full else 1):
-        yield f"rand-10-20 seed {seed}", rand(10, 20, 0.4, seed=seed), 0.4, HORIZON, 0.9, True
-    for seed in range(5 if full else 0):
-        yield f"rand-40-40 seed {seed}", rand(40, 40, 0.4, seed=seed), 0.4, HORIZON, 1.0, False
+def numbers(text):
+    """`20-22` as [20, 21, 22]."""
+    if not text:
+        return []
+    first, _, last = text.partition("-")
+    return list(range(int(first), int(last or first) + 1))
 
 
-def simulated(collection, policy, horizon, runs):
-    """(worst, mean) regret over tasks."""
-    regret = (
-        simulate(collection, [policy], horizon=horizon, runs=runs, rounds=[horizon]).regret[0][..., -1].mean(axis=1)
-    )
-    return float(regret.max()), float(regret.mean())
+def instances(arguments):
+    """(name, seed, collection, horizon)."""
+    if not arguments.only_draws:
+        yield "demo", 0, load_collection(DEMO), 1_000
+        yield "hard-5-10", 0, hard(5, 10, SEPARATION, 0.01), HORIZON
+    for name, (M, K), seeds in (
+        ("rand-10-20", (10, 20), arguments.draws),
+        ("rand-40-40", (40, 40), arguments.large),
+        ("rand-100-50", (100, 50), arguments.huge),
+    ):
+        for seed in numbers(seeds):
+            yield name, seed, rand(M, K, SEPARATION, seed=seed), HORIZON
 
 
-def searched(collection, horizon, **options):
-    start = time.process_time()
-    plan = build_score_plan(collection, horizon, **options)
-    seconds = time.process_time() - start
-    return plan, certify(plan, collection), seconds
-
-
-def shown(plan, collection, seconds):
-    passed = boxes_passed(plan, collection).mean()
-    return f"{plan.n_boxes:5} {plan.depth:4} {passed:6.1f} {seconds:6.0f}"
-
-
-def table(full, only):
-    runs, steps = (400, None) if full else (100, 2000)
-    print("worst / mean regret; DT-ECE and score plans exact, mTS and mIDS simulated")
-    head = ("collection", "for", "DT-ECE", "mTS", "mIDS", "score plan", "ratio", "target")
-    print("{:22} {:5} {:>13} {:>13} {:>13} {:>13} {:>6} {:>6}".format(*head), "boxes path passed  cpu s")
-    missed = False
-    for name, collection, separation, horizon, target, both in instances(full):
-        if not name.startswith(only):
-            continue
-        tree = certify(build_tree(collection, horizon, separation), collection)
-        mts = simulated(collection, "mts", horizon, runs)
-        mids = simulated(collection, "mids", horizon, runs) if both else None
-        for objective in ("worst", "mean") if both else ("worst",):
-            plan, certificate, seconds = searched(collection, horizon, objective=objective, steps=steps)
-            worst, mean = certificate.worst_regret, certificate.mean_regret
-            ratio, goal = (worst / mts[0], target) if objective == "worst" else (mean / mids[1], 1.2)
-            shown_mids = "-" if mids is None else f"{mids[0]:.2f} / {mids[1]:.2f}"
-            print(
-                f"{name:22} {objective:5} {tree.worst_regret:6.0f}/{tree.mean_regret:6.0f} "
-                f"{mts[0]:6.2f}/{mts[1]:6.2f} {shown_mids:>13} {worst:6.2f}/{mean:6.2f} {ratio:6.2f} {goal:6.2f} "
-                f"{shown(plan, collection, seconds)}",
-                flush=True,
-            )
-            missed |= ratio > goal if full else worst > 0.9 * tree.worst_regret
-    return missed
-
-
-def paths(only):
-    print("what a shorter plan costs: worst / mean regret, exact\n")
-    print(f"{'collection':18} {'limit':20} {'score plan':>13} boxes path passed  cpu s")
-    for name, M, K in (("rand-10-20 seed 0", 10, 20), ("rand-40-40 seed 0", 40, 40)):
-        if not name.startswith(only):
-            continue
-        collection = rand(M, K, 0.4, seed=0)
-        limits = [{}, *({"longest_path": tests} for tests in (24, 16, 12, 8)), {"links_back": False}]
-        limits += [{"boxes": share * M} for share in (2, 3, 6)]
-        for limit in limits:
-            plan, certificate, seconds = searched(collection, HORIZON, **limit)
-            words = ", ".join(f"{option} {value}" for option, value in limit.items()) or "4 boxes per task"
-            print(
-                f"{name:18} {words:20} {certificate.worst_regret:6.2f}/{certificate.mean_regret:6.2f} "
-                f"{shown(plan, collection, seconds)}",
-                flush=True,
-            )
+def mts(collection, horizon, runs):
+    """The worst regret over tasks."""
+    results = simulate(collection, ["mts"], horizon=horizon, runs=runs, rounds=[horizon])
+    return float(results.regret[0][..., -1].mean(axis=1).max())
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--full", action="store_true", help="the whole table (about half an hour on one core)")
-    parser.add_argument("--paths", action="store_true", help="the table of limits (about half an hour)")
-    parser.add_argument("--only", default="", help="only collections whose name starts with this")
+    parser.add_argument("--draws", default="", help="seeds of rand-10-20, as 20-29")
+    parser.add_argument("--large", default="", help="seeds of rand-40-40")
+    parser.add_argument("--huge", default="", help="seeds of rand-100-50")
+    parser.add_argument("--only-draws", action="store_true", help="neither the demo nor hard-5-10")
+    parser.add_argument("--share", type=float, default=None, help="lines per task: this one alone")
+    parser.add_argument("--longest-path", type=int, default=None)
+    parser.add_argument("--runs", type=int, default=2_000, help="of mTS per task")
     arguments = parser.parse_args()
-    warnings.simplefilter("ignore", PlanWarning)
-    if arguments.paths:
-        paths(arguments.only)
-        return 0
-    return int(table(arguments.full, arguments.only))
+    build_protocol(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]]), 100, steps=60)  # compiles
+    print("collection    seed  lines path  load passed   cpu s   plan    mTS  ratio  asked")
+    ratios: dict[tuple[str, float], list[float]] = {}
+    for name, seed, collection, horizon in instances(arguments):
+        worst = mts(collection, horizon, arguments.runs)
+        for share in ASKED[name] if arguments.share is None else [arguments.share]:
+            start = time.process_time()
+            lines = round(share * collection.n_tasks)
+            plan = build_protocol(collection, horizon, lines=lines, longest_path=arguments.longest_path)
+            seconds, certificate = time.process_time() - start, certify(plan, collection)
+            ratio = certificate.worst_regret / worst
+            ratios.setdefault((name, share), []).append(ratio)
+            print(
+                f"{name:12} {seed:5} {plan.n_tests:6} {plan.depth:4} {reading_load(plan):5.1f} "
+                f"{boxes_passed(plan, collection).mean():6.1f} {seconds:7.1f} {certificate.worst_regret:6.2f} "
+                f"{worst:6.2f} {ratio:6.2f} {ASKED[name].get(share, np.nan):6.2f}",
+                flush=True,
+            )
+    print()
+    missed = False
+    for (name, share), found in ratios.items():
+        asked = ASKED[name].get(share, np.inf)
+        missed |= float(np.mean(found)) > asked
+        print(f"{name}, {share:g} lines per task: {np.mean(found):.2f} on average over {len(found)}, asked {asked:g}")
+    return int(missed)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,10 @@ from banditree import Collection, Plan, PlanWarning, Session, Vocabulary, build_
 from banditree.certificates.certify import course
 from banditree.policies.registry import policy_named
 from banditree.reports.certify import certificate_report, certificate_text
-from banditree.scores.score_plan import build_score_plan
+from banditree.scores.protocol import build_protocol
 from banditree.training.learning import Learned, Settings, learn
 
-SIZES = (6, 8)  # boxes of the score plans, for four classes
+SIZES = (3, 4)  # lines of the protocols, for four classes
 PURCHASES = 50  # the horizon: a year or two of crackers
 WORDS = Vocabulary(arm="brand", task="type", success="hit", failure="miss", give="Offer")
 BRANDS = ("nabisco", "private", "sunshine", "keebler")
@@ -75,9 +75,9 @@ def named(collection: Collection) -> Collection:
     return replace(collection, tasks=tuple(f"{collection.arms[arm]} {value:.0%}" for arm, value in favourites))
 
 
-def score_plan(collection: Collection, boxes: int) -> Plan:
-    """The plan of at most so many boxes that loses least on average over the classes."""
-    return build_score_plan(collection, PURCHASES, objective="mean", boxes=boxes, vocabulary=WORDS)
+def protocol(collection: Collection, lines: int) -> Plan:
+    """The protocol of at most so many lines that loses least on average over the classes."""
+    return build_protocol(collection, PURCHASES, objective="mean", lines=lines, vocabulary=WORDS)
 
 
 def tree_for(collection: Collection) -> Plan:
@@ -117,9 +117,9 @@ def compare(reports: dict[int, Learned], held_out: list[list[str]]) -> dict[str,
         plan = tree_for(at_its_word(report.collection))
         found[f"tree, {n_classes} classes"] = hits(lambda _case, plan=plan: start_session(plan), held_out)
     mts, known = policy_named("mts"), at_its_word(reports[max(reports)].collection)
-    for boxes in SIZES:
-        plan = score_plan(known, boxes)
-        found[f"score plan, {boxes} boxes"] = hits(lambda _case, plan=plan: start_session(plan), held_out)
+    for lines in SIZES:
+        plan = protocol(known, lines)
+        found[f"protocol, {lines} lines"] = hits(lambda _case, plan=plan: start_session(plan), held_out)
     found[f"mTS, {max(reports)} classes"] = hits(
         lambda case: Session(mts, known, horizon=PURCHASES, case=case), held_out
     )
@@ -144,7 +144,7 @@ def main(picture: str | Path | None = None) -> dict[str, Any]:
     print("Taken at their word, they give:")
     print(f"\n{tree}\n")
     four = at_its_word(reports[4].collection)
-    plan = score_plan(four, SIZES[0])
+    plan = protocol(four, SIZES[0])
     print(f"{plan}\n\n{certificate_text(certificate_report(plan, four))}\n")
     found, bought = compare(reports, held_out), np.array([len(one) for one in held_out])
     print(f"On {len(held_out)} households that nobody learned from ({bought.sum():,} purchases):")
@@ -154,7 +154,7 @@ def main(picture: str | Path | None = None) -> dict[str, Any]:
         beside = "" if hit is base else f"   {low:+.2f} to {high:+.2f} against the best-selling brand"
         print(f"  {name:<24} {hit.sum() / bought.sum():.3f}{beside}")
     promised = _promised(plan, reports[4], bought)
-    print(f"The certificate of the score plan with {SIZES[0]} boxes promises {promised:.3f} for as many purchases.")
+    print(f"The certificate of the protocol with {SIZES[0]} lines promises {promised:.3f} for as many purchases.")
     print(f"\n{verdict(found, bought)}")
     if picture is not None:
         draw(reports[4], found, bought, Path(picture))
@@ -178,7 +178,7 @@ def _promised(plan: Plan, report: Learned, bought: np.ndarray) -> float:
 
 def verdict(found: dict[str, np.ndarray], bought: np.ndarray) -> str:
     """The verdict in words, from the held-out numbers alone."""
-    base, names = found["best-selling brand"], [name for name in found if name.startswith(("tree", "score"))]
+    base, names = found["best-selling brand"], [name for name in found if name.startswith(("tree", "protocol"))]
     good = [name for name in names if interval(found[name], base, bought)[0] > 0]
     rest = [name for name in names if name not in good]
     lines = [f"Verdict. Better than offering everyone the best-selling brand: {'; '.join(good) or 'no plan'}."]

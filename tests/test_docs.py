@@ -164,7 +164,7 @@ def test_the_plan_for_crackers_helps_and_the_one_for_incentives_does_not(played)
     crackers, incentives = (played[0][name][1] for name in ("crackers", "incentives"))
     rate = {name: hits.sum() / crackers["bought"].sum() for name, hits in crackers["found"].items()}
     assert rate["tree, 2 classes"] > rate["best-selling brand"] + 0.05
-    assert rate["score plan, 6 boxes"] > rate["tree, 2 classes"] + 0.05
+    assert rate["protocol, 3 lines"] > rate["tree, 2 classes"] + 0.05
     assert max(rate.values()) == rate["favourite, in hindsight"]
     assert incentives["certificate"].worst_regret > 20 * incentives["value"].worst_loss * 1000
     assert incentives["value"].tailored - incentives["value"].everyone < 0.01

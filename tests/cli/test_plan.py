@@ -21,17 +21,19 @@ def run(capsys, *arguments):
     return end.value.code, *capsys.readouterr()
 
 
-def test_score_is_the_default_for_zero_one_rewards(capsys, means, tmp_path):
+def test_protocols_are_the_default_for_zero_one_rewards(capsys, means, tmp_path):
     output = tmp_path / "plan.json"
     code, out, _err = run(
-        capsys, "plan", means, "--horizon", "1000", "--steps", "200", "--boxes", "8", "-o", str(output)
+        capsys, "plan", means, "--horizon", "1000", "--steps", "200", "--lines", "3", "-o", str(output)
     )
     assert code == 0
-    assert "method score" in out
+    assert "method protocol" in out
+    for variant in ("this plan", "one line less", "two lines more"):
+        assert variant in out
     assert "in the worst (exact)" in out
     plan = load_plan(output)
-    assert plan.method == "score"
-    assert plan.n_boxes <= 8
+    assert plan.method == "protocol"
+    assert plan.n_tests <= 3
 
 
 def test_options_of_the_tree_choose_the_tree(capsys, means):
@@ -47,31 +49,30 @@ def test_front(capsys, means, tmp_path):
     )
     assert code == 0
     rows = json.loads(out)
-    assert {"boxes", "longest_path", "worst_regret", "mean_regret", "wrong_arm"} <= set(rows[0])
+    assert {"lines", "longest_path", "reading_load", "worst_regret", "mean_regret", "wrong_arm"} <= set(rows[0])
     for row in rows:
-        assert load_plan(tmp_path / f"plan-{row['boxes']}.json").n_boxes == row["boxes"]
+        assert max(load_plan(tmp_path / f"plan-{row['lines']}.json").n_tests, 1) == row["lines"]
 
 
 def test_limits_reach_the_search(capsys, means):
     code, out, _err = run(
-        capsys, "plan", means, "--horizon", "1000", "--steps", "200", "--no-links-back", "--longest-path", "2", "--json"
+        capsys, "plan", means, "--horizon", "1000", "--steps", "200", "--forward-only", "--longest-path", "2", "--json"
     )
     assert code == 0
     boxes = json.loads(out)["boxes"]
-    assert all(max(box["low"], box["high"]) > box["box"] for box in boxes if box["kind"] == "score")
+    assert all(box["low"] > box["box"] for box in boxes if box["kind"] in ("score", "watch"))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--method", "tree", "--boxes", "5"], "--boxes must be omitted with --method tree."),
-        (["--method", "tree", "--objective", "worst"], "It is an option of --method score or --method protocol."),
+        (["--method", "tree", "--lines", "5"], "--lines must be omitted with --method tree."),
+        (["--method", "tree", "--objective", "worst"], "It is an option of --method protocol."),
         (["--method", "tree", "--seed", "0"], "--seed must be omitted with --method tree."),
-        (["--method", "score", "--separation", "0.2"], "It is an option of --method tree or --method optimal."),
-        (["--stop-early", "--no-links-back"], "No method uses all of these options: stop_early is"),
-        (["--method", "tree", "--pareto"], "--boxes must be omitted with --method tree."),
-        (["--pareto", "--boxes", "5"], "--boxes must be omitted: a front tries several numbers of boxes."),
-        (["--method", "guess"], "--method must be one of score, tree, optimal, protocol. Got 'guess'."),
+        (["--method", "protocol", "--separation", "0.2"], "It is an option of --method tree or --method optimal."),
+        (["--stop-early", "--links-back"], "No method uses all of these options: stop_early is"),
+        (["--method", "tree", "--pareto"], "--pareto must be omitted with --method tree"),
+        (["--method", "guess"], "--method must be one of protocol, tree, optimal. Got 'guess'."),
         (["--max-wrong-arm", "2"], "--max-wrong-arm must be between 0 and 1. Got 2"),
     ],
 )

@@ -125,15 +125,15 @@ def test_alternatives_are_compared_over_the_same_rounds():
     best = regret.max(axis=0).min()
     assert found["A for all"].worst == pytest.approx(best)
     assert found["a random arm each round"].mean == pytest.approx(regret.mean())
-    score = found["score plan, short search"]
+    score = found["protocol, short search"]
     assert score.how == "exact"
     assert score.worst <= found["A for all"].worst
 
 
-def test_a_score_plan_that_would_take_minutes_is_only_named():
+def test_a_protocol_that_would_take_minutes_is_only_named():
     plan, known = made("40 tasks")
     found = {one.name: one for one in alternatives(plan, known, None)}
-    assert "it takes minutes" in found["score plan, short search"].how
+    assert "it takes minutes" in found["protocol, short search"].how
 
 
 def test_a_simulation_adds_policies_and_curves():

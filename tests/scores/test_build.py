@@ -2,14 +2,12 @@
 
 import warnings
 
-import numpy as np
 import pytest
 
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Vocabulary
 from banditree.scores import build
 from banditree.scores.build import METHODS, Method, build_plan, choose_method
-from banditree.scores.pareto import pareto_front
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear
 from banditree.trees.tree import build_tree, lazy_tree
@@ -17,8 +15,8 @@ from banditree.trees.tree import build_tree, lazy_tree
 MEANS = [[0.7, 0.2], [0.3, 0.6]]
 COINS = Collection.bernoulli(MEANS)
 PLAYS = {
-    "Bernoulli": (COINS, "score"),
-    "Gaussian": (Collection.gaussian(MEANS, sigma=1.0), "score"),
+    "Bernoulli": (COINS, "protocol"),
+    "Gaussian": (Collection.gaussian(MEANS, sigma=1.0), "protocol"),
     "bounded": (Collection.bounded(MEANS), "tree"),
     "contextual": (linear(3, 3, 2, 0.2), "tree"),
 }
@@ -34,7 +32,7 @@ def test_the_default_is_the_first_method_that_can_do_the_tasks(collection, metho
 def test_options_choose_among_the_methods_that_use_them():
     assert build_plan(COINS, 200, stop_early=True).method == "tree"
     assert build_plan(COINS, 200, effort=100).method == "optimal"
-    assert build_plan(COINS, 200, steps=50, separation=None).method == "score"
+    assert build_plan(COINS, 200, steps=50, separation=None).method == "protocol"
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
@@ -50,7 +48,7 @@ def test_no_method_ignores_an_option(method):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "guess"}, "method must be one of score, tree, optimal, protocol. Got 'guess'"),
+        ({"method": "guess"}, "method must be one of protocol, tree, optimal. Got 'guess'"),
         ({"colour": 1}, "No method has an option 'colour'"),
         ({"objective": "mean", "separation": 0.2}, "No method uses all of these options: objective is an option of"),
     ],
@@ -62,7 +60,7 @@ def test_what_no_method_can_do_is_said(arguments, message):
 
 def test_a_method_that_cannot_do_the_tasks_names_those_that_can():
     with pytest.raises(InvalidInput, match='Use method="tree" or method="optimal"'):
-        build_plan(PLAYS["bounded"][0], 200, "score")
+        build_plan(PLAYS["bounded"][0], 200, "protocol")
 
 
 @pytest.mark.parametrize("family", [Collection.bernoulli, Collection.bounded])
@@ -86,11 +84,4 @@ def test_a_new_method_is_one_entry(monkeypatch):
     words = Vocabulary(arm="drug")
     assert build_plan(COINS, 200, patience=3, vocabulary=words).vocabulary == words
     with pytest.raises(InvalidInput, match='It is an option of method="patient"'):
-        build_plan(COINS, 200, "score", patience=3)
-
-
-def test_a_front_has_its_own_sizes():
-    with pytest.raises(InvalidInput, match="boxes must be omitted"):
-        pareto_front(COINS, 200, boxes=3)
-    front = pareto_front(COINS, 200, sizes=[1, 4], steps=50)
-    assert np.diff([plan.n_boxes for plan in front]).min(initial=1) > 0
+        build_plan(COINS, 200, "protocol", patience=3)

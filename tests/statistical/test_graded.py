@@ -33,9 +33,9 @@ RECOVERY = Collection.graded(
 RUNS = 4000
 
 
-@pytest.mark.parametrize("method", ["score", "tree"])
+@pytest.mark.parametrize("method", ["protocol", "tree"])
 def test_certificates_are_exact(method):
-    options = {"steps": 300} if method == "score" else {}
+    options = {"steps": 300} if method == "protocol" else {}
     plan = build_plan(RECOVERY, 500, method, **options)
     exact = certify(plan, RECOVERY)
     assert exact.claim is Claim.EXACT
@@ -47,7 +47,7 @@ def test_certificates_are_exact(method):
 
 def test_the_default_is_a_score_plan_with_points_per_grade_that_files_keep(tmp_path):
     plan = build_plan(RECOVERY, 200, steps=200)
-    assert plan.method == "score"
+    assert plan.method == "protocol"
     assert "partial" in str(plan)
     save_plan(plan, tmp_path / "plan.json")
     save_collection(RECOVERY, tmp_path / "tasks.json")
@@ -119,7 +119,7 @@ def test_two_grades_are_bernoulli():
     means = np.array([[0.7, 0.3], [0.2, 0.6]])
     plain = Collection.bernoulli(means)
     graded = Collection.graded(np.stack([1 - means, means], axis=2), [0, 1])
-    for method, options in (("tree", {}), ("score", {"steps": 200})):
+    for method, options in (("tree", {}), ("protocol", {"steps": 200})):
         plan = build_plan(graded, 200, method, **options)
         same = build_plan(plain, 200, method) if method == "tree" else None
         if same is not None:

@@ -78,13 +78,13 @@ class Course:
     undecided: FloatArray
 
 
-def certify(plan: Plan, collection: Collection, horizon: int | None = None) -> Certificate:
+def certify(plan: Plan, collection: Collection, horizon: int | None = None, *, must_rest: bool = True) -> Certificate:
     """The exact regret, error and length of `plan` under every task, or upper bounds of them if these are not known.
 
     horizon: H, the plan's own by default. Known Bernoulli and Gaussian rewards give exact numbers, to about 12
     digits however small; where scores have no ceiling (watch lines, a safety rule) to within 1e-9 H of regret, which is
     added. For estimated means, and rewards known by their mean and range, every box takes its worst distribution: an
-    upper bound.
+    upper bound. must_rest: refuse a plan that never comes to rest under some task.
 
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
@@ -96,7 +96,8 @@ def certify(plan: Plan, collection: Collection, horizon: int | None = None) -> C
     outcomes = box_outcomes(plan, collection)
     if outcomes.claim is Claim.UPPER_BOUND:
         return _certify_worst(plan, collection, outcomes, horizon)
-    require_end(plan, collection, outcomes, horizon)
+    if must_rest:
+        require_end(plan, collection, outcomes, horizon)
     carried = [carry(plan, outcomes, i, horizon) for i in range(collection.n_tasks)]
     spent, at_end = np.array([c.spent for c in carried]), np.array([c.at_end for c in carried])
     tests = (plan.kind == BoxKind.FIXED) | (plan.kind == BoxKind.SCORE)

@@ -53,7 +53,8 @@ def certify_cases(
     True
     """
     cases = draw_cases(collection, draws, seed)
-    certificate = certify(plan, case_collection(collection, draws, seed), horizon)
+    # A case for which every option is bad starts again and again, as long as the horizon lasts.
+    certificate = certify(plan, case_collection(collection, draws, seed), horizon, must_rest=False)
 
     def averaged(values: FloatArray) -> Estimated:
         return _averaged(values, cases.task, collection.weights)

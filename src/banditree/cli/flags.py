@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 
 # Arguments of the library whose option has another name.
-RENAMED = {"links_back": "no-links-back", "n_classes": "classes", "separation": "merge", "sample_size": "keep-sample"}
+RENAMED = {"rule": "no-rule", "n_classes": "classes", "separation": "merge", "sample_size": "keep-sample"}
 ARGUMENT = re.compile(r"\b([a-z][a-z_]*)=(True|False|\"[^\"]*\"|\d[\d.]*)|^([a-z][a-z_]*)(?= must be )")
 
 

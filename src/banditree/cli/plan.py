@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 LONG = 60  # boxes from which a plan is summed up in the terminal rather than printed whole
 CERTIFIED = 2_000  # boxes up to which the regret of a plan is worked out within a moment
-SCORE_PANEL = "For the method score"
+PROTOCOL_PANEL = "For the method protocol"
 TREE_PANEL = "For the methods tree and optimal"
 
 
@@ -35,9 +35,9 @@ def plan(
     method: Annotated[
         str | None,
         typer.Option(
-            help="score: a few boxes that keep a score, least regret. tree: DT-ECE, tests of fixed size in a decision "
-            "tree. optimal: the same with the fewest tests. [default: the first of these that can do the tasks and "
-            "uses all the options given]"
+            help="protocol: a few lines that keep a score, least regret. tree: DT-ECE, tests of fixed size in a "
+            "decision tree. optimal: the same with the fewest tests. [default: the first of these that can do the "
+            "tasks and uses all the options given]"
         ),
     ] = None,
     separation: Annotated[
@@ -56,34 +56,54 @@ def plan(
     objective: Annotated[
         Objective | None,
         typer.Option(
-            help="Least regret for the worst task, or on average. [default: worst]", rich_help_panel=SCORE_PANEL
+            help="Least regret for the worst task, or on average. [default: worst]", rich_help_panel=PROTOCOL_PANEL
         ),
     ] = None,
-    boxes: Annotated[
-        int | None, typer.Option(min=1, help="Most boxes. [default: 4 per task]", rich_help_panel=SCORE_PANEL)
+    lines: Annotated[
+        int | None, typer.Option(min=1, help="Most lines. [default: 1.5 per task]", rich_help_panel=PROTOCOL_PANEL)
     ] = None,
     longest_path: Annotated[
-        int | None, typer.Option(min=1, help="Most tests on a path.", rich_help_panel=SCORE_PANEL)
+        int | None,
+        typer.Option(
+            min=1, help="Most lines one after the other, restarts not counted.", rich_help_panel=PROTOCOL_PANEL
+        ),
     ] = None,
-    no_links_back: Annotated[
-        bool, typer.Option("--no-links-back", help="Never return to an earlier box.", rich_help_panel=SCORE_PANEL)
+    no_rule: Annotated[
+        bool, typer.Option("--no-rule", help="No safety rule at the foot.", rich_help_panel=PROTOCOL_PANEL)
     ] = False,
+    forward_only: Annotated[
+        bool,
+        typer.Option("--forward-only", help="Never start again at line 1.", rich_help_panel=PROTOCOL_PANEL),
+    ] = False,
+    links_back: Annotated[
+        bool,
+        typer.Option("--links-back", help="Lines may lead back to any earlier line.", rich_help_panel=PROTOCOL_PANEL),
+    ] = False,
+    numbers: Annotated[
+        str | None,
+        typer.Option(
+            help="Levels that are easy to keep in mind (round), or any (free). [default: round]",
+            rich_help_panel=PROTOCOL_PANEL,
+        ),
+    ] = None,
     max_wrong_arm: Annotated[
         float | None,
-        typer.Option(help="Highest chance of settling on an arm that is not the best.", rich_help_panel=SCORE_PANEL),
+        typer.Option(help="Highest chance of settling on an arm that is not the best.", rich_help_panel=PROTOCOL_PANEL),
     ] = None,
     steps: Annotated[
         int | None,
         typer.Option(
-            min=1, help="How long to search. [default: 2,000 per task, at most 40,000]", rich_help_panel=SCORE_PANEL
+            min=1, help="How long to search. [default: 3,000 per task, at most 120,000]", rich_help_panel=PROTOCOL_PANEL
         ),
     ] = None,
     seed: Annotated[
-        int | None, typer.Option(help="Seed of the search. [default: 0]", rich_help_panel=SCORE_PANEL)
+        int | None, typer.Option(help="Seed of the search. [default: 0]", rich_help_panel=PROTOCOL_PANEL)
     ] = None,
     pareto: Annotated[
         bool,
-        typer.Option("--pareto", help="A table of plans of growing size to choose from.", rich_help_panel=SCORE_PANEL),
+        typer.Option(
+            "--pareto", help="A table of plans from one line up to choose from.", rich_help_panel=PROTOCOL_PANEL
+        ),
     ] = False,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,
@@ -107,9 +127,12 @@ def plan(
         "separation": separation,
         "stop_early": stop_early or None,
         "objective": objective,
-        "boxes": boxes,
+        "lines": lines,
         "longest_path": longest_path,
-        "links_back": False if no_links_back else None,
+        "rule": False if no_rule else None,
+        "forward_only": forward_only or None,
+        "links_back": links_back or None,
+        "numbers": numbers,
         "max_wrong_arm": max_wrong_arm,
         "steps": steps,
         "seed": seed,
@@ -127,6 +150,8 @@ def plan(
     typer.echo(str(built) if built.n_boxes <= LONG else heading(built))
     if built.n_boxes <= CERTIFIED:
         typer.echo(f"\n{_regret(built, known)}")
+    if built.method == "protocol" and numbers != "free":
+        typer.echo(f"\n{_variants(built, known, options)}")
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
     if output is not None:
         typer.echo(f"Written to {output}. Look at it: {program()} show {output}. Follow it: {program()} run {output}")
@@ -154,15 +179,19 @@ def _show_front(
     from banditree.cli.progress import progress
     from banditree.files.plans import save_plan
     from banditree.reports.pareto import front_rows, front_text
-    from banditree.scores.pareto import pareto_front
+    from banditree.scores.build import choose_method
+    from banditree.scores.variants import pareto_front
 
+    given = {name: value for name, value in options.items() if value is not None}
+    if choose_method(known, method, set(given) - {"vocabulary"}).name != "protocol":
+        raise InvalidInput('pareto must be omitted with method="tree" or "optimal": a front is of protocols.')
     with progress("Searching", visible=not as_json) as on_progress:
-        plans = pareto_front(known, horizon, method, on_progress=on_progress, **options)
+        plans = pareto_front(known, horizon, on_progress=on_progress, **given)
     rows = front_rows(plans, known)
     typer.echo(json_module.dumps(rows) if as_json else front_text(rows))
     for plan, row in zip(plans, rows, strict=True):
         if output is not None:
-            path = output.with_stem(f"{output.stem}-{row['boxes']}")
+            path = output.with_stem(f"{output.stem}-{row['lines']}")
             save_plan(plan, path)
             if not as_json:
                 typer.echo(f"Written to {path}.")
@@ -192,6 +221,16 @@ def _marked(built: "Plan", known: "Collection") -> "Plan":
     if not known.provenance.endswith(TRUSTED):
         return built
     return replace(built, versions={**built.versions, "means": TRUSTED})
+
+
+def _variants(built: "Plan", known: "Collection", options: dict[str, Any]) -> str:
+    from banditree.reports.pareto import variants_text
+    from banditree.scores.variants import variants
+
+    objective = options["objective"] or Objective.WORST
+    return variants_text(
+        built, known, variants(built, known, objective=objective, longest_path=options["longest_path"]), objective
+    )
 
 
 def _what_was_known(radius: float, provenance: str) -> str:

@@ -12,6 +12,7 @@ from banditree.plans.plan import BoxKind, Form, Plan
 
 LINE = 1.0  # a line or box with two exits: the unit
 ONE_EXIT = 0.75  # a line with one exit has nothing to compare
+NO_EXIT = 0.5  # "give A to everyone" has nothing to watch either
 SKIP = 0.25  # an exit past the next line, or to the start: the finger leaves the list once
 BACK = 1.0  # any other jump back: the reader must remember having been there
 LARGE = 0.25  # a level above LARGE_FROM no longer fits a few tally marks, ...
@@ -30,7 +31,7 @@ def reading_load(plan: Plan) -> float:
     tests = [box for box in range(plan.n_boxes) if plan.kind[box] != BoxKind.EXPLOIT]
     # The ends of a protocol are inside its lines; those of a tree are boxes that the reader turns to.
     places = set(tests if plan.form is Form.LINES else range(plan.n_boxes))
-    load = sum(_line(plan, box, places) for box in tests) or LINE
+    load = sum(_line(plan, box, places) for box in tests) or NO_EXIT
     if plan.form is Form.BOXES:
         load += END * (plan.n_boxes - len(tests))
     load += RULE_OF_POINTS * max(len(_rules_of_points(plan, tests)) - 1, 0)

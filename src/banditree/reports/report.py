@@ -45,8 +45,8 @@ from banditree.tasks.separation import least_separation, tolerance
 
 MAX_ALTERNATIVE = 2_000  # boxes of a plan that is built only to be compared with
 MOST_NUMBERS = 300_000  # chances of boxes in one page: some megabytes
-SCORE_STEPS = 300  # per task, of a score plan that is only compared with ...
-SCORE_TASKS = 10  # ... for at most so many tasks, which takes seconds
+PROTOCOL_STEPS = 300  # per task, of a protocol that is only compared with ...
+PROTOCOL_TASKS = 10  # ... for at most so many tasks, which takes seconds
 THEORY_TASKS = 20  # beyond, the searches of the theory may take minutes
 THEORY_STEPS = 1_000  # of each search; a count and not a time, so that the same inputs give the same report
 MANY_TASKS = 30  # tasks from which a table shows the ones with the most regret
@@ -272,8 +272,8 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
         "tree, stopping early": {"method": "tree", "max_boxes": MAX_ALTERNATIVE, "stop_early": True},
         "tree of least depth": {"method": "optimal"},
     }
-    if plan.method != "score":
-        others["score plan, short search"] = {"method": "score", "steps": SCORE_STEPS * collection.n_tasks}
+    if plan.method != "protocol":
+        others["protocol, short search"] = {"method": "protocol", "steps": PROTOCOL_STEPS * collection.n_tasks}
     found += [_built(name, collection, horizon, options) for name, options in others.items()]
     return [*found, *_without_a_plan(plan, collection)]
 
@@ -304,7 +304,7 @@ def _of_certificate(name: str, boxes: int, certificate: Certificate) -> Alternat
 
 
 def _built(name: str, collection: Collection, horizon: int, options: dict[str, Any]) -> Alternative:
-    if "steps" in options and collection.n_tasks > SCORE_TASKS:
+    if "steps" in options and collection.n_tasks > PROTOCOL_TASKS:
         return Alternative(name, None, None, None, f"omitted: for {collection.n_tasks} tasks it takes minutes")
     try:
         with warnings.catch_warnings():

@@ -11,7 +11,6 @@ from banditree.plans.one_option import at_once
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.progress import OnProgress
 from banditree.scores.protocol import build_protocol, why_no_protocol
-from banditree.scores.score_plan import build_score_plan, why_no_score_plan
 from banditree.tasks.collection import Collection
 from banditree.trees.optimal import build_optimal
 from banditree.trees.tree import build_tree
@@ -40,10 +39,9 @@ class Method:
 
 # In the order of preference: the default is the first that can do the tasks and uses every option given.
 METHODS = (
-    Method("score", build_score_plan, why_no_score_plan),
+    Method("protocol", build_protocol, why_no_protocol),
     Method("tree", build_tree),
     Method("optimal", build_optimal),
-    Method("protocol", build_protocol, why_no_protocol),
 )
 
 
@@ -58,19 +56,19 @@ def build_plan(
 ) -> Plan:
     """The plan for a collection over `horizon` rounds of one case.
 
-    method: "score" (a few boxes that keep a score, found by search: least regret), "tree" (DT-ECE, the decision tree of
-    the paper) or "optimal" (the same with the fewest tests). By default the first of these that can do the tasks and
-    uses all the options given. options: those of `build_score_plan`, `build_tree` or `build_optimal`; one that the
+    method: "protocol" (a few lines that keep a score, found by search: least regret), "tree" (DT-ECE, the decision tree
+    of the paper) or "optimal" (the same with the fewest tests). By default the first of these that can do the tasks and
+    uses all the options given. options: those of `build_protocol`, `build_tree` or `build_optimal`; one that the
     method does not use is refused, and None counts as omitted. Where all ends of a plan would give the same option, the
     plan gives it at once.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> build_plan(two, 1000, steps=300).method, build_plan(two, 1000, stop_early=True).method
-    ('score', 'tree')
+    ('protocol', 'tree')
     >>> build_plan(two, 1000, "tree", steps=300)
     Traceback (most recent call last):
         ...
-    banditree.errors.InvalidInput: steps must be omitted with method="tree". It is an option of method="score".
+    banditree.errors.InvalidInput: steps must be omitted with method="tree". It is an option of method="protocol".
     """
     given = {name: value for name, value in options.items() if value is not None}
     chosen = choose_method(collection, method, given)

@@ -1,294 +1,348 @@
-"""A plan while it is being searched for: score boxes that can be added, replaced and removed, and their exact values.
+"""A protocol while it is being searched for: lines that can be added, replaced and removed, and their exact values.
 
-Places are numbers: 0 to K - 1 are the leaves "use arm k from now on", K + n is score box n. Compiled by numba: import
-this module where it is used, not at the top of another one.
+Places are numbers: 0 to K - 1 are the ends "use arm k", K is "start again at line 1", K + 1 + n is line n. The value of
+a place is affine in the value V1 of line 1: V = a + b V1, so that V1 = a1 / (1 - b1). Where links may lead back
+to any line, values are found by passes instead, and b is zero. Compiled by numba: import this module where it is used,
+not at the top of another one.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from banditree.scores.tables import Exits, Line, Tables
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
-LOW, HIGH = 0, 1  # the two sides on which a box is left
-MAX_SWEEPS = 200  # passes over a draft with links back; one that has not settled by then is refused
-SETTLED = 1e-7  # change, relative to the regret of the worst task, at which the passes end ...
-LEFT = 1e-8  # chance to be still on the way below which a case has ended
-LOOK_EVERY = 4  # ... which is looked at every so many passes
+LOW, HIGH = 0, 1  # the two exits of a line; a watch line has both links at its one exit
+NO_RULE = -1
+MAX_PASSES = 400  # over a draft with links back; one that has not settled by then is refused
+SETTLED = 1e-7  # change, relative to the regret of the worst scenario, at which the passes end
 
 
-@dataclass(frozen=True, eq=False)
-class Test:
-    """What a score box does: an arm, a template of the library, levels, where it leads, and its laws under M tasks.
-
-    links: the places (low, high). up: (M,), the chance to leave above. cost: (M,), of the pulls.
+class Values(NamedTuple):
+    """a, b: (P, S), the value of each place as a + b V1. visits: (N, S), of each line in one pass, or in all of them
+    where b is zero. first: (S,), V1. settled: whether passes over links back came to an end.
     """
 
-    __test__ = False  # not a test of this project, whatever its name
-
-    arm: int
-    template: int
-    floor: int
-    ceil: int
-    links: tuple[int, int]
-    up: FloatArray
-    cost: FloatArray
-
-    @property
-    def what(self) -> tuple[int, int, int, int]:
-        """(arm, template, floor, ceil)."""
-        return self.arm, self.template, self.floor, self.ceil
+    a: FloatArray
+    b: FloatArray
+    visits: FloatArray
+    first: FloatArray
+    settled: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Draft:
-    """N score boxes over K leaves, starting at place `root`; every change gives a new draft.
+    """N lines over K ends, starting at place `root`; every change gives a new draft.
 
-    tests: (N, 4), the arm, template, floor and ceil of each box. links: (N, 2), the places where it leads. up, cost:
-    (N, M), its laws. leaf: (K, M), what settling for an arm costs over the whole horizon. All boxes can be reached from
-    the root.
+    lines: (N, 4), a `Line` each. links: (N, 2), places. down, up, cost, rest: (N, S), `Exits` each. rule: a number of
+    the tables' rules, or NO_RULE. back: whether links may lead back to any line.
     """
 
+    tables: Tables
     root: int
-    tests: IntArray
+    lines: IntArray
     links: IntArray
+    down: FloatArray
     up: FloatArray
     cost: FloatArray
-    leaf: FloatArray
+    rest: FloatArray
+    rule: int = NO_RULE
+    back: bool = False
 
     @property
-    def n_leaves(self) -> int:
-        """K, the number of places that are leaves."""
-        return len(self.leaf)
+    def n_ends(self) -> int:
+        """K."""
+        return int(self.tables.gaps.shape[1])
 
     @property
-    def n_tests(self) -> int:
-        """N, the number of score boxes."""
-        return len(self.tests)
+    def first_line(self) -> int:
+        """The place of line 0: after the ends and the restart."""
+        return self.n_ends + 1
 
-    @cached_property
-    def n_boxes(self) -> int:
-        """Tests and the leaves that they lead to."""
-        leaves = self.links[self.links < self.n_leaves]
-        return self.n_tests + max(len(np.unique(leaves)), 1)
-
-    def test(self, box: int) -> Test:
-        """What one box does."""
-        arm, template, floor, ceil = (int(number) for number in self.tests[box])
-        low, high = (int(place) for place in self.links[box])
-        return Test(arm, template, floor, ceil, (low, high), self.up[box], self.cost[box])
-
-    def target(self, box: int, side: int) -> int:
-        """The place that a link leads to; box -1 is the start."""
-        return self.root if box < 0 else int(self.links[box, side])
+    @property
+    def n_lines(self) -> int:
+        """N."""
+        return len(self.lines)
 
     @cached_property
     def order(self) -> IntArray:
-        """The boxes so that links lead to later ones except where they return."""
-        return np.asarray(_order(self.root - self.n_leaves, self.links - self.n_leaves))
+        """The lines so that links lead to later ones except where they return."""
+        return np.asarray(reading_order(self.root - self.first_line, self.links - self.first_line))
 
     @cached_property
-    def value(self) -> FloatArray:
-        """(K + N, M), the exact cost from each place on; infinite if links back keep it from settling."""
-        value = np.concatenate([self.leaf, np.zeros_like(self.up)])
-        settled = _fill_value(
-            self.root, self.n_leaves, self.links, self.order, self.up, self.cost, value, returns(self)
-        )
-        return value if settled else np.full_like(value, np.inf)
-
-    @cached_property
-    def visits(self) -> FloatArray:
-        """(N, M), how often each box is entered, of a draft that ends."""
-        visits = np.zeros_like(self.up)
-        _fill_visits(self.root, self.n_leaves, self.links, self.order, self.up, visits, returns(self))
-        return visits
+    def values(self) -> Values:
+        """The exact values of all places."""
+        end_cost, end_back = ends(self.tables, self.rule)
+        solve = pass_values if self.back else affine_values
+        return Values(*solve(self.root, self.links, self.order, self.down, self.up, self.cost, end_cost, end_back))
 
     @property
     def regret(self) -> FloatArray:
-        """(M,), the cost from the start on."""
-        return np.asarray(self.value[self.root])
+        """(S,), the cost from the start on."""
+        return self.values.first
 
-    @property
-    def ends(self) -> bool:
-        """Whether a case ends from every box, under every task, however rarely it comes there."""
-        return bool(_ends(self.n_leaves, self.links, self.order, self.up))
+    @cached_property
+    def place_values(self) -> FloatArray:
+        """(P, S), what each place costs from there on."""
+        return self.values.a + self.values.b * self.values.first
 
-    def flow(self, box: int, side: int) -> FloatArray:
-        """The expected number of times (M,) that a case takes a link; box -1 is the start."""
-        if box < 0:
+    @cached_property
+    def circling(self) -> float:
+        """The largest chance, over the scenarios, that a pass leads back to line 1 rather than to rest."""
+        end_rest = np.ones_like(self.tables.gaps.T) if self.rule == NO_RULE else self.tables.rule_rest[self.rule]
+        visits, links = self.values.visits, self.links
+        rests = (visits * self.rest).sum(axis=0)
+        for exit, side in ((self.down, LOW), (self.up, HIGH)):
+            ending = links[:, side] < self.n_ends
+            rests += (visits[ending] * exit[ending] * end_rest[links[ending, side]]).sum(axis=0)
+        if self.root < self.n_ends:
+            return float(1.0 - end_rest[self.root].min())
+        again = visits[self.root - self.first_line] - 1.0 if self.back else self.values.b[self.root]
+        return float((again / np.maximum(again + rests, 1e-300)).max())
+
+    def line(self, n: int) -> Line:
+        """What one line does."""
+        return Line(*(int(number) for number in self.lines[n]))
+
+    def target(self, n: int, side: int) -> int:
+        """The place that an exit leads to; line -1 is the start."""
+        return self.root if n < 0 else int(self.links[n, side])
+
+    def flow(self, n: int, side: int) -> FloatArray:
+        """The expected number of times (S,) that a case takes an exit; line -1 is the start."""
+        if n < 0:
             return np.ones_like(self.regret)
-        return np.asarray(self.visits[box] * (self.up[box] if side == HIGH else 1.0 - self.up[box]))
+        return np.asarray(self.values.visits[n] * (self.up[n] if side == HIGH else self.down[n]))
 
-    def flows(self, side: int) -> FloatArray:
-        """The expected number of times (N, M) that a case takes each link on one side."""
-        return np.asarray(self.visits * (self.up if side == HIGH else 1.0 - self.up))
+    def with_line(self, n: int, line: Line, exits: Exits, links: tuple[int, int]) -> "Draft":
+        """The draft with line n replaced, and without lines that this leaves unreached."""
+        lines, all_links = self.lines.copy(), self.links.copy()
+        lines[n], all_links[n] = line, links
+        exit_arrays = {name: getattr(self, name).copy() for name in Exits._fields}
+        for name, array in exit_arrays.items():
+            array[n] = getattr(exits, name)
+        return tidy(replace(self, lines=lines, links=all_links, **exit_arrays))
 
-    def with_test(self, box: int, test: Test) -> "Draft":
-        """The draft with box number `box` replaced, and without boxes that this leaves unreached."""
-        tests, links, up, cost = self.tests.copy(), self.links.copy(), self.up.copy(), self.cost.copy()
-        tests[box], links[box], up[box], cost[box] = test.what, test.links, test.up, test.cost
-        return tidy(Draft(self.root, tests, links, up, cost, self.leaf))
+    def with_new(self, n: int, side: int, line: Line, exits: Exits, links: tuple[int, int]) -> "Draft":
+        """The draft with a new line between line n and where an exit of it leads; line -1 is the start."""
+        place = self.first_line + self.n_lines
+        lines, all_links = np.vstack([self.lines, line]), np.vstack([self.links, links])
+        if n >= 0:
+            all_links[n, side] = place
+            if lines[n, 2] == 0:
+                all_links[n] = place
+        return tidy(
+            replace(
+                self,
+                root=place if n < 0 else self.root,
+                lines=lines,
+                links=all_links,
+                down=np.vstack([self.down, exits.down]),
+                up=np.vstack([self.up, exits.up]),
+                cost=np.vstack([self.cost, exits.cost]),
+                rest=np.vstack([self.rest, exits.rest]),
+            )
+        )
 
-    def with_new(self, box: int, side: int, test: Test) -> "Draft":
-        """The draft with a new box between `box` and where one side of it leads; box -1 is the start."""
-        place = self.n_leaves + self.n_tests
-        tests, links = np.vstack([self.tests, test.what]), np.vstack([self.links, test.links])
-        up, cost = np.vstack([self.up, test.up]), np.vstack([self.cost, test.cost])
-        if box >= 0:
-            links[box, side] = place
-        return tidy(Draft(place if box < 0 else self.root, tests, links, up, cost, self.leaf))
+    def with_links(self, links: IntArray, root: int | None = None) -> "Draft":
+        """The draft with exits that lead elsewhere, (N, 2), and without lines that this leaves unreached."""
+        return tidy(replace(self, links=links, root=self.root if root is None else root))
 
-    def with_links(self, links: IntArray) -> "Draft":
-        """The draft with its boxes leading elsewhere, (N, 2), and without those that this leaves unreached."""
-        return tidy(replace(self, links=links))
+    def with_rule(self, rule: int) -> "Draft":
+        """The draft with another safety rule, or none."""
+        return replace(self, rule=rule)
 
 
-def drafted(root: int, tests: Sequence[Test], leaf: FloatArray) -> Draft:
-    """The draft with these boxes, starting at place `root`, without those that cannot be reached."""
-    n_tasks = leaf.shape[1]
-    what = np.array([test.what for test in tests], np.int64).reshape(-1, 4)
-    links = np.array([test.links for test in tests], np.int64).reshape(-1, 2)
-    up, cost = (np.array([getattr(test, name) for test in tests]).reshape(-1, n_tasks) for name in ("up", "cost"))
-    return tidy(Draft(root, what, links, up, cost, leaf))
+def empty_draft(tables: Tables, arm: int, back: bool = False) -> Draft:
+    """The draft without lines: give one arm to everyone."""
+    return drafted(tables, arm, [], [], NO_RULE, back)
+
+
+def drafted(tables: Tables, root: int, lines: list[Line], links: list[tuple[int, int]], rule: int, back: bool) -> Draft:
+    """The draft with these lines, starting at place `root`, without those that cannot be reached."""
+    S = len(tables.gaps)
+    exits = [tables.exits(line) for line in lines]
+    down, up, cost, rest = (np.array([one[part] for one in exits]).reshape(-1, S) for part in range(4))
+    what, where = np.array(lines, np.int64).reshape(-1, 4), np.array(links, np.int64).reshape(-1, 2)
+    return tidy(Draft(tables, root, what, where, down, up, cost, rest, rule, back))
+
+
+def ends(tables: Tables, rule: int) -> tuple[FloatArray, FloatArray]:
+    """(cost, chance to start again), each (K, S), of the ends under a rule."""
+    if rule == NO_RULE:
+        cost = tables.resting.T / (1.0 - tables.going)
+        return np.ascontiguousarray(cost), np.zeros_like(cost)
+    return tables.rule_cost[rule], tables.rule_down[rule]
 
 
 def tidy(draft: Draft) -> Draft:
-    """The draft without the boxes that cannot be reached."""
+    """The draft without the lines that cannot be reached."""
     kept = np.sort(draft.order)
-    if len(kept) == draft.n_tests:
+    if len(kept) == draft.n_lines:
         return draft
-    K = draft.n_leaves
-    number = np.arange(K + draft.n_tests)
-    number[K + kept] = K + np.arange(len(kept))
-    links = number[draft.links[kept]]
-    return Draft(int(number[draft.root]), draft.tests[kept], links, draft.up[kept], draft.cost[kept], draft.leaf)
+    first = draft.first_line
+    number = np.arange(first + draft.n_lines)
+    number[first + kept] = first + np.arange(len(kept))
+    return replace(
+        draft,
+        root=int(number[draft.root]),
+        lines=draft.lines[kept],
+        links=number[draft.links[kept]],
+        **{name: getattr(draft, name)[kept] for name in Exits._fields},
+    )
 
 
-def ancestors(draft: Draft, box: int) -> BoolArray:
-    """Which boxes (N,) can reach `box`, itself included."""
-    return np.asarray(_ancestors(draft.links - draft.n_leaves, box))
-
-
-def returns(draft: Draft) -> bool:
-    """Whether some box leads back to one before it."""
-    rank = np.zeros(draft.n_tests, np.int64)
-    rank[draft.order] = np.arange(len(draft.order))
-    box, side = np.nonzero(draft.links >= draft.n_leaves)
-    return bool((rank[draft.links[box, side] - draft.n_leaves] <= rank[box]).any())
+def ancestors(draft: Draft, n: int) -> BoolArray:
+    """Which lines (N,) can reach line n, itself included."""
+    return np.asarray(_ancestors(draft.links - draft.first_line, n))
 
 
 def path_lengths(draft: Draft) -> tuple[IntArray, IntArray]:
-    """(before, after), each (N,): the most tests on a path to and from each box, itself included, links back aside."""
-    before, after = _path_lengths(draft.links - draft.n_leaves, draft.order)
+    """(before, after), each (N,): the most lines on a path to and from each line, itself included, links back aside."""
+    before, after = _path_lengths(draft.links - draft.first_line, draft.order)
     return np.asarray(before), np.asarray(after)
 
 
+def returns(draft: Draft) -> bool:
+    """Whether some line leads back to one before it, restarts aside."""
+    return bool(_returns(draft.links - draft.first_line, draft.order))
+
+
 @njit(cache=True)
-def _order(root: int, links: IntArray) -> IntArray:
+def _returns(links: IntArray, order: IntArray) -> bool:
+    rank = np.zeros(len(links), np.int64)
+    for position in range(order.size):
+        rank[order[position]] = position
+    for line in order:
+        for child in links[line]:
+            if child >= 0 and rank[child] <= rank[line]:
+                return True
+    return False
+
+
+@njit(cache=True)
+def reading_order(root: int, links: IntArray) -> IntArray:
+    """The lines reached from `root`, so that links lead to later ones except where they return."""
     n = len(links)
     finished, stack, state = np.empty(n, np.int64), np.empty(3 * n + 3, np.int64), np.zeros(n, np.int8)
     count, top = 0, 0
     if root >= 0:
         stack[0], top = root, 1
     while top > 0:
-        box = stack[top - 1]
-        if state[box] == 0:
-            state[box] = 1
-            for child in links[box]:
+        line = stack[top - 1]
+        if state[line] == 0:
+            state[line] = 1
+            for child in links[line]:
                 if child >= 0 and state[child] == 0:
                     stack[top] = child
                     top += 1
         else:
             top -= 1
-            if state[box] == 1:
-                state[box] = 2
-                finished[count] = box
+            if state[line] == 1:
+                state[line] = 2
+                finished[count] = line
                 count += 1
     return finished[:count][::-1].copy()
 
 
-@njit(cache=True)
-def _fill_value(
+@njit(cache=True, error_model="numpy")
+def affine_values(
     root: int,
-    n_leaves: int,
     links: IntArray,
     order: IntArray,
+    down: FloatArray,
     up: FloatArray,
     cost: FloatArray,
-    value: FloatArray,
-    returns: bool,
-) -> bool:
-    """Fill in the values by passes over the boxes; False if links back keep them from settling."""
-    before = value
-    for sweep in range(MAX_SWEEPS if returns else 1):
-        looking = sweep % LOOK_EVERY == LOOK_EVERY - 1
-        if looking:
-            before = value.copy()
-        for box in order[::-1]:
-            below, above, here = value[links[box, LOW]], value[links[box, HIGH]], value[n_leaves + box]
-            for i in range(up.shape[1]):
-                here[i] = cost[box, i] + up[box, i] * above[i] + (1.0 - up[box, i]) * below[i]
-        if not returns or (looking and np.abs(value - before).max() <= SETTLED * value[root].max()):
-            return True
-    return False
+    end_cost: FloatArray,
+    end_back: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
+    """`Values` of a draft whose only links back are restarts: one pass from the last line to the first."""
+    K, S = end_cost.shape
+    N = links.shape[0]
+    a, b = np.zeros((K + 1 + N, S)), np.zeros((K + 1 + N, S))
+    a[:K], b[:K] = end_cost, end_back
+    b[K] = 1.0
+    for position in range(order.size - 1, -1, -1):
+        n = order[position]
+        low, high = links[n, 0], links[n, 1]
+        for s in range(S):
+            a[K + 1 + n, s] = cost[n, s] + up[n, s] * a[high, s] + down[n, s] * a[low, s]
+            b[K + 1 + n, s] = up[n, s] * b[high, s] + down[n, s] * b[low, s]
+    visits = np.zeros((N, S))
+    if root > K:
+        visits[root - K - 1] = 1.0
+    for n in order:
+        low, high = links[n, 0] - K - 1, links[n, 1] - K - 1
+        for s in range(S):
+            if high >= 0:
+                visits[high, s] += visits[n, s] * up[n, s]
+            if low >= 0:
+                visits[low, s] += visits[n, s] * down[n, s]
+    return a, b, visits, a[root] / (1.0 - b[root]), True
 
 
 @njit(cache=True)
-def _fill_visits(
+def pass_values(
     root: int,
-    n_leaves: int,
     links: IntArray,
     order: IntArray,
+    down: FloatArray,
     up: FloatArray,
-    visits: FloatArray,
-    returns: bool,
-) -> None:
-    """Follow the cases through the boxes, pass by pass, until hardly any is left."""
-    n_tasks = up.shape[1]
-    arriving, here = np.zeros_like(visits), np.empty(n_tasks)
-    if root >= n_leaves:
-        arriving[root - n_leaves] = 1.0
-    for sweep in range(MAX_SWEEPS if returns else 1):
-        for box in order:
-            low, high = links[box, LOW] - n_leaves, links[box, HIGH] - n_leaves
-            for i in range(n_tasks):
-                here[i] = arriving[box, i]
-                visits[box, i] += here[i]
-                arriving[box, i] = 0.0
-            if high >= 0:
-                above = arriving[high]
-                for i in range(n_tasks):
-                    above[i] += here[i] * up[box, i]
-            if low >= 0:
-                below = arriving[low]
-                for i in range(n_tasks):
-                    below[i] += here[i] * (1.0 - up[box, i])
-        if not returns or (sweep % LOOK_EVERY == LOOK_EVERY - 1 and arriving.max() < LEFT):
+    cost: FloatArray,
+    end_cost: FloatArray,
+    end_back: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
+    """`Values` of a draft with any links back: passes over the lines until nothing changes."""
+    K, S = end_cost.shape
+    N = links.shape[0]
+    a, b = np.zeros((K + 1 + N, S)), np.zeros((K + 1 + N, S))
+    a[:K] = end_cost
+    settled = False
+    for _ in range(MAX_PASSES):
+        change = 0.0
+        for s in range(S):
+            a[K, s] = a[root, s]
+            for k in range(K):
+                a[k, s] = end_cost[k, s] + end_back[k, s] * a[K, s]
+        for position in range(order.size - 1, -1, -1):
+            n = order[position]
+            low, high = links[n, 0], links[n, 1]
+            for s in range(S):
+                value = cost[n, s] + up[n, s] * a[high, s] + down[n, s] * a[low, s]
+                change = max(change, abs(value - a[K + 1 + n, s]))
+                a[K + 1 + n, s] = value
+        if change <= SETTLED * a[root].max():
+            settled = True
             break
+    visits, arriving = np.zeros((N, S)), np.zeros((N, S))
+    if root > K:
+        arriving[root - K - 1] = 1.0
+    for _ in range(MAX_PASSES):
+        if N == 0 or (settled and arriving.max() < SETTLED):
+            break
+        for n in order:
+            low, high = links[n, 0], links[n, 1]
+            for s in range(S):
+                here = arriving[n, s]
+                arriving[n, s] = 0.0
+                visits[n, s] += here
+                for place, chance in ((low, down[n, s]), (high, up[n, s])):
+                    if place > K:
+                        arriving[place - K - 1, s] += here * chance
+                    elif root > K:
+                        again = 1.0 if place == K else end_back[place, s]
+                        arriving[root - K - 1, s] += here * chance * again
+    return a, b, visits, a[root].copy(), settled
 
 
 @njit(cache=True)
-def _ends(n_leaves: int, links: IntArray, order: IntArray, up: FloatArray) -> bool:
-    """Whether the chance to be still on the way gets small from every box, pass by pass."""
-    going = np.zeros((n_leaves + len(links), up.shape[1]))
-    going[n_leaves:] = 1.0
-    for _ in range(MAX_SWEEPS):
-        for box in order[::-1]:
-            below, above, here = going[links[box, LOW]], going[links[box, HIGH]], going[n_leaves + box]
-            for i in range(up.shape[1]):
-                here[i] = up[box, i] * above[i] + (1.0 - up[box, i]) * below[i]
-        if going.max() < LEFT:
-            return True
-    return False
-
-
-@njit(cache=True)
-def _ancestors(links: IntArray, box: int) -> BoolArray:
+def _ancestors(links: IntArray, line: int) -> BoolArray:
     found = np.zeros(len(links), np.bool_)
-    found[box] = True
+    found[line] = True
     grown = True
     while grown:
         grown = False
@@ -306,12 +360,12 @@ def _path_lengths(links: IntArray, order: IntArray) -> tuple[IntArray, IntArray]
     rank, before, after = np.zeros(n, np.int64), np.ones(n, np.int64), np.ones(n, np.int64)
     for position in range(order.size):
         rank[order[position]] = position
-    for box in order:
-        for child in links[box]:
-            if child >= 0 and rank[child] > rank[box]:
-                before[child] = max(before[child], before[box] + 1)
-    for box in order[::-1]:
-        for child in links[box]:
-            if child >= 0 and rank[child] > rank[box]:
-                after[box] = max(after[box], after[child] + 1)
+    for line in order:
+        for child in links[line]:
+            if child >= 0 and rank[child] > rank[line]:
+                before[child] = max(before[child], before[line] + 1)
+    for line in order[::-1]:
+        for child in links[line]:
+            if child >= 0 and rank[child] > rank[line]:
+                after[line] = max(after[line], after[child] + 1)
     return before, after

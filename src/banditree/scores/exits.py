@@ -106,7 +106,7 @@ def watch_exits(
     """(down, rounds), each (caps, floors, S), of watch lines whose score is held at a cap."""
     S = chance.shape[1]
     down, rounds = np.empty((caps.size, floors.size, S)), np.empty((caps.size, floors.size, S))
-    below, above, spent = ladder(points, chance, going, caps.max() + 1, True)
+    below, above, spent = ladder(points, chance, going, caps.max() + floors[floors.size - 1], True)
     for c in range(caps.size):
         down[c], _up, rounds[c] = descend(below, above, spent, caps[c], floors)
     return down, rounds

@@ -4,6 +4,7 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -11,17 +12,19 @@ from numba import njit
 
 from banditree.progress import OnProgress, goes_on
 from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
-from banditree.scores.drafts import HIGH, LOW, NO_RULE, Draft, ancestors, empty_draft, ends, path_lengths, returns
-from banditree.scores.limits import Limits
+from banditree.scores.draft import HIGH, LOW, NO_RULE, Draft, ancestors, empty_draft, ends, path_lengths, returns
+from banditree.scores.objectives import Limits
 from banditree.scores.tables import Line, Tables
 from banditree.scores.worlds import World
 from banditree.tasks.arrays import FloatArray, IntArray
 
 TINY = 1e-6  # relative gain that is no gain
-MOST_RESTARTS = 0.9  # the chance of coming back to line 1 above which a plan is held to go round in circles ...
-CIRCLING = 20.0  # ... and how fast its objective then grows, so that a search finds its way out
+MOST_CIRCLING = 0.9  # the chance of a pass to lead to line 1, not to rest, above which a draft goes round in circles
+DEAR, NEVER = 20.0, 1e6  # how fast its objective then grows, so that a search finds its way out, and if it never rests
+ENDLESS = 0.999  # a chance this high counts as never
 MAX_ROWS = 8_000  # score lines that one step looks at: another part of the tables each time
 REPORT_EVERY = 25  # steps
+MOST_CORRECTED = 1.5  # the most by which an exact regret corrects the value that stands for it
 SOME_RULES = 12  # rules that are tried at a time where links back make a rule costly to judge
 
 
@@ -60,6 +63,12 @@ class Moves:
         self.adding = Adding(np.array(world.group), np.array(world.weight), np.array(world.share), float(power))
         self.judged: WeakKeyDictionary[Draft, float] = WeakKeyDictionary()
 
+    def correct(self, exact: FloatArray) -> None:
+        """Count each scenario by how its exact regret (S,) under the best draft compares with the value at hand."""
+        ratio = np.clip(exact / np.maximum(self.best.regret, 1e-12), 1 / MOST_CORRECTED, MOST_CORRECTED)
+        self.world = replace(self.world, weight=self.world.weight * ratio)
+        self.set_power(self.adding.power)
+
     # Judging
 
     def objective(self, draft: Draft) -> float:
@@ -74,7 +83,7 @@ class Moves:
             return np.inf
         if (not limits.links_back and returns(draft)) or not draft.values.settled:
             return np.inf
-        return added(draft.regret, self.adding) * (1.0 + CIRCLING * max(0.0, draft.restarts - MOST_RESTARTS))
+        return added(draft.regret, self.adding) * dearer(draft.circling)
 
     def gradient(self, draft: Draft, power: float | None = None) -> FloatArray:
         """How much the objective feels each scenario (S,); they add up to about one."""
@@ -102,7 +111,8 @@ class Moves:
 
     def accept(self, draft: Draft) -> Draft:
         """The draft, remembered if it is short enough and better than the best so far."""
-        if draft.n_lines <= self.limits.lines and self.objective(draft) < self.objective(self.best):
+        allowed = draft.n_lines <= self.limits.lines and draft.circling <= ENDLESS
+        if allowed and self.objective(draft) < self.objective(self.best):
             self.best = draft
         return draft
 
@@ -250,11 +260,19 @@ class Moves:
             few = self.rng.integers(len(tables.rules), size=SOME_RULES)
             return self.better(draft, min((draft.with_rule(int(rule)) for rule in few), key=self.objective))
         judged = judge_rules(
-            draft.root, draft.links, draft.order, draft.down, draft.up, draft.cost, tables.rule_cost, tables.rule_down,
-            self.adding,
+            draft.root, draft.links, draft.order, draft.down, draft.up, draft.cost, draft.rest,
+            tables.rule_cost, tables.rule_down, tables.rule_rest, self.adding,
         )  # fmt: skip
         judged[~tables.rule_allowed] = np.inf
         return self.better(draft, draft.with_rule(int(judged.argmin())))
+
+
+@njit(cache=True)
+def dearer(circling: float) -> float:
+    """By how much an objective is multiplied for going round in circles."""
+    if circling > ENDLESS:
+        return NEVER
+    return 1.0 + DEAR * max(0.0, circling - MOST_CIRCLING)
 
 
 @njit(cache=True, error_model="numpy")
@@ -265,24 +283,30 @@ def judge_rules(
     down: FloatArray,
     up: FloatArray,
     cost: FloatArray,
+    rest: FloatArray,
     rule_cost: FloatArray,
     rule_down: FloatArray,
+    rule_rest: FloatArray,
     adding: Adding,
 ) -> FloatArray:
     """What each of R rules makes of a draft without links back (R,), as `Moves.objective` has it."""
     R, K, S = rule_cost.shape
-    a, b = np.zeros((K + 1 + links.shape[0], S)), np.zeros((K + 1 + links.shape[0], S))
+    P = K + 1 + links.shape[0]
+    a, b, c = np.zeros((P, S)), np.zeros((P, S)), np.zeros((P, S))  # value a + b V1, and the chance c to come to rest
     b[K] = 1.0
     out, first = np.empty(R), np.empty(S)
     for r in range(R):
-        a[:K], b[:K] = rule_cost[r], rule_down[r]
+        a[:K], b[:K], c[:K] = rule_cost[r], rule_down[r], rule_rest[r]
         for position in range(order.size - 1, -1, -1):
             n = order[position]
             low, high = links[n, 0], links[n, 1]
             for s in range(S):
                 a[K + 1 + n, s] = cost[n, s] + up[n, s] * a[high, s] + down[n, s] * a[low, s]
                 b[K + 1 + n, s] = up[n, s] * b[high, s] + down[n, s] * b[low, s]
+                c[K + 1 + n, s] = rest[n, s] + up[n, s] * c[high, s] + down[n, s] * c[low, s]
+        circling = 0.0
         for s in range(S):
             first[s] = a[root, s] / (1.0 - b[root, s])
-        out[r] = added(first, adding) * (1.0 + CIRCLING * max(0.0, b[root].max() - MOST_RESTARTS))
+            circling = max(circling, b[root, s] / max(b[root, s] + c[root, s], 1e-300))
+        out[r] = added(first, adding) * dearer(circling)
     return out

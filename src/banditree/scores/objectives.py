@@ -42,8 +42,14 @@ def power_mean(regret: FloatArray, power: float) -> FloatArray:
 
 @dataclass(frozen=True)
 class Limits:
-    """What the plan may be: most boxes, most tests on a path (None: any), links back or not."""
+    """What a protocol may be: the most lines, the most lines one after the other (None: any), and what is allowed.
 
-    boxes: int
+    rule: a safety rule. restarts: "start again at line 1", in lines and by the rule. links_back: exits that lead back
+    to any line.
+    """
+
+    lines: int
     longest_path: int | None = None
-    links_back: bool = True
+    rule: bool = True
+    restarts: bool = True
+    links_back: bool = False

@@ -7,22 +7,19 @@ costs more than it can gain, the plan settles at once.
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
-from banditree.certificates.certify import certify, regret_bound
+from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import counted
 from banditree.progress import OnProgress
-from banditree.scores.limits import Limits
-from banditree.scores.objectives import Objective, objective_named, power_mean
+from banditree.scores.objectives import Limits, Objective, objective_named, power_mean
 from banditree.scores.reading import plan_of
-from banditree.scores.scenarios import hardest_parameters, worst_parameters
 from banditree.scores.worlds import World, known_world, with_scenarios
+from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
 if TYPE_CHECKING:
-    from banditree.scores.drafts import Draft
+    from banditree.scores.draft import Draft
 
 LINES_PER_TASK = 1.5
 STEPS_PER_TASK = 3_000
@@ -71,7 +68,9 @@ def build_protocol(
     >>> plan.n_tests, plan.method
     (1, 'protocol')
     """
-    limits = Limits(lines or default_lines(collection), longest_path, rule, not forward_only, links_back)
+    limits = Limits(
+        default_lines(collection) if lines is None else lines, longest_path, rule, not forward_only, links_back
+    )
     _check(collection, horizon, limits, numbers, max_wrong_arm, steps)
     seek = Seeker(collection, horizon, limits, objective_named(objective), numbers, seed, steps, on_progress)
     prices = [0.0] if max_wrong_arm is None else [DEARER**attempt / max_wrong_arm for attempt in range(ATTEMPTS)]
@@ -156,14 +155,17 @@ class Seeker:
 
     def plan(self, price: float) -> Plan:
         """The best plan when a wrong arm at the horizon costs `price`."""
+        from banditree.scores.scenarios import hardest_parameters, worst_parameters
+
         collection = self.collection
-        world, plans = known_world(collection, self.seed), []
+        world, plans = known_world(collection, self.seed), list[Plan]()
         if self.doubts > 1:
             world = with_scenarios(world, hardest_parameters(collection))
         for _ in range(self.doubts):
-            plans.append(plan_of(self.draft(world, price), collection, self.horizon, self.seed, Vocabulary()))
+            draft = self.draft(world, price)
+            plans.append(self._plan(draft))
             if self.doubts > 1:
-                world = with_scenarios(world, worst_parameters(plans[-1], collection))
+                world = with_scenarios(world, worst_parameters(draft, collection))
             if self.stopped:
                 break
         return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._judged(plan, world))
@@ -171,7 +173,7 @@ class Seeker:
     def draft(self, world: World, price: float) -> "Draft":
         """The best draft for a world of scenarios."""
         from banditree.scores.moves import Moves
-        from banditree.scores.protocol_search import search
+        from banditree.scores.search import search
         from banditree.scores.simplify import simplified, with_free_numbers
         from banditree.scores.tables import build_tables
 
@@ -188,7 +190,11 @@ class Seeker:
             total=steps,
             on_progress=self.on_progress,
         )
-        draft = search(moves, self.objective.power)
+
+        def exact(draft: "Draft") -> FloatArray:
+            return certify(self._plan(draft), world.scenarios, must_rest=False).regret
+
+        draft = search(moves, self.objective.power, exact if price == 0 else None)
         self.stopped = moves.stopped_early
         self.done += int(steps / self.parts)
         if not self.stopped:
@@ -197,10 +203,10 @@ class Seeker:
             self.stopped = moves.stopped_early
         return with_free_numbers(moves, draft) if self.numbers == "free" else draft
 
+    def _plan(self, draft: "Draft") -> Plan:
+        return plan_of(draft, self.collection, self.horizon, self.seed, Vocabulary())
+
     def _judged(self, plan: Plan, world: World) -> float:
-        """The objective over all scenarios; infinite if the plan may never end in one of them."""
-        try:
-            regret = regret_bound(plan, world.scenarios)
-        except InvalidInput:
-            return np.inf
+        """The objective over all scenarios."""
+        regret = certify(plan, world.scenarios, must_rest=False).regret
         return float(power_mean(world.by_group(regret), self.objective.power))

@@ -9,9 +9,11 @@ from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import NONE, Form, Plan, SafetyRule, Vocabulary, pack_survivors
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
+from banditree.tasks.rewards.base import Scoring
 
 if TYPE_CHECKING:
-    from banditree.scores.drafts import Draft
+    from banditree.scores.draft import Draft
+    from banditree.scores.tables import Tables
 
 STILL_POSSIBLE = 0.01  # posterior, from a uniform prior, below which a task no longer counts as possible at a line
 ORDERS = 200  # orders of the lines that are tried
@@ -19,7 +21,7 @@ ORDERS = 200  # orders of the lines that are tried
 
 def plan_of(draft: "Draft", collection: Collection, horizon: int, seed: int, vocabulary: Vocabulary) -> Plan:
     """The draft as a protocol. The first scenarios of its tables are the tasks of the collection."""
-    from banditree.scores.drafts import NO_RULE
+    from banditree.scores.draft import NO_RULE
 
     K, first, tables = draft.n_ends, draft.first_line, draft.tables
     order = [first + n for n in line_order(draft)]
@@ -117,3 +119,36 @@ def _entered(draft: "Draft") -> FloatArray:
     if draft.root < draft.n_ends:
         entered[draft.root] = 1.0
     return entered
+
+
+def scorings_of(plan: Plan) -> list[Scoring]:
+    """The ways to score that the lines and the rule of a protocol use."""
+    used = [Scoring(_whole(plan.points[box]), _real(plan.cuts[box])) for box in range(plan.n_tests)]
+    if plan.rule is not None:
+        used.append(Scoring(plan.rule.points, plan.rule.cuts))
+    return list(dict.fromkeys(used))
+
+
+def draft_of(plan: Plan, tables: "Tables", back: bool = False) -> "Draft":
+    """The draft of a protocol, among the lines of `tables`: what `plan_of` made a plan of, or a plan from a file."""
+    from banditree.scores.draft import NO_RULE, drafted
+    from banditree.scores.tables import Line
+
+    K, templates = len(plan.arms), tables.templates
+    scorings = list(zip(map(_whole, templates.points), map(_real, templates.cuts), strict=True))
+    ways = {(int(arm), scorings[t]): way for way, (arm, t) in enumerate(zip(tables.arm, tables.template, strict=True))}
+    N = plan.n_tests
+    place = [K + 1 + box if box < N else int(plan.arm[box]) for box in range(plan.n_boxes)]
+    restart = place[0] if back else K
+    lines, links = [], []
+    for box in range(N):
+        scoring = (_whole(plan.points[box]), _real(plan.cuts[box]))
+        floor, ceil, cap = (int(column[box]) for column in (plan.floor, plan.ceil, plan.cap))
+        lines.append(Line(ways[int(plan.arm[box]), scoring], floor, ceil, cap))
+        low, high = (restart if side == 0 else place[side] for side in (plan.low[box], plan.high[box]))
+        links.append((low, high if ceil else low))
+    rule = NO_RULE
+    if plan.rule is not None:
+        wanted = (scorings.index((plan.rule.points, plan.rule.cuts)), plan.rule.floor, plan.rule.cap)
+        rule = int(np.flatnonzero((tables.rules[:, :3] == wanted).all(axis=1))[0])
+    return drafted(tables, place[0], lines, links, rule, back)

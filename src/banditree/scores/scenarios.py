@@ -1,42 +1,19 @@
-"""The means, within what is known of them, under which a given plan does worst."""
+"""The rates, within what is known of them, at which a given draft does worst.
+
+Compiled by numba: import this module where it is used, not at the top of another one.
+"""
 
 import numpy as np
 
-from banditree.certificates.certify import regret_bound
-from banditree.errors import InvalidInput
-from banditree.plans.plan import Plan
-from banditree.tasks.arrays import FloatArray
+from banditree.scores.draft import NO_RULE, Draft, affine_values, pass_values
+from banditree.scores.exits import score_exits, watch_exits
+from banditree.scores.scoring import bin_chances
+from banditree.scores.tables import NO_CAP
+from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection, with_parameters
 
 PASSES = 2  # over the arms; a third one changes next to nothing
-
-
-def worst_parameters(plan: Plan, collection: Collection) -> FloatArray:
-    """Means or chances within the radius of the estimates, at which each task's regret is as high as could be found.
-
-    Arm by arm, the mean goes to the end of its interval that costs more: a local search, so that the true worst may
-    cost a little more. Takes 4 K times as long as `regret_bound`.
-
-    >>> from banditree.trees.tree import build_tree
-    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.05)
-    >>> worst_parameters(build_tree(two, horizon=1000), two).round(2).tolist()
-    [[0.65, 0.15], [0.25, 0.65]]
-    """
-    parameters = collection.parameters.copy()
-    worst = regret_bound(plan, with_parameters(collection, parameters))
-    for _ in range(PASSES):
-        for arm in range(collection.n_arms):
-            for sign in (-1, 1):
-                other = parameters.copy()
-                shift = sign * collection.radius[:, arm]
-                other[:, arm] = collection.rewards.shifted(collection.parameters[:, arm], shift)
-                try:
-                    regret = regret_bound(plan, with_parameters(collection, other))
-                except InvalidInput:  # some case may never end there, which the search has to find out by itself
-                    continue
-                parameters[regret > worst] = other[regret > worst]
-                worst = np.maximum(worst, regret)
-    return parameters
+AS_GIVEN, LOW_END, HIGH_END = 0, 1, 2
 
 
 def hardest_parameters(collection: Collection) -> FloatArray:
@@ -44,3 +21,98 @@ def hardest_parameters(collection: Collection) -> FloatArray:
     sign = np.ones_like(collection.means)
     sign[np.arange(collection.n_tasks), collection.best_arms] = -1.0
     return collection.rewards.shifted(collection.parameters, sign * collection.radius)
+
+
+def worst_parameters(draft: Draft, collection: Collection) -> FloatArray:
+    """Means or chances within the radius of the estimates, at which each task's regret is as high as could be found.
+
+    Arm by arm, the mean goes to the end of its interval that costs more: a local search, so that the true worst may
+    cost a little more.
+    """
+    corners = Corners(draft, collection)
+    chosen = np.full((collection.n_tasks, collection.n_arms), AS_GIVEN)
+    worst = corners.regret(chosen)
+    for _ in range(PASSES):
+        for arm in range(collection.n_arms):
+            for end in (LOW_END, HIGH_END):
+                other = chosen.copy()
+                other[:, arm] = end
+                regret = corners.regret(other)
+                chosen[regret > worst] = other[regret > worst]
+                worst = np.maximum(worst, regret)
+    return corners.parameters(chosen)
+
+
+class Corners:
+    """A draft under rates that are each as given, or at the low or high end of their intervals.
+
+    down, up, rounds: (3, N, M) of the lines; end_down, end_rounds: (3, K, M).
+    """
+
+    def __init__(self, draft: Draft, collection: Collection) -> None:
+        self.draft, self.collection = draft, collection
+        shifted = collection.rewards.shifted
+        known, radius = collection.parameters, collection.radius
+        self.ends = np.stack([known, shifted(known, -radius), shifted(known, radius)])
+        worlds = [with_parameters(collection, parameters) for parameters in self.ends]
+        self.means = np.stack([world.means for world in worlds])
+        chances = [bin_chances(world, draft.tables.templates.cuts) for world in worlds]
+        lines = [[self._line(n, chance) for n in range(draft.n_lines)] for chance in chances]
+        shape = (3, draft.n_lines, collection.n_tasks)
+        self.down, self.up, self.rounds = (
+            np.array([[exits[part] for exits in row] for row in lines]).reshape(shape) for part in range(3)
+        )
+        ends = [[self._end(arm, chance) for arm in range(collection.n_arms)] for chance in chances]
+        self.end_down, self.end_rounds = (np.array([[exits[part] for exits in row] for row in ends]) for part in (0, 1))
+
+    def _line(self, n: int, chance: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        tables, line = self.draft.tables, self.draft.line(n)
+        template, arm, floor = tables.template[line.way], tables.arm[line.way], np.array([line.floor])
+        points = tables.templates.points[template]
+        if line.ceil:
+            exits = score_exits(points, chance[template, arm], tables.going, floor, np.array([line.ceil]))
+            return exits[0][0, 0], exits[1][0, 0], exits[2][0, 0]
+        down, rounds = watch_exits(points, chance[template, arm], tables.going, floor, np.array([line.cap or NO_CAP]))
+        return down[0, 0], np.zeros_like(down[0, 0]), rounds[0, 0]
+
+    def _end(self, arm: int, chance: FloatArray) -> tuple[FloatArray, FloatArray]:
+        tables, rule = self.draft.tables, self.draft.rule
+        M = self.collection.n_tasks
+        if rule == NO_RULE:
+            return np.zeros(M), np.full(M, 1.0 / (1.0 - tables.going))
+        template, floor, cap, _level = tables.rules[rule]
+        down, rounds = watch_exits(
+            tables.templates.points[template],
+            chance[template, arm],
+            tables.going,
+            np.array([floor]),
+            np.array([cap or NO_CAP]),
+        )
+        return down[0, 0], rounds[0, 0]
+
+    def regret(self, chosen: IntArray) -> FloatArray:
+        """The regret (M,) at the chosen ends of the intervals (M, K)."""
+        draft, tables = self.draft, self.draft.tables
+        M, K = chosen.shape
+        means = np.take_along_axis(self.means, chosen[None], axis=0)[0]
+        gaps = means.max(axis=1, keepdims=True) - means
+        arm = tables.arm[draft.lines[:, 0]]
+        line = (chosen[:, arm].T, np.arange(draft.n_lines)[:, None], np.arange(M))
+        end = (chosen.T, np.arange(K)[:, None], np.arange(M))
+        solve = pass_values if draft.back else affine_values
+        values = solve(
+            draft.root,
+            draft.links,
+            draft.order,
+            self.down[line],
+            self.up[line],
+            self.rounds[line] * gaps[:, arm].T,
+            self.end_rounds[end] * gaps.T,
+            self.end_down[end],
+        )
+        return np.asarray(values[3])
+
+    def parameters(self, chosen: IntArray) -> FloatArray:
+        """The means or chances at the chosen ends."""
+        tasks, arms = np.indices(chosen.shape)
+        return np.asarray(self.ends[chosen, tasks, arms])

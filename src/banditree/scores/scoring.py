@@ -1,11 +1,13 @@
 """The ways to score the rewards of a collection that a search may use, and the levels at which a line may be left."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection, cells_of
+from banditree.tasks.rewards.base import Scoring
 
 # Levels that are easy to keep in mind; being held to them costs a search next to nothing.
 ROUND = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
@@ -39,19 +41,26 @@ def levels_for(horizon: int) -> IntArray:
     return np.array([level for level in (*ROUND, *LARGER) if level <= most])
 
 
-def templates_of(scenarios: Collection) -> Templates:
-    """The templates for the lines of all arms and, from all arms together, for the safety rule."""
+def templates_of(scenarios: Collection, more: Sequence[Scoring] = ()) -> Templates:
+    """The templates for the lines of all arms and, from all arms together, for the safety rule; `more` suit all too."""
     K, parameters = scenarios.n_arms, scenarios.parameters
     everything = parameters.reshape(-1, *parameters.shape[2:])
     own = scenarios.rewards.scorings([*(parameters[:, arm] for arm in range(K)), everything])
+    own[K] = [*own[K], *more]
     scorings = list(dict.fromkeys(scoring for arm in own for scoring in arm))
     points, cuts = np.array([one.points for one in scorings]), np.array([one.cuts for one in scorings])
     common = np.array([one in own[K] for one in scorings])
     usable = np.array([[one in own[arm] or one in own[K] for arm in range(K)] for one in scorings])
     # An arm of which all scenarios have the same mean tells nothing, but may be settled on.
     usable &= np.ptp(scenarios.means, axis=0) > 0
-    cells = cells_of(replace(scenarios, radius=np.zeros(())), np.arange(K))
-    chance = [scenarios.rewards.bins(cells, np.broadcast_to(row, (K, len(row))))[0] for row in cuts]
     # Levels are in steps of the score, of which those of the slope 1:9 are the largest that count as one unit.
     unit = np.maximum(1, np.round(np.sqrt(-points.min(axis=1) * points.max(axis=1)) / 3)).astype(np.int64)
-    return Templates(points, cuts, np.ascontiguousarray(np.stack(chance).transpose(0, 2, 3, 1)), unit, usable, common)
+    return Templates(points, cuts, bin_chances(scenarios, cuts), unit, usable, common)
+
+
+def bin_chances(scenarios: Collection, cuts: FloatArray) -> FloatArray:
+    """The chance (T, K, B, S) of each bin of each arm's rewards, at rates that are known exactly; cuts: (T, B-1)."""
+    K = scenarios.n_arms
+    cells = cells_of(replace(scenarios, radius=np.zeros(())), np.arange(K))
+    chance = [scenarios.rewards.bins(cells, np.broadcast_to(row, (K, len(row))))[0] for row in cuts]
+    return np.ascontiguousarray(np.stack(chance).transpose(0, 2, 3, 1))

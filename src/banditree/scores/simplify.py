@@ -11,7 +11,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from banditree.plans.reading_load import LARGE_FROM
-from banditree.scores.drafts import NO_RULE, Draft
+from banditree.scores.draft import NO_RULE, Draft
 from banditree.scores.moves import Moves, Stopped
 from banditree.scores.tables import Line, Tables
 

@@ -8,7 +8,7 @@ where it is used, not at the top of another one.
 import numpy as np
 
 from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
-from banditree.scores.drafts import NO_RULE, Draft, drafted, ends
+from banditree.scores.draft import NO_RULE, Draft, drafted, ends
 from banditree.scores.moves import MAX_ROWS, Moves
 from banditree.scores.tables import Line
 from banditree.tasks.arrays import FloatArray

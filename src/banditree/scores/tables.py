@@ -4,6 +4,7 @@ A way is an arm with a template of its templates. Compiled by numba: import this
 of another one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from banditree.scores.exits import score_exits, watch_exits
 from banditree.scores.scoring import Templates, levels_for, templates_of
 from banditree.scores.worlds import World
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.rewards.base import Scoring
 
 SingleArray = npt.NDArray[np.float32]
 
@@ -33,11 +35,15 @@ class Line(NamedTuple):
 
 
 class Exits(NamedTuple):
-    """How a line is left under each scenario (S,): the discounted chances of its exits, and what its rounds cost."""
+    """How a line is left under each scenario (S,): the discounted chances of its exits, and what its rounds cost.
+
+    rest: the chance that it is never left, if its score drifts upwards; otherwise it is left some day.
+    """
 
     down: FloatArray
     up: FloatArray
     cost: FloatArray
+    rest: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,7 +52,7 @@ class Tables:
 
     arm, template: (W,). gaps, resting: (S, K), what a round costs on a score line, and on a watch line or at an end.
     up, rounds: (W, C, F, S) of score lines. watch_down, watch_rounds: (W, F, S) of watch lines. Rules: (R, K, S) each,
-    rule_down and rule_cost of ends, with `rules` (R, 4): template, floor, cap and the number of the level.
+    rule_down, rule_cost and rule_rest of ends, with `rules` (R, 4): template, floor, cap and the number of the level.
     rows: (n, 3), the score lines that are screened (way, ceil, floor, as numbers of levels), in random order, with
     screen_up and screen_cost (n, S) in single precision; watch_rows (n, 2), with watch_screen_down and -_cost.
     rule_allowed: (R,), which rules may be used. known: exits that were computed before.
@@ -66,6 +72,7 @@ class Tables:
     rules: IntArray
     rule_down: FloatArray
     rule_cost: FloatArray
+    rule_rest: FloatArray
     rows: IntArray
     screen_up: SingleArray
     screen_cost: SingleArray
@@ -87,15 +94,16 @@ class Tables:
         floors = np.array([line.floor])
         if line.ceil:
             down, up, rounds = score_exits(points, chance, self.going, floors, np.array([line.ceil]))
-            return Exits(down[0, 0], up[0, 0], rounds[0, 0] * self.gaps[:, arm])
+            return Exits(down[0, 0], up[0, 0], rounds[0, 0] * self.gaps[:, arm], np.zeros_like(up[0, 0]))
         down, rounds = watch_exits(points, chance, self.going, floors, np.array([line.cap or NO_CAP]))
-        return Exits(down[0, 0], np.zeros_like(down[0, 0]), rounds[0, 0] * self.resting[:, arm])
+        rest = np.where(points @ chance > 0, 1.0 - down[0, 0], 0.0)
+        return Exits(down[0, 0], np.zeros_like(rest), rounds[0, 0] * self.resting[:, arm], rest)
 
 
-def build_tables(world: World, horizon: int, wrong_price: float = 0.0) -> Tables:
-    """All tables. wrong_price: what it costs, once, to have a wrong arm in force at the horizon."""
+def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Sequence[Scoring] = ()) -> Tables:
+    """All tables. wrong_price: what having a wrong arm in force at the horizon costs, once. more: ways to score."""
     scenarios = world.scenarios
-    templates, levels = templates_of(scenarios), levels_for(horizon)
+    templates, levels = templates_of(scenarios, more), levels_for(horizon)
     gaps, going = scenarios.gaps, 1.0 - 1.0 / horizon
     resting = gaps + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
     template, arm = np.nonzero(templates.usable)
@@ -110,7 +118,8 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0) -> Tables
         _down, up[way], rounds[way] = score_exits(points, chance, going, here, here)
         down, spent = watch_exits(points, chance, going, here, np.array([NO_CAP]))
         watch_down[way], watch_rounds[way] = down[0], spent[0]
-    rules = _rules(templates, levels, resting, going)
+    rules, rule_down, rule_cost = _rules(templates, levels, resting, going)
+    drift = np.einsum("tb,tkbs->tks", templates.points, templates.chance)[rules[:, 0]]
     return Tables(
         templates,
         levels,
@@ -123,9 +132,12 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0) -> Tables
         rounds,
         watch_down,
         watch_rounds,
-        *rules,
+        rules,
+        rule_down,
+        rule_cost,
+        np.where(drift > 0, 1.0 - rule_down, 0.0),
         *_screened(arm, gaps, resting, up, rounds, watch_down, watch_rounds),
-        np.ones(len(rules[0]), dtype=bool),
+        np.ones(len(rules), dtype=bool),
     )
 
 

@@ -1,0 +1,147 @@
+"""The fast values of the search against slow and obvious ones: simulated walks, certificates, every line tried."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from banditree.certificates.certify import certify
+from banditree.plans.plan import Vocabulary
+from banditree.scores.choices import Judge, Places, added, best_line, judged_pair
+from banditree.scores.exits import score_exits, watch_exits
+from banditree.scores.moves import Moves, judge_rules
+from banditree.scores.objectives import Limits
+from banditree.scores.reading import draft_of, plan_of
+from banditree.scores.scenarios import Corners
+from banditree.scores.search import search
+from banditree.scores.tables import Line, build_tables
+from banditree.scores.worlds import known_world
+from banditree.tasks.collection import Collection
+from banditree.tasks.instances import rand
+
+FIVE = rand(5, 6, 0.4, seed=77)
+HORIZON = 2000
+
+
+@pytest.fixture(scope="module")
+def found():
+    world = known_world(FIVE, 0)
+    tables = build_tables(world, HORIZON)
+    moves = Moves(tables, world, Limits(6), power=8, seed=3, steps=900)
+    return search(moves, 8.0), moves
+
+
+def stepped(points, chance, going, floor, ceil, cap):
+    """(down, up, rounds) by a transition matrix over the scores, with none of the shortcuts."""
+    top = (ceil - 1) if ceil else cap
+    scores = range(-floor + 1, top + 1)
+    inside = np.zeros((len(scores), len(scores)))
+    down, up = np.zeros(len(scores)), np.zeros(len(scores))
+    for i, score in enumerate(scores):
+        for point, p in zip(points, chance, strict=True):
+            after = score + point
+            if after <= -floor:
+                down[i] += going * p
+            elif ceil and after >= ceil:
+                up[i] += going * p
+            else:
+                inside[i, min(after, top) + floor - 1] += going * p
+    solved = np.linalg.solve(np.eye(len(scores)) - inside, np.stack([down, up, np.ones(len(scores))], axis=1))
+    return solved[floor - 1]
+
+
+@pytest.mark.parametrize("points", [(-1, 1), (-3, 1), (-2, 3), (-3, -1, 1, 3)])
+def test_exits_are_those_of_the_walk(points):
+    rng = np.random.default_rng(0)
+    chance = rng.dirichlet(np.ones(len(points)), size=3).T.copy()
+    going, points = 1 - 1 / 300, np.array(points)
+    floors, ceils, caps = np.array([1, 4, 9]), np.array([2, 7]), np.array([3, 40])
+    down, up, rounds = score_exits(points, chance, going, floors, ceils)
+    watch_down, watch_rounds = watch_exits(points, chance, going, floors, caps)
+    for s in range(3):
+        for b, floor in enumerate(floors):
+            for a, ceil in enumerate(ceils):
+                expected = stepped(points, chance[:, s], going, floor, ceil, 0)
+                np.testing.assert_allclose([down[a, b, s], up[a, b, s], rounds[a, b, s]], expected, rtol=1e-9)
+            for c, cap in enumerate(caps):
+                expected = stepped(points, chance[:, s], going, floor, 0, cap)
+                np.testing.assert_allclose([watch_down[c, b, s], watch_rounds[c, b, s]], expected[[0, 2]], rtol=1e-9)
+
+
+def test_values_are_close_to_the_certificate(found):
+    draft, _moves = found
+    plan = plan_of(draft, FIVE, HORIZON, 0, Vocabulary())
+    np.testing.assert_allclose(draft.regret, certify(plan, FIVE).regret, rtol=0.1)
+
+
+def test_restarts_in_closed_form_are_those_of_many_passes(found):
+    draft, _moves = found
+    np.testing.assert_allclose(replace(draft, back=True).regret, draft.regret, rtol=1e-5)
+
+
+def test_every_rule_is_judged_as_it_is(found):
+    draft, moves = found
+    tables = moves.tables
+    judged = judge_rules(
+        draft.root, draft.links, draft.order, draft.down, draft.up, draft.cost, draft.rest,
+        tables.rule_cost, tables.rule_down, tables.rule_rest, moves.adding,
+    )  # fmt: skip
+    for rule in range(0, len(judged), 37):
+        assert judged[rule] == pytest.approx(moves.objective(draft.with_rule(rule)), rel=1e-9)
+
+
+def test_the_judge_foresees_what_a_line_makes_of_the_whole(found):
+    draft, moves = found
+    values = draft.values
+    for n in range(draft.n_lines):
+        visits, place = values.visits[n], draft.first_line + n
+        judge = Judge(
+            values.a[draft.root] - visits * values.a[place],
+            values.b[draft.root] - visits * values.b[place],
+            visits,
+            moves.adding,
+        )
+        places = moves.places(draft, n, new=False)
+        choice = best_line(moves.tables, moves.gradient(draft) * visits + 1e-9, places, judge, 0, 10**6, draft.line(n))
+        changed = draft.with_line(n, choice.line, choice.exits, choice.links)
+        assert added(changed.regret, moves.adding) == pytest.approx(choice.judged, rel=1e-9)
+        assert choice.judged <= added(draft.regret, moves.adding) * (1 + 1e-9)
+
+
+def test_the_chosen_line_is_among_the_best_of_all():
+    two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    world = known_world(two, 0)
+    tables = build_tables(world, 100)
+    moves = Moves(tables, world, Limits(1, rule=False, restarts=False), power=1, seed=0, steps=10)
+    draft = moves.nothing
+    places = moves.places(draft, -1, new=True)
+    zero, one = np.zeros(2), np.ones(2)
+    judge, out = Judge(zero, zero, one, moves.adding), np.empty(2)
+    best = np.inf
+    for way in range(len(tables.arm)):
+        unit = int(tables.templates.unit[tables.template[way]])
+        for floor in tables.levels:
+            for ceil in (0, *tables.levels):
+                exits = tables.exits(Line(way, int(floor) * unit, int(ceil) * unit))
+                for low in range(2):
+                    for high in range(2):
+                        best = min(best, judged_pair(judge, *exits[:3], Places(*places), low, high, out))
+    choice = best_line(tables, one, places, judge, 0, 10**6)
+    assert choice.judged <= 1.01 * best
+
+
+def test_a_plan_gives_its_draft_back(found):
+    draft, moves = found
+    plan = plan_of(draft, FIVE, HORIZON, 0, Vocabulary())
+    np.testing.assert_allclose(draft_of(plan, moves.tables).regret, draft.regret, rtol=1e-12)
+
+
+def test_corners_are_the_draft_at_other_rates(found):
+    draft, _moves = found
+    corners = Corners(draft, Collection.bernoulli(FIVE.means, radius=0.02))
+    as_given = np.zeros(FIVE.means.shape, np.int64)
+    np.testing.assert_allclose(corners.regret(as_given), draft.regret, rtol=1e-9)
+    low = corners.regret(as_given + 1)
+    plan = plan_of(draft, FIVE, HORIZON, 0, Vocabulary())
+    lower = Collection.bernoulli(np.clip(FIVE.means - 0.02, 0, 1))
+    np.testing.assert_allclose(low, certify(plan, lower).regret, rtol=0.15)

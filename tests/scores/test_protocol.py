@@ -1,0 +1,174 @@
+"""The search for protocols: limits are kept, the same seed gives the same plan, and plans are good."""
+
+import numpy as np
+import pytest
+
+from banditree.certificates.certify import certify
+from banditree.errors import InvalidInput
+from banditree.plans.plan import BoxKind, Form
+from banditree.plans.reading_load import reading_load
+from banditree.scores.protocol import build_protocol
+from banditree.scores.variants import pareto_front, variants
+from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
+
+FOUR = Collection.bernoulli(
+    [[0.8, 0.3, 0.4, 0.5], [0.2, 0.7, 0.4, 0.5], [0.3, 0.2, 0.9, 0.5], [0.4, 0.5, 0.1, 0.8]], arms=list("ABCD")
+)
+HORIZON = 1000
+
+
+def same(one, other):
+    names = ("kind", "arm", "low", "high", "points", "floor", "ceil", "cap")
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names) and one.rule == other.rule
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return build_protocol(FOUR, HORIZON, steps=800)
+
+
+def test_a_protocol_is_lines_that_are_read_downwards(plan):
+    assert plan.method == "protocol"
+    assert plan.form is Form.LINES
+    assert plan.n_tests <= 6
+    for box, children in enumerate(plan.links):
+        assert all(child > box or child == 0 for child in children)
+
+
+def test_it_loses_far_less_than_the_tree(plan):
+    tree = certify(build_tree(FOUR, HORIZON), FOUR).worst_regret
+    assert certify(plan, FOUR).worst_regret < 0.2 * tree
+
+
+def test_the_same_seed_gives_the_same_plan(plan):
+    assert same(plan, build_protocol(FOUR, HORIZON, steps=800))
+
+
+def test_limits_are_kept():
+    plan = build_protocol(FOUR, HORIZON, steps=400, lines=4, longest_path=2, forward_only=True)
+    assert plan.n_tests <= 4
+    assert plan.depth <= 2
+    assert plan.rule is None
+    assert not plan.has_links_back
+    assert build_protocol(FOUR, HORIZON, steps=400, rule=False).rule is None
+
+
+def test_links_back_may_lead_anywhere():
+    plan = build_protocol(FOUR, HORIZON, steps=400, links_back=True)
+    assert certify(plan, FOUR).worst_regret < 20
+
+
+def test_levels_are_round_unless_they_need_not_be(plan):
+    easy = {0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60}
+    assert {int(level) for level in (*plan.floor, *plan.ceil)} <= easy
+    free = build_protocol(FOUR, HORIZON, steps=800, numbers="free")
+    assert certify(free, FOUR).worst_regret < 1.02 * certify(plan, FOUR).worst_regret
+
+
+def test_one_who_has_seen_enough_gets_the_best_so_far():
+    seen = []
+
+    def stop_at_third(progress):
+        seen.append(progress)
+        return len(seen) < 3
+
+    plan = build_protocol(FOUR, HORIZON, steps=4000, on_progress=stop_at_third)
+    assert len(seen) == 3
+    assert plan.n_tests >= 1
+    assert seen[-1].total == 4000
+
+
+def test_where_trying_costs_more_than_it_gains_the_plan_settles_at_once():
+    assert build_protocol(FOUR, 1, steps=100, objective="mean").n_boxes == 1
+
+
+def test_shares_count_in_the_mean():
+    two = [[0.7, 0.2], [0.3, 0.6]]
+    rare = Collection.bernoulli(two, shares=[0.999, 0.001])
+    common, alike = (
+        certify(build_protocol(known, 50, steps=200, objective="mean"), rare).mean_regret
+        for known in (rare, Collection.bernoulli(two))
+    )
+    assert common < 0.2 * alike
+
+
+def test_cases_that_vary_within_a_kind_are_allowed_for():
+    varied = Collection.bernoulli([[0.8, 0.4], [0.3, 0.7]], spread=[[0.1, 0.1], [0.1, 0.1]])
+    plan = build_protocol(varied, 300, steps=300)
+    assert plan.n_tests >= 1
+
+
+def test_a_cap_on_wrong_arms_is_met():
+    loose = certify(build_protocol(FOUR, 300, steps=400), FOUR).wrong_arm.max()
+    cap = loose / 3
+    tight = build_protocol(FOUR, 300, steps=2400, max_wrong_arm=cap)
+    assert certify(tight, FOUR).wrong_arm.max() <= cap
+    with pytest.raises(InvalidInput, match="No plan of at most 1 line was found"):
+        build_protocol(FOUR, 300, steps=20, lines=1, max_wrong_arm=1e-9)
+
+
+@pytest.mark.slow
+def test_estimates_are_allowed_for():
+    estimated = Collection.bernoulli(FOUR.means, arms=FOUR.arms, radius=0.05)
+    careless = build_protocol(FOUR, HORIZON, steps=900)
+    careful = build_protocol(estimated, HORIZON, steps=2700)
+    hard = Collection.bernoulli(
+        np.where(FOUR.means == FOUR.means.max(axis=1, keepdims=True), FOUR.means - 0.05, FOUR.means + 0.05),
+        arms=FOUR.arms,
+    )
+    assert certify(careful, hard).worst_regret < 1.1 * certify(careless, hard).worst_regret
+
+
+@pytest.mark.parametrize(
+    "collection",
+    [
+        Collection.gaussian([[1.0, 0.0, 0.3], [0.0, 1.0, 0.4], [0.2, 0.3, 0.9]], sigma=0.7),
+        Collection.graded(
+            [[[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]], [[0.5, 0.4, 0.1], [0.2, 0.2, 0.6]]], values=[0.0, 0.5, 1.0]
+        ),
+    ],
+    ids=["Gaussian", "graded"],
+)
+def test_other_rewards(collection):
+    plan = build_protocol(collection, 500, steps=300)
+    assert plan.n_tests >= 1
+    everyone = 500 * collection.gaps.max(axis=0).min()
+    assert certify(plan, collection).worst_regret < 0.2 * everyone
+
+
+def test_variants_say_what_other_lengths_would_lose(plan):
+    found = {variant.name: variant for variant in variants(plan, FOUR)}
+    assert found["one line less"].plan.n_tests < plan.n_tests
+    assert found["two lines more"].certificate.worst_regret < 1.05 * certify(plan, FOUR).worst_regret
+    if plan.rule is not None:
+        assert found["no safety rule"].plan.rule is None
+
+
+def test_the_front_goes_from_one_option_for_all_to_the_plan_itself():
+    front = pareto_front(FOUR, HORIZON, steps=800)
+    loads = [reading_load(one) for one in front]
+    lost = [certify(one, FOUR).worst_regret for one in front]
+    assert front[0].n_boxes == 1
+    assert loads == sorted(loads)
+    assert lost == sorted(lost, reverse=True)
+    assert same(front[-1], build_protocol(FOUR, HORIZON, steps=800))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lines": 0}, "lines must be at least 1"),
+        ({"numbers": "odd"}, "numbers must be round or free"),
+        ({"links_back": True, "forward_only": True}, "links_back must be omitted with forward_only"),
+        ({"max_wrong_arm": 1.5}, "max_wrong_arm must be between 0 and 1"),
+    ],
+)
+def test_what_cannot_be_searched_is_said(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        build_protocol(FOUR, HORIZON, **options)
+
+
+def test_watch_lines_lead_on_and_nothing_else(plan):
+    watched = plan.kind == BoxKind.WATCH
+    assert (plan.high[watched] == -1).all()
