@@ -34,16 +34,10 @@ def worst_case(
     The value of entering a box with h rounds left needs those with fewer.
     """
     n = kind.size
-    memory = 2  # how many rounds back a value is needed
-    for box in range(n):
-        if kind[box] == FIXED:
-            memory = max(memory, pulls[box] + 1)
+    memory = max(2, pulls.max() + 1)  # how many rounds back a value is needed
     entry = np.zeros((memory, n))
     rise, fall = max(points.max(), 1), max(-points.min(), 1)
-    first, size = np.zeros(n, np.int64), 0
-    for box in range(n):
-        first[box] = size
-        size += fall + max(floor[box] - 1 + height[box], 0) + rise
+    first, size = places(floor, height, fall + rise)
     score, spare = np.zeros(size), np.zeros(size)
     above = prize.copy()  # the value of a watched score above its height
     pair = np.zeros(2)
@@ -78,6 +72,16 @@ def worst_case(
                 entry[now, box] = new[fall + floor[box] - 1]
         score, spare = spare, score
     return float(entry[horizon % memory, 0])
+
+
+@njit(cache=True)
+def places(floor: IntArray, height: IntArray, around: int) -> tuple[IntArray, int]:
+    """Where the scores of each box begin in one array, with room for `around` more beside them, and its size."""
+    first, size = np.zeros(floor.size, np.int64), 0
+    for box in range(floor.size):
+        first[box] = size
+        size += max(floor[box] - 1 + height[box], 0) + around
+    return first, size
 
 
 @njit(cache=True)

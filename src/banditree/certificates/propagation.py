@@ -253,13 +253,7 @@ def move_walk(
 
 @lean(forceinline=True)
 def scatter(
-    here: FloatArray,
-    new: FloatArray,
-    left: int,
-    right: int,
-    window: IntArray,
-    points: IntArray,
-    chance: FloatArray,
+    here: FloatArray, new: FloatArray, left: int, right: int, window: IntArray, points: IntArray, chance: FloatArray
 ) -> None:
     """Move the scores from `left` to `right` of `here` to the window of `new`, bin by bin."""
     new[window[0] : window[1]] = 0.0
@@ -271,13 +265,7 @@ def scatter(
 
 @lean()
 def mix(
-    here: FloatArray,
-    new: FloatArray,
-    left: int,
-    right: int,
-    window: IntArray,
-    points: IntArray,
-    chance: FloatArray,
+    here: FloatArray, new: FloatArray, left: int, right: int, window: IntArray, points: IntArray, chance: FloatArray
 ) -> None:
     """The same for two bins and a wide window, in one pass: most scores are reached from below and from above."""
     fall, rise = points[0], points[1]

@@ -11,6 +11,7 @@ from banditree.cli.options import AsJson, program
 
 if TYPE_CHECKING:
     from banditree.plans.plan import Plan
+    from banditree.policies.session import Session
     from banditree.tasks.collection import Collection
 
 HORIZON = 1000
@@ -25,6 +26,21 @@ def demo_plan(clinic: "Collection") -> "Plan":
     from banditree.scores.build import build_plan
 
     return build_plan(clinic, HORIZON, "protocol", lines=LINES, seed=SEED, vocabulary=vocabulary_from(WORDS))
+
+
+def simulated_patient(clinic: "Collection", plan: "Plan", seed: int) -> "tuple[Session, int, int]":
+    """(case, group, recoveries) of a patient of a random group who is treated by the plan to the end."""
+    from banditree.policies.session import start_session
+
+    rng = np.random.default_rng(seed)
+    group = int(rng.integers(clinic.n_tasks))
+    case = start_session(plan, seed=seed)
+    recoveries = 0
+    while (step := case.ask()).arm is not None:
+        outcome = int(rng.random() < clinic.means[group, step.arm])
+        case.tell(outcome, step.round)
+        recoveries += outcome
+    return case, group, recoveries
 
 
 def demo(
@@ -43,7 +59,6 @@ def demo(
     from banditree.files.documents import write_bytes, write_text
     from banditree.files.plans import save_plan
     from banditree.files.sessions import save_session
-    from banditree.policies.session import start_session
     from banditree.reports.beside import beside_sentence
     from banditree.reports.promise import promise_sentences
     from banditree.reports.report import write_report
@@ -59,14 +74,7 @@ def demo(
     write_text(folder / "plan.txt", f"{plan}\n")
     page = folder / "report.html"
     write_bytes(page, write_report(plan, clinic, page.suffix))
-    rng = np.random.default_rng(seed)
-    group = int(rng.integers(clinic.n_tasks))
-    case = start_session(plan, seed=seed)
-    recoveries = 0
-    while (step := case.ask()).arm is not None:
-        outcome = int(rng.random() < clinic.means[group, step.arm])
-        case.tell(outcome, step.round)
-        recoveries += outcome
+    case, group, recoveries = simulated_patient(clinic, plan, seed)
     save_session(case, folder / "patient.case.json")
     settled = clinic.arms[case.explain().arm or 0]
     if json:

@@ -104,15 +104,9 @@ def evaluate(
     values = {PLAN: measured(followed, shown, is_full=history.is_full)}
     for name, one in _others(plan, seen, collection, single, shown, runs, seed).items():
         values[name] = measured(one, shown, is_full=history.is_full)
-    rows = [Row(PLAN, values[PLAN].estimate(confidence))]
-    rows += [
-        Row(name, one.estimate(confidence), values[PLAN].above(one, confidence))
-        for name, one in values.items()
-        if name != PLAN
-    ]
     weighed = {} if history.is_full else _weighings(plan, history, followed, shown, confidence)
     return Evaluation(
-        tuple(rows),
+        _rows(values, confidence),
         horizon,
         shown,
         history.n_cases,
@@ -123,6 +117,15 @@ def evaluate(
         notes=(*notes, *_reach_notes(history, followed, horizon, shown)),
         **weighed,
     )
+
+
+def _rows(values: dict[str, Measured], confidence: float) -> tuple[Row, ...]:
+    """The plan, then everything else with how far the plan is above it."""
+    plan = values[PLAN]
+    others = [
+        Row(name, v.estimate(confidence), plan.above(v, confidence)) for name, v in values.items() if name != PLAN
+    ]
+    return Row(PLAN, plan.estimate(confidence)), *others
 
 
 def _shown(followed: Replayed, is_full: bool, horizon: int) -> int:

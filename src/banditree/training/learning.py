@@ -101,14 +101,7 @@ def learn(
     n_added = 0 if add_to is None else add_to.n_rows
     if add_to is not None:
         statistics = merge_statistics(add_to, statistics)
-    found = estimate(
-        statistics,
-        how.rewards,
-        intercept=how.intercept,
-        ridge=how.ridge,
-        failure_probability=how.failure_probability,
-        sample=reading.sample,
-    )
+    found = _estimates(reading, statistics, how)
     if individuals is not None:
         found = _by_individual(found, individuals, classes)
     provenance = _provenance(reading, statistics, classes)
@@ -132,6 +125,17 @@ def individuals_of(reading: Reading, classes: Classes | None = None) -> Individu
     if reading.labels is None:
         return None
     return Individuals(reading.statistics, reading.labels.labels, reading.labels.kinds)
+
+
+def _estimates(reading: Reading, statistics: Statistics, how: Settings) -> Estimates:
+    return estimate(
+        statistics,
+        how.rewards,
+        intercept=how.intercept,
+        ridge=how.ridge,
+        failure_probability=how.failure_probability,
+        sample=reading.sample,
+    )
 
 
 def _by_individual(found: Estimates, individuals: Individuals, classes: Classes | None) -> Estimates:
