@@ -18,8 +18,8 @@ import numpy as np
 from banditree.tasks.instances import hard, rand
 from banditree.theory.coefficients import _witness_tests, deterministic_coefficient, soft_coefficient
 from banditree.theory.randomised import randomised_coefficient
+from banditree.theory.separating_tests import separating_arms
 from banditree.theory.subsets import NONE_EXISTS, find_subset
-from banditree.theory.tables import separating_arms
 from banditree.trees.expected_depth import least_expected_depth
 from banditree.trees.optimal import optimal_depth
 

@@ -86,16 +86,16 @@ MORE = {  # modules and names that are documented without being public names of 
         "banditree.theory.coefficients.deterministic_coefficient",
         "banditree.theory.coefficients.soft_coefficient",
         "banditree.theory.randomised.randomised_coefficient",
-        "banditree.theory.dec.dec",
-        "banditree.theory.limits.bayes_regret",
-        "banditree.theory.limits.graves_lai",
+        "banditree.theory.decision_estimation.dec",
+        "banditree.theory.lower_bounds.bayes_regret",
+        "banditree.theory.lower_bounds.graves_lai",
     ],
     "service": ["banditree.service.client.Client", "banditree.service.settings.Settings"],
     "figures": ["banditree.figures.curves.draw_curves", "banditree.figures.progress.progress_bar"],
     "reports": [
         "banditree.training.learning.learn",
         "banditree.training.learning.Settings",
-        "banditree.reports.choosing.choices",
+        "banditree.reports.separation_table.choices",
     ],
 }
 

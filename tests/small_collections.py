@@ -117,7 +117,7 @@ def depth_by_definition(collection, separation, is_leaf=lambda members: len(memb
 
 def expected_depth_by_definition(collection, separation) -> float:
     """The least average depth over the tests that the tree uses, with nothing clever."""
-    from banditree.theory.tables import even_tests
+    from banditree.theory.separating_tests import even_tests
 
     found = even_tests(collection, separation)
     tests = [

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from banditree.certificates import carrying
+from banditree.certificates import to_the_horizon
 from banditree.certificates.certify import certify, course, regret_bound
 from banditree.certificates.outcomes import Claim, box_outcomes
 from banditree.errors import InvalidInput
@@ -140,7 +140,7 @@ def test_a_horizon_of_a_billion_rounds_is_filled_in_or_refused(monkeypatch):
     watched = assemble([Box(0, 1, points=(-1, 1), floor=9), Box(1, 0, points=(-1, 1), floor=9)], TWO, horizon=10**9)
     assert certify(watched, TWO).regret.max() < 100
     restless = assemble([Box(0, 1, points=(-1, 1), floor=9, cap=3), Box(1, 0, points=(-1, 1), floor=9)], TWO, 10**9)
-    monkeypatch.setattr(carrying, "MOST_WORK", 1e7)
+    monkeypatch.setattr(to_the_horizon, "MOST_WORK", 1e7)
     with pytest.raises(InvalidInput, match="takes too long to certify"):
         certify(restless, Collection.bernoulli([[0.6, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"]))
     with pytest.raises(InvalidInput, match="takes too long to certify"):

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from random_plans import cases, certified, protocol_cases
 
 from banditree.certificates.certify import certify, course, regret_bound
-from banditree.certificates.endless import unfold
 from banditree.certificates.outcomes import Claim, box_outcomes
-from banditree.certificates.worst import worst_cases
+from banditree.certificates.watched_scores import unfold
+from banditree.certificates.worst_cases import worst_cases
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import BoxKind
 from banditree.tasks.collection import Collection

@@ -12,7 +12,7 @@ from banditree.tasks.collection import Collection
 from banditree.theory.bounds import greedy_depth_bound
 from banditree.theory.coefficients import deterministic_coefficient, soft_coefficient
 from banditree.theory.randomised import randomised_coefficient
-from banditree.theory.tables import separating_arms
+from banditree.theory.separating_tests import separating_arms
 from banditree.trees.optimal import optimal_depth
 
 

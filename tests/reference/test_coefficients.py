@@ -19,7 +19,7 @@ from banditree.tasks.instances import rand
 from banditree.theory import coefficients, randomised
 from banditree.theory.coefficients import deterministic_coefficient, soft_coefficient
 from banditree.theory.randomised import randomised_coefficient, randomised_split, solve_game
-from banditree.theory.tables import separating_arms
+from banditree.theory.separating_tests import separating_arms
 
 searching = mock.patch.object(coefficients, "LIST_UP_TO", 1)
 

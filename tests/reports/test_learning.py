@@ -6,8 +6,8 @@ import pytest
 from logs_to_read import ROLES, visits
 
 from banditree.errors import InvalidInput
-from banditree.reports.choosing import choices
 from banditree.reports.learning import learn_document, learn_text
+from banditree.reports.separation_table import choices
 from banditree.tasks.instances import rand
 from banditree.tasks.rewards import Family
 from banditree.training.collection import Untried

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from banditree.certificates.carrying import carry
-from banditree.certificates.endless import unfold
 from banditree.certificates.equations import require_end, solve
 from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
-from banditree.certificates.worst import worst_cases
+from banditree.certificates.to_the_horizon import carry
+from banditree.certificates.watched_scores import unfold
+from banditree.certificates.worst_cases import worst_cases
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen

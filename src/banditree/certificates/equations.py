@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from banditree.certificates.endless import leaving
 from banditree.certificates.outcomes import Outcomes
+from banditree.certificates.watched_scores import leaving
 from banditree.errors import InvalidInput
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
@@ -44,7 +44,7 @@ def solve(plan: Plan, down: FloatArray, up: FloatArray, cost: FloatArray) -> Flo
     V = cost + down V[low] + up V[high], a leaf's V being its cost. One pass from the last box to the first gives every
     V in terms of the few boxes that links lead back to; a small linear system gives those.
     """
-    from banditree.certificates.chains import substitute
+    from banditree.certificates.case_totals import substitute
 
     if not np.isfinite(cost).all():
         return None

@@ -70,8 +70,8 @@ def learn(
     from banditree.files.collections import save_collection
     from banditree.files.statistics import load_statistics
     from banditree.files.statistics import save_statistics as write_statistics
-    from banditree.reports.choosing import choices
     from banditree.reports.learning import learn_document, learn_text
+    from banditree.reports.separation_table import choices
     from banditree.tasks.rewards import make_rewards
     from banditree.training.learning import Settings
     from banditree.training.learning import learn as learn_from

@@ -11,9 +11,9 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.separation import Sense, least_separation
 from banditree.theory.bounds import ece_regret, greedy_depth_bound
 from banditree.theory.coefficients import Coefficient, deterministic_coefficient, soft_coefficient
-from banditree.theory.limits import graves_lai
+from banditree.theory.lower_bounds import graves_lai
 from banditree.theory.randomised import randomised_coefficient
-from banditree.theory.tables import separating_arms
+from banditree.theory.separating_tests import separating_arms
 from banditree.trees.expected_depth import least_expected_depth
 from banditree.trees.guarantee import guaranteed_regret
 from banditree.trees.optimal import Depth, optimal_depth

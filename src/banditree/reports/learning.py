@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from banditree.plans.wording import counted
-from banditree.reports.choosing import Choice, choices_text
+from banditree.reports.separation_table import Choice, choices_text
 from banditree.training.classes import Classes
 from banditree.training.learning import Learned
 from banditree.training.merging import Merged

@@ -15,7 +15,7 @@ import numpy as np
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
-from banditree.theory.tables import check_table, even_tests
+from banditree.theory.separating_tests import check_table, even_tests
 
 if TYPE_CHECKING:
     from banditree.theory.subsets import Tests

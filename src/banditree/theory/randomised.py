@@ -16,7 +16,7 @@ from banditree.errors import invalid
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.theory.coefficients import Coefficient
-from banditree.theory.tables import check_table
+from banditree.theory.separating_tests import check_table
 
 EFFORT = 8_000  # linear programmes, about half a minute
 STARTS = 12  # random sets that are improved task by task, for the lower bound

@@ -11,7 +11,7 @@ import numpy as np
 
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
-from banditree.theory.tables import even_tests
+from banditree.theory.separating_tests import even_tests
 from banditree.trees.greedy import Split
 from banditree.trees.tree import LazyTree, lazy_tree
 

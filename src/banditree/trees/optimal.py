@@ -17,7 +17,7 @@ from banditree.plans.one_option import at_once
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.tasks.arrays import BoolArray, ByteArray, IntArray
 from banditree.tasks.collection import Collection
-from banditree.theory.tables import EvenTests, even_tests
+from banditree.theory.separating_tests import EvenTests, even_tests
 from banditree.trees.greedy import Split
 from banditree.trees.tree import MAX_BOXES, LazyTree, Splits, expand, lazy_tree, warn_if_long
 

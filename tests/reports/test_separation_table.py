@@ -1,6 +1,6 @@
 import numpy as np
 
-from banditree.reports.choosing import MAX_ROWS, choices, choices_text
+from banditree.reports.separation_table import MAX_ROWS, choices, choices_text
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 

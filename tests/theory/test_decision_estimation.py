@@ -8,9 +8,9 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
 from banditree.tasks.separation import Sense, separations
 from banditree.theory.bounds import dec_threshold
-from banditree.theory.dec import _Costs, dec
+from banditree.theory.decision_estimation import _Costs, dec
 from banditree.theory.randomised import randomised_coefficient
-from banditree.theory.tables import separating_arms
+from banditree.theory.separating_tests import separating_arms
 
 TWO = Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]])
 

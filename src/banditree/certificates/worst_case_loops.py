@@ -30,7 +30,7 @@ def worst_case(
     """The most that a task can cost when every test, and every pull of a score, has its worst distribution.
 
     least, most: (N, B), bounds of the chances of the sides of a FIXED box or of the bins of one pull. cost: (N,), per
-    pull. prize: (N,), for being at rest at a box when the horizon ends. height: (N,), see `worst.worst_cases`.
+    pull. prize: (N,), for being at rest at a box when the horizon ends. height: (N,), see `worst_cases.worst_cases`.
     The value of entering a box with h rounds left needs those with fewer.
     """
     n = kind.size

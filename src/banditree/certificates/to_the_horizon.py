@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from banditree.certificates.endless import STAYS, heights
 from banditree.certificates.outcomes import Outcomes
+from banditree.certificates.watched_scores import STAYS, heights
 from banditree.errors import InvalidInput
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from banditree.certificates.carrying import MOST_WORK
-from banditree.certificates.endless import STAYS, decay
 from banditree.certificates.outcomes import Outcomes
+from banditree.certificates.to_the_horizon import MOST_WORK
+from banditree.certificates.watched_scores import STAYS, decay
 from banditree.errors import InvalidInput
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
@@ -21,7 +21,7 @@ QUANTITIES = 5  # that a certificate asks for, each with its own worst case
 def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Callable[[int, FloatArray, FloatArray], float]:
     """A function of (task, cost (N,) per pull, prize (N,) at the box where a case rests at the end) to the most that
     the sum of both can be on average, over the horizon of an unfolded plan."""
-    from banditree.certificates.backwards import worst_case
+    from banditree.certificates.worst_case_loops import worst_case
 
     height = np.array(
         [_heights(plan, least, most, horizon) for least, most in zip(outcomes.least, outcomes.most, strict=True)]

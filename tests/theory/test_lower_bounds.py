@@ -4,7 +4,7 @@ import pytest
 from banditree.errors import InvalidInput
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear
-from banditree.theory.limits import bayes_regret, graves_lai, list_beliefs
+from banditree.theory.lower_bounds import bayes_regret, graves_lai, list_beliefs
 
 TWO = Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]])
 

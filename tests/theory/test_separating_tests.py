@@ -7,7 +7,7 @@ from banditree.errors import InvalidInput
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard
 from banditree.tasks.separation import Sense
-from banditree.theory.tables import check_table, even_tests, separating_arms, separating_policies
+from banditree.theory.separating_tests import check_table, even_tests, separating_arms, separating_policies
 
 
 def test_arms_are_the_policies_that_always_pull_one():
