@@ -128,8 +128,29 @@ def test_stopping_chooses_from_what_is_done():
 
 
 def test_one_row_per_case_is_named_as_the_reason():
-    with pytest.raises(InvalidInput, match="Every case has one row"):
+    with pytest.raises(InvalidInput, match="every individual has one row"):
         fit(history_of([str(n) for n in range(40)], ["A", "B"], [[1, np.nan], [np.nan, 0]] * 20), 5)
+
+
+def test_a_trial_in_which_nobody_had_both_options_is_refused():
+    log = full_log(60, 6, 0)
+    had = np.where(log.owner % 2, 1, 0)[:, None] == [0, 1]
+    with pytest.raises(InvalidInput, match="nobody tried both 'A' and 'B'"):
+        fit(replace(log, outcomes=np.where(had, log.outcomes, np.nan)), 6)
+
+
+def test_an_option_that_hardly_anyone_tried_is_left_out():
+    log = full_log(60, 6, 0)
+    rare = np.where(np.arange(len(log.outcomes)) == 3, 1.0, np.nan)
+    more = replace(log, arms=("A", "B", "C"), outcomes=np.column_stack([log.outcomes, rare]))
+    found = fit(more, 6, kinds=(2,), lines=(1,), folds=2)
+    assert found.plan.arms == ("A", "B")
+    assert any("Left out, since hardly any case tried them: 'C'" in note for note in found.notes)
+
+
+def test_cases_that_always_give_the_same_need_no_plan():
+    found = fit(replace(full_log(30, 4, 0), outcomes=np.ones((120, 2))), 4, kinds=(2,), lines=(1,), folds=2)
+    assert found.plan.n_tests == 0
 
 
 def test_a_log_of_one_outcome_per_round_can_be_fitted():

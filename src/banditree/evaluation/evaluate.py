@@ -20,6 +20,7 @@ from banditree.tasks.rewards import Rewards
 
 RUNS = 20  # of a policy that draws at random
 LEAST_CASES = 10  # that come to a round, or effective cases by weight, below which nothing is said of that round
+BORROWED = 10  # rounds' worth of the overall mean, so that an arm tried once or twice is not the best by luck
 PLAN = "this plan"
 HINDSIGHT = "best option of each case, in hindsight"
 
@@ -193,9 +194,9 @@ def best_single(history: History, collection: Collection | None = None) -> int:
     """The arm with the highest mean: of the collection if there is one, else on the log itself."""
     if collection is not None:
         return int(collection.best_single_arm)
-    count = history.known.sum(axis=0)
-    mean = np.where(count > 0, np.nansum(history.outcomes, axis=0) / np.maximum(count, 1), -np.inf)
-    return int(mean.argmax())
+    count, total = history.known.sum(axis=0), np.nansum(history.outcomes, axis=0)
+    overall = total.sum() / max(count.sum(), 1)
+    return int(((total + BORROWED * overall) / (count + BORROWED)).argmax())
 
 
 def replay_single(history: History, arm: int, horizon: int) -> Replayed:

@@ -9,9 +9,9 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.evaluation.choice import Trial, cross_validate, trials_of
 from banditree.evaluation.evaluate import Evaluation, best_single, evaluate, measured, replay_single
-from banditree.evaluation.history import History, only_cases, shuffled, thinned
+from banditree.evaluation.history import History, only_arms, only_cases, shuffled, thinned
 from banditree.evaluation.intervals import Estimate
-from banditree.evaluation.kinds import Kinds, find_kinds
+from banditree.evaluation.kinds import Kinds, find_kinds, statistics_of
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.reading import read_history
 from banditree.evaluation.replay import replayed
@@ -23,11 +23,13 @@ from banditree.scores.build import build_plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Rewards
+from banditree.training.links import find_links, require_links, weak_links
 
 KINDS = (2, 3, 5, 8)  # numbers of kinds tried; more are rarely told apart within a case
 LINES = (1, 2, 3, 4, 6, 9)  # of the plans tried; longer ones are rarely signed
 HELD_OUT = 1 / 3
 FOLDS = 5
+LEAST_TRIED = 15  # cases that must have tried an option for a plan to give it, or a third of all where these are few
 STEPS = 150  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
 
 
@@ -89,13 +91,14 @@ def fit(
     centre: find kinds from what cases give above their own average, where they differ most in how much they give.
     When on_progress returns False, the choice is made from the folds that are done.
     """
+    _check_rewards(rewards)
     history = log if isinstance(log, History) else read_history(
         log, rewards=rewards, table=table, drop_bad_rows=drop_bad_rows, **roles
     )  # fmt: skip
     if horizon < 1:
         raise invalid("horizon", "at least 1", horizon)
-    _check_links(history)
-    notes = (*history.notes, *(() if shuffle else order_notes(history)))
+    history, rare = _without_rare(history)
+    notes = (*history.notes, *rare, *_check_links(history), *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
     learned, held = hold_out(history.n_cases, held_out, seed)
     known = only_cases(history, learned)
@@ -107,12 +110,32 @@ def fit(
     return _fitted(history, learned, held, maker, tuple(trials), notes)
 
 
-def _check_links(history: History) -> None:
-    if not history.is_full and int(history.n_rounds.max()) < 2:
+def _check_rewards(rewards: Rewards) -> None:
+    if not rewards.has_likelihood:
         raise InvalidInput(
-            "Every case has one row, so that nothing shows how one case answers to several options. Name the column "
-            'of those that come again: individual="NAME".'
+            "fit needs the chance of each reward, and bounded rewards only tell their mean. Use 0/1, graded or "
+            'Gaussian rewards, or learn the kinds and build a plan with method="tree".'
         )
+
+
+def _without_rare(history: History) -> tuple[History, tuple[str, ...]]:
+    """The history without options that hardly anyone tried, and a note that names them."""
+    tried = statistics_of(history)
+    n_cases = np.bincount(tried.arm, minlength=len(history.arms))
+    kept = np.flatnonzero(n_cases >= min(LEAST_TRIED, history.n_cases / 3))
+    if len(kept) == len(history.arms):
+        return history, ()
+    if len(kept) < 2:
+        raise InvalidInput("Fewer than two options were tried by enough cases, so that there is nothing to choose.")
+    rare = ", ".join(repr(name) for k, name in enumerate(history.arms) if k not in kept)
+    return only_arms(history, kept), (f"Left out, since hardly any case tried them: {rare}.",)
+
+
+def _check_links(history: History) -> tuple[str, ...]:
+    """Refuse a log in which nobody tried both of some options, and say which of them few did."""
+    links = find_links(statistics_of(history))
+    require_links(links, int(history.known.sum()))
+    return tuple(weak_links(links))
 
 
 @dataclass(frozen=True)
@@ -141,12 +164,17 @@ class Maker:
 
     def one_option(self, history: History) -> Plan:
         """The plan that gives everyone the option that is best on average."""
-        box = Box(arm=best_single(history))
-        about = {"arms": history.arms, "tasks": ("everyone",), "rewards": self.rewards, "vocabulary": self.vocabulary}
-        return from_boxes([box], horizon=self.horizon, method="one option", **about)
+        return self.always(history.arms, best_single(history))
+
+    def always(self, arms: tuple[str, ...], arm: int) -> Plan:
+        """The plan that gives everyone the same arm."""
+        about = {"arms": arms, "tasks": ("everyone",), "rewards": self.rewards, "vocabulary": self.vocabulary}
+        return from_boxes([Box(arm=arm)], horizon=self.horizon, method="one option", **about)
 
     def plan(self, collection: Collection, lines: int) -> Plan:
         """The plan of at most so many lines that loses least on average over the kinds in their shares."""
+        if len(set(collection.best_arms.tolist())) == 1:
+            return self.always(collection.arms, int(collection.best_arms[0]))
         options: dict[str, Any] = {"objective": "mean", "lines": lines, "steps": STEPS, "seed": self.seed}
         return build_plan(collection, self.horizon, "protocol", vocabulary=self.vocabulary, **options)
 

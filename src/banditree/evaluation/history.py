@@ -91,6 +91,18 @@ def only_cases(history: History, chosen: IntArray) -> History:
     return replace(history, cases=names, first=first, outcomes=history.outcomes[rounds], chances=chances)
 
 
+def only_arms(history: History, kept: IntArray) -> History:
+    """The history of some of the arms, without rounds and cases of which nothing is then known."""
+    outcomes = history.outcomes[:, kept]
+    here = ~np.isnan(outcomes).all(axis=1)
+    rounds = np.bincount(history.owner[here], minlength=history.n_cases)
+    names = tuple(name for name, n in zip(history.cases, rounds, strict=True) if n)
+    first = np.concatenate([[0], np.cumsum(rounds[rounds > 0])])
+    chances = None if history.chances is None else history.chances[here]
+    arms = tuple(history.arms[k] for k in kept)
+    return replace(history, cases=names, arms=arms, first=first, outcomes=outcomes[here], chances=chances)
+
+
 def shuffled(history: History, seed: int) -> History:
     """The same rounds in an order drawn anew within every case, for logs whose order means nothing."""
     key = np.random.default_rng([seed, 0]).random(len(history.outcomes))
