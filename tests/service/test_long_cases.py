@@ -6,13 +6,14 @@ import time
 import numpy as np
 import pytest
 from example_plans import score_plan
-from running_service import CLINIC, clinic_plan, do, local
+from running_service import CLINIC, client_of, clinic_plan, do, local
 
 from banditree.errors import InvalidInput
 from banditree.files.collections import collection_document
 from banditree.files.plans import fingerprint
 from banditree.policies.session import MISSING
 from banditree.service import records, snapshots
+from banditree.service.client import ServiceError
 from banditree.service.database import Database
 from banditree.service.desk import Desk
 from banditree.service.outlook import outlook, see
@@ -156,3 +157,29 @@ def cold_costs(tmp_path, n_events):
     return (
         f"{n} events: {1000 * np.median(times[:3]):.1f} ms from the snapshot, {1000 * times[3]:.0f} ms from the events"
     )
+
+
+def test_a_long_case_is_corrected_beside_the_desk(service, monkeypatch):
+    """The desk only adopts the result, also where the case went on meanwhile."""
+    app, http = service
+    client, desk = client_of(http), app.state.desk
+    monkeypatch.setattr("banditree.service.case_routes.LONG", 5)
+    case = client.start(client.add_plan(clinic_plan(), "clinic")).id
+    for _ in range(8):
+        client.tell(case, client.ask(case)[0].round, 1)
+    read, late = desk.read_whole, []
+
+    def overtaken(id):
+        found = read(id)
+        if not late:
+            late.append(client.note(case, "meanwhile"))
+        return found
+
+    monkeypatch.setattr(desk, "read_whole", overtaken)
+    assert client.correct(case, 2, 0, "typed wrongly").total == 7
+    assert [event.kind for event in client.events(case)][-2:] == ["noted", "corrected"]
+    assert client.case(case).total == 7
+    desk._forget(case)
+    assert client.case(case).total == 7
+    with pytest.raises(ServiceError, match="round must be one that was asked"):
+        client.correct(case, 99, 0, "x")

@@ -12,8 +12,8 @@ from starlette.concurrency import run_in_threadpool
 from banditree.policies.session import MISSING, Missing
 from banditree.service import records
 from banditree.service.access import Admin, Operator, Viewer
-from banditree.service.cases import MAX_NUMBER
-from banditree.service.desk import Transaction
+from banditree.service.cases import MAX_NUMBER, Case
+from banditree.service.desk import TRIES, Transaction
 from banditree.service.models import (
     NO_NUL,
     Answer,
@@ -37,12 +37,14 @@ from banditree.service.models import (
     TellMany,
     TellOut,
 )
-from banditree.service.outlook import Seen, outlook, see
+from banditree.service.outlook import Seen, go_ahead, outlook, see
 from banditree.service.people import Person
+from banditree.service.problems import Unavailable
 from banditree.service.replies import ERRORS, desk_of, many, read, reply
 from banditree.service.standings import event_out, standing, step_out
 
 router = APIRouter(prefix="/api/v1", tags=["cases"], responses=ERRORS)
+LONG = 500  # rounds above which a case is played again beside the desk
 CaseId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="the id of a case")]
 Search = Annotated[str, StringConstraints(max_length=100, pattern=NO_NUL)]
 After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="go on after this number")]
@@ -191,13 +193,34 @@ async def override_case(request: Request, person: Operator, id: CaseId, body: Ov
 @router.post("/cases/{id}/correct", response_model=Answer[Standing])
 async def correct_case(request: Request, person: Operator, id: CaseId, body: Correct) -> Response:
     """Replace a wrong outcome; the history keeps both."""
+    for _ in range(TRIES):
+        corrected = await _corrected_beside(request, person, id, body)
 
-    def act(transaction: Transaction) -> Standing:
-        case = transaction.case(id)
+        def act(transaction: Transaction, corrected: Case | None = corrected) -> Standing | None:
+            if corrected is None:
+                transaction.case(id).correct(person.name, body.round, _reward(body.reward), body.reason)
+            elif not transaction.adopt(corrected):
+                return None
+            return standing(transaction.case(id))
+
+        if (found := await desk_of(request).submit(act, (id,))) is not None:
+            return reply(found)
+    raise Unavailable("The case changes faster than it can be played again. Send the request again.")
+
+
+async def _corrected_beside(request: Request, person: Person, id: str, body: Correct) -> Case | None:
+    """A long case, played again in a thread so that nobody waits for that; None for a short one."""
+    rows = await read(request, records.case_rows, [id])
+    if not rows or rows[0]["rounds"] < LONG:
+        return None
+
+    def play_again() -> Case:
+        case = desk_of(request).read_whole(id)
         case.correct(person.name, body.round, _reward(body.reward), body.reason)
-        return standing(case)
+        go_ahead(case)
+        return case
 
-    return reply(await desk_of(request).submit(act, (id,)))
+    return await run_in_threadpool(play_again)
 
 
 @router.post("/cases/{id}/note", response_model=Answer[Done])

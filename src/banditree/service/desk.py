@@ -74,6 +74,13 @@ class Transaction:
         self.touched[id] = case
         return case
 
+    def adopt(self, case: Case) -> bool:
+        """Take a case on which something was done beside the desk; False if it has changed meanwhile."""
+        if self.case(case.id).seq != case.seq - len(case.new):
+            return False
+        self.touched[case.id] = case
+        return True
+
     def erase(self, actor: str, id: str) -> bool:
         """Blank the content of a case and mark it; False if it was already."""
         case = self.case(id)
@@ -147,6 +154,18 @@ class Desk:
         with self._one_at_a_time:
             for group in _groups(commands):
                 self._run_group(group)
+
+    def read_whole(self, id: str) -> Case:
+        """A case from its beginning, read beside the desk: what is done to it counts once a transaction adopts it."""
+        with self.database.read(seconds=None) as connection:
+            rows = records.case_rows(connection, [id])
+            if not rows:
+                raise NotFound(f"There is no case {id}.")
+            followed = records.followed_of(connection, rows[0]["plan"])
+            case = Case(rows[0]["number"], id, followed, rows[0]["label"], rows[0]["at"])
+            found = connection.execute(records.EVENTS_AFTER, {"number": case.number, "after": 0})
+            case.fold([Event(*row) for row in found])
+        return case
 
     def followed(self, connection: sa.Connection, id: str) -> Followed:
         """A plan on record, from memory where it is there: plans never change."""
