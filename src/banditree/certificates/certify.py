@@ -98,7 +98,7 @@ def certify(plan: Plan, collection: Collection, horizon: int | None = None, *, m
         return _certify_worst(plan, collection, outcomes, horizon)
     if must_rest:
         require_end(plan, collection, outcomes, horizon)
-    carried = [carry(plan, outcomes, i, horizon) for i in range(collection.n_tasks)]
+    carried = carry(plan, outcomes, horizon)
     spent, at_end = np.array([c.spent for c in carried]), np.array([c.at_end for c in carried])
     tests = (plan.kind == BoxKind.FIXED) | (plan.kind == BoxKind.SCORE)
     return Certificate(
@@ -136,7 +136,7 @@ def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Co
         raise InvalidInput(f"There is no exact course of this plan: {reasons}. Use certify for bounds.")
     if M * horizon > MOST_COURSE:
         raise invalid("horizon", f"at most {MOST_COURSE // M:,} rounds for a course of {M} tasks", horizon)
-    carried = [carry(plan, outcomes, i, horizon, whole=True) for i in range(M)]
+    carried = carry(plan, outcomes, horizon, whole=True)
     return Course(*(frozen([c.course[part] for c in carried], float) for part in (0, 1)))
 
 
@@ -144,8 +144,9 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     """An upper bound (M,) of each task's regret: the tests as they are, and a leaf charged the whole horizon.
 
     Exact but for that, and fast: one pass over the boxes, or a few if there are links back. A watch line, and an end
-    under a safety rule, is charged the horizon or the rounds it lasts at most on average. Where the distributions are
-    not known, the bound of `certify`.
+    under a safety rule, is charged the horizon or the rounds it lasts at most on average. With a low cap on its score
+    it may be left again and again, and the bound is then the horizon times the largest gap, which says nothing:
+    `certify` is exact there too. Where the distributions are not known, the bound of `certify`.
 
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])

@@ -1,4 +1,4 @@
-"""One task carried to the horizon: the numbers of a certificate, with the work and the error kept in bounds."""
+"""Every task carried to the horizon: the numbers of a certificate, with the work and the error kept in bounds."""
 
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,9 +12,11 @@ from banditree.tasks.arrays import FloatArray
 
 if TYPE_CHECKING:
     from banditree.certificates.propagation import Boxes
+    from banditree.certificates.renewal import Renewal
 
 MOST_CASES = 0.95  # the share of cases in "95% of cases are decided within n rounds"
-MOST_WORK = 1e11  # scores moved by one round, over all tasks of a certificate: about 40 s
+MOST_WORK = 2.5e10  # scores moved by one round, over all tasks of a certificate: about 10 s
+FIRST_TRY = 5e5  # the same for one box of one task: about half of what it takes line by line
 MOST_SCORES = 20_000_000  # scores and pulls that the boxes of a plan may keep, 16 bytes each
 # Plans whose scores all end: what is dropped is far below every chance that anybody prints.
 UNSEEN, REST = 1e-60, 1e-30
@@ -33,22 +35,50 @@ class Carried(NamedTuple):
     course: tuple[FloatArray, FloatArray]
 
 
-def carry(plan: Plan, outcomes: Outcomes, task: int, horizon: int, whole: bool = False) -> Carried:
-    """Carry `task` of `outcomes` to the horizon of an unfolded plan; whole: with its course, round by round."""
-    from banditree.certificates.propagation import ERROR, REGRET, UNTIL, Limits, flow_of, propagate, totals_of
+def carry(plan: Plan, outcomes: Outcomes, horizon: int, whole: bool = False) -> list[Carried]:
+    """Carry every task of `outcomes` to the horizon of an unfolded plan; whole: with its course, round by round.
 
-    n, n_tasks = plan.n_boxes, len(outcomes.cost)
-    endless = bool((plan.kind == BoxKind.WATCH).any())
+    Round by round is exact in every digit and soon done where cases come to rest. Where they go on moving in one task,
+    and lines only lead on or back to the first, this and the tasks after it are carried line by line.
+    """
+    renewal = None if whole else _renewal(plan, horizon)
+    n_tasks = len(outcomes.cost)
+    work = MOST_WORK / n_tasks if renewal is None else FIRST_TRY * plan.n_boxes
+    carried = []
+    for task in range(n_tasks):
+        boxes = _boxes(plan, outcomes, task, horizon)
+        found = _by_rounds(boxes, horizon, work, whole) if work else None
+        if found is None:
+            if renewal is None:
+                raise InvalidInput(
+                    f"This plan takes too long to certify over {horizon:,} rounds, since cases go on moving between "
+                    "its boxes. Certify it over a shorter horizon, or simulate it."
+                )
+            found, work = _by_lines(boxes, renewal), 0.0
+        carried.append(found)
+    return carried
+
+
+def _renewal(plan: Plan, horizon: int) -> "Renewal | None":
+    """What carries the plan line by line, if it can be."""
+    if not (plan.kind == BoxKind.WATCH).any():
+        return None
+    from banditree.certificates.renewal import Renewal, applies
+
+    return Renewal(plan.n_boxes, horizon) if applies(plan.low, plan.high, horizon) else None
+
+
+def _by_rounds(boxes: "Boxes", horizon: int, work: float, whole: bool) -> Carried | None:
+    """Every box carried from round to round; None if that takes more work."""
+    from banditree.certificates.propagation import ERROR, REGRET, UNTIL, WATCH, Limits, flow_of, propagate, totals_of
+
+    n, endless = boxes.kind.size, bool((boxes.kind == WATCH).any())
     done = (STAYS / (n * horizon), STAYS) if endless else (UNSEEN, REST)
-    boxes, totals = _boxes(plan, outcomes, task, horizon), totals_of(n, horizon + 1 if whole else 0)
-    limits = Limits(*done, 1 - MOST_CASES, MOST_WORK / n_tasks)
-    if not propagate(boxes, horizon, limits, flow_of(boxes), totals):
-        raise InvalidInput(
-            f"This plan takes too long to certify over {horizon:,} rounds, since cases go on moving between its boxes. "
-            "Certify it over a shorter horizon, or simulate it."
-        )
+    totals = totals_of(n, horizon + 1 if whole else 0)
+    if not propagate(boxes, horizon, Limits(*done, 1 - MOST_CASES, work), flow_of(boxes), totals):
+        return None
     error = float(totals.numbers[ERROR]) if endless else 0.0
-    added = error * float(outcomes.cost[task].max())  # per round
+    added = error * float(boxes.cost.max())  # per round
     regret = totals.regret + added * np.arange(totals.regret.size)
     return Carried(
         float(totals.numbers[REGRET]) + added * horizon,
@@ -59,6 +89,22 @@ def carry(plan: Plan, outcomes: Outcomes, task: int, horizon: int, whole: bool =
         totals.entered,
         np.stack([totals.below, totals.above], axis=1),
         (regret, totals.testing),
+    )
+
+
+def _by_lines(boxes: "Boxes", renewal: "Renewal") -> Carried:
+    """Every line followed once, and the rest by generating functions."""
+    found, horizon = renewal.follow(boxes), renewal.horizon
+    still_tested = np.flatnonzero(found.testing > 1 - MOST_CASES)
+    return Carried(
+        float(found.spent @ boxes.cost) + found.error * float(boxes.cost.max()) * horizon,
+        found.error,
+        min(int(still_tested[-1]) + 1, horizon) if still_tested.size else 0,
+        found.spent,
+        found.at_end,
+        found.entered,
+        np.stack([found.below, found.above], axis=1),
+        (np.zeros(0), np.zeros(0)),
     )
 
 

@@ -10,6 +10,7 @@ from banditree.errors import InvalidInput, invalid
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 BoolArray = npt.NDArray[np.bool_]
+ComplexArray = npt.NDArray[np.complex128]
 ByteArray = npt.NDArray[np.uint8]
 
 

@@ -1,0 +1,125 @@
+"""Protocols that go on for long: line by line instead of round by round, on a circle of generating functions.
+
+Each line is followed once, from a case that enters it to the horizon: how it is left below and above, round by round.
+With z a complex number, E(z) the sum of the chances e(t) z^t to leave after t rounds, and A(z) the same of the entries,
+a line that leads to another adds A(z) E(z) to the entries of that one, and a line that leads back to box 0 closes the
+circle: A0(z) = 1 / (1 - F(z)), F being what comes back to box 0 of one case that starts there. The numbers at the
+horizon H are the coefficients of z^H, sums over the N points of a circle of radius r < 1. That sum also holds the
+coefficients of z^(H + N), z^(H + 2N), ..., which r^N makes small (`ALIASED`), and rounding errors grow by r^-H.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.fft import next_fast_len
+
+from banditree.certificates.generating import BELOW, ENTERED, SPENT, collect, fill_exits
+from banditree.certificates.propagation import EXPLOIT, FIXED, SCORE, WATCH, Boxes, flow_of
+from banditree.tasks.arrays import ComplexArray, FloatArray, IntArray
+
+ALIASED = 1e-11  # what the coefficients beyond the circle are multiplied by
+CIRCLE = 2.5  # points of the circle per round: rounding errors grow by ALIASED ** (-1 / CIRCLE), four digits
+ROUNDING = 1e-15  # of one transform, relative to its largest number; a dozen units in the last place
+PER_ENTRY = 1e-10  # the chance that may be dropped of those that enter a line, divided by the rounds
+BATCH = 16  # tables transformed at once
+MOST_NUMBERS = 20_000_000  # of all transforms of one task, 16 bytes each
+BLOCK = 128  # points of the circle at once, so that what enters all boxes there stays in the cache
+
+
+class Renewed(NamedTuple):
+    """What came of one task: (N,) each, as in `Totals`, with the chances still to be at a test (H+1,)."""
+
+    spent: FloatArray
+    entered: FloatArray
+    below: FloatArray
+    above: FloatArray
+    at_end: FloatArray
+    testing: FloatArray
+    error: float
+
+
+class Circle(NamedTuple):
+    """Points z of a circle in the upper half plane, and what the transforms at them are multiplied by for the sum over
+    all rounds up to H (`total`), and for the sum of those sums over the rounds before H (`spent`)."""
+
+    n: int
+    powers: FloatArray
+    one_minus: ComplexArray
+    total: ComplexArray
+    spent: ComplexArray
+
+
+def applies(low: IntArray, high: IntArray, horizon: int) -> bool:
+    """Whether every link leads on or back to box 0, and the transforms can be kept."""
+    box = np.arange(low.size)
+    onwards = all(((to > box) | (to <= 0)).all() for to in (low, high))  # NONE is negative
+    return bool(onwards and 2 * low.size * (CIRCLE * horizon / 2) <= MOST_NUMBERS)
+
+
+class Renewal:
+    """The numbers of an unfolded plan for which `applies` is true, task by task, in the same memory.
+
+    Memory that is new must be cleared by the system, which takes longer than filling it with transforms.
+    """
+
+    def __init__(self, n_boxes: int, horizon: int) -> None:
+        self.horizon, self.circle = horizon, circle_of(horizon)
+        self.tables = np.empty((2 * n_boxes, self.circle.one_minus.size), complex)
+        self.places = np.zeros((n_boxes, BLOCK), complex), np.zeros(BLOCK, complex)
+
+    def follow(self, boxes: Boxes) -> Renewed:
+        """The numbers of one task."""
+        circle, rows = self.circle, rows_of(boxes)
+        dropped = fill_tables(boxes, rows, circle, self.horizon, self.tables)
+        tests = (boxes.kind == FIXED) | (boxes.kind == SCORE)
+        sums, testing = np.zeros((4, boxes.kind.size)), np.zeros(circle.one_minus.size, complex)
+        weights = circle.total, circle.spent
+        collect(boxes.low, boxes.high, rows, self.tables, tests, weights, self.places, sums, testing)
+        sums = np.maximum(sums, 0.0)
+        entered, below, above = sums[ENTERED], sums[BELOW], sums[BELOW + 1]
+        at_end = np.maximum(entered - below - above, 0.0)
+        error = float(entered @ dropped) + precision(self.horizon, circle.n)
+        return Renewed(sums[SPENT], entered, below, above, at_end, series(testing, circle, self.horizon), error)
+
+
+def precision(horizon: int, n: int) -> float:
+    """How far the chances may be off: what is aliased, for sums over rounds too, and the rounding errors."""
+    return float(2 * (1 + n / horizon) * ALIASED + ROUNDING * ALIASED ** (-horizon / n))
+
+
+def circle_of(horizon: int) -> Circle:
+    """The circle for a horizon."""
+    n = next_fast_len(int(CIRCLE * (horizon + 1)), real=True)
+    radius = ALIASED ** (1 / n)
+    points = np.arange(n // 2 + 1)
+    z = radius * np.exp(-2j * np.pi * points / n)
+    twice = np.where((points == 0) | (2 * points == n), 1.0, 2.0)  # the lower half plane mirrors the upper one
+    at_horizon = twice * radius**-horizon / n * np.exp(2j * np.pi * (points * horizon % n) / n)
+    return Circle(n, radius ** np.arange(horizon + 1), 1 - z, at_horizon / (1 - z), at_horizon * z / (1 - z) ** 2)
+
+
+def rows_of(boxes: Boxes) -> IntArray:
+    """Which row (N, 2) of the tables belongs to each side of a box: two for a test, one for a watch line; or -1."""
+    n_exits = np.where(boxes.kind == EXPLOIT, 0, np.where(boxes.kind == WATCH, 1, 2))
+    first = np.cumsum(n_exits) - n_exits
+    return np.stack([np.where(n_exits >= 1, first, -1), np.where(n_exits == 2, first + 1, -1)], axis=1)
+
+
+def fill_tables(boxes: Boxes, rows: IntArray, circle: Circle, horizon: int, tables: ComplexArray) -> FloatArray:
+    """Follow every line, and fill in the transforms of how it is left; what was dropped (N,) at each."""
+    flow, dropped, n_rows = flow_of(boxes), np.zeros(boxes.kind.size), int(rows.max()) + 1
+    exits, ready = np.zeros((BATCH + 1, horizon + 1)), 0
+    for box in np.flatnonzero(rows[:, 0] >= 0):
+        below, above = exits[rows[box, 0] - ready], exits[rows[box, 0] - ready + 1]
+        dropped[box] = fill_exits(boxes, flow, int(box), horizon, PER_ENTRY / horizon, below, above)
+        end = int(rows[box].max()) + 1
+        if end - ready >= BATCH or end == n_rows:
+            exits *= circle.powers
+            np.fft.rfft(exits[: end - ready], circle.n, axis=1, out=tables[ready:end])
+            exits[:], ready = 0.0, end
+    return dropped
+
+
+def series(transform: ComplexArray, circle: Circle, horizon: int) -> FloatArray:
+    """The coefficients (H+1,) of a function at the points of the circle, summed up over rounds."""
+    return np.asarray(np.fft.irfft(transform / circle.one_minus, circle.n)[: horizon + 1] / circle.powers)
