@@ -4,7 +4,7 @@ Two functions, and every number says what it is. `regret_bound` charges a leaf t
 millisecond; `certify` is exact to the horizon, or an upper bound where the rewards are not fully known.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -165,20 +165,6 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
         return np.asarray(most if value is None else np.minimum(value, most))
     assert value is not None  # the equations of a plan that ends have a solution
     return value
-
-
-def boxes_passed(plan: Plan, collection: Collection) -> FloatArray:
-    """The expected number of tests and watch lines (M,) that a case enters over the horizon, at the means as given.
-
-    >>> from banditree.trees.tree import build_tree
-    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
-    >>> boxes_passed(build_tree(two, horizon=1000), two).tolist()
-    [1.0, 1.0]
-    """
-    certificate = certify(plan, replace(collection, radius=np.zeros_like(collection.means)))
-    if certificate.entered is None:
-        raise InvalidInput(f"The number of tests cannot be computed: {'; '.join(certificate.reasons)}.")
-    return np.asarray(certificate.entered[:, plan.kind != BoxKind.EXPLOIT].sum(axis=1))
 
 
 def _horizon(plan: Plan, horizon: int | None) -> int:

@@ -61,8 +61,8 @@ class Limits(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What a propagation fills in. (N,) each: pulls spent at a box, entries, exits below and above, and the chance to
-    be there when the horizon ends. numbers: (4,), see below. regret, testing: (H+1,), the expected regret and the
+    """What a propagation fills in. (N,) each: pulls spent at a box, entries, exits below and above, and the chance of
+    being there when the horizon ends. numbers: (4,), see below. regret, testing: (H+1,), the expected regret and the
     chance of being at a test after each round; empty where the course is not asked for."""
 
     spent: FloatArray

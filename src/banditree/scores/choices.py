@@ -54,6 +54,19 @@ class Places(NamedTuple):
     value: FloatArray
 
 
+class Way(NamedTuple):
+    """One arm scored in one way, at n levels: up, rounds (n, n, S) of score lines by ceil and floor; watch_down,
+    watch_rounds (n, S) of watch lines by floor; gap, rest (S,), what a round of testing or watching costs."""
+
+    up: SingleArray
+    rounds: SingleArray
+    watch_down: FloatArray
+    watch_rounds: FloatArray
+    gap: FloatArray
+    rest: FloatArray
+    stopping: float
+
+
 @njit(cache=True)
 def added(regret: FloatArray, adding: Adding) -> float:
     """The power mean over the groups of the weighted regrets."""
@@ -106,55 +119,27 @@ def cheapest(weighted: FloatArray, exit: FloatArray) -> int:
 
 @njit(cache=True)
 def judged_level(
-    tables_up: SingleArray,
-    tables_rounds: SingleArray,
-    watch_down: FloatArray,
-    watch_rounds: FloatArray,
-    gap: FloatArray,
-    rest: FloatArray,
-    stopping: float,
-    a: int,
-    b: int,
-    judge: Judge,
-    places: Places,
-    weighted: FloatArray,
-    work: FloatArray,
+    way: Way, a: int, b: int, judge: Judge, places: Places, weighted: FloatArray, work: FloatArray
 ) -> float:
     """How a line of one way with levels number a (ceil; -1: a watch line) and b (floor) is judged."""
-    S = gap.size
     down, up, cost, out = work[0], work[1], work[2], work[3]
-    for s in range(S):
+    for s in range(way.gap.size):
         if a < 0:
-            down[s], up[s], cost[s] = watch_down[b, s], 0.0, watch_rounds[b, s] * rest[s]
+            down[s], up[s], cost[s] = way.watch_down[b, s], 0.0, way.watch_rounds[b, s] * way.rest[s]
         else:
-            up[s] = tables_up[a, b, s]
-            down[s] = max(1.0 - up[s] - stopping * tables_rounds[a, b, s], 0.0)
-            cost[s] = tables_rounds[a, b, s] * gap[s]
+            up[s] = way.up[a, b, s]
+            down[s] = max(1.0 - up[s] - way.stopping * way.rounds[a, b, s], 0.0)
+            cost[s] = way.rounds[a, b, s] * way.gap[s]
     low = cheapest(weighted, down)
     high = low if a < 0 else cheapest(weighted, up)
     return judged_pair(judge, down, up, cost, places, low, high, out)
 
 
 @njit(cache=True)
-def refine(
-    tables_up: SingleArray,
-    tables_rounds: SingleArray,
-    watch_down: FloatArray,
-    watch_rounds: FloatArray,
-    gap: FloatArray,
-    rest: FloatArray,
-    stopping: float,
-    a: int,
-    b: int,
-    judge: Judge,
-    places: Places,
-    weighted: FloatArray,
-) -> tuple[float, int, int]:
+def refine(way: Way, a: int, b: int, judge: Judge, places: Places, weighted: FloatArray) -> tuple[float, int, int]:
     """(judged, a, b): the levels around given ones that are judged best."""
-    n, work = watch_down.shape[0], np.empty((4, gap.size))
-    best = judged_level(
-        tables_up, tables_rounds, watch_down, watch_rounds, gap, rest, stopping, a, b, judge, places, weighted, work
-    )
+    n, work = way.watch_down.shape[0], np.empty((4, way.gap.size))
+    best = judged_level(way, a, b, judge, places, weighted, work)
     came = (a, b)
     for _ in range(LOOKS):
         before = (a, b)
@@ -165,21 +150,7 @@ def refine(
             new_a = a + (0, 0, 1, -1)[step]
             if not (0 <= new_b < n) or (a >= 0 and not (0 <= new_a < n)) or (new_a, new_b) == came:
                 continue
-            judged = judged_level(
-                tables_up,
-                tables_rounds,
-                watch_down,
-                watch_rounds,
-                gap,
-                rest,
-                stopping,
-                new_a,
-                new_b,
-                judge,
-                places,
-                weighted,
-                work,
-            )
+            judged = judged_level(way, new_a, new_b, judge, places, weighted, work)
             if judged < best - 1e-9 * abs(best):
                 best, came = judged, (a, b)
                 a, b = new_a, new_b
@@ -192,7 +163,7 @@ def refine(
 def best_links(
     judge: Judge, down: FloatArray, up: FloatArray, cost: FloatArray, places: Places, low: int, high: int
 ) -> tuple[float, int, int]:
-    """(judged, low, high): the exits that are judged best, one after the other. high -1: a watch line."""
+    """(judged, low, high): the exits that are judged best, found in turns. high -1: a watch line."""
     out, watching = np.empty(cost.size), high < 0
     if watching:
         high = low
@@ -245,29 +216,7 @@ def best_line(
     weights = weights / weights.sum()
     weighted = places.value * weights
     starts = _screened(tables, weights, weighted, start, n_rows)
-    stopping = 1.0 - tables.going
-    found = []
-    for way, a, b in starts:
-        arm = tables.arm[way]
-        found.append(
-            (
-                *refine(
-                    tables.up[way],
-                    tables.rounds[way],
-                    tables.watch_down[way],
-                    tables.watch_rounds[way],
-                    tables.gaps[:, arm],
-                    tables.resting[:, arm],
-                    stopping,
-                    a,
-                    b,
-                    judge,
-                    places,
-                    weighted,
-                ),
-                way,
-            )
-        )
+    found = [(*refine(_way(tables, way), a, b, judge, places, weighted), way) for way, a, b in starts]
     _judged, a, b, way = min(found)
     unit = int(tables.templates.unit[tables.template[way]])
     line = Line(int(way), int(tables.levels[b]) * unit, int(tables.levels[a]) * unit if a >= 0 else 0)
@@ -276,6 +225,19 @@ def best_line(
         kept = linked(tables, present, tables.exits(present), places, judge, weighted)
         choice = min(choice, kept, key=lambda one: one.judged)
     return choice
+
+
+def _way(tables: Tables, way: int) -> Way:
+    arm = tables.arm[way]
+    return Way(
+        tables.up[way],
+        tables.rounds[way],
+        tables.watch_down[way],
+        tables.watch_rounds[way],
+        tables.gaps[:, arm],
+        tables.resting[:, arm],
+        1.0 - tables.going,
+    )
 
 
 def linked(tables: Tables, line: Line, exits: Exits, places: Places, judge: Judge, weighted: FloatArray) -> Choice:

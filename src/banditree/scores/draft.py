@@ -172,7 +172,7 @@ def drafted(tables: Tables, root: int, lines: list[Line], links: list[tuple[int,
 
 
 def ends(tables: Tables, rule: int) -> tuple[FloatArray, FloatArray]:
-    """(cost, chance to start again), each (K, S), of the ends under a rule."""
+    """(cost, chance of starting again), each (K, S), of the ends under a rule."""
     if rule == NO_RULE:
         cost = tables.resting.T / (1.0 - tables.going)
         return np.ascontiguousarray(cost), np.zeros_like(cost)

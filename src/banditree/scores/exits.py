@@ -19,13 +19,13 @@ def ladder(
     """(below, above, spent) for `n_scores` scores from the highest down, until the walk first goes below each.
 
     below[i, j]: it lands j below score i. above[i]: it leaves above instead. spent[i]: the rounds until then, all of
-    them under every scenario. going: the chance to go on after a round. held: whether the score is held at the top (a
-    cap) instead of leaving there: score 0 is then the cap itself, otherwise one below the level.
+    them under every scenario. going: the chance of going on after a round. held: whether the score is held at the top
+    (a cap) instead of leaving there: score 0 is then the cap itself, otherwise one below the level.
     """
     rise, fall, S = max(int(points.max()), 0), max(-int(points.min()), 0), chance.shape[1]
     below = np.zeros((n_scores, fall + 1, S))
     above, spent = np.zeros((n_scores, S)), np.zeros((n_scores, S))
-    mass = np.zeros((rise + fall + 1, S))  # chance to be `rise - index` above the score
+    mass = np.zeros((rise + fall + 1, S))  # chance of being `rise - index` above the score
     for i in range(n_scores):
         up, rounds = above[i], spent[i]
         mass[:] = 0.0
@@ -44,7 +44,7 @@ def ladder(
                 for s in range(S):
                     mass[rise - o + j, s] += mass[rise - o, s] * below[i - o, j, s]
         for s in range(S):
-            away = up[s] + (1.0 - going) * rounds[s]  # one minus the chance to come back, without a subtraction
+            away = up[s] + (1.0 - going) * rounds[s]  # one minus the chance of coming back, without a subtraction
             for j in range(1, fall + 1):
                 away += mass[rise + j, s]
             up[s] /= away
