@@ -41,7 +41,7 @@ def test_adding_a_user(cli):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["serve", "--host", "0.0.0.0"], "Add --authentication, or leave --host out."),
+        (["serve", "--host", "0.0.0.0"], "Add --authentication, or omit --host."),
         (["serve", "--database", "no/such/folder.db"], "its folder does not exist"),
         (["serve", "--port", "0"], "'--port'"),
         (["serve", "--log-level", "loud"], "--log-level must be"),

@@ -18,7 +18,8 @@ ENDS = {"deterministic coefficient": 0.3, "soft coefficient": 0.45, "randomised 
 def analyze(
     collection: CollectionFile,
     separation: Annotated[
-        float | None, typer.Option(help="By how much some arm must tell any two tasks apart; the collection's own.")
+        float | None,
+        typer.Option(help="By how much some arm must tell any two tasks apart; by default the collection's own."),
     ] = None,
     horizon: Annotated[int, typer.Option(min=1, help="Rounds of one case, for the regret bounds.")] = 10_000,
     seconds: Annotated[

@@ -47,7 +47,7 @@ def evaluate(
     shuffle: Shuffle = False,
     drop_bad_rows: DropBadRows = False,
     runs: Annotated[int, typer.Option(min=1, help="Runs of policies that draw at random.")] = 20,
-    seed: Annotated[int, typer.Option(min=0, help="Of these runs, and of the shuffle.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of these runs and of the shuffle.")] = 0,
     json: AsJson = False,
 ) -> None:
     """Evaluate a plan on a log of cases that it was not made from.

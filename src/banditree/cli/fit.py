@@ -50,7 +50,7 @@ def fit(
     collection: Annotated[Path | None, typer.Option(help="Where to write the kinds, as a collection (.json).")] = None,
     members: Annotated[Path | None, typer.Option(help="Where to write who is of which kind (.csv).")] = None,
     figure: Annotated[Path | None, typer.Option(help="Where to draw how the plan was chosen (.svg).")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split, the folds, the kinds and the search.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the split, the folds, the kinds and the search.")] = 0,
     json: AsJson = False,
 ) -> None:
     """Fit a plan to a log: choose it by what plans earn on other cases, and say what it earns on cases held out.

@@ -57,7 +57,7 @@ def learn(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the collection (.json).")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the starts of finding classes and of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search for classes and of the sample.")] = 0,
     json: AsJson = False,
 ) -> None:
     """Learn a collection from a log of what was tried and what happened.

@@ -43,7 +43,7 @@ def plan(
     separation: Annotated[
         float | None,
         typer.Option(
-            help="By how much some arm must tell any two tasks apart; the collection's own.",
+            help="By how much some arm must tell any two tasks apart; by default the collection's own.",
             rich_help_panel=TREE_PANEL,
         ),
     ] = None,
@@ -64,9 +64,7 @@ def plan(
     ] = None,
     longest_path: Annotated[
         int | None,
-        typer.Option(
-            min=1, help="Most lines one after the other, restarts not counted.", rich_help_panel=PROTOCOL_PANEL
-        ),
+        typer.Option(min=1, help="Most lines on a path, restarts not counted.", rich_help_panel=PROTOCOL_PANEL),
     ] = None,
     no_rule: Annotated[
         bool, typer.Option("--no-rule", help="No safety rule at the foot.", rich_help_panel=PROTOCOL_PANEL)

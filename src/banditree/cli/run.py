@@ -23,7 +23,7 @@ class Stopped(Exception):
 def run(
     plan: PlanFile,
     case: Annotated[
-        Path | None, typer.Option(help="Where the case is kept; gone on with if it exists. [default: PLAN.case.json]")
+        Path | None, typer.Option(help="Where the case is kept; continued if it exists. [default: PLAN.case.json]")
     ] = None,
     json: AsJson = False,
 ) -> None:

@@ -29,9 +29,9 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 8000,
     authentication: Annotated[
-        bool, typer.Option("--authentication", help="People log in. Needed on any address but this computer's.")
+        bool, typer.Option("--authentication", help="People log in. Needed on any address other than this computer's.")
     ] = False,
-    allowed_hosts: Annotated[str, typer.Option(help="Names in the address bar that are answered, with commas.")] = "",
+    allowed_hosts: Annotated[str, typer.Option(help="Host names that are answered, separated by commas.")] = "",
     insecure_cookies: Annotated[
         bool, typer.Option("--insecure-cookies", help="Log-in without HTTPS, as for a trial on this computer.")
     ] = False,

@@ -126,7 +126,7 @@ def _without_rare(history: History) -> tuple[History, tuple[str, ...]]:
     if len(kept) == len(history.arms):
         return history, ()
     if len(kept) < 2:
-        raise InvalidInput("Fewer than two options were tried by enough cases, so that there is nothing to choose.")
+        raise InvalidInput("Fewer than two options were tried by enough cases, so there is nothing to choose.")
     rare = ", ".join(repr(name) for k, name in enumerate(history.arms) if k not in kept)
     return only_arms(history, kept), (f"Left out, since hardly any case tried them: {rare}.",)
 

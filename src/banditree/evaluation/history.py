@@ -116,7 +116,7 @@ def with_arms(history: History, arms: tuple[str, ...]) -> History:
     if strange := [name for name in history.arms if name not in arms]:
         raise InvalidInput(
             f"The log has {', '.join(map(repr, strange[:5]))}, which the plan does not know. The plan is about "
-            f"{', '.join(arms[:10])}. Leave these rows out, or evaluate a plan that was made with them."
+            f"{', '.join(arms[:10])}. Remove these rows, or evaluate a plan that was made with them."
         )
     outcomes = np.full((len(history.outcomes), len(arms)), np.nan)
     outcomes[:, [arms.index(name) for name in history.arms]] = history.outcomes

@@ -161,7 +161,7 @@ def draw_tasks(tasks: Tasks) -> Collection:
     try:
         drawn: Collection = generators[tasks.generator or ""](**given)
     except TypeError as problem:
-        raise InvalidInput(f"The generator {tasks.generator} cannot be called so: {problem}.") from None
+        raise InvalidInput(f"The generator {tasks.generator} cannot be called like this: {problem}.") from None
     return drawn
 
 

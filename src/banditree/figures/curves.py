@@ -49,7 +49,7 @@ def draw_curves(panels: Sequence[CurvePanel], path: str | Path) -> None:
     """Write the panels side by side as .pdf, .png or .svg: linear axes above, logarithmic ones below."""
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
-        raise InvalidInput(f"{path}: a figure is a {', '.join(SUFFIXES)} file. Choose a name that ends so.")
+        raise InvalidInput(f"{path}: a figure is a {', '.join(SUFFIXES)} file. Choose a name with that ending.")
     from banditree.figures.matplotlib import matplotlib_settings, save_figure
 
     with matplotlib_settings():

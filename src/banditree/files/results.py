@@ -59,7 +59,7 @@ def check_results_name(path: str | Path) -> None:
     """Raise unless results can be written under that name, before they are simulated for hours."""
     path = Path(path)
     if path.suffix.lower() not in (".json", ".parquet"):
-        raise InvalidInput(f"{path}: results are written as .parquet or .json. Choose a name that ends so.")
+        raise InvalidInput(f"{path}: results are written as .parquet or .json. Choose a name with that ending.")
     if not path.parent.is_dir():
         raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}. Make it first.")
     if path.suffix.lower() == ".parquet":

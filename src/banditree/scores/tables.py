@@ -108,7 +108,7 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
     resting = gaps + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
     template, arm = np.nonzero(templates.usable)
     if not len(arm):
-        raise InvalidInput("All tasks have the same means, so that there is nothing to find out. Merge them.")
+        raise InvalidInput("All tasks have the same means, so there is nothing to find out. Merge them.")
     W, n, S = len(arm), len(levels), len(gaps)
     up, rounds = np.empty((W, n, n, S), np.float32), np.empty((W, n, n, S), np.float32)
     watch_down, watch_rounds = np.empty((W, n, S)), np.empty((W, n, S))

@@ -77,7 +77,7 @@ class Settings:
         if not self.authentication and not is_loopback(self.host):
             raise InvalidInput(
                 f"The service is open to everyone who reaches it, so it only listens on this computer. Got host "
-                f"{self.host!r}. Add --authentication, or leave --host out."
+                f"{self.host!r}. Add --authentication, or omit --host."
             )
 
         if self.oidc_issuer:

@@ -37,7 +37,7 @@ def draw_cases(collection: Collection, n: int, seed: int = 0) -> Cases:
     if not collection.varies:
         return Cases(collection.means, np.arange(collection.n_tasks), collection.weights)
     if collection.theta is not None or collection.parameters.ndim > 2:
-        raise InvalidInput("Cases that vary can be drawn of tasks known by their means only.")
+        raise InvalidInput("Cases that vary can only be drawn for tasks known by their means.")
     rng = np.random.default_rng([seed, 20])
     task = np.repeat(np.arange(collection.n_tasks), n)
     return Cases(_drawn(collection, task, rng), task, collection.weights[task] / n)

@@ -77,7 +77,7 @@ class Contexts:
 def _check(contexts: Contexts) -> None:
     d = contexts.mean.shape[0]
     if d == 0:
-        raise invalid("contexts", "of at least one feature", 0, "Leave contexts out if there are none.")
+        raise invalid("contexts", "of at least one feature", 0, "Omit contexts if there are none.")
     if len(contexts.features) != d:
         raise invalid("features", f"{d} names, one per entry of the context", len(contexts.features))
     if contexts.covariance.shape != (d, d):

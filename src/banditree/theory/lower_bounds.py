@@ -105,7 +105,7 @@ def bayes_regret(collection: Collection, horizon: int, prior: object = None, *, 
     """
     if collection.theta is not None or not collection.rewards.support:
         raise InvalidInput(
-            "The Bayes-optimal regret is worked out for rewards of a few possible values without contexts only."
+            "The Bayes-optimal regret is only worked out for rewards of a few possible values, without contexts."
         )
     if horizon < 1:
         raise invalid("horizon", "at least 1", horizon)
@@ -136,7 +136,7 @@ def list_beliefs(collection: Collection, horizon: int, prior: FloatArray) -> flo
     if math.comb(horizon - 1 + G * K, G * K) > MAX_STATES:
         raise InvalidInput(
             f"{horizon} rounds of {K} arms give too many beliefs to list for {collection.n_tasks} tasks. "
-            "Give a shorter horizon, or two tasks, which any horizon can be solved for."
+            "Give a shorter horizon, or two tasks, which can be solved for any horizon."
         )
     known: dict[tuple[int, ...], float] = {}
     gaps = collection.gaps

@@ -53,7 +53,7 @@ def by_individual(estimates: Estimates, individuals: Individuals) -> Estimates:
     if int(n_individuals.max(initial=0)) < 2:
         raise InvalidInput(
             "No kind and option has rows of two individuals, so nothing can be said about others like them. "
-            "Leave the individual out if every row is a case of its own."
+            "Omit the individual if every row is a case of its own."
         )
     alpha = estimates.failure_probability
     if estimates.contexts is not None:

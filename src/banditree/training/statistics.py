@@ -130,7 +130,7 @@ def merge_statistics(first: Statistics, second: Statistics) -> Statistics:
     New tasks, arms and levels of categorical columns are added; other columns must be the same in both.
     """
     if (first.weighted is None) != (second.weighted is None):
-        raise InvalidInput("Logs with and without propensities cannot be added up. Leave the propensity out of both.")
+        raise InvalidInput("Logs with and without propensities cannot be added up. Omit the propensity in both.")
     features = _union_of_features(first.features, second.features)
     shift = np.zeros(len(features) + 1)
     shift[_columns(first.features, features)] = first.shift

@@ -77,7 +77,7 @@ def as_number(column: Any) -> Any:
         return column.cast("int32").cast("float64")
     if not kind.is_numeric():
         raise InvalidInput(
-            f"Column {column.get_name()!r} must be numbers. Got {kind}. Turn it into numbers, or leave it out."
+            f"Column {column.get_name()!r} must be numbers. Got {kind}. Turn it into numbers, or omit it."
         )
     return column if kind.is_float64() else column.cast("float64")
 
