@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from banditree.plans.wording import counted
 from banditree.progress import OnProgress, goes_on, named_part
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import Sense, least_separation
@@ -217,7 +218,7 @@ def bound_lines(facts: Mapping[str, Any]) -> list[str]:
     """What the theorems say of these tasks, one sentence each."""
     depth = facts["greedy_depth"]
     lines = [
-        f"The greedy tree has at most {facts['greedy_depth_bound']} tests on a path by Lemma 4.3"
+        f"The greedy tree has at most {counted(facts['greedy_depth_bound'], 'test')} on a path by Lemma 4.3"
         + (f", and {depth} in fact." if depth is not None else "; it is too large to hold."),
     ]
     if facts["dt_ece_regret_bound"] is not None:
