@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from banditree.certificates.certify import certify
 from banditree.certificates.equations import exit_distributions
 from banditree.certificates.outcomes import Outcomes, box_outcomes
 from banditree.errors import InvalidInput
@@ -22,6 +23,9 @@ class ReachInfo:
     chance: (M, N), to get to the box at all. cost, rounds: (M, N), the expected regret and rounds until a case gets
     there, of those that do; nan where none does. paths: for each task the boxes (counted from 1) of its most likely
     way. note: what the numbers rest on, or "".
+
+    For plans with watch lines or a safety rule: over the horizon. chance is how often a case gets to the box, at most
+    1: exact where it cannot start again, else an upper bound of the chance. cost and rounds are not known (nan).
     """
 
     tasks: tuple[str, ...]
@@ -53,6 +57,9 @@ def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
     outcomes = box_outcomes(plan, known)
     if outcomes.reasons:
         raise InvalidInput(f"The chances of the boxes are not known: {'; '.join(outcomes.reasons)}.")
+    note = "" if known is collection else "if the means are as estimated"
+    if plan.rule is not None or (plan.kind == BoxKind.WATCH).any():
+        return _over_the_horizon(plan, known, note)
     exits = _exits(plan, outcomes)
     price = np.stack(
         [outcomes.cost.T, np.ones_like(outcomes.cost.T)], axis=2
@@ -61,8 +68,21 @@ def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(chance[:, :, None] > 0, spent / chance[:, :, None], np.nan)
     paths = tuple(_likely_path(plan, exits.chance[:, task]) for task in range(collection.n_tasks))
-    note = "" if known is collection else "if the means are as estimated"
     return ReachInfo(collection.tasks, chance.T, mean[:, :, 0].T, mean[:, :, 1].T, paths, note)
+
+
+def _over_the_horizon(plan: Plan, collection: Collection, note: str) -> ReachInfo:
+    """Of a plan with watch lines or a safety rule: what its certificate says of each box."""
+    certificate = certify(plan, collection, must_rest=False)
+    entered, exits = certificate.entered, certificate.exits
+    assert entered is not None
+    assert exits is not None  # the rewards are known
+    with np.errstate(invalid="ignore", divide="ignore"):
+        leaves = np.nan_to_num(exits / entered[:, :, None])
+    paths = tuple(_likely_path(plan, leaves[task]) for task in range(collection.n_tasks))
+    unknown = np.full_like(entered, np.nan)
+    note = f"{note}, over the horizon" if note else "over the horizon"
+    return ReachInfo(collection.tasks, np.minimum(entered, 1.0), unknown, unknown, paths, note)
 
 
 def _exits(plan: Plan, outcomes: Outcomes) -> Exits:
@@ -138,7 +158,11 @@ def _with_loops(plan: Plan, exits: Exits, price: FloatArray) -> tuple[FloatArray
 
 
 def _likely_path(plan: Plan, chance: FloatArray) -> tuple[int, ...]:
-    """The path from box 1 to a leaf with the highest chance, given the chances (N, 2) of one task."""
+    """The path with the highest chance from box 1 to where a case rests, given the chances (N, 2) of one task.
+
+    Staying at a watch line is a place of its own, numbered from N up.
+    """
+    n = plan.n_boxes
     best: dict[int, tuple[float, int]] = {}
     todo = [(0.0, 0, -1)]
     while todo:
@@ -146,12 +170,15 @@ def _likely_path(plan: Plan, chance: FloatArray) -> tuple[int, ...]:
         if box in best:
             continue
         best[box] = (length, parent)
-        if plan.kind[box] == BoxKind.EXPLOIT:
+        if box >= n or plan.kind[box] == BoxKind.EXPLOIT:
             break
-        for side, child in enumerate(plan.children(box)):
-            if chance[box, side] > 0:
-                heapq.heappush(todo, (length - float(np.log(chance[box, side])), child, box))
+        ways = [(child, chance[box, side]) for side, child in enumerate(plan.children(box))]
+        if plan.kind[box] == BoxKind.WATCH:
+            ways.append((n + box, 1.0 - chance[box].sum()))
+        for child, p in ways:
+            if p > 0:
+                heapq.heappush(todo, (length - float(np.log(p)), child, box))
     path = [box]
     while best[path[-1]][1] >= 0:
         path.append(best[path[-1]][1])
-    return tuple(number + 1 for number in reversed(path))
+    return tuple(number + 1 for number in reversed(path) if number < n)
