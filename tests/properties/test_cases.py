@@ -48,7 +48,7 @@ def play(case, action):
 
 
 def rebuilt(case):
-    again = Case(case.number, case.id, case.followed, case.label, case.at)
+    again = Case(case.number, case.id, case.followed, case.label, case.at, case.site)
     again.fold(case.new)
     return again
 
@@ -56,7 +56,7 @@ def rebuilt(case):
 @settings(max_examples=200)
 @given(st.sampled_from(PLANS), st.lists(actions, min_size=10, max_size=60), st.booleans())
 def test_a_case_is_the_fold_of_its_events_and_refusals_leave_no_trace(followed, script, closes):
-    case = Case(1, "c", followed, None, "now")
+    case = Case(1, "c", followed, None, "now", None)
     for action in script:
         before = case.session.snapshot(), len(case.new), case.state
         try:
@@ -75,9 +75,9 @@ def test_a_case_is_the_fold_of_its_events_and_refusals_leave_no_trace(followed, 
 @given(st.sampled_from(PLANS), st.lists(st.sampled_from([0, 1, MISSING, "override"]), max_size=60))
 def test_overrides_leave_the_plan_where_it_would_be_without_them(followed, script):
     """The same outcomes with and without overridden rounds in between: the same box, pulls and total."""
-    case, plain = Case(1, "c", followed, None, "now"), start_session(followed.plan)
+    case, plain = Case(1, "c", followed, None, "now", None), start_session(followed.plan)
     if followed.has_alarm:
-        plain = Case(2, "d", followed, None, "now").session
+        plain = Case(2, "d", followed, None, "now", None).session
     for item in script:
         if len(case.session.rounds) >= case.session.horizon:
             break

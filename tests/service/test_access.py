@@ -169,7 +169,7 @@ def test_an_admin_lets_people_in_and_out(address, anybody):
 
 def test_an_open_service_has_no_log_in(service):
     http = service[1]
-    assert http.get("/api/v1/me").json()["data"] == {"name": "local", "role": "admin", "csrf_token": None}
+    assert http.get("/api/v1/me").json()["data"] == {"name": "local", "role": "admin", "csrf_token": None, "site": None}
     assert code(http.post("/api/v1/login", json={"name": "ada", "password": "x"})) == (409, "conflict")
     assert code(http.post("/api/v1/tokens", json={"name": "x"})) == (409, "conflict")
 

@@ -106,7 +106,7 @@ def test_a_nurse_signs_on_and_is_an_operator(service, provider):
     person(provider, "n-1", preferred_username="nina", groups=["tennis"])
     refused, me = sign_on(service, "n-1")
     assert (refused.status_code, me.status_code) == (403, 401)
-    assert "None of your groups has a role here" in refused.text
+    assert "None of your groups has a role, or a site, here" in refused.text
     time.sleep(1.1)  # for which a token is remembered
     assert httpx.get(f"{service[1].base_url}/api/v1/cases", headers=held).status_code == 401
 
@@ -116,6 +116,18 @@ def test_roles_follow_the_groups(service, provider):
     assert sign_on(service, "r-1")[1].json()["data"]["role"] == "admin"
     person(provider, "r-1", preferred_username="rita", groups=["nurses"])
     assert sign_on(service, "r-1")[1].json()["data"]["role"] == "operator"
+
+
+def test_sites_follow_the_groups(tmp_path, provider):
+    with serving(tmp_path / "cases.db", provider, oidc_sites=(("ward-3", "north"), ("ward-4", "south"))) as service:
+        person(provider, "w-1", preferred_username="wim", groups=["nurses", "ward-4"])
+        assert sign_on(service, "w-1")[1].json()["data"]["site"] == "south"
+        person(provider, "w-1", preferred_username="wim", groups=["nurses", "ward-3"])
+        assert sign_on(service, "w-1")[1].json()["data"]["site"] == "north"
+        person(provider, "w-1", preferred_username="wim", groups=["nurses"])
+        assert sign_on(service, "w-1")[0].status_code == 403  # of no site is not of every site
+        person(provider, "w-2", preferred_username="wilma", groups=["ward-leads"])
+        assert sign_on(service, "w-2")[1].json()["data"]["site"] is None
 
 
 def test_local_users_are_the_fallback_and_cannot_be_taken_over(service, provider):

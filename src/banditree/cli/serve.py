@@ -62,6 +62,7 @@ def serve(
     oidc_roles: Annotated[
         str, typer.Option(help="Roles of groups, as in ward-leads=admin,nurses=operator; * stands for everybody.")
     ] = "",
+    oidc_sites: Annotated[str, typer.Option(help="Sites of groups, as in ward-3=north,ward-4=south.")] = "",
     oidc_groups: Annotated[str, typer.Option(help="The claim with a person's groups.")] = "groups",
     oidc_name: Annotated[str, typer.Option(help="The claim with a person's name.")] = "preferred_username",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
@@ -106,6 +107,7 @@ def serve(
         oidc_client=oidc_client,
         oidc_secret=oidc_secret,
         oidc_roles=pairs("--oidc-roles", oidc_roles),
+        oidc_sites=pairs("--oidc-sites", oidc_sites),
         oidc_groups=oidc_groups,
         oidc_name=oidc_name,
         log_level=log_level,
@@ -152,6 +154,9 @@ def serve_demo(database: str, host: str, port: int, log_level: str) -> None:
 def add_user(
     name: Annotated[str, typer.Argument(help="The name to log in with.")],
     role: Annotated[str, typer.Option(help="viewer, operator or admin.")] = "operator",
+    site: Annotated[
+        str | None, typer.Option(help="What the user belongs to and sees; every site when omitted.")
+    ] = None,
     database: Database = "banditree.db",
 ) -> None:
     """Let somebody in: asks for the password, of at least 10 characters, or reads it from standard input.
@@ -169,7 +174,7 @@ def add_user(
     with refusals_as_one_line():
         opened = Opened(Settings(database=database))
         with opened.write() as connection:
-            add(connection, "command line", name, Role.named(role), hashed(password))
+            add(connection, "command line", name, Role.named(role), hashed(password), site)
     typer.echo(f"{name} can log in as {role}.")
 
 

@@ -40,7 +40,7 @@ from banditree.service.models import (
 from banditree.service.outlook import Seen, go_ahead, outlook, see
 from banditree.service.people import Person
 from banditree.service.problems import Unavailable
-from banditree.service.replies import ERRORS, desk_of, many, read, reply
+from banditree.service.replies import ERRORS, decide, desk_of, many, read, reply
 from banditree.service.standings import event_out, standing, step_out
 
 router = APIRouter(prefix="/api/v1", tags=["cases"], responses=ERRORS)
@@ -60,7 +60,7 @@ def start(request: Request, person: Person, new: NewCase, *, ask: bool = False) 
             case.ask(person.name, 1, None, None)
         return standing(case)
 
-    return desk_of(request).enqueue(act, (id,))
+    return decide(request, act, (id,))
 
 
 def ask(request: Request, person: Person, id: str, asked: Ask) -> "Future[list[StepOut]]":
@@ -69,7 +69,7 @@ def ask(request: Request, person: Person, id: str, asked: Ask) -> "Future[list[S
     def act(transaction: Transaction) -> list[StepOut]:
         return _ask(transaction, person, id, asked)
 
-    return desk_of(request).enqueue(act, (id,))
+    return decide(request, act, (id,))
 
 
 def _ask(transaction: Transaction, person: Person, id: str, asked: Ask) -> list[StepOut]:
@@ -85,7 +85,7 @@ def tell(request: Request, person: Person, id: str, told: Tell) -> "Future[TellO
         steps = None if told.ask is None else _ask(transaction, person, id, told.ask)
         return TellOut(recorded=recorded, steps=steps)
 
-    return desk_of(request).enqueue(act, (id,))
+    return decide(request, act, (id,))
 
 
 def _reward(given: float | Literal["missing"]) -> float | Missing:
@@ -153,7 +153,7 @@ def _page_of_cases(connection: sa.Connection, **options: Any) -> Response:
 @router.get("/cases/{id}", response_model=Answer[Standing])
 async def show_case(request: Request, person: Viewer, id: CaseId) -> Response:
     """Where a case stands and why."""
-    return reply(await desk_of(request).submit(lambda transaction: standing(transaction.case(id)), (id,)))
+    return reply(await decide(request, lambda transaction: standing(transaction.case(id)), (id,)))
 
 
 @router.get("/cases/{id}/outlook", response_model=Answer[Outlook])
@@ -164,7 +164,7 @@ async def show_outlook(request: Request, person: Viewer, id: CaseId) -> Response
 
 async def seen(request: Request, id: str) -> Seen:
     """A copy of a case as it is now."""
-    return cast(Seen, await desk_of(request).submit(lambda transaction: see(transaction.case(id)), (id,)))
+    return cast(Seen, await decide(request, lambda transaction: see(transaction.case(id)), (id,)))
 
 
 @router.get("/cases/{id}/events", response_model=Answer[list[EventOut]])
@@ -187,7 +187,7 @@ async def override_case(request: Request, person: Operator, id: CaseId, body: Ov
         case = transaction.case(id)
         return step_out(case.override(person.name, body.arm, body.reason, body.round, body.context))
 
-    return reply(await desk_of(request).submit(act, (id,)))
+    return reply(await decide(request, act, (id,)))
 
 
 @router.post("/cases/{id}/correct", response_model=Answer[Standing])
@@ -203,7 +203,7 @@ async def correct_case(request: Request, person: Operator, id: CaseId, body: Cor
                 return None
             return standing(transaction.case(id))
 
-        if (found := await desk_of(request).submit(act, (id,))) is not None:
+        if (found := await decide(request, act, (id,))) is not None:
             return reply(found)
     raise Unavailable("The case changes faster than it can be played again. Send the request again.")
 
@@ -231,7 +231,7 @@ async def note_case(request: Request, person: Operator, id: CaseId, body: Note) 
         transaction.case(id).note(person.name, body.text)
         return Done(done=True)
 
-    return reply(await desk_of(request).submit(act, (id,)))
+    return reply(await decide(request, act, (id,)))
 
 
 @router.post("/cases/{id}/close", response_model=Answer[Done])
@@ -241,7 +241,7 @@ async def close_case(request: Request, person: Operator, id: CaseId, body: Close
     def act(transaction: Transaction) -> Done:
         return Done(done=transaction.case(id).close(person.name, body.reason))
 
-    return reply(await desk_of(request).submit(act, (id,)))
+    return reply(await decide(request, act, (id,)))
 
 
 @router.post("/cases/{id}/erase", response_model=Answer[Done])
@@ -251,4 +251,4 @@ async def erase_case(request: Request, person: Admin, id: CaseId) -> Response:
     def act(transaction: Transaction) -> Done:
         return Done(done=transaction.erase(person.name, id))
 
-    return reply(await desk_of(request).submit(act, (id,)))
+    return reply(await decide(request, act, (id,)))

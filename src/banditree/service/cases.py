@@ -52,8 +52,8 @@ class Followed:
 class Case:
     """One case on record. `seq` is the number of its last event; `new` are the events that are not written yet."""
 
-    def __init__(self, number: int, id: str, followed: Followed, label: str | None, at: str) -> None:
-        self.number, self.id, self.followed, self.label, self.at = number, id, followed, label, at
+    def __init__(self, number: int, id: str, followed: Followed, label: str | None, at: str, site: str | None) -> None:
+        self.number, self.id, self.followed, self.label, self.at, self.site = number, id, followed, label, at, site
         self.session = Session(followed.policy, followed.plan, horizon=min(followed.plan.horizon, MAX_NUMBER))
         self.seq = self.weight = self.snapshot_seq = 0
         self.ahead: Any = None  # its outlook as far as it was computed

@@ -27,6 +27,8 @@ from banditree.service.cases import Case, Followed
 from banditree.service.database import Database
 from banditree.service.events import Corrected, Event
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
+from banditree.service.schema import plans
+from banditree.service.sites import limited, sees
 from banditree.service.snapshots import EVERY, Forgotten, fill_from_snapshot, snapshot_document
 from banditree.service.trail import note_action
 
@@ -40,10 +42,14 @@ TRIES = 5  # against other servers, before giving up
 
 @dataclass(eq=False)
 class Command:
-    """Something to decide and write. cases: the ids it is about; None: it needs a transaction of its own."""
+    """Something to decide and write. cases: the ids it is about; None: it needs a transaction of its own.
+
+    site: of the person who asks for it; None for whoever sees everything.
+    """
 
     act: Callable[["Transaction"], Any]
     cases: tuple[str, ...] | None = ()
+    site: str | None = None
     answer: asyncio.Future[Any] | None = None
     result: Any = None
     error: Exception | None = None
@@ -60,16 +66,19 @@ class Transaction:
     def case(self, id: str) -> Case:
         """A case, current with everything on record and decided so far."""
         case = self.touched.get(id)
-        if case is None:
+        if case is None or not sees(self.connection, case.site):
             raise NotFound(f"There is no case {id}.")
         return case
 
     def start(self, actor: str, id: str, plan: str, label: str | None) -> Case:
         """A new case; one that exists already, if it follows the same plan."""
         if (case := self.touched.get(id)) is not None:
+            if not sees(self.connection, case.site):
+                raise Conflict(f"There is a case {id} already. Choose another id.")
             if case.followed.id != plan:
                 raise Conflict(f"Case {id} exists and follows plan {case.followed.id}.")
             return case
+        records.check_seen(self.connection, plans, plan)
         case = records.add_case(self.connection, actor, id, self._desk.followed(self.connection, plan), label)
         self.touched[id] = case
         return case
@@ -134,11 +143,15 @@ class Desk:
         """Cases in memory."""
         return len(self._cases)
 
-    async def submit(self, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None = ()) -> Any:
+    async def submit(
+        self, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None = (), site: str | None = None
+    ) -> Any:
         """What `act` returns, once it is on disk."""
-        return await self.enqueue(act, cases)
+        return await self.enqueue(act, cases, site)
 
-    def enqueue(self, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None = ()) -> "asyncio.Future[Any]":
+    def enqueue(
+        self, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None = (), site: str | None = None
+    ) -> "asyncio.Future[Any]":
         """A future with what `act` returns, done once it is on disk."""
         answer = asyncio.get_running_loop().create_future()
         if self._closed:
@@ -146,7 +159,7 @@ class Desk:
         if self._line.qsize() >= self._waiting:
             wait = self._line.qsize() * self._pace
             raise Unavailable("Too many requests are waiting. Send the request again.", wait)
-        self._line.put(Command(act, cases, answer))
+        self._line.put(Command(act, cases, site, answer))
         return answer
 
     def run(self, commands: Sequence[Command]) -> None:
@@ -162,7 +175,7 @@ class Desk:
             if not rows:
                 raise NotFound(f"There is no case {id}.")
             followed = records.followed_of(connection, rows[0]["plan"])
-            case = Case(rows[0]["number"], id, followed, rows[0]["label"], rows[0]["at"])
+            case = Case(rows[0]["number"], id, followed, rows[0]["label"], rows[0]["at"], rows[0]["site"])
             found = connection.execute(records.EVENTS_AFTER, {"number": case.number, "after": 0})
             case.fold([Event(*row) for row in found])
         return case
@@ -267,6 +280,7 @@ class Desk:
         """Run one command. If it fails after having changed something, the whole transaction is undone."""
         mine = [transaction.touched[id] for id in command.cases or () if id in transaction.touched]
         before = [len(case.new) for case in mine]
+        limited(transaction.connection, command.site)
         try:
             command.result, command.error = command.act(transaction), None
         except (IntegrityError, Forgotten):
@@ -296,7 +310,7 @@ class Desk:
         found: dict[int, Case] = {}
         for row in records.case_rows(connection, ids):
             followed = self.followed(connection, row["plan"])
-            found[row["number"]] = Case(row["number"], row["id"], followed, row["label"], row["at"])
+            found[row["number"]] = Case(row["number"], row["id"], followed, row["label"], row["at"], row["site"])
         whole = self._fold_ends(connection, found)
         if whole:
             rows = connection.execute(records.EVENTS_OF, {"numbers": whole})
@@ -314,7 +328,7 @@ class Desk:
                     rows = connection.execute(records.EVENTS_AFTER, {"number": number, "after": seq})
                     case.fold([Event(*row) for row in rows])
                 except Forgotten:
-                    found[number] = Case(number, case.id, case.followed, case.label, case.at)
+                    found[number] = Case(number, case.id, case.followed, case.label, case.at, case.site)
         return [number for number, case in found.items() if case.seq == 0]
 
     def _take_snapshots(self, connection: sa.Connection, touched: Iterable[Case]) -> None:

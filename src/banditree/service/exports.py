@@ -18,6 +18,7 @@ from banditree.service import records
 from banditree.service.database import Database
 from banditree.service.events import Event, happening_of
 from banditree.service.schema import cases, events, plans
+from banditree.service.sites import limited, seen
 from banditree.tasks.contexts import INTERCEPT, Feature
 
 ROWS_TOGETHER = 20_000
@@ -48,7 +49,9 @@ EVENTS: Columns = {
 }
 
 
-def write_export(database: Database, what: Literal["decisions", "events"], format: str, plan: str | None) -> IO[bytes]:
+def write_export(
+    database: Database, what: Literal["decisions", "events"], format: str, plan: str | None, site: str | None = None
+) -> IO[bytes]:
     """A file with everything on record, or with the cases of one plan, at its beginning.
 
     It has no name, so nothing is left of it once it is closed, whatever ends this process.
@@ -56,7 +59,8 @@ def write_export(database: Database, what: Literal["decisions", "events"], forma
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
     write = write_csv if format == "csv" else write_parquet
     try:
-        with database.read(seconds=None) as connection:
+        with database.read(seconds=None) as whole:
+            connection = limited(whole, site)
             features = plan_features(connection, plan)
             history = event_rows(connection, plan)
             if what == "events":
@@ -73,7 +77,8 @@ def write_export(database: Database, what: Literal["decisions", "events"], forma
 def event_rows(connection: sa.Connection, plan: str | None) -> Rows:
     """Every event, ordered by case and number, as the columns `EVENTS`."""
     columns = [cases.c.id, cases.c.plan, *(events.c[name] for name in list(EVENTS)[2:])]
-    query = sa.select(*columns).join(cases, cases.c.number == events.c.case).order_by(events.c.case, events.c.seq)
+    query = sa.select(*columns).join(cases, cases.c.number == events.c.case).where(seen(connection, cases))
+    query = query.order_by(events.c.case, events.c.seq)
     if plan is not None:
         query = query.where(cases.c.plan == plan)
     for row in connection.execution_options(yield_per=ROWS_TOGETHER).execute(query):
@@ -106,7 +111,11 @@ def _fold(rounds: dict[int, dict[str, Any]], event: Event) -> None:
 
 def plan_features(connection: sa.Connection, plan: str | None) -> dict[str, tuple[Feature, ...]]:
     """The features of the plans that are exported."""
-    ids = [plan] if plan is not None else [row[0] for row in connection.execute(sa.select(plans.c.id))]
+    ids = (
+        [plan]
+        if plan is not None
+        else [row[0] for row in connection.execute(sa.select(plans.c.id).where(seen(connection, plans)))]
+    )
     return {id: records.followed_of(connection, id).plan.features for id in ids}
 
 

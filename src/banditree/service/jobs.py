@@ -18,7 +18,8 @@ import sqlalchemy as sa
 from banditree.progress import Progress
 from banditree.service.cases import MAX_NUMBER, utc_now
 from banditree.service.problems import Conflict, NotFound
-from banditree.service.schema import jobs
+from banditree.service.schema import collections, jobs, plans
+from banditree.service.sites import seen, site_of
 from banditree.service.trail import note_action
 
 MOST_TRIES = 3  # times that a job is taken up before it is called interrupted: it may be what ends its workers
@@ -105,9 +106,21 @@ def add_job(
 def find_job(connection: sa.Connection, id: str) -> Job:
     """The job of an id."""
     row = connection.execute(sa.select(jobs).where(jobs.c.id == id)).mappings().first()
-    if row is None:
+    if row is None or not _seen(connection, _job(row)):
         raise NotFound(f"There is no job {id}.")
     return _job(row)
+
+
+def _seen(connection: sa.Connection, job: Job) -> bool:
+    """Whether the plan and the collection that a job is about may be seen."""
+    if site_of(connection) is None:
+        return True
+    for table, name in ((plans, "plan"), (collections, "collection")):
+        id = job.settings.get(name)
+        rows = sa.select(table.c.id).where(table.c.id == id, seen(connection, table))
+        if id is not None and connection.execute(rows).first() is None:
+            return False
+    return True
 
 
 def find_by_key(connection: sa.Connection, key: str) -> Job | None:
@@ -122,7 +135,8 @@ def list_jobs(connection: sa.Connection, *, state: str | None = None, limit: int
     query = sa.select(*columns, sa.null().label("result")).order_by(jobs.c.number.desc()).limit(limit)
     if state is not None:
         query = query.where(jobs.c.state == state)
-    return [_job(row) for row in connection.execute(query).mappings()]
+    found = [_job(row) for row in connection.execute(query).mappings().all()]
+    return [job for job in found if _seen(connection, job)]
 
 
 def unfinished(connection: sa.Connection) -> bool:

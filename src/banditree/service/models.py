@@ -86,6 +86,7 @@ class DocumentLine(Shape):
     at: str
     actor: str
     collection: str | None = None
+    site: str | None = None
 
 
 class NewCase(Shape):
@@ -277,6 +278,7 @@ class CaseLine(Shape):
     state: Literal["open", "closed", "erased"]
     rounds: int
     waiting: int
+    site: str | None = None
 
 
 class EventOut(Shape):
@@ -333,6 +335,7 @@ class Me(Shape):
     name: str
     role: RoleName
     csrf_token: str | None = None
+    site: str | None = None
 
 
 class NewUser(Shape):
@@ -341,6 +344,7 @@ class NewUser(Shape):
     name: Annotated[str, StringConstraints(pattern=f"^{USER_NAME}$")]
     role: RoleName
     password: Password
+    site: Id | None = Field(None, description="what the user belongs to and sees; every site when omitted")
 
 
 class ChangeUser(Shape):
@@ -349,6 +353,7 @@ class ChangeUser(Shape):
     role: RoleName | None = None
     password: Password | None = None
     disabled: bool | None = None
+    site: Id | Literal[""] | None = Field(None, description="empty for one who sees every site")
 
 
 class UserLine(Shape):
@@ -358,6 +363,7 @@ class UserLine(Shape):
     role: RoleName
     disabled: bool
     at: str
+    site: str | None = None
 
 
 class NewToken(Shape):

@@ -55,34 +55,50 @@ class Role(IntEnum):
 
 @dataclass(frozen=True)
 class Person:
-    """Who sent a request, with which role, and whether by a cookie, which needs the CSRF token."""
+    """Who sent a request, with which role and of which site, and whether by a cookie, which needs the CSRF token."""
 
     name: str
     role: Role
     secret: str | None = None
     by_cookie: bool = False
+    site: str | None = None
 
 
 LOCAL = Person("local", Role.ADMIN)
 
 
-def add_user(connection: sa.Connection, actor: str, name: str, role: Role, hash: str) -> None:
-    """A new user, with the hash of the password."""
+def check_site(role: str, site: str | None) -> None:
+    """An admin manages all sites, so belongs to none."""
+    if role == Role.ADMIN.word and site is not None:
+        raise Refused(f"site must be empty for an admin, who sees every site. Got {site!r}.")
+    if site is not None and not re.fullmatch(USER_NAME, site):
+        raise Refused(f"site must be 1 to 64 letters, digits or any of _.-. Got {site[:80]!r}.")
+
+
+def add_user(connection: sa.Connection, actor: str, name: str, role: Role, hash: str, site: str | None = None) -> None:
+    """A new user, with the hash of the password. site: what it belongs to and sees; None: it sees everything."""
+    check_site(role.word, site)
     if not re.fullmatch(USER_NAME, name):
         raise Refused(
             f"name must be 1 to 64 letters, digits or any of _.-, and begin with a letter or digit. Got {name[:80]!r}."
         )
     if connection.execute(sa.select(users.c.name).where(users.c.name == name)).first() is not None:
         raise Conflict(f"There is a user {name!r} already.")
-    row = {"name": name, "role": role.word, "password": hash, "disabled": False, "at": utc_now()}
+    row = {"name": name, "role": role.word, "password": hash, "disabled": False, "at": utc_now(), "site": site}
     connection.execute(sa.insert(users), row)
     note_action(connection, actor, "add user", f"{name} ({role.word})", None)
 
 
 def change_user(
-    connection: sa.Connection, actor: str, name: str, role: Role | None, hash: str | None, disabled: bool | None
+    connection: sa.Connection,
+    actor: str,
+    name: str,
+    role: Role | None,
+    hash: str | None,
+    disabled: bool | None,
+    site: str | None = None,
 ) -> None:
-    """Change what is given; a new role, a new password or being disabled ends the user's log-ins and tokens."""
+    """Change what is given (site: "" for every site); any change ends the user's log-ins and tokens."""
     # Held until the end, so that two admins on two servers cannot each take the other for the one who stays.
     admins = sa.select(users.c.name).where(users.c.role == Role.ADMIN.word).order_by(users.c.name)
     connection.execute(admins.with_for_update()).all()
@@ -92,8 +108,11 @@ def change_user(
     changes: dict[str, Any] = {} if role is None else {"role": role.word}
     changes |= {} if hash is None else {"password": hash}
     changes |= {} if disabled is None else {"disabled": disabled}
+    changes |= {} if site is None else {"site": site or None}
     if not changes:
-        raise Refused("Give a role, a password or disabled.")
+        raise Refused("Give a role, a password, a site or disabled.")
+    after = {**row, **changes}
+    check_site(after["role"], after["site"])
     connection.execute(sa.update(users).where(users.c.name == name).values(changes))
     if _admins(connection) == 0 and row["role"] == Role.ADMIN.word and not row["disabled"]:
         raise Conflict(f"{name!r} is the last admin. Make another one first.")
@@ -113,7 +132,7 @@ def has_admin(connection: sa.Connection) -> bool:
 
 def list_users(connection: sa.Connection) -> Sequence[Row]:
     """Every user, by name, without the password."""
-    columns = (users.c.name, users.c.role, users.c.disabled, users.c.at)
+    columns = (users.c.name, users.c.role, users.c.disabled, users.c.at, users.c.site)
     return connection.execute(sa.select(*columns).order_by(users.c.name)).mappings().all()
 
 
@@ -256,13 +275,13 @@ def list_tokens(connection: sa.Connection, person: Person) -> Sequence[Row]:
 def who(connection: sa.Connection, secret: str, by_cookie: bool) -> Person:
     """Whose log-in or token this is."""
     kind = SESSION if by_cookie else TOKEN
-    query = sa.select(secrets, users.c.role.label("highest"), users.c.disabled).join(users)
+    query = sa.select(secrets, users.c.role.label("highest"), users.c.disabled, users.c.site).join(users)
     row = connection.execute(query.where(secrets.c.hash == digest(secret))).mappings().first()
     known = row is not None and row["kind"] == kind and not row["revoked"] and not row["disabled"]
     if row is None or not known or (row["expires"] is not None and row["expires"] < utc_now()):
         raise NotLoggedIn("Log in, or send a valid token as 'Authorization: Bearer ...'.")
     role = min(Role.named(row["role"]), Role.named(row["highest"]))
-    return Person(row["user"], role, secret, by_cookie)
+    return Person(row["user"], role, secret, by_cookie, row["site"])
 
 
 def digest(secret: str) -> str:

@@ -103,7 +103,7 @@ async def log_out(request: Request, person: Viewer) -> Response:
 async def who_am_i(request: Request, person: Viewer) -> Response:
     """Who you are here."""
     token = people.csrf_token(person.secret) if person.by_cookie and person.secret else None
-    return reply(Me(name=person.name, role=person.role.word, csrf_token=token))
+    return reply(Me(name=person.name, role=person.role.word, csrf_token=token, site=person.site))
 
 
 @router.get("/users", response_model=Answer[list[UserLine]])
@@ -116,7 +116,7 @@ async def list_users(request: Request, person: Admin) -> Response:
 async def add_user(request: Request, person: Admin, body: NewUser) -> Response:
     """Let somebody in."""
     hash = await run_in_threadpool(people.hashed, body.password)
-    await write(request, people.add_user, person.name, body.name, Role.named(body.role), hash)
+    await write(request, people.add_user, person.name, body.name, Role.named(body.role), hash, body.site)
     return reply(Created(id=body.name))
 
 
@@ -125,7 +125,7 @@ async def change_user(request: Request, person: Admin, name: UserName, body: Cha
     """Change a role or password, or disable a user; their log-ins and tokens end."""
     role = None if body.role is None else Role.named(body.role)
     hash = None if body.password is None else await run_in_threadpool(people.hashed, body.password)
-    await write(request, people.change_user, person.name, name, role, hash, body.disabled)
+    await write(request, people.change_user, person.name, name, role, hash, body.disabled, body.site)
     _door(request).forget()
     return reply(Done(done=True))
 

@@ -127,7 +127,7 @@ async def export(
     plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
 ) -> Response:
     """Everything on record: decisions, one row per outcome as `banditree learn` reads it, or events, one row each."""
-    file = await run_in_threadpool(exports.write_export, desk_of(request).database, what, format, plan)
+    file = await run_in_threadpool(exports.write_export, desk_of(request).database, what, format, plan, person.site)
     await write(request, note_action, person.name, f"export {what}", plan, None)
     media = "text/csv" if format == "csv" else "application/vnd.apache.parquet"
     headers = {"content-disposition": f'attachment; filename="{what}.{format}"'}

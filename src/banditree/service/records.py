@@ -16,6 +16,7 @@ from banditree.service.events import Event
 from banditree.service.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused
 from banditree.service.schema import WAITING, cases, collections, events, plans, snapshots
+from banditree.service.sites import seen, sees, site_of
 from banditree.service.trail import content_digest, cover, note_action
 from banditree.tasks.collection import Collection
 
@@ -42,7 +43,9 @@ SET_STATE = (
     .where(cases.c.number == sa.bindparam("of"))
     .values({name: sa.bindparam(name) for name in ("state", "rounds", "waiting")})
 )
-CASE_LINE = [cases.c[name] for name in ("number", "id", "plan", "label", "at", "actor", "state", "rounds", "waiting")]
+CASE_LINE = [
+    cases.c[name] for name in ("number", "id", "plan", "label", "at", "actor", "state", "rounds", "waiting", "site")
+]
 
 
 def read_collection(document: Any) -> tuple[str, str]:
@@ -76,8 +79,8 @@ def add_plan(
     """Put a plan on record; the same again must come with the same collection. text: its file, where it is known."""
     if collection is not None:
         _check_collection(plan, collection_of(connection, collection))
-    found = connection.execute(sa.select(plans.c.collection).where(plans.c.id == id)).first()
-    if found is not None and found[0] != collection:
+    found = connection.execute(sa.select(plans.c.collection, plans.c.site).where(plans.c.id == id)).first()
+    if found is not None and found[0] != collection and sees(connection, found[1]):
         raise Conflict(f"Plan {id} is on record with collection {found[0]}, and its cases count on that.")
     row = {"id": id, "name": name, "document": text or plan_json(plan), "collection": collection}
     _add_once(connection, plans, row, actor)
@@ -90,9 +93,17 @@ def _check_collection(plan: Plan, collection: Collection) -> None:
 
 
 def _add_once(connection: sa.Connection, table: sa.Table, row: dict[str, Any], actor: str) -> None:
-    if connection.execute(sa.select(table.c.id).where(table.c.id == row["id"])).first() is None:
-        connection.execute(sa.insert(table), {**row, "at": utc_now(), "actor": actor})
-        note_action(connection, actor, f"add {table.name[:-1]}", row["id"], None)
+    what, id, mine = table.name[:-1], row["id"], site_of(connection)
+    found = connection.execute(sa.select(table.c.site).where(table.c.id == id)).first()
+    theirs = _site(connection, collections, row.get("collection"))
+    if found is None:
+        connection.execute(sa.insert(table), {**row, "at": utc_now(), "actor": actor, "site": mine or theirs})
+        note_action(connection, actor, f"add {what}", id, None)
+    elif not sees(connection, found[0]):
+        raise Conflict(f"This {what} is on record for another site. Somebody of no site can put it on record for all.")
+    elif mine is None and found[0] is not None and theirs is None:
+        connection.execute(sa.update(table).where(table.c.id == id).values(site=None))
+        note_action(connection, actor, f"share {what}", id, None)
 
 
 def collection_of(connection: sa.Connection, id: str) -> Collection:
@@ -111,13 +122,25 @@ def followed_of(connection: sa.Connection, id: str) -> Followed:
 
 def collection_id_of(connection: sa.Connection, plan: str) -> str | None:
     """The id of the collection that a plan was put on record with."""
-    found: str | None = connection.execute(sa.select(plans.c.collection).where(plans.c.id == plan)).scalar()
+    query = sa.select(plans.c.collection).where(plans.c.id == plan, seen(connection, plans))
+    found: str | None = connection.execute(query).scalar()
+    return found
+
+
+def check_seen(connection: sa.Connection, table: sa.Table, id: str) -> None:
+    """Refuse a plan or collection that is not there, or is another site's."""
+    if connection.execute(sa.select(table.c.id).where(table.c.id == id, seen(connection, table))).first() is None:
+        raise NotFound(f"There is no {table.name[:-1]} {id}.")
+
+
+def _site(connection: sa.Connection, table: sa.Table, id: str | None) -> str | None:
+    found: str | None = connection.execute(sa.select(table.c.site).where(table.c.id == id)).scalar()
     return found
 
 
 def document_of(connection: sa.Connection, table: sa.Table, id: str) -> str:
     """The file of a plan or collection, as text."""
-    text = connection.execute(sa.select(table.c.document).where(table.c.id == id)).scalar()
+    text = connection.execute(sa.select(table.c.document).where(table.c.id == id, seen(connection, table))).scalar()
     if text is None:
         raise NotFound(f"There is no {table.name[:-1]} {id}.")
     return str(text)
@@ -126,14 +149,16 @@ def document_of(connection: sa.Connection, table: sa.Table, id: str) -> str:
 def documents(connection: sa.Connection, table: sa.Table) -> Sequence[Row]:
     """What there is of plans or collections, without their content, oldest first."""
     columns = [column for column in table.c if column.name != "document"]
-    return connection.execute(sa.select(*columns).order_by(table.c.at, table.c.id)).mappings().all()
+    query = sa.select(*columns).where(seen(connection, table)).order_by(table.c.at, table.c.id)
+    return connection.execute(query).mappings().all()
 
 
 def add_case(connection: sa.Connection, actor: str, id: str, followed: Followed, label: str | None) -> Case:
     """A new case on record."""
-    row = {"id": id, "plan": followed.id, "label": label, "at": utc_now(), "actor": actor}
+    site = site_of(connection) or _site(connection, plans, followed.id)
+    row = {"id": id, "plan": followed.id, "label": label, "at": utc_now(), "actor": actor, "site": site}
     number = connection.execute(sa.insert(cases).returning(cases.c.number), row).scalar_one()
-    return Case(number, id, followed, label, row["at"] or "")
+    return Case(number, id, followed, label, row["at"] or "", site)
 
 
 def history(connection: sa.Connection, id: str, after: int, limit: int) -> list[Event]:
@@ -147,7 +172,8 @@ def history(connection: sa.Connection, id: str, after: int, limit: int) -> list[
 
 def case_rows(connection: sa.Connection, ids: Iterable[str]) -> Sequence[Row]:
     """The rows of cases by id, without those that do not exist."""
-    return connection.execute(CASES_BY_ID, {"ids": list(ids)}).mappings().all()
+    query = CASES_BY_ID.where(seen(connection, cases))
+    return connection.execute(query, {"ids": list(ids)}).mappings().all()
 
 
 def last_seqs(connection: sa.Connection, numbers: list[int]) -> Sequence[tuple[int, int | None]]:
@@ -214,7 +240,12 @@ def list_cases(
 
     newest: in the opposite order. search: only those with this in their id or label, in capitals or not.
     """
-    query = sa.select(*CASE_LINE).order_by(cases.c.number.desc() if newest else cases.c.number).limit(limit)
+    query = (
+        sa.select(*CASE_LINE)
+        .where(seen(connection, cases))
+        .order_by(cases.c.number.desc() if newest else cases.c.number)
+        .limit(limit)
+    )
     if after:
         query = query.where(cases.c.number < after if newest else cases.c.number > after)
     if search:

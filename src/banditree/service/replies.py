@@ -11,7 +11,9 @@ from pydantic import BaseModel
 from banditree.service.database import Database
 from banditree.service.desk import Desk, Transaction
 from banditree.service.models import Answer, Failure, Problem
+from banditree.service.people import Person
 from banditree.service.problems import problem
+from banditree.service.sites import limited
 
 ERRORS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Failure}, "503": {"model": Failure}}
 
@@ -32,9 +34,11 @@ async def read(request: Request, query: Callable[..., Any], *arguments: Any, **o
     """What a function of `records` or `people` reads, over a connection of its own."""
     database: Database = desk_of(request).database
 
+    site = site_of_sender(request)
+
     def inside() -> Any:
         with database.read() as connection:
-            return query(connection, *arguments, **options)
+            return query(limited(connection, site), *arguments, **options)
 
     return await to_thread.run_sync(inside, limiter=request.app.state.readers)
 
@@ -45,7 +49,18 @@ async def write(request: Request, change: Callable[..., Any], *arguments: Any) -
     def act(transaction: Transaction) -> Any:
         return change(transaction.connection, *arguments)
 
-    return await desk_of(request).submit(act, None)
+    return await decide(request, act, None)
+
+
+def decide(request: Request, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None) -> "asyncio.Future[Any]":
+    """A future with what `act` returns, on behalf of whoever sent the request, done once it is on disk."""
+    return desk_of(request).enqueue(act, cases, site_of_sender(request))
+
+
+def site_of_sender(request: Request) -> str | None:
+    """The site of whoever sent the request; None for whoever sees everything."""
+    person: Person | None = getattr(request.state, "person", None)
+    return None if person is None else person.site
 
 
 async def many(answers: Iterable[Awaitable[Any]]) -> Response:

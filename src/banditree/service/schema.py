@@ -35,6 +35,7 @@ collections = Table(
     Column("document", Text, nullable=False),
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
+    Column("site", String(64)),
 )
 
 plans = Table(
@@ -46,6 +47,7 @@ plans = Table(
     Column("document", Text, nullable=False),
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
+    Column("site", String(64)),
 )
 
 cases = Table(
@@ -61,6 +63,8 @@ cases = Table(
     Column("state", String(8), nullable=False, server_default="open"),
     Column("rounds", Integer, nullable=False, server_default="0"),
     Column("waiting", Integer, nullable=False, server_default="0"),
+    Column("site", String(64)),
+    Index("cases_by_site", "site", "number"),
     Index("cases_by_state", "state", "number"),
     Index("cases_by_plan", "plan", "number"),
     Index("cases_waiting", "number", sqlite_where=WAITING, postgresql_where=WAITING),
@@ -104,6 +108,7 @@ users = Table(
     Column("disabled", Boolean, nullable=False, default=False),
     Column("at", String(27), nullable=False),
     Column("subject", Text),  # who the provider of the single sign-on says this is; none for local users
+    Column("site", String(64)),
     Index("users_by_subject", "subject", unique=True),
 )
 

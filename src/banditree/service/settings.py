@@ -34,7 +34,8 @@ class Settings:
     connections_per_address: at the same time. trusted_proxies: addresses whose X-Forwarded-For is believed.
     public_url: the address people see, where a proxy gives it another one.
     oidc_issuer, oidc_client, oidc_secret: the provider of single sign-on, and who the service is there.
-    oidc_roles: (group, role) pairs; oidc_groups, oidc_name: the claims that hold a person's groups and name.
+    oidc_roles, oidc_sites: (group, role) and (group, site) pairs. oidc_groups, oidc_name: the claims that hold a
+    person's groups and name.
     login_attempts: wrong passwords per name or address within login_window seconds before 429 is answered.
     """
 
@@ -63,6 +64,7 @@ class Settings:
     oidc_client: str = ""
     oidc_secret: str = field(default="", repr=False)
     oidc_roles: tuple[tuple[str, str], ...] = ()
+    oidc_sites: tuple[tuple[str, str], ...] = ()
     oidc_groups: str = "groups"
     oidc_name: str = "preferred_username"
     log_level: str = "info"

@@ -66,6 +66,7 @@ class Known(NamedTuple):
     subject: str
     name: str
     role: Role | None
+    site: str | None = None
 
 
 class Provider:
@@ -137,7 +138,12 @@ class Provider:
             )
         groups = claims.get(self.settings.oidc_groups) or []
         groups = {str(group) for group in ([groups] if isinstance(groups, str) else groups)}
-        return Known(f"{claims['iss']} {claims['sub']}", name, role_of(self.settings.oidc_roles, groups))
+        role = role_of(self.settings.oidc_roles, groups)
+        site = None
+        if role is not None and role < Role.ADMIN and self.settings.oidc_sites:
+            site = next((site for group, site in self.settings.oidc_sites if group in groups), None)
+            role = None if site is None else role  # nobody sees every site for want of a group
+        return Known(f"{claims['iss']} {claims['sub']}", name, role, site)
 
     async def _described(self) -> dict[str, Any]:
         """What the provider says of itself, for as long as that is fresh."""
@@ -213,17 +219,19 @@ def admit(connection: sa.Connection, known: Known, address: str) -> str | Refuse
     assert known.role is not None
     if row is None:
         fresh = {"name": name, "role": known.role.word, "password": NOBODY, "disabled": False, "at": utc_now()}
-        connection.execute(sa.insert(users), {**fresh, "subject": known.subject})
+        connection.execute(sa.insert(users), {**fresh, "subject": known.subject, "site": known.site})
         note_action(connection, "sign-on", "add user", f"{name} ({known.role.word})", address)
-    elif row["role"] != known.role.word:
-        connection.execute(sa.update(users).where(users.c.name == name).values(role=known.role.word))
-        note_action(connection, "sign-on", "change user", f"{name} (role)", address)
+    elif (row["role"], row["site"]) != (known.role.word, known.site):
+        now = {"role": known.role.word, "site": known.site}
+        connection.execute(sa.update(users).where(users.c.name == name).values(now))
+        end_everything(connection, name)  # a token of one site does not go on at another
+        note_action(connection, "sign-on", "change user", f"{name} (role, site)", address)
     return name
 
 
 def _refusal(connection: sa.Connection, known: Known, row: sa.RowMapping | None) -> Refused | None:
     if known.role is None:
-        return Forbidden("None of your groups has a role here. Ask whoever runs this service.")
+        return Forbidden("None of your groups has a role, or a site, here. Ask whoever runs this service.")
     if row is not None:
         return Forbidden("You are kept out of this service. Ask an admin.") if row["disabled"] else None
     if connection.execute(sa.select(users.c.name).where(users.c.name == known.name)).first() is not None:

@@ -77,6 +77,8 @@ async def add_user(request: Request, person: Admin) -> Response:
 async def change_user(request: Request, person: Admin, name: UserName) -> Response:
     """Change a role or password, or keep somebody out."""
     given: dict[str, object] = dict(await fields(request))
+    if "site" in (form := await request.form()):
+        given["site"] = str(form["site"]).strip()  # also where it is empty: every site
     if "disabled" in given:
         given["disabled"] = given["disabled"] == "yes"
     await people_routes.change_user(request, person, name, shaped(ChangeUser, given))
