@@ -82,10 +82,8 @@ def test_restarts_in_closed_form_are_those_of_many_passes(found):
 def test_every_rule_is_judged_as_it_is(found):
     draft, moves = found
     tables = moves.tables
-    judged = judge_rules(
-        draft.root, draft.links, draft.order, draft.down, draft.up, draft.cost, draft.rest,
-        tables.rule_cost, tables.rule_down, tables.rule_rest, moves.adding,
-    )  # fmt: skip
+    rules = (tables.rule_cost, tables.rule_down, tables.rule_rest)
+    judged = judge_rules(draft.chain, draft.rest, *rules, moves.adding)
     for rule in range(0, len(judged), 37):
         assert judged[rule] == pytest.approx(moves.objective(draft.with_rule(rule)), rel=1e-9)
 

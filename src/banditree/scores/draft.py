@@ -34,6 +34,17 @@ class Values(NamedTuple):
     settled: bool
 
 
+class Chain(NamedTuple):
+    """Where lines lead: the place to start, links (N, 2), the lines in reading order, and down, up, cost (N, S)."""
+
+    root: int
+    links: IntArray
+    order: IntArray
+    down: FloatArray
+    up: FloatArray
+    cost: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Draft:
     """N lines over K ends, starting at place `root`; every change gives a new draft.
@@ -73,12 +84,17 @@ class Draft:
         """The lines so that links lead to later ones except where they return."""
         return np.asarray(reading_order(self.root - self.first_line, self.links - self.first_line))
 
+    @property
+    def chain(self) -> Chain:
+        """The lines as compiled code takes them."""
+        return Chain(self.root, self.links, self.order, self.down, self.up, self.cost)
+
     @cached_property
     def values(self) -> Values:
         """The exact values of all places."""
         end_cost, end_back = ends(self.tables, self.rule)
         solve = pass_values if self.back else affine_values
-        return Values(*solve(self.root, self.links, self.order, self.down, self.up, self.cost, end_cost, end_back))
+        return Values(*solve(self.chain, end_cost, end_back))
 
     @property
     def regret(self) -> FloatArray:
@@ -251,16 +267,10 @@ def reading_order(root: int, links: IntArray) -> IntArray:
 
 @njit(cache=True, error_model="numpy")
 def affine_values(
-    root: int,
-    links: IntArray,
-    order: IntArray,
-    down: FloatArray,
-    up: FloatArray,
-    cost: FloatArray,
-    end_cost: FloatArray,
-    end_back: FloatArray,
+    chain: Chain, end_cost: FloatArray, end_back: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
     """`Values` of a draft whose only links back are restarts: one pass from the last line to the first."""
+    root, links, order, down, up, cost = chain
     K, S = end_cost.shape
     N = links.shape[0]
     a, b = np.zeros((K + 1 + N, S)), np.zeros((K + 1 + N, S))
@@ -287,16 +297,10 @@ def affine_values(
 
 @njit(cache=True)
 def pass_values(
-    root: int,
-    links: IntArray,
-    order: IntArray,
-    down: FloatArray,
-    up: FloatArray,
-    cost: FloatArray,
-    end_cost: FloatArray,
-    end_back: FloatArray,
+    chain: Chain, end_cost: FloatArray, end_back: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
     """`Values` of a draft with any links back: passes over the lines until nothing changes."""
+    root, links, order, down, up, cost = chain
     K, S = end_cost.shape
     N = links.shape[0]
     a, b = np.zeros((K + 1 + N, S)), np.zeros((K + 1 + N, S))

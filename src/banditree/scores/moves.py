@@ -12,7 +12,7 @@ from numba import njit
 
 from banditree.progress import OnProgress, goes_on
 from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
-from banditree.scores.draft import HIGH, LOW, NO_RULE, Draft, ancestors, empty_draft, ends, path_lengths, returns
+from banditree.scores.draft import HIGH, LOW, NO_RULE, Chain, Draft, ancestors, empty_draft, ends, path_lengths, returns
 from banditree.scores.objectives import Limits
 from banditree.scores.tables import Line, Tables
 from banditree.scores.worlds import World
@@ -259,10 +259,8 @@ class Moves:
         if self.limits.links_back:
             few = self.rng.integers(len(tables.rules), size=SOME_RULES)
             return self.better(draft, min((draft.with_rule(int(rule)) for rule in few), key=self.objective))
-        judged = judge_rules(
-            draft.root, draft.links, draft.order, draft.down, draft.up, draft.cost, draft.rest,
-            tables.rule_cost, tables.rule_down, tables.rule_rest, self.adding,
-        )  # fmt: skip
+        rules = (tables.rule_cost, tables.rule_down, tables.rule_rest)
+        judged = judge_rules(draft.chain, draft.rest, *rules, self.adding)
         judged[~tables.rule_allowed] = np.inf
         return self.better(draft, draft.with_rule(int(judged.argmin())))
 
@@ -277,12 +275,7 @@ def dearer(circling: float) -> float:
 
 @njit(cache=True, error_model="numpy")
 def judge_rules(
-    root: int,
-    links: IntArray,
-    order: IntArray,
-    down: FloatArray,
-    up: FloatArray,
-    cost: FloatArray,
+    chain: Chain,
     rest: FloatArray,
     rule_cost: FloatArray,
     rule_down: FloatArray,
@@ -290,6 +283,7 @@ def judge_rules(
     adding: Adding,
 ) -> FloatArray:
     """What each of R rules makes of a draft without links back (R,), as `Moves.objective` has it."""
+    root, links, order, down, up, cost = chain
     R, K, S = rule_cost.shape
     P = K + 1 + links.shape[0]
     a, b, c = np.zeros((P, S)), np.zeros((P, S)), np.zeros((P, S))  # value a + b V1, and the chance c to come to rest

@@ -5,7 +5,7 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 
 import numpy as np
 
-from banditree.scores.draft import NO_RULE, Draft, affine_values, pass_values
+from banditree.scores.draft import NO_RULE, Chain, Draft, affine_values, pass_values
 from banditree.scores.exits import score_exits, watch_exits
 from banditree.scores.scoring import bin_chances
 from banditree.scores.tables import NO_CAP
@@ -100,16 +100,9 @@ class Corners:
         line = (chosen[:, arm].T, np.arange(draft.n_lines)[:, None], np.arange(M))
         end = (chosen.T, np.arange(K)[:, None], np.arange(M))
         solve = pass_values if draft.back else affine_values
-        values = solve(
-            draft.root,
-            draft.links,
-            draft.order,
-            self.down[line],
-            self.up[line],
-            self.rounds[line] * gaps[:, arm].T,
-            self.end_rounds[end] * gaps.T,
-            self.end_down[end],
-        )
+        cost = self.rounds[line] * gaps[:, arm].T
+        chain = Chain(draft.root, draft.links, draft.order, self.down[line], self.up[line], cost)
+        values = solve(chain, self.end_rounds[end] * gaps.T, self.end_down[end])
         return np.asarray(values[3])
 
     def parameters(self, chosen: IntArray) -> FloatArray:
