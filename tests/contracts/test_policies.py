@@ -55,16 +55,18 @@ def test_a_run_of_the_session_is_a_run_of_the_engine(name, kind):
 
 
 @pytest.mark.skipif(bool(gpu_problem()), reason="needs a GPU; tests/simulation/test_gpu.py simulates one")
-@every_case
-def test_a_gpu_plays_the_runs_of_the_processor(name, kind):
-    truth, settings = COLLECTIONS[kind](), {"horizon": HORIZON, "runs": 200, "seed": 3}
-    if policy_problem(policy_named(name)):
-        with pytest.raises(InvalidInput, match="cannot be simulated on a GPU"):
-            simulate(truth, [name], device="gpu", **settings)
-        return
-    here, there = simulate(truth, [name], **settings), simulate(truth, [name], device="gpu", **settings)
-    other = (here.arm != there.arm).any(axis=-1) | (np.abs(here.regret - there.regret).max(axis=-1) > 1e-6)
-    assert other.mean() <= 1e-3  # 1e-4 is promised; these are a few hundred runs
+@pytest.mark.slow
+def test_a_gpu_plays_the_runs_of_the_processor():
+    settings = {"horizon": HORIZON, "runs": 200, "seed": 3}
+    for name, kind in CASES:
+        truth = COLLECTIONS[kind]()
+        if policy_problem(policy_named(name)):
+            with pytest.raises(InvalidInput, match="cannot be simulated on a GPU"):
+                simulate(truth, [name], device="gpu", **settings)
+            continue
+        here, there = simulate(truth, [name], **settings), simulate(truth, [name], device="gpu", **settings)
+        other = (here.arm != there.arm).any(axis=-1) | (np.abs(here.regret - there.regret).max(axis=-1) > 1e-6)
+        assert other.mean() <= 1e-3, (name, kind)  # 1e-4 is promised; these are a few hundred runs
 
 
 @every_case

@@ -22,8 +22,8 @@ def test_the_five_lines_have_six():
     assert reading_load(protocol()) == 6.0 + 1.0 + 0.5  # the rule, and its own points
 
 
-def test_one_option_for_all_is_one_line():
-    assert of(Box(0)) == 1.0
+def test_one_option_for_all_is_half_a_line():
+    assert of(Box(0)) == 0.5
 
 
 def test_each_part_counts_as_the_page_says():

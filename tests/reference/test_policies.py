@@ -8,6 +8,7 @@ import pytest
 
 from banditree.policies import classic, ece, latent
 from banditree.policies.alarm import EvidenceState, init_evidence, make_evidence, update_evidence
+from banditree.policies.families import information
 from banditree.policies.random import uniform
 from banditree.policies.registry import policy_named
 from banditree.tasks.collection import Collection, with_shares
@@ -176,7 +177,7 @@ def test_the_information_of_mids_is_the_mutual_information():
             for i in range(6):
                 for chance, average in ((collection.means[i, k], mixed), (1 - collection.means[i, k], 1 - mixed)):
                     told += p[i] * chance * math.log(chance / average)
-            assert latent.information_of(params.model, arms[latent.MEAN, k], arms[latent.INFORMATION, k]) == (
+            assert information(params.model, arms[latent.FIRST_SUMMARY :, k], arms[latent.NOISE, k]) == (
                 pytest.approx(told, abs=1e-12)
             )
             gap = sum(p[i] * (collection.means[i].max() - collection.means[i, k]) for i in range(6))

@@ -239,8 +239,8 @@ def test_a_worker_ends_with_its_server_and_hands_its_job_back(tmp_path):
 
 
 def test_a_page_does_not_wait_for_what_takes_long(tmp_path, monkeypatch):
-    monkeypatch.setattr(job_routes, "PATIENCE", 0.1)
     with in_thread(local(tmp_path / "cases.db", workers=0)) as (app, http):
+        monkeypatch.setattr(job_routes, "PATIENCE", 0.1)
         client = client_of(http)
         plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"))
         answer = http.get(f"/api/v1/plans/{plan}/certificate")

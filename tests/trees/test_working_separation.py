@@ -57,7 +57,8 @@ def test_too_little_is_known_is_said_with_rows_of_tasks_and_arms():
         build_tree(collection, 1000, 0.4)
     far = Collection(np.array(means), ("mild", "severe"), ("A", "B"), radius=0.25, counts=counts)
     with pytest.raises(
-        InvalidInput, match=r"to within 0.05, an eighth of that. About 2,400 more rows of task 'mild' and"
+        InvalidInput,
+        match=r"within 0.25 and must be within 0.05, an eighth of that. About 2,400 more rows of task 'mild' and",
     ):
         build_tree(far, 1000)
     with pytest.raises(InvalidInput, match="separation must be at most 0.55 for these estimates. Got 0.9"):

@@ -247,7 +247,7 @@ def build_tree(
     >>> plan = build_tree(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"]), horizon=1000)
     >>> print(plan)
     Plan for 2 tasks and 2 arms over 1,000 rounds (method tree, separation 0.4): 3 boxes, longest path:
-    1 test, at most 96 rounds of testing, reading load 1.8.
+    1 test, at most 96 rounds of testing, reading load 2.2.
     <BLANKLINE>
     Box 1. Give A 96 times. At most 48 successes: go to box 2. Otherwise: go to box 3.
     Box 2. This is task 2. Give B from now on.
