@@ -3,6 +3,7 @@ import json
 import jsonschema
 import numpy as np
 import pytest
+from pyarrow.parquet import ParquetFile
 
 from banditree.errors import InvalidInput
 from banditree.files.results import check_results_name, load_results, save_results
@@ -76,3 +77,13 @@ def test_files_that_are_no_results(results, tmp_path):
     (tmp_path / "results.json").write_text(json.dumps(data))
     with pytest.raises(InvalidInput, match="a run does not fit"):
         load_results(tmp_path / "results.json")
+
+
+def test_parquet_is_written_a_few_runs_at_a_time_and_reads_back_the_same(results, tmp_path, monkeypatch):
+    save_results(results, tmp_path / "whole.parquet")
+    monkeypatch.setattr("banditree.files.results.ROWS_AT_A_TIME", 3 * len(results.rounds))
+    save_results(results, tmp_path / "parts.parquet")
+    assert ParquetFile(tmp_path / "parts.parquet").num_row_groups == 8  # 23 finished runs, 3 at a time
+    whole, parts = load_results(tmp_path / "whole.parquet"), load_results(tmp_path / "parts.parquet")
+    for name in ("regret", "arm", "phase", "committed", "task_right", "arm_right", "alarmed"):
+        assert np.array_equal(getattr(whole, name), getattr(parts, name), equal_nan=name == "regret")

@@ -11,7 +11,9 @@ from banditree.errors import InvalidInput
 from banditree.files.documents import Document, Part, dump, parse, read_json, write_text, written_whole
 from banditree.simulation.frames import category_names, columns
 from banditree.simulation.results import UNKNOWN, Phase, Results
+from banditree.tasks.arrays import IntArray
 
+ROWS_AT_A_TIME = 2_000_000  # Rows of a Parquet file that are in memory at once: about 200 MB.
 KEY = b"banditree"  # of the document that a Parquet file carries beside its rows
 PHASES = [phase.name.lower() for phase in Phase]
 
@@ -150,8 +152,20 @@ def _arrow(module: str = "pyarrow") -> Any:
 
 
 def _save_parquet(results: Results, path: Path) -> None:
-    pa, parquet = _arrow(), _arrow("pyarrow.parquet")
-    table = columns(results)
+    """Write the rows of some runs at a time: all of them at once take several times the memory of the results."""
+    parquet = _arrow("pyarrow.parquet")
+    runs, size = np.argwhere(results.finished), max(1, ROWS_AT_A_TIME // len(results.rounds))
+    first = _rows(results, runs[:size])
+    with written_whole(path) as temporary, parquet.ParquetWriter(temporary, first.schema, compression="zstd") as writer:
+        writer.write_table(first)
+        for start in range(size, len(runs), size):
+            writer.write_table(_rows(results, runs[start : start + size]))
+
+
+def _rows(results: Results, runs: IntArray) -> Any:
+    """The rows of some runs as a table of Arrow, with what the results say of themselves."""
+    pa = _arrow()
+    table = columns(results, runs)
     arrays = {name: pa.array(values) for name, values in table.items()}
     for name, names in category_names(results).items():
         codes = pa.array(table[name].astype(np.int32))
@@ -161,9 +175,7 @@ def _save_parquet(results: Results, path: Path) -> None:
     for name in ("task_right", "arm_right"):
         arrays[name] = pa.array(table[name] == 1, mask=table[name] == UNKNOWN)
     document = results_document(results, with_runs=False).model_dump_json(by_alias=True)
-    rows = pa.table(arrays).replace_schema_metadata({KEY: document.encode()})
-    with written_whole(path) as temporary:
-        parquet.write_table(rows, temporary, compression="zstd")
+    return pa.table(arrays).replace_schema_metadata({KEY: document.encode()})
 
 
 def _load_parquet(path: Path) -> Results:

@@ -7,15 +7,16 @@ import numpy.typing as npt
 
 from banditree.errors import InvalidInput
 from banditree.simulation.results import UNKNOWN, Phase, Results
+from banditree.tasks.arrays import IntArray
 
 
-def columns(results: Results) -> dict[str, npt.NDArray[Any]]:
+def columns(results: Results, runs: IntArray | None = None) -> dict[str, npt.NDArray[Any]]:
     """Tidy columns, one row per finished run and recorded round, as numbers: names are positions in `results`.
 
     policy, task, run, round, regret, arm, phase; and, the same in all rows of a run, committed, task_right, arm_right,
-    alarmed (see `Results`).
+    alarmed (see `Results`). runs: (n, 3), the policy, task and number of each run; all finished ones by default.
     """
-    runs = np.argwhere(results.finished)  # (n, 3)
+    runs = np.argwhere(results.finished) if runs is None else runs
     C = len(results.rounds)
     of_run = {name: np.repeat(runs[:, axis], C) for axis, name in enumerate(("policy", "task", "run"))}
     chosen = tuple(runs.T)
