@@ -23,7 +23,7 @@ def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[
     >>> above.round(3).tolist(), pulls.round(3).tolist()
     ([0.5, 0.771], [9.0, 8.143])
     """
-    below, above, spent = ladder(points, chance, floor + ceil - 1)
+    below, above, spent = ladder(points, chance, floor + ceil - 1, 1.0, False)
     n_scores, fall, n_tasks = below.shape[0], below.shape[1] - 1, chance.shape[1]
     weight = np.zeros((n_scores + fall, n_tasks))
     weight[ceil - 1] = 1.0
@@ -45,42 +45,49 @@ def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[
 
 
 @njit(cache=True, error_model="numpy")
-def ladder(points: IntArray, chance: FloatArray, n_scores: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """For each of `n_scores` scores from the highest down, what happens until the walk first goes below it.
+def ladder(
+    points: IntArray, chance: FloatArray, n_scores: int, going: float, held: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(below, above, spent) for `n_scores` scores from the highest down, until the walk first goes below each.
 
-    below[i, j]: it lands j below score i. above[i]: it leaves above instead. spent[i]: the pulls until then; each
-    under every task. Score i is i + 1 below the level at which the box is left, whatever the floor.
+    below[i, j]: it lands j below score i. above[i]: it leaves above instead. spent[i]: the rounds until then; each
+    under every task. going: the chance of going on after a round, 1 for a walk that ends by itself. held: whether the
+    score is held at the top (a cap) instead of leaving there: score 0 is then the cap itself, else one below the level.
     """
     rise, fall, n_tasks = max(int(points.max()), 0), max(-int(points.min()), 0), chance.shape[1]
     below = np.zeros((n_scores, fall + 1, n_tasks))
     above, spent = np.zeros((n_scores, n_tasks)), np.zeros((n_scores, n_tasks))
     mass = np.zeros((rise + fall + 1, n_tasks))  # chance of being `rise - index` above the score
     for i in range(n_scores):
-        up, pulls = above[i], spent[i]
+        up, rounds = above[i], spent[i]
         mass[:] = 0.0
-        pulls[:] = 1.0
+        rounds[:] = 1.0
         for b in range(points.size):
-            target = up if points[b] > i else mass[rise - points[b]]
+            point = min(int(points[b]), i) if held else int(points[b])
+            target = up if point > i else mass[rise - point]
             for task in range(n_tasks):
-                target[task] += chance[b, task]
+                target[task] += going * chance[b, task]
         for o in range(min(rise, i), 0, -1):
             for task in range(n_tasks):
                 m = mass[rise - o, task]
                 up[task] += m * above[i - o, task]
-                pulls[task] += m * spent[i - o, task]
+                rounds[task] += m * spent[i - o, task]
             for j in range(1, fall + 1):
                 for task in range(n_tasks):
                     mass[rise - o + j, task] += mass[rise - o, task] * below[i - o, j, task]
-        away = up.copy()  # one minus the chance of coming back to score i, without a subtraction
-        for j in range(1, fall + 1):
-            for task in range(n_tasks):
-                away[task] += mass[rise + j, task]
         for task in range(n_tasks):
-            share = 1.0 / away[task] if away[task] > 0.0 else 0.0
-            up[task] *= share
-            pulls[task] = pulls[task] * share if away[task] > 0.0 else np.inf
+            away = up[task]  # one minus the chance of coming back to score i, without a subtraction
+            if going < 1.0:
+                away += (1.0 - going) * rounds[task]
             for j in range(1, fall + 1):
-                below[i, j, task] = mass[rise + j, task] * share
+                away += mass[rise + j, task]
+            if away > 0.0:
+                up[task] /= away
+                rounds[task] /= away
+                for j in range(1, fall + 1):
+                    below[i, j, task] = mass[rise + j, task] / away
+            else:
+                up[task], rounds[task] = 0.0, np.inf
     return below, above, spent
 
 

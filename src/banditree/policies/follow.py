@@ -28,12 +28,13 @@ class FollowParams(NamedTuple):
 
     kind: IntArray
     arm: IntArray
+    task: IntArray
     low: IntArray
     high: IntArray
     pulls: IntArray
     threshold: FloatArray
-    cuts: FloatArray
     points: IntArray
+    cuts: FloatArray
     floor: IntArray
     ceil: IntArray
     cap: IntArray
@@ -41,7 +42,6 @@ class FollowParams(NamedTuple):
     rule_cuts: FloatArray
     rule_floor: int
     rule_cap: int
-    task: IntArray
     theta: FloatArray
     survivors: ByteArray
     n_tasks: int
@@ -62,12 +62,13 @@ def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowP
     return FollowParams(
         plan.kind,
         plan.arm,
+        plan.task,
         plan.low,
         plan.high,
         plan.pulls,
         plan.threshold,
-        plan.cuts,
         plan.points,
+        plan.cuts,
         plan.floor,
         plan.ceil,
         plan.cap,
@@ -75,7 +76,6 @@ def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowP
         frozen([] if rule is None else rule.cuts, float),
         0 if rule is None else rule.floor,
         0 if rule is None else rule.cap,
-        plan.task,
         theta,
         survivors,
         len(plan.tasks),

@@ -34,6 +34,9 @@ class Values(NamedTuple):
     settled: bool
 
 
+Solved = tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]  # the fields of Values, as compiled code has them
+
+
 class Chain(NamedTuple):
     """Where lines lead: the place to start, links (N, 2), the lines in reading order, and down, up, cost (N, S)."""
 
@@ -266,9 +269,7 @@ def reading_order(root: int, links: IntArray) -> IntArray:
 
 
 @njit(cache=True, error_model="numpy")
-def affine_values(
-    chain: Chain, end_cost: FloatArray, end_back: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
+def affine_values(chain: Chain, end_cost: FloatArray, end_back: FloatArray) -> Solved:
     """`Values` of a draft whose only links back are restarts: one pass from the last line to the first."""
     root, links, order, down, up, cost = chain
     K, S = end_cost.shape
@@ -296,13 +297,10 @@ def affine_values(
 
 
 @njit(cache=True)
-def pass_values(
-    chain: Chain, end_cost: FloatArray, end_back: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]:
+def pass_values(chain: Chain, end_cost: FloatArray, end_back: FloatArray) -> Solved:
     """`Values` of a draft with any links back: passes over the lines until nothing changes."""
     root, links, order, down, up, cost = chain
-    K, S = end_cost.shape
-    N = links.shape[0]
+    N, (K, S) = links.shape[0], end_cost.shape
     a, b = np.zeros((K + 1 + N, S)), np.zeros((K + 1 + N, S))
     a[:K] = end_cost
     settled = False

@@ -9,49 +9,8 @@ and divided. Compiled by numba: import this module where it is used, not at the 
 import numpy as np
 from numba import njit
 
+from banditree.certificates.walks import ladder
 from banditree.tasks.arrays import FloatArray, IntArray
-
-
-@njit(cache=True, error_model="numpy")
-def ladder(
-    points: IntArray, chance: FloatArray, going: float, n_scores: int, held: bool
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(below, above, spent) for `n_scores` scores from the highest down, until the walk first goes below each.
-
-    below[i, j]: it lands j below score i. above[i]: it leaves above instead. spent[i]: the rounds until then, all of
-    them under every scenario. going: the chance of going on after a round. held: whether the score is held at the top
-    (a cap) instead of leaving there: score 0 is then the cap itself, otherwise one below the level.
-    """
-    rise, fall, S = max(int(points.max()), 0), max(-int(points.min()), 0), chance.shape[1]
-    below = np.zeros((n_scores, fall + 1, S))
-    above, spent = np.zeros((n_scores, S)), np.zeros((n_scores, S))
-    mass = np.zeros((rise + fall + 1, S))  # chance of being `rise - index` above the score
-    for i in range(n_scores):
-        up, rounds = above[i], spent[i]
-        mass[:] = 0.0
-        rounds[:] = 1.0
-        for b in range(points.size):
-            point = min(int(points[b]), i) if held else int(points[b])
-            target = up if point > i else mass[rise - point]
-            for s in range(S):
-                target[s] += going * chance[b, s]
-        for o in range(min(rise, i), 0, -1):
-            for s in range(S):
-                m = mass[rise - o, s]
-                up[s] += m * above[i - o, s]
-                rounds[s] += m * spent[i - o, s]
-            for j in range(1, fall + 1):
-                for s in range(S):
-                    mass[rise - o + j, s] += mass[rise - o, s] * below[i - o, j, s]
-        for s in range(S):
-            away = up[s] + (1.0 - going) * rounds[s]  # one minus the chance of coming back, without a subtraction
-            for j in range(1, fall + 1):
-                away += mass[rise + j, s]
-            up[s] /= away
-            rounds[s] /= away
-            for j in range(1, fall + 1):
-                below[i, j, s] = mass[rise + j, s] / away
-    return below, above, spent
 
 
 @njit(cache=True)
@@ -93,7 +52,7 @@ def score_exits(
     S = chance.shape[1]
     shape = (ceils.size, floors.size, S)
     down, up, rounds = np.empty(shape), np.empty(shape), np.empty(shape)
-    below, above, spent = ladder(points, chance, going, ceils[ceils.size - 1] + floors[floors.size - 1], False)
+    below, above, spent = ladder(points, chance, ceils[ceils.size - 1] + floors[floors.size - 1], going, False)
     for a in range(ceils.size):
         down[a], up[a], rounds[a] = descend(below, above, spent, ceils[a] - 1, floors)
     return down, up, rounds
@@ -106,7 +65,7 @@ def watch_exits(
     """(down, rounds), each (caps, floors, S), of watch lines whose score is held at a cap."""
     S = chance.shape[1]
     down, rounds = np.empty((caps.size, floors.size, S)), np.empty((caps.size, floors.size, S))
-    below, above, spent = ladder(points, chance, going, caps.max() + floors[floors.size - 1], True)
+    below, above, spent = ladder(points, chance, caps.max() + floors[floors.size - 1], going, True)
     for c in range(caps.size):
         down[c], _up, rounds[c] = descend(below, above, spent, caps[c], floors)
     return down, rounds

@@ -295,9 +295,9 @@ def judge_rules(
             n = order[position]
             low, high = links[n, 0], links[n, 1]
             for s in range(S):
+                c[K + 1 + n, s] = rest[n, s] + up[n, s] * c[high, s] + down[n, s] * c[low, s]
                 a[K + 1 + n, s] = cost[n, s] + up[n, s] * a[high, s] + down[n, s] * a[low, s]
                 b[K + 1 + n, s] = up[n, s] * b[high, s] + down[n, s] * b[low, s]
-                c[K + 1 + n, s] = rest[n, s] + up[n, s] * c[high, s] + down[n, s] * c[low, s]
         circling = 0.0
         for s in range(S):
             first[s] = a[root, s] / (1.0 - b[root, s])
