@@ -166,7 +166,7 @@ def test_the_plan_for_crackers_helps_and_the_one_for_incentives_does_not(played)
     assert rate["tree, 2 classes"] > rate["best-selling brand"] + 0.05
     assert rate["protocol, 3 lines"] > rate["tree, 2 classes"] + 0.05
     assert max(rate.values()) == rate["favourite, in hindsight"]
-    assert incentives["certificate"].worst_regret > 20 * incentives["value"].worst_loss * 1000
+    assert incentives["plan"].n_tests == 0  # one offer is best in both kinds
     assert incentives["value"].tailored - incentives["value"].everyone < 0.01
 
 

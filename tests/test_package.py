@@ -87,6 +87,6 @@ def test_the_wheel_alone_runs_the_first_example(tmp_path):
     (tmp_path / "first.py").write_text(python_blocks("README.md")[0])
     done = subprocess.run([python, "first.py"], cwd=tmp_path, env=clean, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert "Box 1." in done.stdout
+    assert "\n1. Give" in done.stdout
     demo = [python, "-m", "banditree", "demo", "--folder", tmp_path / "demo"]
     subprocess.run(demo, cwd=tmp_path, env=clean, check=True, capture_output=True)

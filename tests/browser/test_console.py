@@ -60,7 +60,9 @@ def until(condition, seconds=20):
             if found := condition():
                 return found
         except Exception as problem:  # the page is being replaced
-            if "stale" not in str(problem) and "no such element" not in str(problem):
+            if not any(
+                words in str(problem) for words in ("stale", "no such element", "does not belong to the document")
+            ):
                 raise
         time.sleep(0.05)
     raise AssertionError("it did not happen in time")

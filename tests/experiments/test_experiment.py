@@ -90,7 +90,7 @@ def test_a_wrong_experiment_is_named(text, message):
 def test_a_wrong_collection_is_named():
     with pytest.raises(InvalidInput, match="a generator or a file"):
         draw_tasks(Tasks())
-    with pytest.raises(InvalidInput, match="The generator rand cannot be called so"):
+    with pytest.raises(InvalidInput, match="The generator rand cannot be called like this"):
         draw_tasks(Tasks(generator="rand", n_tasks=3, n_arms=4, separation=0.3, epsilon=0.1))
 
 

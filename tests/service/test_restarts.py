@@ -16,7 +16,7 @@ BACK = [0] * 2  # -8 by +1/-4: start again at line 1
 
 
 def fresh():
-    return Case(1, "c", Followed("p", PLAN, policy_for(PLAN)), None, "2026-01-01T00:00:00.000000Z")
+    return Case(1, "c", Followed("p", PLAN, policy_for(PLAN)), None, "2026-01-01T00:00:00.000000Z", None)
 
 
 def followed(outcomes):

@@ -79,7 +79,7 @@ def test_three_tasks_are_listed():
     [
         (lambda: bayes_regret(TWO, 0), "horizon must be at least 1"),
         (lambda: bayes_regret(TWO, 5, [0.5, 0.6]), "prior must be 2 probabilities"),
-        (lambda: bayes_regret(linear(3, 4, 2, 0.2), 5), "a few possible values without contexts only"),
+        (lambda: bayes_regret(linear(3, 4, 2, 0.2), 5), "a few possible values, without contexts"),
         (lambda: graves_lai(TWO, 2), "task must be between 0 and 1"),
         (lambda: graves_lai(linear(3, 4, 2, 0.2), 0), "without contexts"),
         (lambda: graves_lai(Collection.bounded([[0.1, 0.2], [0.3, 0.1]]), 0), "needs the probability of each reward"),

@@ -399,7 +399,10 @@ def fill_state(state: Any, data: Mapping[str, Any]) -> None:
     """Bring a new state to where `state_to_json` was taken."""
     for name, value in state._asdict().items():
         if isinstance(value, np.ndarray):
-            value[...] = np.array(data[name], dtype=value.dtype).reshape(value.shape)
+            found = np.array(data[name], dtype=value.dtype).reshape(value.shape)
+            if not np.isfinite(found).all():
+                raise ValueError(f"{name} is not a number")
+            value[...] = found
         else:
             fill_state(value, data[name])
 
