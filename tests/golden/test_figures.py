@@ -67,17 +67,20 @@ def charts():
     return {name: rounded(asdict(info)) for name, info in infos.items()}
 
 
-def clinic_drawing():
-    """The plan of `banditree demo`, as the pages of the project show it."""
+def clinic_plan():
+    """The plan of `banditree demo`, as the pages of the project show it, and its picture."""
     with as_file(files("banditree.cli").joinpath("data/treatments.csv")) as path:
         clinic = load_collection(path)
     plan = demo_plan(clinic)
-    return svg(ladder_scene(ladder_info(plan, reach_info(plan, clinic))))
+    return plan, svg(ladder_scene(ladder_info(plan, reach_info(plan, clinic))))
 
 
 @pytest.mark.slow
-def test_the_picture_on_the_pages_is_that_of_the_demo():
-    assert clinic_drawing() == PICTURE.read_text()
+def test_the_plan_and_the_picture_on_the_pages_are_those_of_the_demo():
+    plan, picture = clinic_plan()
+    assert picture == PICTURE.read_text()
+    heading, _, lines = str(plan).partition("\n\n")
+    assert lines in PICTURE.parents[1].joinpath("README.md").read_text(), heading
 
 
 @pytest.mark.filterwarnings("ignore::banditree.errors.PlanWarning")
@@ -95,6 +98,6 @@ if __name__ == "__main__":
     for name, make in PLANS.items():
         for kind, write in WRITERS.items():
             (FILES / f"{name}.{kind}").write_text(write(ladder_info(make())))
-    PICTURE.write_text(clinic_drawing())
+    PICTURE.write_text(clinic_plan()[1])
     lines = [f"{json.dumps(name)}: {json.dumps(info)}" for name, info in charts().items()]
     (FILES / "charts.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
