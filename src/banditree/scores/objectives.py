@@ -42,7 +42,7 @@ def power_mean(regret: FloatArray, power: float) -> FloatArray:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a protocol may be: the most lines, the most lines one after the other (None: any), and what is allowed.
+    """What a protocol may be: the most lines, the longest path (None: any), and what is allowed.
 
     rule: a safety rule. restarts: "start again at line 1", in lines and by the rule. links_back: exits that lead back
     to any line.

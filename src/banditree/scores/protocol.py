@@ -53,7 +53,7 @@ def build_protocol(
     """The best protocol that the search finds.
 
     horizon: H, the rounds of one case. lines: the most lines (by default 1.5 per task). longest_path: the most lines
-    one after the other, not counting restarts. rule: whether there may be a safety rule. forward_only: no restarts, and
+    on one path, not counting restarts. rule: whether there may be a safety rule. forward_only: no restarts, and
     hence no rule. links_back: exits may lead back to any line. numbers: "round" levels (1 to 6, 8, 10, 12, 15, 20, ...)
     or any. objective: "worst" task or "mean" over tasks, by their shares. max_wrong_arm: the highest chance of having a
     wrong arm in force at the horizon. steps: how long to search; the same seed and steps give the same plan on any
