@@ -46,7 +46,7 @@ class Grid:
 
     blocks: int
     block: int
-    shared_bytes: int
+    shared: bool
 
     @property
     def threads(self) -> int:
@@ -74,8 +74,8 @@ def play_on_gpu(arena: Arena, tasks: Sequence[int], first_run: int, n_runs: int)
     state = arena.policy.init(arena.params)
     grid = _grid(state)
     registers = FEW_REGISTERS if bytes_of(state) <= SMALL_STATE else REGISTERS
-    kernel = _kernel(arena.policy, layout_of(state), grid.block if grid.shared_bytes else None, registers)
-    pool = None if grid.shared_bytes else mapped(state, lambda a: cuda.device_array((*a.shape, grid.threads), a.dtype))
+    kernel = _kernel(arena.policy, layout_of(state), grid.block if grid.shared else None, registers)
+    pool = None if grid.shared else mapped(state, lambda a: cuda.device_array((*a.shape, grid.threads), a.dtype))
     features, n_arms = arena.world.mean.shape[0], arena.world.model.means.shape[1]
     room = Room(
         cuda.device_array((features, grid.threads), np.float64),
@@ -90,7 +90,7 @@ def play_on_gpu(arena: Arena, tasks: Sequence[int], first_run: int, n_runs: int)
     )
     outcomes = cuda.device_array(n, np.int64)
     world, params, fresh = _on_gpu(arena)
-    kernel[grid.blocks, grid.block, 0, grid.shared_bytes](
+    kernel[grid.blocks, grid.block](
         world,
         params,
         fresh if pool is None else pool,
@@ -120,7 +120,7 @@ def _on_gpu(arena: Arena) -> tuple[Any, Any, Any]:
 def _pool_bytes(arena: Arena) -> int:
     state = arena.policy.init(arena.params)
     grid = _grid(state)
-    held = 0 if grid.shared_bytes else bytes_of(state)
+    held = 0 if grid.shared else bytes_of(state)
     room = 8 * (arena.world.mean.shape[0] + arena.world.model.means.shape[1])
     return int(grid.threads * (held + room))
 
@@ -131,10 +131,10 @@ def _grid(state: Any) -> Grid:
     multiprocessors = getattr(cuda.get_current_device(), "MULTIPROCESSOR_COUNT", 1)  # the simulator has no such number
     fitting = [block for block in BLOCKS if block * size <= BLOCK_SHARED]
     if not fitting:
-        return Grid(multiprocessors * MOST_THREADS // BLOCKS[0], BLOCKS[0], 0)
+        return Grid(multiprocessors * MOST_THREADS // BLOCKS[0], BLOCKS[0], shared=False)
     block = fitting[0]
     blocks = min(MOST_BLOCKS, MOST_THREADS // block, MOST_SHARED // (block * size))
-    return Grid(multiprocessors * blocks, block, block * size)
+    return Grid(multiprocessors * blocks, block, shared=True)
 
 
 def multiply_by_fours(weights: FloatArray, likelihoods: FloatArray) -> float:

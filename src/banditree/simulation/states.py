@@ -55,27 +55,25 @@ def _arrays(layout: tuple[Any, ...], path: str) -> Iterator[tuple[str, str, tupl
 def taking(layout: tuple[Any, ...], block: int | None) -> FunctionType:
     """`take(pool, place)`: the state of one thread as views into a pool with the thread as the last axis.
 
-    block: None for a pool that is a named tuple like the state; otherwise the pool is the shared memory of a block of
-    so many threads, in which one array lies behind the other.
+    block: None for a pool that is a named tuple like the state; otherwise each array lies in the shared memory of a
+    block of so many threads, and the pool, which has no axis for them, lends only its empty arrays.
     """
     views = {}
-    start = 0
-    for path, dtype, shape in _arrays(layout, "pool"):
-        whole = ":, " * len(shape)
-        views[path] = f"{path}[{whole}place]"
-        if block is not None:
-            size = int(np.prod(shape)) * np.dtype(dtype).itemsize * block
-            memory = f"shared[{start}:{start + size}].view(np.{dtype}).reshape({(*shape, block)})"
-            views[path] = f"{memory}[{whole}place]"
-            start += -(-size // WORD) * WORD
+    lines = ["def take(pool, place):"]
     names: dict[str, Any] = {"np": np}
-    source = f"def take(pool, place):\n    return {_expression(layout, 'pool', views, names)}\n"
+    for number, (path, dtype, shape) in enumerate(_arrays(layout, "pool")):
+        memory = path if block is None else f"shared_{number}"
+        views[path] = f"{memory}[{':, ' * len(shape)}place]"
+        if block is not None and 0 in shape:
+            views[path] = path
+        elif block is not None:  # each on a line of its own: numba's simulator tells them apart by their lines
+            lines.append(f"    {memory} = cuda.shared.array({(*shape, block)}, np.{dtype})")
     if block is not None:
-        from numba import cuda, uint8
+        from numba import cuda
 
-        names |= {"cuda": cuda, "uint8": uint8}
-        source = source.replace("    return", "    shared = cuda.shared.array(0, uint8)\n    return")
-    return _function(source, "take", names)
+        names["cuda"] = cuda
+    lines.append(f"    return {_expression(layout, 'pool', views, names)}")
+    return _function("\n".join(lines) + "\n", "take", names)
 
 
 def resetting(layout: tuple[Any, ...]) -> FunctionType:
