@@ -3,7 +3,7 @@
 K = 40 arms, M = 40 tasks, H = 10,000 rounds, Bernoulli rewards, one process and one thread; all measured in this run,
 on this machine. Peers play UCB and Thompson sampling on one task (none has mTS or mUCB): SMPyBandits 0.9.7, river,
 MABWiser and Vowpal Wabbit, each through its own step-by-step interface, in environments of their own that are made once
-under a temporary folder. A peer that cannot be installed is left out, with a line that says so. Then: two threads
+under a temporary folder. A peer that cannot be installed is omitted, with a line that says so. Then: two threads
 against one, and the time to the first result with and without a compiled loop on disk.
 
 Options: --no-peers leaves the other libraries out; --peers FOLDER says where their environments are kept.
@@ -135,7 +135,7 @@ def environment(folder, name, packages):
         command = [python, "-m", "pip", "install", "--quiet", *packages]
         got = subprocess.run(command, env=free, capture_output=True, text=True)
         if got.returncode != 0:
-            print(f"  left out: {name}, not installed ({(got.stderr.strip().splitlines() or ['no reason'])[-1][:150]})")
+            print(f"  omitted: {name}, not installed ({(got.stderr.strip().splitlines() or ['no reason'])[-1][:150]})")
             return None
         done.touch()
     return python
@@ -153,7 +153,7 @@ def peers(folder):
             if got.returncode == 0:
                 rates[contender] = json.loads(got.stdout.strip().splitlines()[-1])
             else:
-                print(f"  left out: {contender} ({(got.stderr.strip().splitlines() or ['no reason'])[-1][:150]})")
+                print(f"  omitted: {contender} ({(got.stderr.strip().splitlines() or ['no reason'])[-1][:150]})")
     return rates
 
 
