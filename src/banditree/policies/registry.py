@@ -6,7 +6,8 @@ from banditree.policies.base import Policy
 from banditree.policies.classic import bernoulli_ts, gaussian_ts, lints, linucb, ucb1, uniform_play
 from banditree.policies.ece import ece, random_ece
 from banditree.policies.follow import dt_ece
-from banditree.policies.latent import mids, mts, mucb, mucb_belief
+from banditree.policies.latent import mids, mts
+from banditree.policies.mucb import mucb, mucb_belief
 
 ALARM = "+alarm"
 POLICIES = {
