@@ -28,7 +28,7 @@ COLLECTIONS = {
         [0.0, 1.0, 5.0],
     ),
 }
-NEEDS_LIKELIHOOD = {"mts", "mids", "ece", "random-ece"}
+NEEDS_LIKELIHOOD = {"mts", "mmts", "mids", "ece", "random-ece"}
 NAMES = [*POLICIES, "dt-ece+alarm", "mts+alarm", "mucb+alarm"]
 
 
@@ -36,6 +36,8 @@ def takes(name, kind):
     base = name.removesuffix("+alarm")
     if kind == "bounded":
         return base not in NEEDS_LIKELIHOOD
+    if kind == "linear" and base == "mmts":
+        return False
     return not (base == "bernoulli-ts" and kind in ("gaussian", "linear"))
 
 

@@ -21,8 +21,8 @@ def simulate(
     policies: Annotated[
         str,
         typer.Option(
-            help="Names separated by commas: dt-ece, ece, random-ece, mts, mids, mucb, mucb-belief, ucb1, "
-            "bernoulli-ts, gaussian-ts, linucb, lints, uniform; any of them with +alarm; or plan files (.json)."
+            help="Names separated by commas: dt-ece, ece, random-ece, mts, mmts, mids, mucb, mucb-belief, "
+            "ucb1, bernoulli-ts, gaussian-ts, linucb, lints, uniform; any of them with +alarm; or plan files (.json)."
         ),
     ],
     horizon: Annotated[int, typer.Option(min=1, help="Rounds of one run.")],

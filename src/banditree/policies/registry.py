@@ -8,6 +8,7 @@ from banditree.policies.ece import ece, random_ece
 from banditree.policies.follow import dt_ece
 from banditree.policies.latent import mids, mts
 from banditree.policies.mucb import mucb, mucb_belief
+from banditree.policies.uncertain import mmts
 
 ALARM = "+alarm"
 POLICIES = {
@@ -17,6 +18,7 @@ POLICIES = {
         ece,
         random_ece,
         mts,
+        mmts,
         mids,
         mucb,
         mucb_belief,
