@@ -59,6 +59,11 @@ def test_a_changed_closure_changes_the_fingerprint():
     assert fingerprint(make(base)) == fingerprint(make(base)) != fingerprint(make(outer))
 
 
+def test_a_move_to_another_module_changes_the_fingerprint():
+    source = "def f(x): return x"
+    assert fingerprint(fresh(source, __name__="one")) != fingerprint(fresh(source, __name__="two"))
+
+
 def test_a_changed_function_is_compiled_anew():
     first = compiled_loop(fresh("def f(x): return low(x)", low=fresh("def f(x): return x + 1")))
     again = compiled_loop(fresh("def f(x): return low(x)", low=fresh("def f(x): return x + 1")))

@@ -103,7 +103,9 @@ def _uses(function: FunctionType) -> dict[str, Any]:
 
 
 def fingerprint(function: FunctionType) -> str:
-    """A short hash of the code of `function` and of every function and constant it uses, however deep.
+    """A short hash of the code and module of `function` and of every function and constant it uses, however deep.
+
+    The module counts because what is on disk names the types of the arguments by their modules.
 
     >>> def one(): return 1
     >>> def two(): return 2
@@ -120,6 +122,7 @@ def _parts(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
     if function in seen:
         return
     seen.add(function)
+    yield str(function.__module__)
     yield from _code_parts(function.__code__)
     yield repr(function.__defaults__)
     for name, value in sorted(_uses(function).items()):

@@ -20,7 +20,7 @@ from banditree.errors import InvalidInput
 from banditree.policies.base import Outcome
 from banditree.policies.families import LEAST_WEIGHT, multiply
 from banditree.simulation.arena import Arena, Played, loop_of
-from banditree.simulation.compiling import with_callees
+from banditree.simulation.compiling import COMPILING, fingerprint, specialised, with_callees
 from banditree.simulation.playing import N_MARKS, Room
 from banditree.simulation.states import WORD, bytes_of, layout_of, mapped, resetting, taking
 from banditree.tasks.arrays import FloatArray
@@ -162,59 +162,74 @@ def _device(function: FunctionType) -> Any:
     return _compiled(with_callees(TWINS.get(function, function), _device), device=True, forceinline=True)
 
 
+take: Any = None
+reset: Any = None
+play: Any = None
+
+
+def kernel(
+    world: Any,
+    params: Any,
+    pool: Any,
+    fresh: Any,
+    rooms: Room,
+    seed: int,
+    tasks: Any,
+    first_run: int,
+    n_runs: int,
+    rounds: Any,
+    regret: Any,
+    arms: Any,
+    phases: Any,
+    marks: Any,
+    outcomes: Any,
+) -> None:
+    """The runs of one thread; `take`, `reset` and `play` are put in place for each policy."""
+    thread, threads = cuda.grid(1), cuda.gridsize(1)
+    state = take(pool, thread, cuda.threadIdx.x)
+    room = Room(rooms.context[:, thread], rooms.pulls[:, thread], rooms.available)
+    for index in range(thread, tasks.shape[0] * n_runs, threads):
+        reset(state, fresh)
+        for k in range(room.pulls.shape[0]):
+            room.pulls[k] = 0
+        for f in range(room.context.shape[0]):
+            room.context[f] = world.mean[f]
+        task, run = tasks[index // n_runs], first_run + index % n_runs
+        outcomes[index] = play(
+            world,
+            params,
+            state,
+            room,
+            seed,
+            task,
+            run,
+            rounds,
+            regret[index],
+            arms[index],
+            phases[index],
+            marks[index],
+        )
+
+
 @cache
 def _kernel(policy: Any, layout: tuple[Any, ...], block: int | None, registers: int) -> Any:
-    """The kernel of one policy and one form of its state."""
-    take: Callable[..., Any] = _device(taking(layout, block))
-    reset: Callable[..., Any] = _device(resetting(layout))
-    play: Callable[..., int] = _device(loop_of(policy))
-    shared = block is not None
-
-    def kernel(
-        world: Any,
-        params: Any,
-        pool: Any,
-        fresh: Any,
-        rooms: Room,
-        seed: int,
-        tasks: Any,
-        first_run: int,
-        n_runs: int,
-        rounds: Any,
-        regret: Any,
-        arms: Any,
-        phases: Any,
-        marks: Any,
-        outcomes: Any,
-    ) -> None:
-        thread, threads = cuda.grid(1), cuda.gridsize(1)
-        state = take(pool, cuda.threadIdx.x) if shared else take(pool, thread)
-        room = Room(rooms.context[:, thread], rooms.pulls[:, thread], rooms.available)
-        for index in range(thread, tasks.shape[0] * n_runs, threads):
-            reset(state, fresh)
-            for k in range(room.pulls.shape[0]):
-                room.pulls[k] = 0
-            for f in range(room.context.shape[0]):
-                room.context[f] = world.mean[f]
-            task, run = tasks[index // n_runs], first_run + index % n_runs
-            outcomes[index] = play(
-                world,
-                params,
-                state,
-                room,
-                seed,
-                task,
-                run,
-                rounds,
-                regret[index],
-                arms[index],
-                phases[index],
-                marks[index],
-            )
-
-    return _compiled(kernel, max_registers=registers)
+    """The kernel of one policy and one form of its state; a second process reads it from disk (`compiled_loop`)."""
+    functions: dict[str, Callable[..., Any]] = {
+        "take": taking(layout, block),
+        "reset": resetting(layout),
+        "play": loop_of(policy),
+    }
+    runs = specialised(kernel, functions)
+    copy = with_callees(runs, _device, f"kernel_{registers}_{COMPILING}_{fingerprint(runs)}")
+    try:
+        return _compiled(copy, max_registers=registers, cache=True)
+    except RuntimeError:  # no folder that can be written to
+        return _compiled(copy, max_registers=registers)
 
 
 def _compiled(function: Callable[..., Any], *, device: bool = False, **options: Any) -> Any:
-    """`function` compiled for the GPU; numba's simulator of one takes no options."""
-    return cuda.jit(function, device=device, **({} if config.ENABLE_CUDASIM else options))
+    """`function` compiled for the GPU, once: linking again what is all inlined already would only take time.
+
+    numba's simulator of a GPU takes no options.
+    """
+    return cuda.jit(function, device=device, **({} if config.ENABLE_CUDASIM else {"lto": False, **options}))

@@ -53,17 +53,17 @@ def _arrays(layout: tuple[Any, ...], path: str) -> Iterator[tuple[str, str, tupl
 
 
 def taking(layout: tuple[Any, ...], block: int | None) -> FunctionType:
-    """`take(pool, place)`: the state of one thread as views into a pool with the thread as the last axis.
+    """`take(pool, thread, in_block)`: the state of one thread as views into a pool with the thread as the last axis.
 
     block: None for a pool that is a named tuple like the state; otherwise each array lies in the shared memory of a
     block of so many threads, and the pool, which has no axis for them, lends only its empty arrays.
     """
     views = {}
-    lines = ["def take(pool, place):"]
+    lines = ["def take(pool, thread, in_block):"]
     names: dict[str, Any] = {"np": np}
     for number, (path, dtype, shape) in enumerate(_arrays(layout, "pool")):
-        memory = path if block is None else f"shared_{number}"
-        views[path] = f"{memory}[{':, ' * len(shape)}place]"
+        memory, place = (path, "thread") if block is None else (f"shared_{number}", "in_block")
+        views[path] = f"{memory}[{':, ' * len(shape)}{place}]"
         if block is not None and 0 in shape:
             views[path] = path
         elif block is not None:  # each on a line of its own: numba's simulator tells them apart by their lines
