@@ -80,7 +80,7 @@ def test_a_state_is_taken_from_a_pool_and_reset():
     state = mts.init(mts.make(rand(3, 4, 0.3), 100, {}))
     layout = layout_of(state)
     pool = type(state)(*(np.zeros((*array.shape, 5)) for array in state))
-    mine = taking(layout, None)(pool, 2)
+    mine = taking(layout, None)(pool, 2, 0)
     resetting(layout)(mine, state)
     assert [array.tolist() for array in mine] == [array.tolist() for array in state]
     assert pool.weights[:, 2].tolist() == state.weights.tolist()
