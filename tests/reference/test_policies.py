@@ -362,3 +362,9 @@ def test_the_evidence_of_the_alarm_is_its_formula():
                 expected += S**2 / (2 * 0.25 * (1 + n)) - 0.5 * math.log(1 + n)
             assert state.evidence[i] == pytest.approx(expected, abs=1e-9)
     assert state.alarmed[0] == 1
+
+
+def test_lints_starts_from_a_prior_of_the_size_of_theta_whatever_the_noise():
+    quiet = linear(3, 4, 3, separation=0.2, sigma=0.02, seed=1)
+    params = classic.lints.make(quiet, 1000, {})
+    assert params.width**2 * params.start == pytest.approx(np.mean(quiet.theta**2), rel=1e-9)

@@ -8,18 +8,27 @@ import numpy as np
 from banditree.errors import InvalidInput
 from banditree.plans.plan import NONE, BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray
-from banditree.tasks.collection import N_VALUE_CONTEXTS, Collection, cells_of
-from banditree.tasks.contexts import ContextKind, draw_contexts
+from banditree.tasks.collection import Collection, cells_of, margin_at
+from banditree.tasks.contexts import N_AVERAGED, ContextKind, averaging_rows
 from banditree.tasks.rewards.base import Bounds
 
 SAME_VALUE = 1e-12  # two arms whose means differ by less are equally good
 
 
 class Claim(StrEnum):
-    """What a number is: exact for these means, or at least as large as the truth."""
+    """What a number is: exact for these means, or at least as large as the truth.
+
+    AS_IF_GAUSSIAN: exact if the contexts, of which only the moments are known, are normal.
+    """
 
     EXACT = "exact"
+    AS_IF_GAUSSIAN = "exact as if contexts were Gaussian"
     UPPER_BOUND = "upper bound"
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it is no bound."""
+        return self is not Claim.UPPER_BOUND
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +38,7 @@ class Outcomes:
     least, most: (M, N, B), for the two sides of a FIXED box, low first, or the bins of one pull of a score.
     cost: (M, N), of one round at a box. wrong_arm: (M, N), an end or a watch line whose arm is not the best.
     wrong_task: (M, N), or None if one of those names no task. reasons: why the numbers are bounds; empty if exact.
+    by_moments: whether contexts of which only the moments are known were taken for normal.
     """
 
     least: FloatArray
@@ -38,11 +48,14 @@ class Outcomes:
     wrong_task: BoolArray | None
     reasons: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    by_moments: bool = False
 
     @property
     def claim(self) -> Claim:
         """Whether what is computed from these outcomes is exact."""
-        return Claim.UPPER_BOUND if self.reasons else Claim.EXACT
+        if self.reasons:
+            return Claim.UPPER_BOUND
+        return Claim.AS_IF_GAUSSIAN if self.by_moments else Claim.EXACT
 
 
 def box_outcomes(plan: Plan, collection: Collection) -> Outcomes:
@@ -65,7 +78,8 @@ def box_outcomes(plan: Plan, collection: Collection) -> Outcomes:
         named = np.array([plan.tasks[task] if task != NONE else "" for task in plan.task])
         wrong_task = (named[None, :] != np.array(collection.tasks)[:, None]) & rest
     wrong_arm = (at_estimates > SAME_VALUE) & rest
-    return Outcomes(least, most, cost, wrong_arm, wrong_task, _reasons(plan, collection), remarks)
+    by_moments = collection.contexts is not None and collection.contexts.kind is ContextKind.MOMENTS
+    return Outcomes(least, most, cost, wrong_arm, wrong_task, _reasons(plan, collection), remarks, by_moments)
 
 
 def _check_match(plan: Plan, collection: Collection) -> None:
@@ -86,10 +100,12 @@ def _check_match(plan: Plan, collection: Collection) -> None:
 def _reasons(plan: Plan, collection: Collection) -> tuple[str, ...]:
     reasons = []
     if collection.is_estimated:
+        slopes = "" if collection.theta_error is None else ", and so are the slopes within theirs"
         reasons.append(
-            f"the estimated means are within {collection.radius.max():.3g}, and every box takes its worst means"
+            f"the estimated means are within {collection.radius.max():.3g}{slopes}, and every box takes its worst means"
         )
-    reasons += collection.rewards.doubts(cells_of(collection, plan.arm[:1]))
+    totals = bool((plan.kind == BoxKind.FIXED).any())
+    reasons += collection.rewards.doubts(cells_of(collection, plan.arm[:1]), totals)
     return tuple(reasons)
 
 
@@ -106,41 +122,58 @@ def _bin_chances(plan: Plan, collection: Collection, boxes: np.ndarray) -> Bound
 
 def _costs(plan: Plan, collection: Collection, certain: bool = False) -> tuple[FloatArray, tuple[str, ...]]:
     """What a pull or a round costs at each box (M, N), at the worst means unless `certain`; and remarks on it."""
-    radius = np.zeros_like(collection.radius) if certain else collection.radius
-    upper = collection.means + radius
-    # For each arm, the best that the others may be.
-    rival = np.stack([np.delete(upper, k, axis=1).max(axis=1) for k in range(collection.n_arms)], axis=1)
-    gaps = np.maximum(rival - (collection.means - radius), 0.0)
-    if collection.theta is not None:
-        gaps = collection.gaps + radius + radius.max()
     by_context = (plan.kind == BoxKind.EXPLOIT) & (plan.arm == NONE)
-    cost = gaps[:, np.where(by_context, 0, plan.arm)].copy()
-    if not by_context.any():
-        return cost, ()
-    cost[:, by_context] = _policy_gaps(plan, collection)[:, plan.task[by_context]]
-    remarks = []
-    if collection.contexts is not None and collection.contexts.kind not in (ContextKind.FIXED, ContextKind.SAMPLE):
-        remarks.append(f"The cost of a chosen arm is an average over {N_VALUE_CONTEXTS:,} drawn contexts.")
-    if collection.is_estimated:
-        remarks.append("Exploitation by context is charged at the estimated parameters.")
-    return cost, tuple(remarks)
+    arm = np.where(by_context, 0, plan.arm)
+    if collection.theta is None:
+        radius = np.zeros_like(collection.radius) if certain else collection.radius
+        return _arm_gaps(collection.means, radius)[:, arm], ()
+    by_arm, by_task = context_gaps(plan, collection, certain)
+    cost = by_arm[:, arm]
+    cost[:, by_context] = by_task[:, plan.task[by_context]]
+    return cost, _context_remarks(collection)
 
 
-def _policy_gaps(plan: Plan, collection: Collection) -> FloatArray:
-    """What "argmax of x'theta of task j of the plan" costs per round in task i of the collection, (M, tasks)."""
+def _arm_gaps(means: FloatArray, radius: FloatArray) -> FloatArray:
+    """How much better than each arm another one may be, (M, K)."""
+    upper = means + radius
+    rival = np.stack([np.delete(upper, k, axis=1).max(axis=1) for k in range(means.shape[1])], axis=1)
+    return np.asarray(np.maximum(rival - (means - radius), 0.0))
+
+
+def context_gaps(plan: Plan, collection: Collection, certain: bool) -> tuple[FloatArray, FloatArray]:
+    """What each arm (M, K), and "the best for task j of the plan" (M, tasks), costs per round in each task.
+
+    Unless `certain`, at every context the predictions take their worst values within their margins.
+    """
     contexts, theta = collection.contexts, collection.theta
     assert contexts is not None
     assert theta is not None
     assert plan.theta is not None
-    rows = contexts.rows
-    if rows is None:
-        n = 1 if contexts.kind is ContextKind.FIXED else N_VALUE_CONTEXTS
-        rows = draw_contexts(contexts, n, np.random.default_rng(0))
-    choices = np.stack([(rows @ task.T).argmax(axis=1) for task in plan.theta])
-    gaps = np.empty((len(theta), len(choices)))
+    rows = averaging_rows(contexts)
+    choices = [(rows @ task.T).argmax(axis=1) for task in plan.theta]
+    margins = np.zeros((collection.n_arms, len(rows), collection.n_tasks))
+    if collection.is_estimated and not certain:
+        margins = np.stack([margin_at(collection, rows, k) for k in range(collection.n_arms)])
+    low, high, each = collection.rewards.low, collection.rewards.high, np.arange(len(rows))
+    by_arm, by_task = np.empty(collection.means.shape), np.empty((collection.n_tasks, len(choices)))
     for i, task in enumerate(theta):
-        predicted = rows @ task.T
-        best = predicted.max(axis=1)
-        for j, choice in enumerate(choices):
-            gaps[i, j] = (best - predicted[np.arange(len(rows)), choice]).mean()
-    return gaps
+        predicted, margin = rows @ task.T, margins[:, :, i].T
+        upper = np.clip(predicted + margin, low, high)
+        rival = np.repeat(upper.max(axis=1, keepdims=True), upper.shape[1], axis=1)
+        rival[each, upper.argmax(axis=1)] = np.partition(upper, -2, axis=1)[:, -2]
+        cost = np.maximum(rival - np.clip(predicted - margin, low, high), 0.0)
+        by_arm[i] = cost.mean(axis=0)
+        by_task[i] = [cost[each, choice].mean() for choice in choices]
+    return by_arm, by_task
+
+
+def _context_remarks(collection: Collection) -> tuple[str, ...]:
+    contexts, remarks = collection.contexts, []
+    assert contexts is not None
+    if contexts.kind not in (ContextKind.FIXED, ContextKind.SAMPLE):
+        remarks.append(f"The cost of an arm is an average over {N_AVERAGED:,} drawn contexts, known to about 1%.")
+    if contexts.kind is ContextKind.MOMENTS:
+        remarks.append("Of the contexts only the moments are known: the numbers hold as if they were Gaussian.")
+    if collection.is_estimated and collection.theta_error is None:
+        remarks.append("Nothing is known of how far slopes may be off: they are taken as given.")
+    return tuple(remarks)

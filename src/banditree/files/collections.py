@@ -63,6 +63,9 @@ class CollectionFile(Document):
         None, description="standard deviation of a case's own mean around its task's; none: all cases are alike"
     )
     chances: list[list[list[float]]] | None = Field(None, description="of each value, by task and arm; graded rewards")
+    theta_error: list[list[list[list[float]]]] | None = Field(
+        None, description="x'theta is within sqrt(x'Ex) of the estimate, for every context x at once"
+    )
 
 
 def load_collection(path: str | Path) -> Collection:
@@ -100,6 +103,7 @@ def collection_document(collection: Collection) -> CollectionFile:
         shares=None if collection.shares is None else collection.shares.tolist(),
         spread=None if collection.spread is None else collection.spread.tolist(),
         chances=None if collection.chances is None else collection.chances.tolist(),
+        theta_error=None if collection.theta_error is None else collection.theta_error.tolist(),
     )
 
 
@@ -119,6 +123,7 @@ def collection_from_document(document: CollectionFile, source: str) -> Collectio
             shares=None if document.shares is None else np.array(document.shares),
             spread=None if document.spread is None else np.array(document.spread),
             chances=None if document.chances is None else np.array(document.chances),
+            theta_error=None if document.theta_error is None else np.array(document.theta_error),
         )
     except ValueError as problem:
         raise InvalidInput(f"{source}: {problem}") from None

@@ -172,15 +172,21 @@ bernoulli_ts = Policy("bernoulli-ts", make_bernoulli_ts, init_arms, choose_berno
 
 
 class LinearParams(NamedTuple):
-    """K arms over contexts of n_given features; without any, the one feature 1. width: of the bonus, or of the draw."""
+    """K arms over contexts of n_given features; without any, the one feature 1. width: of the bonus, or of the draw.
+
+    start: the variance that the entries of theta start with, in units of width^2.
+    """
 
     n_arms: int
     n_given: int
     width: float
+    start: float = 1.0
 
 
 class LinearState(NamedTuple):
-    """Ridge regression per arm: inverse (K, d, d) of I + sum xx', sums (K, d) of reward x; product (d,) is scratch."""
+    """Ridge regression per arm: inverse (K, d, d) of I / start + sum xx', sums (K, d) of reward x.
+
+    product (d,) is scratch."""
 
     inverse: FloatArray
     sums: FloatArray
@@ -194,22 +200,41 @@ def make_linucb(subject: Subject, horizon: int, options: Mapping[str, Any]) -> L
 
 
 def make_lints(subject: Subject, horizon: int, options: Mapping[str, Any]) -> LinearParams:
-    """LinTS (Agrawal and Goyal 2013); option `spread` of the draw, by default the rewards' standard deviation."""
-    spread = take_options(options, spread=math.sqrt(subject.rewards.variance_proxy))["spread"]
-    return _linear(subject, "spread", spread)
+    """LinTS (Agrawal and Goyal 2013), from a normal prior around 0 for every entry of theta.
+
+    Options: `spread`, the standard deviation of the noise, by default that of the rewards; `prior`, that of the entries
+    of theta, by default their size in the collection, and at least the spread. A prior as narrow as a small noise would
+    take thousands of rounds to be overcome.
+    """
+    taken = take_options(options, spread=math.sqrt(subject.rewards.variance_proxy), prior=None)
+    prior = taken["prior"]
+    if prior is None:
+        prior = max(_size_of_theta(subject), taken["spread"])
+    if not (math.isfinite(prior) and prior > 0):
+        raise invalid("prior", "a number above 0", prior)
+    return _linear(subject, "spread", taken["spread"], prior)
 
 
-def _linear(subject: Subject, name: str, width: float) -> LinearParams:
+def _size_of_theta(subject: Subject) -> float:
+    """The root mean square of the entries of theta, or of the means of tasks without contexts; 1 where unknown."""
+    known = getattr(subject, "theta", None)
+    if known is None:
+        known = getattr(subject, "means", None)
+    return 1.0 if known is None else float(np.sqrt(np.mean(np.square(known))))
+
+
+def _linear(subject: Subject, name: str, width: float, prior: float | None = None) -> LinearParams:
     if not (math.isfinite(width) and width >= 0):
         raise invalid(name, "a number of at least 0", width)
-    return LinearParams(len(subject.arms), len(subject.features), float(width))
+    start = 1.0 if prior is None or width == 0 else (prior / width) ** 2
+    return LinearParams(len(subject.arms), len(subject.features), float(width), float(start))
 
 
 def init_linear(params: LinearParams) -> LinearState:
-    """Nothing known: the identity and zeros."""
+    """Nothing known but the prior: a multiple of the identity, and zeros."""
     d = max(params.n_given, 1)
     inverse = np.zeros((params.n_arms, d, d))
-    inverse[:] = np.eye(d)
+    inverse[:] = np.eye(d) * params.start
     return LinearState(inverse, np.zeros((params.n_arms, d)), np.zeros(d))
 
 

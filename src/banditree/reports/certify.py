@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from banditree.certificates.certify import Certificate, certify
-from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan, Vocabulary
@@ -144,7 +143,7 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     """What the numbers mean and how they compare with the guarantee of the paper."""
     c, words = report.certificate, report.words
     tasks = plural(words.task)
-    exact = c.claim is Claim.EXACT
+    exact = c.claim.is_exact
     lines = [
         f"{'Exactly' if exact else 'At most'} this much {words.reward} is lost on average over "
         f"{counted(c.horizon, 'round')}, "

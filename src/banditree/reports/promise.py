@@ -1,7 +1,6 @@
 """What a plan promises, in two sentences that a person can sign."""
 
 from banditree.certificates.certify import Certificate
-from banditree.certificates.outcomes import Claim
 from banditree.plans.plan import Plan
 from banditree.plans.wording import counted, plural
 
@@ -21,7 +20,7 @@ def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
     'Fewer than 1 in 10,000 cases end with another arm than the best.'
     """
     words = plan.vocabulary
-    most = "" if certificate.claim is Claim.EXACT else "at most "
+    most = "" if certificate.claim.is_exact else "at most "
     first = (
         f"In the worst {words.task} ({certificate.worst_task}) it loses {most}{certificate.worst_regret:,.3g} "
         f"{lost_word(plan)} over {counted(certificate.horizon, 'round')} on average, compared with the best "

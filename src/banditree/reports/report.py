@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
-from banditree.certificates.outcomes import Claim
 from banditree.errors import InvalidInput, PlanWarning, invalid
 from banditree.figures.curves import curves_info
 from banditree.figures.document import (
@@ -186,7 +185,7 @@ def _certificate(plan: Plan, report: CertificateReport | None, why: str) -> list
 
 def _course(plan: Plan, collection: Collection, report: CertificateReport | None) -> list[Block]:
     """How the plan goes round by round and where its regret comes from, as far as that is known exactly."""
-    if report is None or report.certificate.claim is not Claim.EXACT:
+    if report is None or not report.certificate.claim.is_exact:
         because = "; ".join(report.certificate.reasons) if report is not None else "the plan could not be certified"
         return [Paragraph(f"Curves over the rounds are not available: {because}.", soft=True)]
     scenes: list[tuple[Scene, str]] = []

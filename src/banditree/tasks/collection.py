@@ -10,10 +10,9 @@ import numpy as np
 
 from banditree.errors import InvalidInput, check_texts, invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
-from banditree.tasks.contexts import ContextKind, Contexts, Feature, draw_contexts
+from banditree.tasks.contexts import ContextKind, Contexts, Feature, averaging_rows
+from banditree.tasks.predictions import MUCH, clipped_share, mean_rewards, predict, sub_gaussian_variance
 from banditree.tasks.rewards import BERNOULLI, Bounded, Cells, Gaussian, Graded, Rewards
-
-N_VALUE_CONTEXTS = 20_000  # contexts over which the value of the best policy of a task is averaged
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +24,10 @@ class Collection:
     `counts` (M, K) how many rewards each was estimated from (None: unknown), and `provenance` says where the numbers
     came from. `shares` (M,) are the shares of the tasks among cases (None: unknown, all alike), and `spread` (M, K) the
     standard deviation of a case's own mean around that of its task (None: all cases of a task are alike).
-    `chances` (M, K, G) are those of the values of graded rewards, from which their means follow.
+    `chances` (M, K, G) are those of the values of graded rewards, from which their means follow. Where x'theta leaves
+    the range of the rewards it counts as the nearest end: means follow from theta and the contexts then.
+    `theta_error` (M, K, d, d): with the confidence of the radius, the true x'theta is within sqrt(x'E x) of the
+    estimated one at every context x at once; None: within the radius at every context.
     Frozen, with read-only arrays: checked once, here.
     Use `Collection.bernoulli`, `.gaussian`, `.graded`, `.bounded` or `.linear`.
 
@@ -46,6 +48,7 @@ class Collection:
     shares: FloatArray | None = None
     spread: FloatArray | None = None
     chances: FloatArray | None = None
+    theta_error: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.rewards.by_chances:
@@ -62,6 +65,8 @@ class Collection:
         object.__setattr__(self, "radius", radius)
         if self.theta is not None:
             object.__setattr__(self, "theta", frozen_numbers("theta", self.theta, 3))
+        if self.theta_error is not None:
+            object.__setattr__(self, "theta_error", frozen(self.theta_error, float))
         if self.counts is not None:
             object.__setattr__(self, "counts", frozen(self.counts, np.int64))
         if self.shares is not None:
@@ -69,6 +74,8 @@ class Collection:
         if self.spread is not None:
             object.__setattr__(self, "spread", frozen_numbers("spread", self.spread, 2))
         _check(self)
+        if self.theta is not None and self.contexts is not None and self.rewards.has_range:
+            object.__setattr__(self, "means", frozen(mean_rewards(self.theta, self.contexts, self.rewards), float))
 
     @classmethod
     def bernoulli(
@@ -167,14 +174,19 @@ class Collection:
         radius: Any = 0.0,
         provenance: str = "known",
         shares: Any = None,
+        theta_error: Any = None,
     ) -> "Collection":
-        """Contextual tasks: the mean reward of arm k of task i at context x is x'theta[i, k] (theta: M, K, d)."""
+        """Contextual tasks: the mean reward of arm k of task i at context x is x'theta[i, k] (theta: M, K, d).
+
+        Within the range of the rewards: a prediction above or below it counts as its end.
+        """
         theta = frozen_numbers("theta", theta, 3)
         if theta.shape[2] != contexts.n_features:
             raise invalid("theta", f"of shape (tasks, arms, {contexts.n_features}), as the contexts are", theta.shape)
         names_tasks, names_arms = _names(tasks, "task", theta.shape[0]), _names(arms, "arm", theta.shape[1])
-        means = theta @ contexts.mean
-        return cls(means, names_tasks, names_arms, rewards, contexts, theta, radius, provenance, shares=shares)
+        means = mean_rewards(theta, contexts, rewards)
+        more = {"shares": shares, "theta_error": theta_error}
+        return cls(means, names_tasks, names_arms, rewards, contexts, theta, radius, provenance, **more)
 
     @property
     def features(self) -> tuple[Feature, ...]:
@@ -231,25 +243,59 @@ class Collection:
 
         For contexts that vary the average is over 20,000 contexts drawn with a fixed seed (all rows of a sample).
         """
-        contexts, theta = self.contexts, self.theta
-        if theta is None or contexts is None or contexts.kind is ContextKind.FIXED:
+        if self.theta is None or self.contexts is None or self.contexts.kind is ContextKind.FIXED:
             return frozen(self.means.max(axis=1), float)
-        rows = contexts.rows
-        if rows is None:
-            rows = draw_contexts(contexts, N_VALUE_CONTEXTS, np.random.default_rng(0))
-        return frozen([(rows @ task.T).max(axis=1).mean() for task in theta], float)
+        rows = averaging_rows(self.contexts)
+        return frozen([predict(task, rows, self.rewards).max(axis=1).mean() for task in self.theta], float)
 
     @cached_property
     def gaps(self) -> FloatArray:
-        """What one pull of each arm costs in each task on average (M, K): value of the best policy less the mean."""
-        return frozen(np.maximum(self.values[:, None] - self.means, 0.0), float)
+        """What one pull of each arm costs in each task on average (M, K): the best policy's reward less the arm's."""
+        if self.theta is None or self.contexts is None or self.contexts.kind is ContextKind.FIXED:
+            return frozen(np.maximum(self.values[:, None] - self.means, 0.0), float)
+        rows, found = averaging_rows(self.contexts), []
+        for task in self.theta:  # both over the same contexts, so that their errors cancel
+            predicted = predict(task, rows, self.rewards)
+            found.append((predicted.max(axis=1, keepdims=True) - predicted).mean(axis=0))
+        return frozen(found, float)
+
+    @cached_property
+    def context_scale(self) -> float:
+        """The largest sub-Gaussian scale of x'theta over contexts, of any task and arm, at the worst theta."""
+        contexts, theta = self.contexts, self.theta
+        if theta is None or contexts is None:
+            return 0.0
+        if contexts.rows is None:
+            spread = np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta)
+            return float((np.sqrt(np.maximum(spread, 0.0)) + _deviation_margin(self, contexts)).max())
+        most = 0.0
+        for arm in range(self.n_arms):
+            values = contexts.rows @ theta[:, arm].T
+            doubt = margin_at(self, contexts.rows, arm).max(axis=0)
+            for task in range(self.n_tasks):
+                if np.ptp(values[:, task]) / 2 + doubt[task] > most:  # else it cannot be the largest
+                    most = max(most, float(np.sqrt(sub_gaussian_variance(values[:, task])) + doubt[task]))
+        return most
+
+    @cached_property
+    def clipped(self) -> FloatArray:
+        """The share of contexts (M, K) at which x'theta is outside the range of the rewards."""
+        if self.theta is None or self.contexts is None:
+            return frozen(np.zeros(self.means.shape), float)
+        return frozen(clipped_share(self.theta, self.contexts, self.rewards), float)
 
     def __str__(self) -> str:
         known = f"means within {self.radius.max():.3g}" if self.is_estimated else "means known"
         context = f", {self.contexts.n_features} context features" if self.contexts is not None else ""
+        outside = ""
+        if self.clipped.max() >= MUCH:
+            outside = (
+                f"; x'theta is outside [{self.rewards.low:g}, {self.rewards.high:g}] at up to "
+                f"{self.clipped.max():.0%} of the contexts and counts as the nearest end there"
+            )
         return (
             f"Collection of {self.n_tasks} tasks and {self.n_arms} arms, "
-            f"{self.rewards.family} rewards{context}, {known}"
+            f"{self.rewards.family} rewards{context}, {known}{outside}"
         )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -330,7 +376,7 @@ def trust_estimates(collection: Collection) -> Collection:
     if not collection.is_estimated:
         return collection
     provenance = f"{collection.provenance}, {TRUSTED}"
-    return replace(collection, radius=np.zeros_like(collection.radius), provenance=provenance)
+    return replace(collection, radius=np.zeros_like(collection.radius), theta_error=None, provenance=provenance)
 
 
 def _checked_shares(given: Any, n_tasks: int) -> FloatArray:
@@ -352,25 +398,50 @@ def _names(given: Sequence[str] | None, word: str, count: int) -> tuple[str, ...
 def cells_of(collection: Collection, arms: IntArray) -> Cells:
     """What is known of the rewards of these arms (N,), as the reward families ask for it, of shape (M, N)."""
     contexts, theta = collection.contexts, collection.theta
-    spread = np.zeros(collection.means.shape)
+    spread, doubt, rows = np.zeros(collection.means.shape), np.zeros(collection.means.shape), None
     if contexts is not None and theta is not None:
         spread = np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta)
-    normal = contexts is None or contexts.kind in (ContextKind.FIXED, ContextKind.GAUSSIAN)
+        doubt = _deviation_margin(collection, contexts)
+        if contexts.rows is not None and not collection.rewards.has_range:
+            every = [(np.moveaxis(theta[:, k] @ contexts.rows.T, -1, 0), k) for k in range(collection.n_arms)]
+            rows = np.stack([np.stack([value, margin_at(collection, contexts.rows, k)]) for value, k in every], axis=3)
+            rows = rows[..., arms]
     return Cells(
         collection.parameters[:, arms],
         collection.radius[:, arms],
         spread[:, arms],
-        normal,
+        contexts is None or contexts.kind is not ContextKind.SAMPLE,
         reward_variance(collection),
+        doubt[:, arms],
+        rows,
     )
+
+
+def margin_at(collection: Collection, rows: FloatArray, arm: int) -> FloatArray:
+    """How far x'theta of an arm may be off at each of the contexts `rows` (n, d), for every task: (n, M)."""
+    if collection.theta_error is None or not collection.is_estimated:
+        return np.broadcast_to(collection.radius[:, arm], (len(rows), collection.n_tasks))
+    return _lengths(collection.theta_error[:, arm], rows)
+
+
+def _lengths(error: FloatArray, rows: FloatArray) -> FloatArray:
+    """sqrt(x'E x) for rows x (n, d) and matrices E (M, d, d)."""
+    return np.asarray(np.sqrt(np.maximum(np.einsum("nd,mde,ne->nm", rows, error, rows, optimize=True), 0.0)))
+
+
+def _deviation_margin(collection: Collection, contexts: Contexts) -> FloatArray:
+    """How far the standard deviation of x'theta over contexts may be off (M, K)."""
+    if collection.theta_error is None or not collection.is_estimated:
+        return np.zeros(collection.means.shape)
+    return np.asarray(np.sqrt(np.maximum(np.einsum("de,iked->ik", contexts.covariance, collection.theta_error), 0.0)))
 
 
 def reward_variance(collection: Collection) -> float:
     """The sub-Gaussian variance s^2 of one reward of a fixed arm around its mean, contexts included (NOTES 4).
 
-    Bounded and Bernoulli rewards: (high - low)^2/4 whatever the contexts. Gaussian ones: sigma^2, plus the variance of
-    x'theta over contexts: the largest theta'Cov theta, and at least 1/4 (x'theta anywhere in [0, 1]) unless the
-    contexts are Gaussian or fixed.
+    Bounded and Bernoulli rewards: (high - low)^2/4 whatever the contexts. Gaussian ones: sigma^2, plus the largest
+    sub-Gaussian variance of x'theta: theta'Cov theta where contexts are normal, or count as normal because only their
+    moments are known; over a sample, that of its rows. Where theta is estimated, at its worst.
 
     >>> reward_variance(Collection.gaussian([[0.0, 1.0], [1.0, 0.0]], sigma=2.0))
     4.0
@@ -379,10 +450,7 @@ def reward_variance(collection: Collection) -> float:
     contexts, theta = collection.contexts, collection.theta
     if collection.rewards.has_range or contexts is None or theta is None:
         return noise
-    spread = float(np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta).max())
-    if contexts.kind in (ContextKind.FIXED, ContextKind.GAUSSIAN):
-        return noise + spread
-    return noise + max(spread, 0.25)
+    return noise + collection.context_scale**2
 
 
 def _check(collection: Collection) -> None:
@@ -408,6 +476,11 @@ def _check(collection: Collection) -> None:
         raise InvalidInput("Graded rewards are for tasks without contexts. Use Gaussian or bounded rewards.")
     if collection.theta is not None and collection.theta.shape[:2] != (M, K):
         raise invalid("theta", f"of shape ({M}, {K}, features)", collection.theta.shape)
+    error = collection.theta_error
+    if error is not None and (collection.theta is None or error.shape != (*collection.theta.shape, error.shape[-1])):
+        raise invalid("theta_error", "of shape (tasks, arms, features, features), beside theta", error.shape)
+    if error is not None and not np.isfinite(error).all():
+        raise invalid("theta_error", "finite everywhere", "a number that is not")
     if not (np.isfinite(collection.radius).all() and collection.radius.min() >= 0):
         raise invalid("radius", "finite and at least 0 everywhere", float(collection.radius.min()))
     if collection.spread is not None:

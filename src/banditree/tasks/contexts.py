@@ -11,6 +11,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, frozen_numbers
 
 INTERCEPT = "(intercept)"
+N_AVERAGED = 20_000  # contexts over which averages are taken where there is no sample
 SINGULAR = 1e-10  # smallest eigenvalue of E[xx'] relative to the largest that still identifies theta
 
 
@@ -157,6 +158,15 @@ def draw_contexts(contexts: Contexts, n: int, rng: np.random.Generator) -> Float
     if contexts.rows is not None:
         return contexts.rows[rng.integers(0, contexts.rows.shape[0], n)]
     return rng.multivariate_normal(contexts.mean, contexts.covariance, n, method="eigh")
+
+
+def averaging_rows(contexts: Contexts) -> FloatArray:
+    """The contexts (n, d) over which averages are taken: the sample, the one context, or 20,000 from a fixed seed."""
+    if contexts.rows is not None:
+        return contexts.rows
+    if contexts.kind is ContextKind.FIXED:
+        return contexts.mean[None, :]
+    return draw_contexts(contexts, N_AVERAGED, np.random.default_rng(0))
 
 
 def encode(features: Sequence[Feature], values: Mapping[str, Any]) -> FloatArray:

@@ -105,6 +105,8 @@ def require_separation(collection: Collection, separation: float) -> None:
         return
     closest = least_separation(collection, Sense.MEAN)
     first, second = closest.tasks
+    if closest.value <= tolerance(separation) and slopes_differ(collection, *closest.indices):
+        raise only_slopes_differ(first, second)
     if closest.value <= tolerance(separation):
         raise InvalidInput(
             f"Tasks {first!r} and {second!r} have the same mean for every arm, so no plan can tell them apart. "
@@ -114,6 +116,31 @@ def require_separation(collection: Collection, separation: float) -> None:
         f"separation must be at most {closest.value:.6g} for this collection. Got {separation:g}: no arm tells "
         f"{first!r} from {second!r} by more than that (their best is {closest.arm!r}). "
         "Lower the separation or merge the two tasks."
+    )
+
+
+def slopes_differ(collection: Collection, i: int, j: int) -> bool:
+    """Whether two tasks differ in how rewards depend on the context, by more than their margins and than in the mean.
+
+    Measured by the root mean square of x'(theta_i - theta_j) over the contexts, for the arm where it is largest.
+    """
+    contexts, theta = collection.contexts, collection.theta
+    if contexts is None or theta is None:
+        return False
+    difference = theta[i] - theta[j]
+    apart = np.sqrt(np.einsum("kd,de,ke->k", difference, contexts.second_moment, difference))
+    within = collection.radius[i] + collection.radius[j]
+    if collection.theta_error is not None and collection.is_estimated:
+        squares = np.einsum("ikde,ed->ik", collection.theta_error[[i, j]], contexts.second_moment)
+        within = np.sqrt(np.maximum(squares, 0.0)).sum(axis=0)
+    return bool((apart > np.maximum(within, 2 * np.abs(difference @ contexts.mean)) + 1e-12).any())
+
+
+def only_slopes_differ(first: str, second: str) -> InvalidInput:
+    """The error for two tasks that a test of means cannot tell apart although they differ."""
+    return InvalidInput(
+        f"Tasks {first!r} and {second!r} have the same means, or nearly so, and differ in how rewards depend on the "
+        'context, which the tests of a tree do not look at. Use method="protocol", whose points look at the context.'
     )
 
 

@@ -1,7 +1,7 @@
 """Individuals to tasks, when the log has no labels: find the classes, then go on as with labels."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -10,7 +10,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Family
-from banditree.training.estimates import Estimates
+from banditree.training.estimates import Estimates, wider
 from banditree.training.mixture import Mixture, Sums, posterior, sums_of
 from banditree.training.overdispersion import fit_kinds, log_likelihoods, refine_kinds
 from banditree.training.statistics import Statistics, group_tasks
@@ -192,4 +192,4 @@ def widen(estimates: Estimates, classes: Classes) -> Estimates:
     spread = np.nan_to_num(np.fmax.reduce(estimates.means) - np.fmin.reduce(estimates.means))
     if estimates.chances is not None:  # classes of the same mean may still have other chances
         spread = np.full_like(spread, estimates.rewards.width)
-    return replace(estimates, radius=estimates.radius + classes.doubt * spread)
+    return wider(estimates, estimates.radius + classes.doubt * spread)

@@ -5,7 +5,7 @@ from enum import StrEnum
 import numpy as np
 
 from banditree.errors import InvalidInput
-from banditree.tasks.arrays import FloatArray
+from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.training.estimates import Estimates, estimate
 from banditree.training.regression import Outcome
@@ -50,7 +50,7 @@ def to_collection(
             tasks = np.flatnonzero(fine.all(axis=1))
         else:
             means, radius, theta, chances = _borrow(estimates, statistics)
-    kept = np.ix_(tasks, arms)
+    kept, error = np.ix_(tasks, arms), _known_error(estimates, fine)
     return Collection(
         means[kept],
         tuple(estimates.tasks[i] for i in tasks),
@@ -64,7 +64,19 @@ def to_collection(
         None if shares is None else shares[tasks] / shares[tasks].sum(),
         None if spread is None else spread[kept],
         chances=None if chances is None else chances[kept],
+        theta_error=None if error is None else error[kept],
     )
+
+
+def _known_error(estimates: Estimates, fine: BoolArray) -> FloatArray | None:
+    """theta_error, where a borrowed theta may be off at any context by as much as its mean."""
+    error, contexts = estimates.theta_error, estimates.contexts
+    if error is None or contexts is None or fine.all():
+        return error
+    # A borrowed x'theta is known as badly as can be: the squared length of x in the metric of the contexts is about d.
+    metric = np.linalg.pinv(contexts.second_moment)
+    widest = estimates.rewards.width if estimates.rewards.has_range else np.nanmax(np.ptp(estimates.means)) * 2
+    return np.where(fine[:, :, None, None], error, widest**2 * len(metric) * metric)
 
 
 def _missing_error(estimates: Estimates) -> InvalidInput:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.contexts import INTERCEPT, Contexts, moment_contexts, sampled_contexts
+from banditree.tasks.predictions import mean_rewards
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards, family_named
 from banditree.training.grades import observed_chances, radius_of_chances
 from banditree.training.intervals import (
@@ -16,6 +17,7 @@ from banditree.training.intervals import (
     radius_of_normal_mean,
     radius_of_prediction,
     radius_of_rate,
+    squared_reach,
 )
 from banditree.training.regression import Design, Fit, Outcome, fit_cell, make_design
 from banditree.training.statistics import Statistics
@@ -31,7 +33,7 @@ class Estimates:
     means, radius: (M, K); all means are within their radius at once but for `failure_probability`.
     theta, theta_radius: (M, K, q) or None; each entry within its radius but for `failure_probability` / (M K).
     counts: (M, K) rows. notes: what the reader should know, in sentences. intercept, ridge: how theta was fitted.
-    chances: (M, K, G) of graded rewards, or None.
+    chances: (M, K, G) of graded rewards, or None. theta_error: (M, K, q, q), see `Collection`.
     individuals: (M, K), how many have rows there, where the radius is by individual; None where rows are independent.
     """
 
@@ -51,6 +53,7 @@ class Estimates:
     ridge: float = 0.0
     chances: FloatArray | None = None
     individuals: IntArray | None = None
+    theta_error: FloatArray | None = None
 
     @property
     def missing(self) -> list[tuple[str, str, Outcome]]:
@@ -93,6 +96,16 @@ def estimate(
     else:
         found = _plain(statistics, rewards, share)
     return replace(found, intercept=intercept, ridge=ridge)
+
+
+def wider(estimates: Estimates, radius: FloatArray) -> Estimates:
+    """The estimates with a radius (M, K) that is larger, and theta_error larger by as much."""
+    error = estimates.theta_error
+    if error is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            factor = np.fmax(radius / estimates.radius, 1.0)
+        error = error * np.where(np.isfinite(factor), factor, 1e6)[:, :, None, None] ** 2
+    return replace(estimates, radius=radius, theta_error=error)
 
 
 def _shares(statistics: Statistics, failure_probability: float | FloatArray) -> FloatArray:
@@ -177,7 +190,7 @@ def _linear(
     rss = np.array([fit.rss for fit in done])
     family = rewards if isinstance(rewards, Rewards) else family_named(rewards).fitted(rss, freedom)
     theta = np.array([fit.theta for fit in done])
-    delta = share[statistics.task, statistics.arm][good]
+    delta = share[statistics.task, statistics.arm][good] / 2  # half for the mean, half for theta
     leverage = np.array([fit.leverage for fit in done])
     noise = np.sqrt(rss / freedom)
     spread = np.einsum("cd,de,ce->c", theta, contexts.covariance, theta)
@@ -185,9 +198,16 @@ def _linear(
     radius = radius + _ridge_bias(theta, leverage, ridge, design)
     means = np.array([fit.prediction for fit in done])
     theta, means = _into_range(theta, means, family, contexts)
+    # Where predictions leave the range, the mean of what is left of them may differ from the mean of the rewards.
+    clipped = mean_rewards(theta, contexts, family)
+    means, radius = clipped, radius + np.abs(clipped - means)
     error = np.array([fit.error for fit in done])
+    reach = np.sqrt(squared_reach(family, len(design.features), noise, freedom, delta)) + _ridge_pull(
+        theta, ridge, design
+    )
+    whole = reach[:, None, None] ** 2 * np.array([fit.inverse for fit in done])
     outcome = np.array([Outcome.FINE if isinstance(fit, Fit) else fit for fit in fits], dtype=object)
-    return _assemble(
+    found = _assemble(
         statistics,
         family,
         share,
@@ -199,6 +219,9 @@ def _linear(
         _fill(good, _theta_radius(family, error, noise, freedom, delta)),
         _propensity_notes(statistics) + _context_notes(statistics, design, contexts),
     )
+    table = np.full((*found.means.shape, *whole.shape[1:]), np.nan)
+    table[statistics.task, statistics.arm] = _fill(good, whole)
+    return replace(found, theta_error=table)
 
 
 def _fill(good: npt.NDArray[np.bool_], values: FloatArray) -> FloatArray:
@@ -218,10 +241,15 @@ def _theta_radius(
 
 def _ridge_bias(theta: FloatArray, leverage: FloatArray, ridge: float, design: Design) -> FloatArray | float:
     """How far ridge may pull a mean: at most sqrt(ridge h) |theta|, with the longest theta found as its length."""
+    return np.asarray(np.sqrt(leverage) * _ridge_pull(theta, ridge, design))
+
+
+def _ridge_pull(theta: FloatArray, ridge: float, design: Design) -> float:
+    """How far ridge may pull theta, in units of sqrt(x' inverse x)."""
     if ridge == 0:
         return 0.0
     longest = np.linalg.norm(theta[:, 1:] if design.intercept else theta, axis=1).max()
-    return np.asarray(np.sqrt(ridge * leverage) * longest)
+    return float(np.sqrt(ridge) * longest)
 
 
 def _into_range(

@@ -55,9 +55,10 @@ def by_individual(estimates: Estimates, individuals: Individuals) -> Estimates:
             "No kind and option has rows of two individuals, so nothing can be said about others like them. "
             "Omit the individual if every row is a case of its own."
         )
-    alpha = estimates.failure_probability
+    alpha, theta_error = estimates.failure_probability, None
     if estimates.contexts is not None:
-        variance, tail = _variance_over_contexts(estimates, individuals), alpha / estimates.means.size
+        tail = alpha / estimates.means.size / 2  # half for the mean, half for theta
+        variance, theta_error = _variance_over_contexts(estimates, individuals, tail)
     else:
         effect = effects(estimates.means - individuals.statistics.shift[-1], individuals)
         variance, tail = _variance(effect, individuals, shape), _tail(effect, individuals, shape, alpha)
@@ -66,6 +67,7 @@ def by_individual(estimates: Estimates, individuals: Individuals) -> Estimates:
         radius=radii(estimates, np.sqrt(variance), n_individuals, tail),
         outcomes=_outcomes(estimates, n_individuals),
         individuals=n_individuals,
+        theta_error=theta_error,
     )
 
 
@@ -148,8 +150,13 @@ def _outcomes(estimates: Estimates, n_individuals: IntArray) -> OutcomeArray:
     return outcomes
 
 
-def _variance_over_contexts(estimates: Estimates, individuals: Individuals) -> FloatArray:
-    """The variance (M, K) of the mean over contexts: of theta (the sandwich by individual) and of the mean context."""
+def _variance_over_contexts(
+    estimates: Estimates, individuals: Individuals, tail: float
+) -> tuple[FloatArray, FloatArray]:
+    """The variance (M, K) of the mean over contexts: of theta (the sandwich by individual) and of the mean context.
+
+    And theta_error (M, K, q, q): the sandwich times Scheffe's factor, with one degree of freedom less than individuals.
+    """
     statistics, contexts, theta = individuals.statistics, estimates.contexts, estimates.theta
     assert contexts is not None
     assert theta is not None
@@ -161,6 +168,9 @@ def _variance_over_contexts(estimates: Estimates, individuals: Individuals) -> F
     np.add.at(size, statistics.task, statistics.count)
     moved = (own - size[:, None] * at) / size.sum()  # what each individual adds to the mean context
     groups, found = _count(individuals, theta.shape[:2]), np.full(theta.shape[:2], np.nan)
+    error, back = np.full((*theta.shape, len(at)), np.nan), np.eye(len(at))
+    if estimates.intercept:
+        back[1:, 0] = -shift  # (1, x - shift) from (1, x)
     penalty = np.diag(np.where(np.arange(len(at)) < estimates.intercept, 0.0, estimates.ridge))
     for i, k in np.argwhere(estimates.outcomes == Outcome.FINE):
         cells = (individuals.kind == i) & (statistics.arm == k)
@@ -169,10 +179,19 @@ def _variance_over_contexts(estimates: Estimates, individuals: Individuals) -> F
         residual = np.concatenate([[constant], -slopes, [1.0]])  # of (1, x, r) less their shifts
         scores = moments[cells] @ residual @ design.T
         gram = design @ moments[cells].sum(axis=0) @ design.T + penalty
+        each = scores @ np.linalg.pinv(gram) @ back
         effect = scores @ np.linalg.lstsq(gram, at, rcond=None)[0]
         few = groups[i, k] / max(groups[i, k] - 1, 1)
         found[i, k] = few * (effect**2).sum() + ((moved @ theta[i, k]) ** 2).sum()
-    return found
+        error[i, k] = few * _scheffe(len(at), int(groups[i, k]), tail) * each.T @ each
+    return found, error
+
+
+def _scheffe(n_features: int, n_individuals: int, tail: float) -> float:
+    """How much the squared error at any context may exceed its variance, at every context at once."""
+    from scipy.stats import f
+
+    return float(n_features * f.ppf(1 - tail, n_features, max(n_individuals - 1, 1)))
 
 
 def _moments(estimates: Estimates, statistics: Statistics) -> tuple[FloatArray, FloatArray, IntArray]:

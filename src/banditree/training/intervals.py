@@ -127,3 +127,24 @@ def radius_of_prediction(
         return radius_of_normal_mean(error, freedom, failure_probability)
     log = np.log(4 / failure_probability)
     return np.asarray(rewards.width * (np.sqrt(leverage * log / 2) + np.sqrt(log / (2 * n_contexts))))
+
+
+def squared_reach(
+    rewards: Rewards, n_features: int, noise: FloatArray, freedom: FloatArray, failure_probability: FloatArray
+) -> FloatArray:
+    """c^2 with |x'(theta_hat - theta)| <= c sqrt(x'(X'X)^-1 x) at every x at once, one per fit.
+
+    Gaussian rewards: Scheffe's, q F. Rewards in a range: the tail of the squared length of a projection of sub-Gaussian
+    noise (Hsu, Kakade and Zhang 2012), s^2 (q + 2 sqrt(q t) + 2 t) with t = log(1/failure_probability).
+
+    >>> from banditree.tasks.rewards import BERNOULLI, Gaussian
+    >>> one, few = np.array([1.0]), np.array([1e9])
+    >>> squared_reach(Gaussian(sigma=1.0), 1, one, few, np.array([0.05])).round(2).tolist()
+    [3.84]
+    """
+    if not rewards.has_range:
+        from scipy.stats import f
+
+        return np.asarray(noise**2 * n_features * f.ppf(1 - failure_probability, n_features, freedom))
+    t = np.log(1 / failure_probability)
+    return np.asarray(rewards.variance_proxy * (n_features + 2 * np.sqrt(n_features * t) + 2 * t))

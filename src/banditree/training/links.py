@@ -6,7 +6,7 @@ import numpy as np
 
 from banditree.errors import InvalidInput
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
-from banditree.training.estimates import Estimates
+from banditree.training.estimates import Estimates, wider
 from banditree.training.regression import Outcome
 from banditree.training.statistics import Statistics
 
@@ -103,7 +103,7 @@ def widen_weakly_linked(estimates: Estimates, rows: FloatArray) -> Estimates:
     family = estimates.rewards
     if family.has_range:
         most = np.maximum(estimates.means - family.low, family.high - estimates.means)
-        return replace(estimates, radius=np.fmin(np.where(np.isnan(radius), np.inf, radius), most))
+        return wider(estimates, np.fmin(np.where(np.isnan(radius), np.inf, radius), most))
     outcomes = estimates.outcomes.copy()
     outcomes[(outcomes == Outcome.FINE) & ~np.isfinite(radius)] = Outcome.TOO_FEW_ROWS
-    return replace(estimates, radius=radius, outcomes=outcomes)
+    return replace(wider(estimates, radius), outcomes=outcomes)

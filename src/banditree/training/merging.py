@@ -6,8 +6,9 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
-from banditree.tasks.collection import N_VALUE_CONTEXTS, Collection
-from banditree.tasks.contexts import ContextKind, draw_contexts
+from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import ContextKind, averaging_rows
+from banditree.tasks.predictions import mean_rewards, predict
 from banditree.tasks.separation import tolerance
 
 
@@ -102,7 +103,7 @@ def _span(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Collec
     theta, means = None, (low + high) / 2
     if collection.theta is not None and collection.contexts is not None:
         theta = np.array([collection.theta[list(group)].mean(axis=0) for group in groups])
-        means = theta @ collection.contexts.mean
+        means = mean_rewards(theta, collection.contexts, collection.rewards)
     alone = np.array([len(group) == 1 for group in groups])
     first = [group[0] for group in groups]
     means = np.where(alone[:, None], collection.means[first], means)
@@ -125,7 +126,26 @@ def _span(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Collec
         None if collection.shares is None else np.array([collection.shares[list(group)].sum() for group in groups]),
         _merged_spread(collection, groups),
         chances,
+        _merged_error(collection, groups, theta),
     )
+
+
+def _merged_error(
+    collection: Collection, groups: tuple[tuple[int, ...], ...], average: FloatArray | None
+) -> FloatArray | None:
+    """E with sqrt(x'E x) reaching the x'theta of all members, wherever in their own margins, at every context x.
+
+    (a + b)^2 <= 2 a^2 + 2 b^2, and the largest of several squares is at most their sum.
+    """
+    if average is None or collection.theta is None or (collection.is_estimated and collection.theta_error is None):
+        return None
+    found = np.zeros((*average.shape, average.shape[2]))
+    for new, group in enumerate(groups):
+        for task in group:
+            away, own = collection.theta[task] - average[new], collection.theta_error
+            apart = away[:, :, None] * away[:, None, :]
+            found[new] += apart if own is None else own[task] if len(group) == 1 else 2 * (apart + own[task])
+    return found
 
 
 def _span_chances(
@@ -166,12 +186,10 @@ def _suboptimality(collection: Collection, merged: Collection, new: int, group: 
         members = list(group)
         best = (collection.means + collection.radius)[members][:, rivals].max(axis=1)
         return float(np.maximum(best - (collection.means - collection.radius)[members, arm], 0.0).max())
-    rows = contexts.rows
-    if rows is None:
-        rows = draw_contexts(contexts, N_VALUE_CONTEXTS, np.random.default_rng(0))
+    rows = averaging_rows(contexts)
     chosen = (rows @ merged.theta[new].T).argmax(axis=1)
     losses = []
     for task in group:
-        value = rows @ theta[task].T
+        value = predict(theta[task], rows, collection.rewards)
         losses.append(float((value.max(axis=1) - value[np.arange(len(rows)), chosen]).mean()))
     return max(losses) + 2 * float(collection.radius[list(group)].max())

@@ -36,13 +36,15 @@ class Design:
 @dataclass(frozen=True, eq=False)
 class Fit:
     """theta (q,) of one cell, `error` (q,) the standard errors for noise of variance 1, and at the context asked for:
-    the prediction and its leverage h, so that its variance is h times that of the noise. `rss` is what is left over."""
+    the prediction and its leverage h, so that its variance is h times that of the noise. `rss` is what is left over.
+    inverse: (q, q) of x'x summed over the rows, the ridge included: x'theta has a variance of at most x' inverse x."""
 
     theta: FloatArray
     error: FloatArray
     prediction: float
     leverage: float
     rss: float
+    inverse: FloatArray
 
 
 def make_design(features: Sequence[Feature], frequency: FloatArray, intercept: bool) -> Design:
@@ -100,14 +102,18 @@ def fit_cell(
     solved = _least_squares(root, target, ridge)
     if solved is None:
         return Outcome.SINGULAR_DESIGN
-    slopes, inverse, left = solved
+    slopes, inverse, left, whole = solved
     rss += left
     if not design.intercept:
-        return Fit(slopes, np.sqrt(inverse.diagonal()), float(at @ slopes), float(at @ inverse @ at), rss)
+        return Fit(slopes, np.sqrt(inverse.diagonal()), float(at @ slopes), float(at @ inverse @ at), rss, whole)
     away = at - mean
     theta = np.append(reward_mean - mean @ slopes, slopes)
     error = np.sqrt(np.append(1 / n + mean @ inverse @ mean, inverse.diagonal()))
-    return Fit(theta, error, float(reward_mean + away @ slopes), float(1 / n + away @ inverse @ away), rss)
+    around = np.column_stack([-mean, np.eye(len(mean))])  # the slopes' part of (1, x) is x less the mean
+    whole = around.T @ whole @ around
+    whole[0, 0] += 1 / n
+    leverage = float(1 / n + away @ inverse @ away)
+    return Fit(theta, error, float(reward_mean + away @ slopes), leverage, rss, whole)
 
 
 def _square_root(scatter: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -124,11 +130,14 @@ def _square_root(scatter: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     return root, target, max(float(scatter[d, d] - target @ target), 0.0)
 
 
-def _least_squares(root: FloatArray, target: FloatArray, ridge: float) -> tuple[FloatArray, FloatArray, float] | None:
-    """Minimiser, the covariance of the minimiser per unit of noise, and what is left; None if not unique."""
+def _least_squares(
+    root: FloatArray, target: FloatArray, ridge: float
+) -> tuple[FloatArray, FloatArray, float, FloatArray] | None:
+    """Minimiser, its covariance per unit of noise, what is left, and the inverse of the normal equations; None if not
+    unique."""
     d = root.shape[1]
     if d == 0:
-        return np.zeros(0), np.zeros((0, 0)), float(target @ target)
+        return np.zeros(0), np.zeros((0, 0)), float(target @ target), np.zeros((0, 0))
     rows = root if ridge == 0 else np.vstack([root, np.sqrt(ridge) * np.eye(d)])
     scale = np.linalg.norm(rows, axis=0)
     if scale.min() == 0:
@@ -139,4 +148,5 @@ def _least_squares(root: FloatArray, target: FloatArray, ridge: float) -> tuple[
     half = (right.T / values) @ left.T / scale[:, None]  # the pseudo-inverse
     half = half[:, : len(root)]
     solution = half @ target
-    return solution, half @ half.T, float(((root @ solution - target) ** 2).sum())
+    whole = (right.T / values) / scale[:, None]
+    return solution, half @ half.T, float(((root @ solution - target) ** 2).sum()), whole @ whole.T

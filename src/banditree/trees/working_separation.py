@@ -8,7 +8,14 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.separation import closest_rows, least_separation, require_separation, tolerance
+from banditree.tasks.separation import (
+    closest_rows,
+    least_separation,
+    only_slopes_differ,
+    require_separation,
+    slopes_differ,
+    tolerance,
+)
 
 SHARE = 8  # estimated means must be within this part of what is to be told apart
 
@@ -81,6 +88,8 @@ def _least_gap(collection: Collection, limit: float) -> tuple[float, int, int]:
 def _too_uncertain(collection: Collection, i: int, j: int, separation: float | None) -> InvalidInput:
     """The error that says which means of tasks i and j must be known better, and how many more rows that takes."""
     first, second = collection.tasks[i], collection.tasks[j]
+    if slopes_differ(collection, i, j):
+        return only_slopes_differ(first, second)
     difference = np.abs(collection.means[i] - collection.means[j])
     reach = difference + collection.radius[[i, j]].sum(axis=0)  # how far apart the true means may be
     possible = reach >= (0.0 if separation is None else separation - tolerance(separation))

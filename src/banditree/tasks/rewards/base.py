@@ -48,7 +48,9 @@ class Cells:
 
     parameters: S, the means; of families that are given by chances, (*S, G). radius: S, how far means may be from the
     truth. context_variance: S, the variance of the mean over contexts; normal_contexts: whether they are normal (or
-    fixed, or none). variance: the sub-Gaussian variance of one reward of any cell, contexts included.
+    fixed, none, or known by their moments only, which count as normal). variance: the sub-Gaussian variance of one
+    reward of any cell, contexts included. deviation_margin: S, how far the root of context_variance may be off.
+    rows: (2, n, *S), the mean at each context of a sample and how far it may be off; only for rewards without a range.
     """
 
     parameters: FloatArray
@@ -56,6 +58,8 @@ class Cells:
     context_variance: FloatArray
     normal_contexts: bool
     variance: float
+    deviation_margin: FloatArray | float = 0.0
+    rows: FloatArray | None = None
 
 
 Bounds = tuple[FloatArray, FloatArray]  # the least and the most that chances may be; the same array values if exact
@@ -179,8 +183,8 @@ class Rewards(ABC):
     def bins(self, cells: Cells, cuts: FloatArray) -> Bounds:
         """Bounds (*S, B) of the chances that a reward is above exactly 0, 1, ... of the `cuts` (..., B-1)."""
 
-    def doubts(self, cells: Cells) -> tuple[str, ...]:
-        """Why `totals` and `bins` are bounds although the parameters are known; empty where they are exact."""
+    def doubts(self, cells: Cells, totals: bool = True) -> tuple[str, ...]:
+        """Why `bins`, and `totals` if those are asked for, are bounds at known parameters; empty if they are exact."""
         return ()
 
     def scorings(self, parameters: Sequence[FloatArray]) -> list[list[Scoring]]:

@@ -76,7 +76,7 @@ class Bounded(Rewards):
         others = most.sum(axis=-1, keepdims=True) - most
         return np.maximum(1.0 - others, 0.0), most
 
-    def doubts(self, cells: Cells) -> tuple[str, ...]:
+    def doubts(self, cells: Cells, totals: bool = True) -> tuple[str, ...]:
         """Always in doubt."""
         return ("of the rewards only the means and the range are known",)
 

@@ -90,42 +90,51 @@ class Gaussian(Rewards):
         low, high = cells.parameters - cells.radius, cells.parameters + cells.radius
         if not cells.normal_contexts:
             return hoeffding_totals(low, high, cells.variance, pulls, limit)
-        spread = self._deviation(cells) * np.sqrt(pulls)
-        at_most = [ndtr((limit - pulls * mu) / spread) for mu in (low, high)]
-        above = [ndtr((pulls * mu - limit) / spread) for mu in (low, high)]
-        return np.stack([at_most[1], above[0]], axis=-1), np.stack([at_most[0], above[1]], axis=-1)
+        spreads = [deviation * np.sqrt(pulls) for deviation in self._deviations(cells)]
+        at_most = np.stack([ndtr((limit - pulls * mu) / spread) for mu in (low, high) for spread in spreads])
+        above = np.stack([ndtr((pulls * mu - limit) / spread) for mu in (low, high) for spread in spreads])
+        least, most = (np.stack([end(at_most, axis=0), end(above, axis=0)], axis=-1) for end in (np.min, np.max))
+        return least, most
 
     def bins(self, cells: Cells, cuts: FloatArray) -> Bounds:
-        """Normal chances of intervals; the chance of a bin grows as the mean comes closer to its middle."""
-        from scipy.special import ndtr
+        """Normal chances of intervals, averaged over the contexts of a sample where there is one."""
+        if cells.rows is not None:
+            each = [
+                self._bins(mu, doubt, (np.asarray(self.sigma),), cuts) for mu, doubt in zip(*cells.rows, strict=True)
+            ]
+            return np.mean([least for least, _ in each], axis=0), np.mean([most for _, most in each], axis=0)
+        return self._bins(cells.parameters, cells.radius, self._deviations(cells), cuts)
 
-        if not cells.normal_contexts:
-            raise InvalidInput(
-                "A plan that scores rewards cannot be certified when contexts are known by their moments or a sample "
-                "only: the chance of a single reward is then unknown. Use the method tree."
-            )
-        low, high = ((cells.parameters + sign * cells.radius)[..., None] for sign in (-1, 1))
+    @staticmethod
+    def _bins(means: FloatArray, radius: FloatArray, deviations: Sequence[FloatArray], cuts: FloatArray) -> Bounds:
+        """The chance of a bin grows as the mean comes closer to its middle, at each of the deviations."""
+        low, high = ((means + sign * radius)[..., None] for sign in (-1, 1))
         left, right = between_edges(cuts)
-        spread = self._deviation(cells)[..., None]
-
-        def chance(mu: FloatArray) -> FloatArray:
-            a, b = (left - mu) / spread, (right - mu) / spread
-            return np.asarray(np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a)))
-
         middle = np.where(np.isinf(left), -np.inf, np.where(np.isinf(right), np.inf, (left + right) / 2))
-        return np.minimum(chance(low), chance(high)), chance(np.clip(middle, low, high))
+        nearest = np.clip(middle, low, high)
+        least, most = [], []
+        for deviation in deviations:
+            ends = [_interval(left, right, mu, deviation[..., None]) for mu in (low, high, nearest)]
+            least.append(np.minimum(ends[0], ends[1]))
+            most.append(ends[2])
+        if len(deviations) > 1:  # in between, the chance of an interval beside the mean may be larger still
+            likeliest = np.clip(_likeliest(left - nearest, right - nearest), *(d[..., None] for d in deviations))
+            most.append(_interval(left, right, nearest, likeliest))
+        return np.min(least, axis=0), np.max(most, axis=0)
 
-    def doubts(self, cells: Cells) -> tuple[str, ...]:
-        """Contexts that are not known to be normal."""
-        return (
-            ()
-            if cells.normal_contexts
-            else ("the distribution of the contexts is known by its moments or a sample only",)
-        )
+    def doubts(self, cells: Cells, totals: bool = True) -> tuple[str, ...]:
+        """Totals over contexts that are not normal, which are bounded by their sub-Gaussian variance."""
+        if cells.normal_contexts or not totals:
+            return ()
+        return ("totals are bounded by the sub-Gaussian scale of the sampled contexts",)
 
-    def _deviation(self, cells: Cells) -> FloatArray:
-        """The standard deviation of a reward, contexts included."""
-        return np.asarray(np.sqrt(self.sigma**2 + cells.context_variance))
+    def _deviations(self, cells: Cells) -> tuple[FloatArray, ...]:
+        """The standard deviation of a reward, contexts included: the least and the most where it is not known."""
+        root, doubt = np.sqrt(np.maximum(cells.context_variance, 0.0)), np.asarray(cells.deviation_margin)
+        if not doubt.any():
+            return (np.asarray(np.sqrt(self.sigma**2 + root**2)),)
+        ends = (np.maximum(root - doubt, 0.0), root + doubt)
+        return tuple(np.asarray(np.sqrt(self.sigma**2 + end**2)) for end in ends)
 
     def scorings(self, parameters: Sequence[FloatArray]) -> list[list[Scoring]]:
         """Four bins around a middle cut, at each of a few quantiles of the arm's means."""
@@ -161,3 +170,19 @@ class Gaussian(Rewards):
         noisy = used & (scatter > pooled * chi2.ppf(1 - 1e-4 / used.sum(), np.maximum(freedom, 1)))
         worst = (scatter[noisy] / freedom[noisy]).max(initial=0.0)
         return cls(sigma=float(np.sqrt(max(pooled, worst))))
+
+
+def _interval(left: FloatArray, right: FloatArray, mu: FloatArray, deviation: FloatArray) -> FloatArray:
+    """The chance that a normal reward is between two numbers."""
+    from scipy.special import ndtr
+
+    a, b = (left - mu) / deviation, (right - mu) / deviation
+    return np.asarray(np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a)))
+
+
+def _likeliest(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The standard deviation at which a normal reward of mean 0 is most often between two numbers of the same sign."""
+    near, far = np.minimum(np.abs(left), np.abs(right)), np.maximum(np.abs(left), np.abs(right))
+    beside = (left * right > 0) & np.isfinite(far)
+    near, far = np.where(beside, near, 1.0), np.where(beside, far, 2.0)
+    return np.asarray(np.where(beside, np.sqrt((far**2 - near**2) / (2 * np.log(far / near))), 1.0))

@@ -189,9 +189,13 @@ class Graded(Rewards):
         most = np.where(inside.any(axis=-2), np.minimum(chance + doubt, 1.0), 0.0)
         return least, most
 
-    def doubts(self, cells: Cells) -> tuple[str, ...]:
+    def doubts(self, cells: Cells, totals: bool = True) -> tuple[str, ...]:
         """Values too close together to add up all totals."""
-        return () if self.steps[-1] <= FINEST else ("the values are too many steps apart to add up their totals",)
+        return (
+            ()
+            if self.steps[-1] <= FINEST or not totals
+            else ("the values are too many steps apart to add up their totals",)
+        )
 
     def scorings(self, parameters: Sequence[FloatArray]) -> list[list[Scoring]]:
         """Points per grade: rounded log-likelihood ratios between groups of tasks, and slopes in the values."""

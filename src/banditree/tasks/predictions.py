@@ -1,0 +1,91 @@
+"""What x'theta says of the rewards of contextual tasks: one meaning everywhere, the range of the rewards kept.
+
+A prediction outside the range of the rewards counts as the nearest end of it, in means, certificates and simulations
+alike.
+"""
+
+import numpy as np
+
+from banditree.tasks.arrays import FloatArray
+from banditree.tasks.contexts import Contexts, averaging_rows
+from banditree.tasks.rewards import Rewards
+
+MUCH = 0.05  # share of the contexts outside the range from which a collection says so
+RATIO = 1.02  # between neighbours of the grid on which a sub-Gaussian scale is sought: within 4% of the best
+FLAT = 0.01  # exponents below this change no variance by more than 1% ...
+STEEP = 60.0  # ... and above this the largest value alone counts
+
+
+def predict(theta: FloatArray, rows: FloatArray, rewards: Rewards) -> FloatArray:
+    """The mean reward (n, ...) at each of the contexts `rows` (n, d), for parameters theta (..., d)."""
+    return np.asarray(np.clip(np.moveaxis(theta @ rows.T, -1, 0), rewards.low, rewards.high))
+
+
+def mean_rewards(theta: FloatArray, contexts: Contexts, rewards: Rewards) -> FloatArray:
+    """E[clip(x'theta)] over the contexts, for theta (..., d): exact for normal contexts and over a sample.
+
+    Contexts known by their moments count as normal.
+
+    >>> from banditree.tasks.contexts import gaussian_contexts
+    >>> from banditree.tasks.rewards import BERNOULLI
+    >>> mean_rewards(np.array([[1.0]]), gaussian_contexts([0.0], [[1.0]]), BERNOULLI).round(4).tolist()
+    [0.3156]
+    """
+    centre = theta @ contexts.mean
+    if not rewards.has_range:
+        return np.asarray(centre)
+    if contexts.rows is not None:
+        return np.asarray(predict(theta, contexts.rows, rewards).mean(axis=0))
+    spread = np.sqrt(np.maximum(_variance(theta, contexts), 0.0))
+    return _clipped_normal_mean(centre, spread, rewards.low, rewards.high)
+
+
+def _variance(theta: FloatArray, contexts: Contexts) -> FloatArray:
+    """The variance of x'theta."""
+    return np.asarray(np.einsum("...d,de,...e->...", theta, contexts.covariance, theta))
+
+
+def _clipped_normal_mean(centre: FloatArray, spread: FloatArray, low: float, high: float) -> FloatArray:
+    """The mean of a normal variable whose values outside [low, high] are moved to the nearest end."""
+    from scipy.special import ndtr
+
+    safe = np.where(spread > 0, spread, 1.0)
+    a, b = (low - centre) / safe, (high - centre) / safe
+    density = (np.exp(-(a**2) / 2) - np.exp(-(b**2) / 2)) / np.sqrt(2 * np.pi)
+    inside = ndtr(b) - ndtr(a)
+    found = low * ndtr(a) + high * ndtr(-b) + centre * inside + safe * density
+    return np.asarray(np.where(spread > 0, np.clip(found, low, high), np.clip(centre, low, high)))
+
+
+def clipped_share(theta: FloatArray, contexts: Contexts, rewards: Rewards) -> FloatArray:
+    """The share of the contexts at which x'theta (..., d) is outside the range of the rewards."""
+    if not rewards.has_range:
+        return np.zeros(theta.shape[:-1])
+    value = np.moveaxis(theta @ averaging_rows(contexts).T, -1, 0)
+    return np.asarray(((value < rewards.low) | (value > rewards.high)).mean(axis=0))
+
+
+def sub_gaussian_variance(values: FloatArray) -> float:
+    """The least s^2, within 5%, with E exp(t (z - mean)) <= exp(s^2 t^2 / 2) for all t, z drawn from `values` (n,).
+
+    Never above Hoeffding's range^2 / 4, and about the variance where the values look normal. Between the points of the
+    grid the logarithm of the left side is bounded by its convexity: it is at most its value at the next point.
+
+    >>> rare = np.zeros(100)
+    >>> rare[0] = 30.0
+    >>> float(round(sub_gaussian_variance(rare) / rare.var(), 1)), sub_gaussian_variance(rare) <= 30**2 / 4
+    (11.2, True)
+    """
+    away = values - values.mean()
+    width = float(np.ptp(values))
+    if width == 0:
+        return 0.0
+    n_points = int(np.log(STEEP / FLAT) / np.log(RATIO)) + 2
+    slopes = FLAT * RATIO ** np.arange(n_points) / width
+    found = float(away.var()) * np.exp(2 * FLAT)
+    for side in (away, -away):
+        top = side.max()
+        for t in slopes:  # one at a time: a sample may have many rows
+            log = t * top + np.log(np.exp(t * (side - top)).mean())
+            found = max(found, 2 * log * RATIO**2 / t**2)
+    return float(min(found, width**2 / 4))
