@@ -15,6 +15,7 @@ def test_with_and_without_task_names(tmp_path):
     assert named.tasks == ("mild", "severe")
     assert named.arms == ("A", "B")
     assert named.means.tolist() == [[0.7, 0.2], [0.3, 0.6]]
+    assert load(tmp_path, "patient group,A,B\nmild,0.7,.2\nsevere,3e-1,0.6\n").tasks == ("mild", "severe")
     plain = load(tmp_path, '\ufeff"A, slow",B\r\n0.7,0.2\r\n0.3,0.6\r\n')
     assert plain.tasks == ("task 1", "task 2")
     assert plain.arms == ("A, slow", "B")
@@ -32,6 +33,7 @@ def test_with_and_without_task_names(tmp_path):
         ('task,A,B\nx,"0,1",0.2\ny,0.3,0.4\n', "line 2, arm 'A': '0,1' has a decimal comma"),
         ("task,A,B\nx,0.1\n", "line 2: 2 fields where the header has 3"),
         ("task,A,B\nx,0.1,high\n", "line 2, arm 'B': 'high' is not a number"),
+        ("A,B\nhigh,0.1\n0.2,0.3\n", "line 2, arm 'A': 'high' is not a number"),
         ("task,A,B\nx,0.1,\n", "line 2, arm 'B': the mean is missing"),
         ("task,A,B\nx,0.1,nan\ny,0.1,0.2\n", "finite everywhere. Got nan"),
         ("task,A,B\nx,0.1,0.2\n", "number of tasks must be at least 2"),

@@ -1,4 +1,4 @@
-"""The CSV matrix of means: a header of arm names, an optional first column `task`, one row per task."""
+"""The CSV matrix of means: a header of arm names, optionally the tasks' names in the first column, one row per task."""
 
 import csv
 import io
@@ -24,7 +24,7 @@ def read_matrix(path: Path) -> tuple[list[str] | None, list[str], list[list[floa
     header = [field.strip() for field in rows[0]]
     if all(_is_number(field) for field in header):
         raise InvalidInput(f"{path}: the first line must be a header of arm names. Got numbers. {HINT}")
-    has_tasks = header[0].lower() == "task"
+    has_tasks = header[0].lower() == "task" or _holds_names([row[0] for row in rows[1:]])
     arms = header[1:] if has_tasks else header
     if len(rows) == 1:
         raise InvalidInput(f"{path} has a header and no tasks. {HINT}")
@@ -46,6 +46,11 @@ def _check_separators(path: Path, text: str) -> None:
         raise InvalidInput(f"{path}: fields are separated by semicolons{also}. {HINT}")
     if "\t" in header and "," not in header:
         raise InvalidInput(f"{path}: fields are separated by tabs. {HINT}")
+
+
+def _holds_names(column: list[str]) -> bool:
+    """Whether a column has a name in every row: letters first, so that neither 0,5 nor a missing mean counts as one."""
+    return bool(column) and all(field.strip()[:1].isalpha() and not _is_number(field) for field in column)
 
 
 def _is_number(field: str) -> bool:
