@@ -35,6 +35,7 @@ ROOMS = {  # in the order of the sentence that says what banditree does
     "policies": "Following a plan, and other policies",
     "simulation": "Simulation",
     "evaluation": "What a plan is worth on other cases",
+    "monitoring": "What a plan promised against what is observed",
     "files": "Files",
     "figures": "Figures",
     "experiments": "Experiments",

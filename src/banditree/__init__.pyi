@@ -25,6 +25,9 @@ from banditree.files.sessions import load_session as load_session
 from banditree.files.sessions import save_session as save_session
 from banditree.files.statistics import load_statistics as load_statistics
 from banditree.files.statistics import save_statistics as save_statistics
+from banditree.monitoring.monitor import Monitoring as Monitoring
+from banditree.monitoring.monitor import monitor as monitor
+from banditree.monitoring.reading import read_cases as read_cases
 from banditree.plans.assemble import Box as Box
 from banditree.plans.assemble import assemble as assemble
 from banditree.plans.plan import Plan as Plan

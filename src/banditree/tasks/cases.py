@@ -7,9 +7,9 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
+from banditree.tasks.rewards.bernoulli import LEAST_STRENGTH
 
 EXCLUSIVE = 1e-6  # how close to 1 the means of every kind must add up to be the shares of one choice
-LEAST_STRENGTH = 0.02  # of a beta distribution: nearly all cases at one end of the range
 
 
 class Cases(NamedTuple):

@@ -145,6 +145,15 @@ class Rewards(ABC):
     def log_density(self, reward: float | FloatArray, parameters: FloatArray) -> FloatArray:
         """Log-probability (or density) of `reward` for each cell, never below `LOG_FLOOR` (NOTES 16: it adds up)."""
 
+    def log_predictive(
+        self, reward: FloatArray, parameters: FloatArray, spread: FloatArray, n: FloatArray, total: FloatArray
+    ) -> FloatArray:
+        """Log-probability of the next reward of a case whose own mean varies around its task's by `spread`.
+
+        n, total: the number and the sum of its earlier rewards. Families that do not say how cases vary take all alike.
+        """
+        return self.log_density(reward, parameters)
+
     @abstractmethod
     def kl(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """Kullback-Leibler divergence between cells with parameters `p` and `q`; infinite where q excludes p."""

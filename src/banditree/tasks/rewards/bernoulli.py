@@ -11,6 +11,8 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards.base import LOG_FLOOR, Bounds, Cells, Family, Outcome, Rewards, Scoring
 from banditree.tasks.rewards.slopes import SLOPES, own_slopes
 
+LEAST_STRENGTH = 0.02  # of a beta distribution: nearly all cases at one end of the range
+
 
 @dataclass(frozen=True)
 class Bernoulli(Rewards):
@@ -61,6 +63,21 @@ class Bernoulli(Rewards):
         with np.errstate(divide="ignore"):
             value = np.where(np.asarray(reward) > 0.5, np.log(parameters), np.log1p(-parameters))
         return np.asarray(np.maximum(value, LOG_FLOOR), dtype=np.float64)
+
+    def log_predictive(
+        self, reward: FloatArray, parameters: FloatArray, spread: FloatArray, n: FloatArray, total: FloatArray
+    ) -> FloatArray:
+        """Cases vary as a beta distribution with that mean and standard deviation.
+
+        >>> half, one = np.array(0.5), np.array(1.0)
+        >>> float(np.exp(Bernoulli().log_predictive(one, half, np.sqrt(half / 6), one, one)).round(3))
+        0.667
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            strength = np.maximum(parameters * (1 - parameters) / spread**2 - 1, LEAST_STRENGTH)
+            chance = (strength * parameters + total) / (strength + n)
+        fixed = ~np.isfinite(strength) | (parameters <= 0) | (parameters >= 1)
+        return self.log_density(reward, np.where(fixed, parameters, chance))
 
     def kl(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """p log(p/q) + (1 - p) log((1 - p)/(1 - q)).

@@ -69,6 +69,16 @@ class Gaussian(Rewards):
         value = -0.5 * z * z - np.log(self.sigma * np.sqrt(2 * np.pi))
         return np.asarray(np.maximum(value, LOG_FLOOR), dtype=np.float64)
 
+    def log_predictive(
+        self, reward: FloatArray, parameters: FloatArray, spread: FloatArray, n: FloatArray, total: FloatArray
+    ) -> FloatArray:
+        """Cases vary as a normal distribution with that mean and standard deviation."""
+        weight = spread**2 / (self.sigma**2 + n * spread**2)  # of what is known of the case, per reward
+        z = np.asarray(reward) - parameters - weight * (total - n * parameters)
+        variance = self.sigma**2 * (1 + weight)
+        value = -0.5 * z * z / variance - 0.5 * np.log(2 * np.pi * variance)
+        return np.asarray(np.maximum(value, LOG_FLOOR), dtype=np.float64)
+
     def kl(self, p: FloatArray, q: FloatArray) -> FloatArray:
         """(p - q)^2 / (2 sigma^2)."""
         return np.asarray((p - q) ** 2 / (2 * self.sigma**2))

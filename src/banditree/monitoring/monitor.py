@@ -1,0 +1,147 @@
+"""Is the plan doing what it promised? Everything that is known of its cases, and the alarms that were raised."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from banditree.errors import InvalidInput, invalid
+from banditree.monitoring.evidence import BLOCK, Evidence, Question
+from banditree.monitoring.likelihood import counted_rounds
+from banditree.monitoring.observed import Observed, of_cases
+from banditree.monitoring.promised import promised_for
+from banditree.monitoring.summary import Summary, beliefs, summarise
+from banditree.monitoring.years import YEAR, Alarm, Course, WatchedYear
+from banditree.plans.plan import NONE, Plan
+from banditree.tasks.collection import Collection
+
+LEVEL = 0.05  # chance of any false alarm of a plan in a year, all tests together
+FOR_CASES = 0.2  # part of the level for "more cases than promised fit no kind"; the tests of outcomes share the rest
+FOR_ALL = 0.5  # part of the level for all cases together where labels are looked at too, whose values share the rest
+EVERY = 7.0  # days between two looks
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """All cases (group None), or those with one value of the label."""
+
+    group: str | None
+    summary: Summary
+    courses: tuple[Course, ...]
+    alarms: tuple[Alarm, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Monitoring:
+    """What a plan promised against what was observed. parts: all cases first, then by the label if one was named."""
+
+    parts: tuple[Part, ...]
+    by: str | None
+    until: float
+    level: float
+    every: float
+    block: int
+
+    @property
+    def summary(self) -> Summary:
+        """That of all cases."""
+        return self.parts[0].summary
+
+    @property
+    def alarms(self) -> tuple[Alarm, ...]:
+        """Of all parts, the latest first."""
+        return tuple(sorted((a for part in self.parts for a in part.alarms), key=lambda alarm: -alarm.noticed))
+
+
+def monitor(
+    plan: Plan,
+    collection: Collection,
+    observed: Observed,
+    *,
+    by: str | None = None,
+    until: float | None = None,
+    every: float = EVERY,
+    level: float = LEVEL,
+    block: int = BLOCK,
+) -> Monitoring:
+    """What `plan`, made from `collection`, promised, against what was observed of its cases.
+
+    by: a label, for each value of which the same is asked. until: the day of the last look, by default that of the last
+    outcome. every: days between looks. level: the chance of any false alarm in a year, all tests together. block: how
+    many cases in a row are taken to come from one mixture of kinds; 1 allows for any order of kinds, and notices less.
+
+    >>> from banditree.monitoring.simulated import simulate_cases
+    >>> from banditree.trees.tree import build_tree
+    >>> two = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"])
+    >>> plan = build_tree(two, horizon=20)
+    >>> worse = simulate_cases(plan, two, 100, drift=lambda days: np.stack([0 * days, -0.3 * (days > 100)], axis=-1))
+    >>> [(plan.arms[a.test.arm], a.test.direction) for a in monitor(plan, two, worse).alarms if a.test]
+    [('B', -1)]
+    """
+    _check(plan, collection, observed, by, every, level, block)
+    last = float(np.nanmax(observed.at)) if until is None else float(until)
+    groups: list[tuple[str | None, Observed, float]] = [(None, observed, level if by is None else FOR_ALL * level)]
+    if by is not None:
+        texts = observed.labels[by]
+        for number, value in enumerate(dict.fromkeys(texts), 1):
+            chosen = np.array([u for u, text in enumerate(texts) if text == value])
+            groups.append((value, of_cases(observed, chosen), (1 - FOR_ALL) * level / (number * (number + 1))))
+    parts = [_part(plan, collection, cases, group, last, every, part, block) for group, cases, part in groups]
+    return Monitoring(tuple(parts), by, last, level, every, block)
+
+
+def _check(
+    plan: Plan, collection: Collection, observed: Observed, by: str | None, every: float, level: float, block: int
+) -> None:
+    if plan.arms != collection.arms or plan.tasks != collection.tasks:
+        raise InvalidInput("The plan and the collection must have the same arms and tasks. Give the plan's own one.")
+    if collection.theta is not None:
+        raise InvalidInput("Plans that look at a context are not monitored. Monitor a plan without contexts.")
+    if not observed.known.any():
+        raise InvalidInput("There are no outcomes yet: there is nothing to monitor.")
+    if by is not None and by not in observed.labels:
+        raise invalid("by", f"one of {', '.join(observed.labels) or 'the labels of the cases, which have none'}", by)
+    if not every > 0:
+        raise invalid("every", "a number of days above 0", every)
+    if not 0 < level < 1:
+        raise invalid("level", "between 0 and 1", level)
+    if block < 1:
+        raise invalid("block", "at least 1 case", block)
+
+
+def questions_of(plan: Plan) -> tuple[Question, ...]:
+    """For every option, whether it gives less or more than assumed; and for each of its boxes if it has several."""
+    found = []
+    for arm in sorted({arm for arm in plan.arm.tolist() if arm != NONE}):
+        boxes = tuple(np.flatnonzero(plan.arm == arm).tolist())
+        for direction in (-1, 1):
+            found.append(Question(arm, boxes, direction, boxes[0] if len(boxes) == 1 else None))
+            if len(boxes) > 1:
+                found += [Question(arm, (box,), direction, box) for box in boxes]
+    return tuple(found)
+
+
+def _part(
+    plan: Plan,
+    collection: Collection,
+    observed: Observed,
+    group: str | None,
+    last: float,
+    every: float,
+    level: float,
+    block: int,
+) -> Part:
+    rounds, likely = counted_rounds(observed, collection)
+    tests = questions_of(plan)
+    levels = np.append(np.full(len(tests), (1 - FOR_CASES) * level / len(tests)), FOR_CASES * level)
+    courses, alarms = [], []
+    start = float(observed.began.min())
+    for begin in np.arange(start, max(last, start + 1e-6), YEAR):
+        watched = WatchedYear(likely, collection, observed, rounds, tests, levels, float(begin), block)
+        courses.append(watched.run(last, every))
+        alarms += [replace(alarm, group=group) for alarm in watched.alarms]
+    everything = Evidence(likely, (), observed.n_cases, np.array([start]), block)
+    everything.add(rounds)
+    belief = beliefs(everything.table, everything.null, everything.block)
+    n = np.bincount(observed.owner[observed.known], minlength=observed.n_cases)
+    summary = summarise(plan, collection, observed, belief, promised_for(plan, collection, n))
+    return Part(group, summary, tuple(courses), tuple(alarms))

@@ -1,0 +1,77 @@
+"""Simulated cases of a plan, for trying out what monitoring and relearning do before there are real ones."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from banditree.errors import invalid
+from banditree.monitoring.observed import NO_CONTEXT, Observed
+from banditree.plans.plan import Plan
+from banditree.policies.follow import BOX, init_follow, make_follow, update_follow
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.cases import Cases, draw_cases
+from banditree.tasks.collection import Collection
+
+Drift = Callable[[FloatArray], FloatArray]  # days (...) -> what is added to the means of all arms then (..., K)
+
+
+def simulate_cases(
+    plan: Plan,
+    truth: Collection,
+    n_cases: int,
+    *,
+    rounds: int | None = None,
+    days: float = 365.0,
+    days_per_round: float = 1.0,
+    drift: Drift | None = None,
+    sites: tuple[str, ...] = (),
+    seed: int = 0,
+) -> Observed:
+    """Cases of the kinds of `truth`, by its shares, that begin within `days` and follow the plan for `rounds` each.
+
+    drift: what is added to the means as time goes by. sites: a label that cases have in turn.
+
+    >>> from banditree.trees.tree import build_tree
+    >>> two = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"])
+    >>> simulate_cases(build_tree(two, horizon=50), two, n_cases=10).first[-1]
+    np.int64(500)
+    """
+    if n_cases < 1:
+        raise invalid("n_cases", "at least 1", n_cases)
+    T, rng = plan.horizon if rounds is None else rounds, np.random.default_rng([seed, 21])
+    began = np.sort(rng.random(n_cases) * days)
+    at = began[:, None] + days_per_round * (1 + np.arange(T))
+    means = _means(truth, n_cases, rng)
+    parameters = np.broadcast_to(means[:, None], (n_cases, T, *means.shape[1:]))
+    if drift is not None:
+        parameters = truth.rewards.shifted(parameters, drift(at))
+    arm, box, reward = follow_many(plan, truth.rewards.sample(parameters, rng))
+    first = np.arange(n_cases + 1) * T
+    labels = {"site": tuple(sites[u % len(sites)] for u in range(n_cases))} if sites else {}
+    names = tuple(f"case {u + 1}" for u in range(n_cases))
+    return Observed(names, began, first, arm, reward, at.ravel(), np.zeros(arm.size, bool), box, labels)
+
+
+def _means(truth: Collection, n_cases: int, rng: np.random.Generator) -> FloatArray:
+    """The parameters (U, K, ...) of every case."""
+    kind = rng.choice(truth.n_tasks, n_cases, p=truth.weights)
+    if not truth.varies:
+        return truth.parameters[kind]
+    drawn: Cases = draw_cases(truth, n_cases, int(rng.integers(2**31)))
+    return np.asarray(drawn.means[kind * n_cases + np.arange(n_cases)])
+
+
+def follow_many(plan: Plan, outcomes: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+    """Arm, box and reward of every round of many cases, one after the other, from what each arm gives (U, T, K)."""
+    params = make_follow(plan, plan.horizon, {})
+    arms, boxes, rewards = [], [], []
+    for case in outcomes.tolist():
+        state = init_follow(params)
+        for given in case:
+            box = int(state.place[BOX])
+            arm = int(plan.arm[box])
+            arms.append(arm)
+            boxes.append(box)
+            rewards.append(given[arm])
+            update_follow(params, state, NO_CONTEXT, arm, given[arm])
+    return np.array(arms, np.int64), np.array(boxes, np.int64), np.array(rewards, float)

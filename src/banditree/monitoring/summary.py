@@ -1,0 +1,224 @@
+"""What was seen of a plan's cases beside what their kinds predict: options and lines, ends, losses, months."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from banditree.monitoring.evidence import Null, at_rates
+from banditree.monitoring.observed import Observed
+from banditree.monitoring.promised import Promised
+from banditree.monitoring.sequences import mean_sequence, ratio_sequence
+from banditree.plans.plan import NONE, BoxKind, Plan
+from banditree.policies.alarm import FALSE_ALARM_RATE, RHO
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.collection import Collection
+
+MONTH = 365.25 / 12  # days
+
+
+@dataclass(frozen=True)
+class Between:
+    """A value with an interval that may be looked at every day."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Outcomes of an option, in one box or (box None) in all: how many, their mean, what the kinds predict, and the
+    difference with its interval."""
+
+    arm: int
+    box: int | None
+    n: int
+    observed: float
+    expected: float
+    difference: Between
+
+
+@dataclass(frozen=True)
+class Month:
+    """What happened in one month: cases begun, outcomes, missing ones, overrides and cases that fit no kind; mean and
+    expected outcome of each option; loss of a case that began then, seen and promised (NaN where there is none)."""
+
+    begin: float
+    cases: int
+    rounds: int
+    missing: int
+    overridden: int
+    unfit: int
+    observed: tuple[float, ...]
+    expected: tuple[float, ...]
+    loss: float
+    promised: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The cases of a plan, or of one site: counts, tables and months; `loss` and `promised` are means per case."""
+
+    cases: int
+    rounds: int
+    missing: int
+    overridden: int
+    off_plan: int
+    unfit: int
+    options: tuple[Cell, ...]
+    boxes: tuple[Cell, ...]
+    shares: tuple[float, ...]
+    assumed: tuple[float, ...] | None
+    settled: float
+    settled_expected: float | None
+    rounds_to_settle: float | None
+    ends: tuple[float, ...]
+    ends_expected: tuple[float, ...] | None
+    loss: Between
+    promised: float | None
+    months: tuple[Month, ...]
+
+
+def beliefs(table: FloatArray, null: Null, block: IntArray) -> FloatArray:
+    """How likely each kind (U, M) is for each case, at the rates as they are given and the shares that were seen."""
+    middle = np.full(null.place.shape, table.shape[3] // 2)
+    joint = at_rates(table, middle) + np.log(null.shares)[block]
+    return np.asarray(np.exp(joint - logsumexp(joint, axis=1, keepdims=True)))
+
+
+def summarise(
+    plan: Plan, collection: Collection, observed: Observed, belief: FloatArray, promised: Promised | None
+) -> Summary:
+    """Everything that is shown of these cases. belief: (U, M), how likely each kind is for each."""
+    owner, known = observed.owner, observed.known
+    expected = np.where(known, (belief[owner] * collection.means[:, observed.arm].T).sum(axis=1), np.nan)
+    rounds = np.bincount(owner[known], minlength=observed.n_cases)
+    seen = belief @ collection.values * rounds - np.bincount(
+        owner[known], observed.reward[known], minlength=observed.n_cases
+    )
+    begun = rounds > 0
+    due = None if promised is None else promised.loss(belief, rounds)
+    settled, after, last_arm = _settling(plan, observed)
+    unfit = unfit_since(observed, collection)
+    K = collection.n_arms
+    ends = np.bincount(last_arm[begun], minlength=K) / max(begun.sum(), 1)
+    told = ~np.isnan(observed.at)
+    return Summary(
+        cases=observed.n_cases,
+        rounds=int(known.sum()),
+        missing=int((told & ~known).sum()),
+        overridden=int(observed.overridden.sum()),
+        off_plan=int((~observed.planned & known).sum()),
+        unfit=int(np.isfinite(unfit).sum()),
+        options=tuple(_cell(observed, expected, known & (observed.arm == k), k, None) for k in range(K)),
+        boxes=tuple(
+            _cell(observed, expected, known & (observed.box == b), int(plan.arm[b]), b) for b in range(plan.n_boxes)
+        ),
+        shares=tuple(belief[begun].mean(axis=0).tolist()),
+        assumed=None if collection.shares is None else tuple(collection.shares.tolist()),
+        settled=float(settled[begun].mean()),
+        settled_expected=None if promised is None else promised.settled(belief[begun], rounds[begun]),
+        rounds_to_settle=float(np.median(after[settled & begun])) if (settled & begun).any() else None,
+        ends=tuple(ends.tolist()),
+        ends_expected=None if promised is None else tuple(promised.in_force(belief[begun], rounds[begun]).tolist()),
+        loss=Between(*mean_sequence(seen[begun])),
+        promised=None if due is None else float(due[begun].mean()),
+        months=_months(observed, expected, unfit, seen, due, begun, K),
+    )
+
+
+def _cell(observed: Observed, expected: FloatArray, here: BoolArray, arm: int, box: int | None) -> Cell:
+    owner, U = observed.owner[here], observed.n_cases
+    n = np.bincount(owner, minlength=U).astype(float)
+    above = np.asarray(np.bincount(owner, observed.reward[here] - expected[here], minlength=U), float)
+    count = int(n.sum())
+    if not count:
+        return Cell(arm, box, 0, float("nan"), float("nan"), Between(float("nan"), -np.inf, np.inf))
+    difference = Between(*ratio_sequence(above, n))
+    return Cell(arm, box, count, float(observed.reward[here].mean()), float(expected[here].mean()), difference)
+
+
+def _settling(plan: Plan, observed: Observed) -> tuple[BoolArray, IntArray, IntArray]:
+    """Whether each case (U,) was at rest in its last planned round, after how many rounds its option changed no more,
+    and that option."""
+    U = observed.n_cases
+    rests = np.isin(plan.kind, (BoxKind.EXPLOIT, BoxKind.WATCH))
+    settled, after, last = np.zeros(U, bool), np.zeros(U, np.int64), np.zeros(U, np.int64)
+    for u, (begin, end) in enumerate(zip(observed.first[:-1].tolist(), observed.first[1:].tolist(), strict=True)):
+        if end == begin:
+            continue
+        boxes, arms = observed.box[begin:end], observed.arm[begin:end]
+        on_plan = boxes[boxes != NONE]
+        settled[u] = len(on_plan) > 0 and rests[on_plan[-1]]
+        last[u] = arms[-1]
+        others = np.flatnonzero(arms != arms[-1])
+        after[u] = others[-1] + 1 if len(others) else 0
+    return settled, after, last
+
+
+def unfit_since(observed: Observed, collection: Collection, rate: float = FALSE_ALARM_RATE) -> FloatArray:
+    """The day (U,) from which a case fits no kind, by the alarm of `policies.alarm`; infinite where it fits one."""
+    owner = observed.owner
+    used = np.flatnonzero(observed.known)
+    case, arm, reward = owner[used], observed.arm[used], observed.reward[used]
+    residual = reward[:, None] - collection.means[:, arm].T
+    slack = collection.radius[:, arm].T
+    cell = case * collection.n_arms + arm
+    order = np.argsort(cell, kind="stable")
+    start = np.searchsorted(cell[order], cell[order])
+    pulls = np.empty(len(cell))
+    sums = np.empty_like(residual)
+    running = np.cumsum(residual[order], axis=0)
+    before = np.where(start[:, None] > 0, running[np.maximum(start - 1, 0)], 0.0)
+    pulls[order], sums[order] = np.arange(len(cell)) - start + 1.0, running - before
+    variance = float(collection.rewards.variance_proxy)
+
+    def log_evidence(total: FloatArray, n: FloatArray) -> FloatArray:
+        excess = np.maximum(np.abs(total) - n * slack, 0.0)
+        return np.asarray(0.5 * RHO * excess**2 / (variance * (1 + RHO * n)) - 0.5 * np.log1p(RHO * n))
+
+    n = pulls[:, None]
+    step = log_evidence(sums, n) - np.where(n > 1, log_evidence(sums - residual, n - 1), 0.0)
+    total = np.cumsum(step, axis=0)
+    first = np.searchsorted(case, case)
+    against = total - np.where(first[:, None] > 0, total[np.maximum(first - 1, 0)], 0.0)
+    rejected = np.flatnonzero((against >= -np.log(rate)).all(axis=1))
+    since = np.full(observed.n_cases, np.inf)
+    np.minimum.at(since, case[rejected], observed.at[used][rejected])
+    return since
+
+
+def _months(
+    observed: Observed,
+    expected: FloatArray,
+    unfit: FloatArray,
+    seen: FloatArray,
+    due: FloatArray | None,
+    begun: BoolArray,
+    n_arms: int,
+) -> tuple[Month, ...]:
+    start = float(observed.began.min())
+    month, of_case = ((days - start) // MONTH for days in (observed.at, observed.began))
+    last = int(max(np.nanmax(month, initial=0), of_case.max()))
+    nothing = float("nan")
+    found = []
+    for m in range(last + 1):
+        here, cases = month == m, (of_case == m) & begun
+        known = here & observed.known
+        arms = [known & (observed.arm == k) for k in range(n_arms)]
+        found.append(
+            Month(
+                begin=start + m * MONTH,
+                cases=int((of_case == m).sum()),
+                rounds=int(known.sum()),
+                missing=int((here & ~observed.known).sum()),
+                overridden=int((here & observed.overridden).sum()),
+                unfit=int((np.floor((unfit - start) / MONTH) == m).sum()),
+                observed=tuple(float(observed.reward[rows].mean()) if rows.any() else nothing for rows in arms),
+                expected=tuple(float(expected[rows].mean()) if rows.any() else nothing for rows in arms),
+                loss=float(seen[cases].mean()) if cases.any() else nothing,
+                promised=float(due[cases].mean()) if due is not None and cases.any() else nothing,
+            )
+        )
+    return tuple(found)

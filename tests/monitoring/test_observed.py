@@ -1,0 +1,131 @@
+"""Cases as they are read: boxes as a session goes through them, cases that fit no kind as the alarm finds them."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from field_worlds import switching_plan, three_kinds
+
+from banditree.errors import InvalidInput
+from banditree.monitoring.monitor import monitor
+from banditree.monitoring.observed import Seen, observe
+from banditree.monitoring.reading import read_cases
+from banditree.monitoring.sequences import mean_sequence
+from banditree.monitoring.simulated import simulate_cases
+from banditree.monitoring.summary import unfit_since
+from banditree.policies.alarm import init_evidence, make_evidence, update_evidence
+from banditree.policies.session import MISSING, start_session
+
+
+def test_boxes_are_those_of_a_session_with_overrides_and_missing_outcomes() -> None:
+    plan, rng = switching_plan(), np.random.default_rng(0)
+    for case in range(10):
+        session, seen, boxes = start_session(plan), [], []
+        for number in range(1, 26):
+            step = session.ask()
+            boxes.append(int(session.state.place[0]))
+            overridden = bool(rng.random() < 0.1)
+            if overridden:
+                step = session.override((step.arm + 1) % 3, step.round)
+                boxes[-1] = -1
+            missing = bool(rng.random() < 0.1)
+            reward = float(rng.random() < 0.5)
+            session.tell(MISSING if missing else reward, step.round)
+            assert step.arm is not None
+            seen.append(Seen(str(case), number, step.arm, np.nan if missing else reward, number, overridden))
+        assert observe(plan, seen).box.tolist() == boxes
+
+
+def test_only_rounds_before_the_first_override_count_as_planned() -> None:
+    seen = [
+        Seen("a", 1, 2, 1.0, 1.0),
+        Seen("a", 2, 0, 1.0, 2.0, True),
+        Seen("a", 3, 2, 1.0, 3.0),
+        Seen("b", 1, 2, 1.0, 4.0),
+    ]
+    assert observe(switching_plan(), seen).planned.tolist() == [True, False, False, True]
+
+
+def test_cases_fit_no_kind_from_the_round_in_which_the_alarm_goes_off() -> None:
+    plan, known = switching_plan(120), three_kinds(radius=0.02)
+    worse = simulate_cases(plan, known, 20, drift=lambda days: np.full((*days.shape, 3), -0.5), seed=4)
+    params, slow = make_evidence(known, 0.05), []
+    for u in range(worse.n_cases):
+        state, day = init_evidence(params), np.inf
+        for r in range(worse.first[u], worse.first[u + 1]):
+            update_evidence(params, state, np.zeros(0), int(worse.arm[r]), float(worse.reward[r]))
+            if state.alarmed[0]:
+                day = float(worse.at[r])
+                break
+        slow.append(day)
+    assert np.isfinite(slow).any()
+    assert unfit_since(worse, known).tolist() == slow
+    alarms = monitor(plan, known, worse, every=60).alarms
+    assert any(alarm.test is None for alarm in alarms)
+
+
+def test_what_is_expected_is_seen_on_average() -> None:
+    """Differences over 400 cases are within 4 standard errors, which fails once in 15,000."""
+    plan, known = switching_plan(30), three_kinds()
+    found = monitor(plan, known, simulate_cases(plan, known, 400, seed=9), every=400).summary
+    for cell in found.boxes:
+        error = (cell.difference.high - cell.difference.low) / 6
+        assert abs(cell.observed - cell.expected) < 4 * error
+    assert found.promised == pytest.approx(found.loss.value, abs=4 * (found.loss.high - found.loss.low) / 6)
+    assert np.allclose(found.ends, found.ends_expected, atol=0.1)
+    assert found.settled == pytest.approx(found.settled_expected, abs=0.1)
+
+
+def test_intervals_hold_at_every_look() -> None:
+    """Of 200 sequences at most 5% may ever leave their interval; more than 22 would do so with a chance below 1e-3."""
+    rng, out = np.random.default_rng(2), 0
+    for _ in range(200):
+        values = rng.exponential(size=300)
+        out += any(not low <= 1 <= high for low, high in (mean_sequence(values[:n])[1:] for n in range(20, 300, 10)))
+    assert out <= 22
+
+
+def test_an_export_is_read(tmp_path: Path) -> None:
+    plan = switching_plan()
+    path = tmp_path / "decisions.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["case", "plan", "round", "arm", "reward", "overridden", "at", "ward"])
+        rows.writerow(["p-1", "mine", 1, "C", 1.0, False, "2026-05-01T10:00:00.000000Z", "x"])
+        rows.writerow(["p-1", "mine", 3, "A", 0.0, True, "2026-05-03T10:00:00.000000Z", "x"])
+        rows.writerow(["p-1", "mine", 2, "C", "", False, "2026-05-02T10:00:00.000000Z", "x"])
+        rows.writerow(["p-2", "other", 1, "C", 1.0, False, "2026-05-01T10:00:00.000000Z", "y"])
+    found = read_cases(path, plan, plan_id="mine", labels=["ward"])
+    assert found.cases == ("p-1",)
+    assert found.arm.tolist() == [2, 2, 0]
+    assert found.known.tolist() == [True, False, True]
+    assert found.overridden.tolist() == [False, False, True]
+    assert found.labels == {"ward": ("x",)}
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"arm": "Z"}, "an arm must be one of"),
+        ({"reward": "0.5"}, "reward must be 0 or 1"),
+        ({"at": "yesterday"}, "at must be a time"),
+    ],
+)
+def test_rows_that_cannot_be_are_refused(tmp_path: Path, row: dict[str, str], problem: str) -> None:
+    good = {"case": "p", "arm": "C", "reward": "1", "at": "2026-05-01"} | row
+    path = tmp_path / "cases.csv"
+    path.write_text(",".join(good) + "\n" + ",".join(good.values()) + "\n")
+    with pytest.raises(InvalidInput, match=problem):
+        read_cases(path, switching_plan())
+
+
+def test_what_cannot_be_monitored_is_refused() -> None:
+    plan, known = switching_plan(), three_kinds()
+    seen = simulate_cases(plan, known, 5)
+    with pytest.raises(InvalidInput, match="by must be"):
+        monitor(plan, known, seen, by="site")
+    with pytest.raises(InvalidInput, match="level must be"):
+        monitor(plan, known, seen, level=0)
+    with pytest.raises(InvalidInput, match="no outcomes yet"):
+        monitor(plan, known, observe(plan, []))
