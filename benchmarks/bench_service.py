@@ -158,7 +158,7 @@ def compare(name, service_db, bare_url, options):
     serve = ["-m", "banditree", "serve", "--database", service_db, "--port", str(port), "--log-level", "warning"]
     with running(serve, port) as server, running(["-c", BARE, bare_url, str(bare_port)], bare_port) as bare:
         client = Client(f"http://127.0.0.1:{port}")
-        plan = client.add_plan(build_tree(rand(10, 20, 0.4), 1_000_000), "bench")
+        plan = client.add_plan(build_tree(rand(10, 20, 0.4), 1_000_000), "bench", sign="tested")
         ratios = {}
         for clients in options.clients:
             rates, times, work = {}, {}, {}

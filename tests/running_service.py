@@ -15,9 +15,11 @@ from socket import socket
 
 import httpx
 
+from banditree.service import records
 from banditree.service.client import Client
 from banditree.service.desk import Command
 from banditree.service.settings import Settings
+from banditree.service.signing import sign
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
@@ -103,6 +105,13 @@ def start_process(database, port, *options, before=None):
         except httpx.TransportError:
             time.sleep(0.05)
     raise AssertionError("the server does not answer")
+
+
+def add_signed_plan(connection, actor, *given):
+    """The id of a plan that is put on record and signed at once."""
+    id = records.add_plan(connection, actor, *given)
+    sign(connection, actor, id, "tested")
+    return id
 
 
 def client_of(http, **options):

@@ -34,7 +34,7 @@ def console(tmp_path_factory):
     fill(local(path))
     with in_thread(local(path)) as (_app, http):
         api = client_of(http)
-        yield api, api.add_plan(PLAN, "Short", api.add_collection(CLINIC, "Two groups"))
+        yield api, api.add_plan(PLAN, "Short", api.add_collection(CLINIC, "Two groups"), sign="tested")
 
 
 @contextmanager

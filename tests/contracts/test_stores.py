@@ -4,7 +4,7 @@ import threading
 
 import pytest
 import sqlalchemy as sa
-from running_service import clinic_plan, do, local, new_database
+from running_service import add_signed_plan, clinic_plan, do, local, new_database
 from sqlalchemy.exc import IntegrityError
 
 from banditree.errors import InvalidInput
@@ -37,7 +37,7 @@ def desk(database):
 
 @pytest.fixture
 def case(desk):
-    plan = do(desk, lambda tx: records.add_plan(tx.connection, "ada", "clinic", *PLAN, None), alone=True)
+    plan = do(desk, lambda tx: add_signed_plan(tx.connection, "ada", "clinic", *PLAN, None), alone=True)
     do(desk, lambda tx: tx.start("ada", "c", plan, "bed 1"), "c")
     return "c"
 
@@ -183,7 +183,7 @@ def test_two_desks_in_a_race_never_double_and_never_lose(database, database_url,
 def test_a_desk_that_was_overtaken_decides_again(postgres):
     url = new_database(postgres, "overtaken")
     desk, other = Desk(Database(local(url))), Desk(Database(local(url)))
-    plan = do(desk, lambda tx: records.add_plan(tx.connection, "ada", "clinic", *PLAN, None), alone=True)
+    plan = do(desk, lambda tx: add_signed_plan(tx.connection, "ada", "clinic", *PLAN, None), alone=True)
     do(desk, lambda tx: tx.start("ada", "c", plan, None), "c")
     ask(desk, n=3)
     overtaken = []
@@ -293,7 +293,7 @@ def test_memory_holds_as_much_as_it_may_and_forgotten_cases_come_back(database, 
 
 
 def test_plans_and_collections(desk, database):
-    add = lambda *given: do(desk, lambda tx: records.add_plan(tx.connection, "ada", *given), alone=True)  # noqa: E731
+    add = lambda *given: do(desk, lambda tx: add_signed_plan(tx.connection, "ada", *given), alone=True)  # noqa: E731
     assert add("clinic", *PLAN, None) == add("again", *PLAN, None) == PLAN[0]
     with database.read() as connection:
         assert [line["name"] for line in records.documents(connection, plans)] == ["clinic"]

@@ -116,7 +116,7 @@ def test_wrong_passwords_have_to_wait(anybody):
 
 def test_roles(address, anybody):
     log_in(anybody, "ada")
-    plan = client_of(anybody).add_plan(clinic_plan(), "clinic")
+    plan = client_of(anybody).add_plan(clinic_plan(), "clinic", sign="tested")
     case = client_of(anybody).start(plan).id
     with httpx.Client(base_url=address) as viewer, httpx.Client(base_url=address) as operator:
         log_in(viewer, "vic")

@@ -30,7 +30,7 @@ def client(http):
 
 @pytest.fixture
 def case(client):
-    return client.start(client.add_plan(clinic_plan(), "clinic"), label="bed 1").id
+    return client.start(client.add_plan(clinic_plan(), "clinic", sign="tested"), label="bed 1").id
 
 
 def error_of(answer):
@@ -120,7 +120,7 @@ def test_a_correction_that_leads_elsewhere(client, case):
 
 
 def test_the_alarm_is_seen(client):
-    plan = client.add_plan(clinic_plan(102), "clinic", client.add_collection(CLINIC, "clinic"))
+    plan = client.add_plan(clinic_plan(102), "clinic", client.add_collection(CLINIC, "clinic"), sign="tested")
     case = client.start(plan).id
     assert client.case(case).alarm.ringing is False
     for number in range(16):  # half successes on A fit neither .9 nor .1
@@ -129,12 +129,12 @@ def test_the_alarm_is_seen(client):
     assert where.alarm.ringing
     assert where.alarm.message.startswith("The evidence fits none of the 2 tasks of the collection")
     assert client.ask(case)[0].arm == "B"  # UCB1 tries what was not tried
-    assert client.case(client.start(client.add_plan(clinic_plan(101), "no collection")).id).alarm is None
+    assert client.case(client.start(client.add_plan(clinic_plan(101), "no collection", sign="tested")).id).alarm is None
 
 
 def test_contexts_by_name(client):
     plan = build_tree(linear(2, 3, 2, 0.3), 2000)
-    case = client.start(client.add_plan(plan, "linear")).id
+    case = client.start(client.add_plan(plan, "linear", sign="tested")).id
     while client.case(case).exploiting is False:
         for step in client.ask(case, 1000):
             client.tell(case, step.round, 0.0)
@@ -275,7 +275,7 @@ def test_a_long_case_is_not_folded_from_its_beginning(service, client, monkeypat
     """A round at the end of a long case costs what it costs at its start; one not in memory begins at its snapshot."""
     folded = []
     monkeypatch.setattr(Case, "fold", lambda self, events, fold=Case.fold: (folded.extend(events), fold(self, events)))
-    case = client.start(client.add_plan(clinic_plan(3000), "long")).id
+    case = client.start(client.add_plan(clinic_plan(3000), "long", sign="tested")).id
     while (steps := client.ask(case, 1000))[0].arm:
         tells = [{"case": case, "round": step.round, "reward": 1} for step in steps]
         service[1].post("/api/v1/cases/tell", json={"tells": tells})

@@ -20,7 +20,7 @@ from banditree.service.settings import Settings
 
 def play(http, n=3):
     client = client_of(http)
-    plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"))
+    plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"), sign="tested")
     cases = [client.start(plan, f"case-{number}", "zoë ✓").id for number in range(n)]
     for case in cases:
         for _ in range(3):

@@ -160,7 +160,10 @@ def test_the_image_serves_from_a_read_only_root(clean_root, tmp_path):
             assert http.get("/api/v1/cases").status_code == 401
             me = http.post("/api/v1/login", json={"name": "ada", "password": PASSWORD}).json()["data"]
             http.headers["x-csrf-token"] = me["csrf_token"]
-            plan = http.post("/api/v1/plans", json={"name": "clinic", "plan": json.loads(plan_json(clinic_plan()))})
+            plan = http.post(
+                "/api/v1/plans",
+                json={"name": "clinic", "plan": json.loads(plan_json(clinic_plan())), "sign": {"comment": "tested"}},
+            )
             case = http.post("/api/v1/cases", json={"plan": plan.json()["data"]["id"]}).json()["data"]["id"]
             assert http.post(f"/api/v1/cases/{case}/ask", json={}).json()["data"][0]["round"] == 1
             assert http.get("/api/v1/export/events").status_code == 200  # which needs somewhere to write

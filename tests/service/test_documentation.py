@@ -45,3 +45,10 @@ def test_the_example_runs(service, capsys):
     code = re.search(r"^```py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[1]
     exec(code.replace("http://127.0.0.1:8000", str(service[1].base_url)), {})
     assert "Not as planned: 1 round with another arm, not tallied." in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_example_of_a_job_runs(service, capsys):
+    code = re.findall(r"^```py\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)[1]
+    exec(code.replace("http://127.0.0.1:8000", str(service[1].base_url)), {})
+    assert re.search(r"^0 lines lose [0-9.]+$", capsys.readouterr().out, re.MULTILINE)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 
 import pytest
-from running_service import clinic_plan, do, local
+from running_service import add_signed_plan, clinic_plan, do, local
 
 from banditree.files.plans import fingerprint
 from banditree.service import events, records
@@ -90,7 +90,7 @@ def test_a_new_kind_is_one_class(database_url, monkeypatch):
     monkeypatch.setitem(KINDS, Moved.kind, Moved)
     database = Database(local(database_url))
     desk = Desk(database)
-    plan = do(desk, lambda tx: records.add_plan(tx.connection, "ada", "x", fingerprint(PLAN), PLAN, None), alone=True)
+    plan = do(desk, lambda tx: add_signed_plan(tx.connection, "ada", "x", fingerprint(PLAN), PLAN, None), alone=True)
     do(desk, lambda tx: tx.start("ada", "c", plan, "bed 1"), "c")
     do(desk, lambda tx: tx.case("c")._record("ada", Moved("ward 7")), "c")
     assert do(Desk(database), lambda tx: tx.case("c").label, "c") == "ward 7"

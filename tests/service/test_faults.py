@@ -81,7 +81,7 @@ def kill_under_load(url, times, seed):
     """Kill the server at random moments while clients report; after each, everything acknowledged must be there."""
     rng, port = random.Random(seed), free_port()
     process = start_process(url, port)
-    plan = Client(f"http://127.0.0.1:{port}").add_plan(clinic_plan(), "clinic")
+    plan = Client(f"http://127.0.0.1:{port}").add_plan(clinic_plan(), "clinic", sign="tested")
     stop = threading.Event()
     clients = [Load(port, plan, number, stop) for number in range(CLIENTS)]
     try:
@@ -137,7 +137,7 @@ def play_until_refused(client, plan, most=20_000):
 def test_a_full_disk_gives_503_and_loses_nothing(tmp_path):
     with in_thread(local(tmp_path / "cases.db")) as (app, http):
         client, database = client_of(http, retries=0), app.state.desk.database
-        plan = client.add_plan(clinic_plan(20_000), "clinic")
+        plan = client.add_plan(clinic_plan(20_000), "clinic", sign="tested")
         with database.engine.connect() as connection:
             pages = connection.exec_driver_sql("PRAGMA page_count").scalar()
 
@@ -169,7 +169,7 @@ def test_a_file_that_may_not_grow_gives_503_and_loses_nothing(tmp_path):
     process = start_process(path, port, before=small_files)
     try:
         with Client(f"http://127.0.0.1:{port}", retries=0) as client:
-            plan = client.add_plan(clinic_plan(20_000), "clinic")
+            plan = client.add_plan(clinic_plan(20_000), "clinic", sign="tested")
             case, acknowledged, refusal = play_until_refused(client, plan)
             assert (refusal.status, refusal.code) == (503, "unavailable")
     finally:
@@ -193,7 +193,7 @@ def test_a_database_file_that_is_gone_gives_503(tmp_path):
     path = tmp_path / "cases.db"
     with in_thread(local(path)) as (_app, http):
         client = client_of(http, retries=0)
-        case = client.start(client.add_plan(clinic_plan(), "clinic")).id
+        case = client.start(client.add_plan(clinic_plan(), "clinic", sign="tested")).id
         client.ask(case)
         path.rename(tmp_path / "moved.db")
         with pytest.raises(ServiceError, match="was moved or replaced") as refusal:
@@ -209,7 +209,7 @@ def test_a_database_server_that_is_gone_gives_503_and_comes_back(postgres):
     url = new_database(postgres, "gone")
     with in_thread(local(url)) as (_app, http):
         client = client_of(http, retries=0)
-        case = client.start(client.add_plan(clinic_plan(), "clinic")).id
+        case = client.start(client.add_plan(clinic_plan(), "clinic", sign="tested")).id
         client.ask(case, 3)
         assert client.tell(case, 1, 1).recorded
         postgres.stop()
@@ -231,7 +231,7 @@ def test_shutting_down_finishes_what_was_begun(tmp_path):
     path = tmp_path / "cases.db"
     with in_thread(local(path)) as (_app, http):
         client = client_of(http)
-        plan, stop = client.add_plan(clinic_plan(), "clinic"), threading.Event()
+        plan, stop = client.add_plan(clinic_plan(), "clinic", sign="tested"), threading.Event()
         clients = [Load(int(http.base_url.port), plan, number, stop) for number in range(2)]
         for one in clients:
             one.start()

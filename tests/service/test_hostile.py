@@ -91,7 +91,7 @@ def test_origins_that_are_no_address_are_refused(service, origin):
 
 def test_digits_that_are_no_numbers_are_refused(service):
     client = client_of(service[1])
-    case = client.start(client.add_plan(clinic_plan(), "clinic")).id
+    case = client.start(client.add_plan(clinic_plan(), "clinic", sign="tested")).id
     assert service[1].post(f"/cases/{case}/tell", data={"round": "²", "reward": "1"}).status_code == 422
 
 

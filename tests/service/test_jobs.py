@@ -37,7 +37,10 @@ def deaf(_database, _settings, _on_progress):
 
 
 def greedy(_database, _settings, _on_progress):
-    return len(bytearray(2_000_000_000))
+    held = []
+    while True:
+        held.append(b"x" * 50_000_000)
+        time.sleep(0.01)
 
 
 def crashing(_database, _settings, _on_progress):
@@ -195,7 +198,7 @@ def test_a_silent_worker_elsewhere_is_taken_to_be_gone(worker, monkeypatch):
 def test_a_killed_worker_is_replaced_and_the_job_done(tmp_path):
     with in_thread(local(tmp_path / "cases.db")) as (app, http):
         client = client_of(http)
-        plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"))
+        plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"), sign="tested")
         workers = app.state.workers
         workers.wake()
         workers._processes[0].kill()
@@ -242,7 +245,7 @@ def test_a_page_does_not_wait_for_what_takes_long(tmp_path, monkeypatch):
     with in_thread(local(tmp_path / "cases.db", workers=0)) as (app, http):
         monkeypatch.setattr(job_routes, "PATIENCE", 0.1)
         client = client_of(http)
-        plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"))
+        plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"), sign="tested")
         answer = http.get(f"/api/v1/plans/{plan}/certificate")
         assert (answer.status_code, answer.json()["data"]["state"]) == (202, "waiting")
         page = http.get(f"/plans/{plan}", headers={"accept": "text/html"}).text

@@ -16,7 +16,7 @@ from banditree.files.collections import load_collection
 def test_learn_reads_the_decisions(service, tmp_path, monkeypatch, format):
     """30 simulated cases, half of either task, each with 10 rounds of the other arm so that all is tried."""
     client, rng = client_of(service[1]), random.Random(4)
-    plan = client.add_plan(clinic_plan(60), "clinic")
+    plan = client.add_plan(clinic_plan(60), "clinic", sign="tested")
     for number in range(30):
         case, means = f"{format}-{number}", CLINIC.means[number % 2]
         client.start(plan, case)

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 from example_plans import score_plan
-from running_service import CLINIC, client_of, clinic_plan, do, local
+from running_service import CLINIC, add_signed_plan, client_of, clinic_plan, do, local
 
 from banditree.errors import InvalidInput
 from banditree.files.collections import collection_document
@@ -39,7 +39,7 @@ def started(database, plan, collection):
             desk, lambda tx: records.add_collection(tx.connection, "ada", "c", *records.read_collection(document))
         )
     given = ("ada", "x", fingerprint(plan), plan, known)
-    do(desk, lambda tx: records.add_plan(tx.connection, *given), alone=True)
+    do(desk, lambda tx: add_signed_plan(tx.connection, *given), alone=True)
     do(desk, lambda tx: tx.start("ada", "c", fingerprint(plan), None), "c")
     return desk
 
@@ -164,7 +164,7 @@ def test_a_long_case_is_corrected_beside_the_desk(service, monkeypatch):
     app, http = service
     client, desk = client_of(http), app.state.desk
     monkeypatch.setattr("banditree.service.case_routes.LONG", 5)
-    case = client.start(client.add_plan(clinic_plan(), "clinic")).id
+    case = client.start(client.add_plan(clinic_plan(), "clinic", sign="tested")).id
     for _ in range(8):
         client.tell(case, client.ask(case)[0].round, 1)
     read, late = desk.read_whole, []

@@ -24,7 +24,7 @@ SECRET = "very-secret-remark"
 
 def filled(http):
     client = client_of(http)
-    case = client.start(client.add_plan(clinic_plan(), "clinic"), label=SECRET).id
+    case = client.start(client.add_plan(clinic_plan(), "clinic", sign="tested"), label=SECRET).id
     for _ in range(30):
         client.note(case, SECRET)
     return case
@@ -83,7 +83,7 @@ def test_an_export_has_no_name(service, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     _, http = service
     client = client_of(http)
-    case = client.start(client.add_plan(clinic_plan(), "clinic")).id
+    case = client.start(client.add_plan(clinic_plan(), "clinic", sign="tested")).id
     client.tell(case, client.ask(case)[0].round, 1)
     for format in ("csv", "parquet"):
         with http.stream("GET", f"/api/v1/export/events?format={format}") as answer:
@@ -99,7 +99,7 @@ def test_spreadsheets_compute_nothing_of_a_csv(service):
     _, http = service
     client = client_of(http)
     dangerous = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["=cmd()", "@B"])
-    case = client.start(client.add_plan(build_tree(dangerous, 50), "x")).id
+    case = client.start(client.add_plan(build_tree(dangerous, 50), "x", sign="tested")).id
     client.tell(case, client.ask(case)[0].round, 1)
     for what in ("events", "decisions"):
         rows = list(csv.reader(io.StringIO(client.export(what).decode())))

@@ -6,7 +6,7 @@ import time
 import httpx
 import pytest
 import sqlalchemy as sa
-from running_service import client_of, clinic_plan, do, in_thread, local
+from running_service import add_signed_plan, client_of, clinic_plan, do, in_thread, local
 
 from banditree.files.plans import fingerprint
 from banditree.service import records
@@ -26,7 +26,7 @@ def database(database_url):
 @pytest.fixture
 def desk(database):
     desk, plan = Desk(database), clinic_plan()
-    do(desk, lambda tx: records.add_plan(tx.connection, "ada", "x", fingerprint(plan), plan, None), alone=True)
+    do(desk, lambda tx: add_signed_plan(tx.connection, "ada", "x", fingerprint(plan), plan, None), alone=True)
     for id in "abc":
         do(desk, lambda tx, id=id: tx.start("ada", id, fingerprint(plan), None), id)
     return desk
@@ -98,7 +98,7 @@ def test_the_state_beside_a_case_is_that_of_its_events(database, desk):
 def test_a_batch_is_limited_by_what_it_opens(service):
     _, http = service
     client = client_of(http)
-    case = client.start(client.add_plan(clinic_plan(5000), "clinic")).id
+    case = client.start(client.add_plan(clinic_plan(5000), "clinic", sign="tested")).id
     asks = {"asks": [{"case": case, "n": 1000}, {"case": case, "n": 1}]}
     answer = http.post("/api/v1/cases/ask", json=asks)
     assert answer.status_code == 422
@@ -113,7 +113,7 @@ def test_a_reporter_beside_twenty_readers(tmp_path):
     """Readers of long lists: a reporter still gets a good part of its answers (before: 10 of 542)."""
     with in_thread(local(tmp_path / "cases.db")) as (app, http):
         client = client_of(http)
-        plan = client.add_plan(clinic_plan(), "clinic")
+        plan = client.add_plan(clinic_plan(), "clinic", sign="tested")
         with app.state.desk.database.write() as connection:
             row = {"plan": plan, "at": "x", "actor": "ada", "rounds": 1, "waiting": 1}
             connection.execute(sa.insert(cases), [{**row, "id": f"many-{n}"} for n in range(20_000)])
@@ -163,7 +163,7 @@ def test_a_large_body_is_read_in_another_process_within_limits(tmp_path):
                 waits.append(time.monotonic() - began)
         print(f"the longest wait beside 20 MB of numbers: {1000 * max(waits):.0f} ms")
         plan = clinic_plan()
-        client_of(http).add_plan(plan, "still works")
+        client_of(http).add_plan(plan, "still works", sign="tested")
 
 
 def numbers():

@@ -37,7 +37,12 @@ SAME = {
     "GET /cases/{id}": ["GET /api/v1/cases/{id}", "GET /api/v1/cases/{id}/outlook", "GET /api/v1/cases/{id}/events"],
     "POST /plans": ["POST /api/v1/plans"],
     "GET /plans": ["GET /api/v1/plans"],
-    "GET /plans/{id}": ["GET /api/v1/plans/{id}", "GET /api/v1/plans/{id}/certificate"],
+    "GET /plans/{id}": [
+        "GET /api/v1/plans/{id}",
+        "GET /api/v1/plans/{id}/certificate",
+        "GET /api/v1/plans/{id}/changes",
+    ],
+    "POST /plans/{id}/sign": ["POST /api/v1/plans/{id}/sign"],
     "GET /plans/{id}/compare": ["GET /api/v1/plans/{id}/certificate"],
     "POST /collections": ["POST /api/v1/collections"],
     "GET /collections": ["GET /api/v1/collections"],
@@ -56,7 +61,9 @@ SAME = {
 }
 ONLY_FOR_PROGRAMS = {"POST /api/v1/cases/start", "POST /api/v1/cases/ask", "POST /api/v1/cases/tell"}
 ONLY_FOR_PROGRAMS |= {"GET /api/v1/jobs", "GET /api/v1/jobs/{id}", "POST /api/v1/jobs/{id}/end"}
-ONLY_FOR_PROGRAMS |= {"POST /api/v1/jobs/{id}/again"}
+ONLY_FOR_PROGRAMS |= {"POST /api/v1/jobs/{id}/again", "POST /api/v1/jobs", "GET /api/v1/jobs/{id}/events"}
+ONLY_FOR_PROGRAMS |= {"GET /api/v1/jobs/{id}/file", "GET /api/v1/files", "POST /api/v1/files"}
+ONLY_FOR_PROGRAMS |= {"DELETE /api/v1/files/{id}"}
 
 
 @pytest.fixture
@@ -79,7 +86,7 @@ def case(http):
     """A case of a plan with its collection and words of its own."""
     api = client_of(http)
     known = api.add_collection(CLINIC, "clinic")
-    plan = api.add_plan(build_tree(CLINIC, 100, vocabulary=WORDS), "clinic", known)
+    plan = api.add_plan(build_tree(CLINIC, 100, vocabulary=WORDS), "clinic", known, sign="tested")
     assert "Administer <strong>A</strong>" in http.post("/cases", data={"plan": plan, "id": "p-1"}).text
     return "p-1"
 
@@ -173,7 +180,7 @@ def test_the_outlook_follows_the_case_to_its_end(http, case):
 
 def test_a_case_on_a_protocol_is_marked_on_its_line_with_its_score(http):
     api = client_of(http)
-    api.start(api.add_plan(clinic_protocol(), "protocol"), id="p")
+    api.start(api.add_plan(clinic_protocol(), "protocol", sign="tested"), id="p")
     api.ask("p")
     for number, reward in enumerate([1, 1, 0], 1):
         api.tell("p", number, reward, ask=1)
@@ -190,7 +197,7 @@ def test_a_case_on_a_protocol_is_marked_on_its_line_with_its_score(http):
 
 
 def test_without_a_collection_the_page_says_what_it_cannot_say(http):
-    plan = client_of(http).add_plan(clinic_plan(), "bare")
+    plan = client_of(http).add_plan(clinic_plan(), "bare", sign="tested")
     page = http.post("/cases", data={"plan": plan, "id": "p"}).text
     assert "The plan was put on record without its collection." in page
     assert "<meter" not in page
@@ -198,7 +205,7 @@ def test_without_a_collection_the_page_says_what_it_cannot_say(http):
 
 
 def test_an_unavailable_arm_is_waited_for_or_overridden(http):
-    plan = client_of(http).add_plan(build_tree(CLINIC, 100, vocabulary=WORDS), "clinic")
+    plan = client_of(http).add_plan(build_tree(CLINIC, 100, vocabulary=WORDS), "clinic", sign="tested")
     client_of(http).start(plan, id="p")
     page = http.post("/cases/p/ask", data={"absent": "A"}).text
     assert "The treatment that comes next is not available. Wait until it is, or override." in page
@@ -207,7 +214,7 @@ def test_an_unavailable_arm_is_waited_for_or_overridden(http):
 
 def test_a_contextual_plan_asks_for_the_context(http):
     plan, _ = made("contextual")
-    id = client_of(http).add_plan(plan, "contextual")
+    id = client_of(http).add_plan(plan, "contextual", sign="tested")
     page = http.post("/cases", data={"plan": id, "id": "c"}).text
     names = re.findall(r'name="(context-[^"]*)"', page)
     assert names
@@ -238,7 +245,7 @@ def test_searching_cases(http, case):
 
 def test_more_cases_than_a_page_holds(http):
     api = client_of(http)
-    plan = api.add_plan(clinic_plan(), "clinic")
+    plan = api.add_plan(clinic_plan(), "clinic", sign="tested")
     for number in range(55):
         api.start(plan, id=f"c-{number}")
     page = http.get("/cases").text
@@ -251,7 +258,7 @@ def test_more_cases_than_a_page_holds(http):
 def test_certificates_and_separations_over_http(http):
     api = client_of(http)
     known = api.add_collection(CLINIC, "clinic")
-    id = api.add_plan(clinic_plan(), "clinic", known)
+    id = api.add_plan(clinic_plan(), "clinic", known, sign="tested")
     expected = certificate_document(certificate_report(clinic_plan(), CLINIC))
     assert http.get(f"/api/v1/plans/{id}/certificate").json()["data"] == expected
     other = Collection.bernoulli([[0.8, 0.1], [0.2, 0.8]], arms=["A", "B"], tasks=["mild", "severe"])
@@ -266,7 +273,7 @@ def test_certificates_and_separations_over_http(http):
 def test_comparing_two_plans(http):
     api = client_of(http)
     known = api.add_collection(CLINIC, "clinic")
-    first, second = (api.add_plan(clinic_plan(h), f"plan {h}", known) for h in (100, 200))
+    first, second = (api.add_plan(clinic_plan(h), f"plan {h}", known, sign="tested") for h in (100, 200))
     page = http.get(f"/plans/{first}/compare", params={"other": second}).text
     certificate = certificate_report(clinic_plan(200), CLINIC).certificate
     assert f"{certificate.regret[0]:,.3f}" in page
@@ -299,7 +306,7 @@ def test_nothing_that_people_type_becomes_markup(http):
     tasks = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=[nasty, "B"], tasks=[nasty, "severe"])
     api = client_of(http)
     known = api.add_collection(tasks, nasty)
-    plan = api.add_plan(build_tree(tasks, 100), nasty, known)
+    plan = api.add_plan(build_tree(tasks, 100), nasty, known, sign="tested")
     api.start(plan, id="p", label=nasty)
     api.ask("p")
     api.note("p", nasty)
@@ -317,7 +324,7 @@ def test_the_content_security_policy_holds_on_every_page(http):
     assert "default-src 'none'" in policy
     plan, known = made("40 tasks")
     api = client_of(http)
-    id = api.add_plan(plan, "large", api.add_collection(known, "large"))
+    id = api.add_plan(plan, "large", api.add_collection(known, "large"), sign="tested")
     api.start(id, id="p")
     for path in ("/cases", "/cases/p", f"/plans/{id}", "/plans", "/collections", "/tokens"):
         page = http.get(path).text
@@ -459,7 +466,7 @@ def test_the_demo_has_a_case_in_every_state(tmp_path):
 def test_graded_outcomes_have_a_button_each(http):
     chances = [[[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]], [[0.1, 0.2, 0.7], [0.5, 0.4, 0.1]]]
     known = Collection.graded(chances, [0, 0.5, 1], names=["none", "partial", "full"], arms=["A", "B"])
-    plan = client_of(http).add_plan(build_tree(known, 200), "recovery")
+    plan = client_of(http).add_plan(build_tree(known, 200), "recovery", sign="tested")
     page = http.post("/cases", data={"plan": plan, "id": "g-1"}).text
     buttons = re.findall(r'name="reward" value="([\d.]+)"[^>]*>([^<]+)</button>', page)
     assert buttons == [("1", "Full"), ("0.5", "Partial"), ("0", "None")]

@@ -72,7 +72,7 @@ def test_a_snapshot_goes_on_at_every_moment():
 
 def test_the_service_says_so(service):
     client = client_of(service[1], retries=0)
-    case = client.start(client.add_plan(PLAN, "protocol")).id
+    case = client.start(client.add_plan(PLAN, "protocol", sign="tested")).id
     for outcome in TO_AN_END:
         client.tell(case, client.ask(case)[0].round, float(outcome))
     assert client.case(case).exploiting

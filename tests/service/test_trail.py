@@ -9,7 +9,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from running_service import client_of, clinic_plan, do, in_thread, local
+from running_service import add_signed_plan, client_of, clinic_plan, do, in_thread, local
 
 from banditree.cli import main
 from banditree.service import records, trail
@@ -27,7 +27,7 @@ def play(path, cases=2):
     database = Database(local(path))
     desk = Desk(database)
     plan = records.read_plan(json.loads(records.plan_json(clinic_plan())))
-    do(desk, lambda tx: records.add_plan(tx.connection, "ada", "clinic", *plan, None), alone=True)
+    do(desk, lambda tx: add_signed_plan(tx.connection, "ada", "clinic", *plan, None), alone=True)
     for case in (f"c{i}" for i in range(cases)):
         do(desk, lambda tx, case=case: tx.start("ada", case, plan[0], "bed 12").ask("ada", 2, None, None), case)
         do(desk, lambda tx, case=case: tx.case(case).tell("ada", 1, 1.0), case)

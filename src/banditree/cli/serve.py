@@ -153,7 +153,7 @@ def serve_demo(database: str, host: str, port: int, log_level: str) -> None:
 
 def add_user(
     name: Annotated[str, typer.Argument(help="The name to log in with.")],
-    role: Annotated[str, typer.Option(help="viewer, operator or admin.")] = "operator",
+    role: Annotated[str, typer.Option(help="viewer, operator, signer or admin.")] = "operator",
     site: Annotated[
         str | None, typer.Option(help="What the user belongs to and sees; every site when omitted.")
     ] = None,

@@ -3,12 +3,15 @@
 Each is made from the given protocol by a short search of its own, and certified as every plan is.
 """
 
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
+from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
@@ -78,20 +81,32 @@ def pareto_front(
     options: of `build_protocol`, whose plan is the longest that is tried; shorter ones are made from it.
     """
     objective = options.get("objective") or Objective.WORST
+    rated = []
+    for plan in shorter_and_shorter(collection, horizon, on_progress=on_progress, **options):
+        with suppress(InvalidInput):  # one that cannot be certified is not offered
+            rated.append((reading_load(plan), lost(certify(plan, collection), objective), plan))
+    return _unbeaten(rated)
+
+
+def shorter_and_shorter(
+    collection: Collection, horizon: int, *, on_progress: OnProgress | None = None, **options: Any
+) -> Iterator[Plan]:
+    """The protocol that `build_protocol` finds, then shorter ones made from it, each when it is found.
+
+    The last one gives one arm to everyone.
+    """
     longest = build_protocol(collection, horizon, on_progress=on_progress, **options)
-    plans = [longest]
+    yield longest
     if longest.n_tests:
-        near = Nearby(longest, collection, objective, on_progress)
+        near = Nearby(longest, collection, options.get("objective") or Objective.WORST, on_progress)
         near.limits = replace(near.limits, longest_path=options.get("longest_path"))
         draft = near.draft
         for lines in _sizes(longest.n_tests):
             shorter = near.shorter(draft, lines)
             if shorter is not None:
                 draft = shorter
-                plans.append(near.as_plan(draft))
-        plans.append(near.as_plan(near.nothing))
-    plans = [replace(plan, vocabulary=longest.vocabulary) for plan in plans]
-    return _unbeaten([(reading_load(plan), lost(certify(plan, collection), objective), plan) for plan in plans])
+                yield replace(near.as_plan(draft), vocabulary=longest.vocabulary)
+        yield replace(near.as_plan(near.nothing), vocabulary=longest.vocabulary)
 
 
 def _sizes(most: int) -> list[int]:

@@ -102,4 +102,5 @@ def role_needed(calls: Iterable[Any]) -> Role | None:
 
 Viewer = Annotated[Person, Depends(at_least(Role.VIEWER))]
 Operator = Annotated[Person, Depends(at_least(Role.OPERATOR))]
+Signer = Annotated[Person, Depends(at_least(Role.SIGNER))]
 Admin = Annotated[Person, Depends(at_least(Role.ADMIN))]

@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from banditree.errors import InvalidInput
-from banditree.service import case_routes, job_routes, people_routes, plan_routes
+from banditree.service import case_routes, file_routes, job_routes, people_routes, plan_routes
 from banditree.service.access import Door, Viewer
 from banditree.service.database import Database
 from banditree.service.description import describe
@@ -46,6 +46,7 @@ ROOMS = (
     case_routes,
     plan_routes,
     job_routes,
+    file_routes,
     people_routes,
     case_pages,
     plan_pages,
@@ -92,7 +93,7 @@ def create_app(settings: Settings) -> FastAPI:
     )
     metrics = Metrics()
     app.state.settings, app.state.desk, app.state.metrics = settings, desk, metrics
-    app.state.workers, app.state.reader = workers, reader
+    app.state.workers, app.state.reader, app.state.streams = workers, reader, set()
     app.state.door = Door(database, settings.authentication)
     app.state.provider = Provider(settings) if settings.oidc_issuer else None
     for room in ROOMS:

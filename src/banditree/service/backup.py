@@ -146,7 +146,7 @@ def _content(table: sa.Table, rows: Iterable[tuple[Any, ...]]) -> Content:
     n, total = 0, 0
     for row in rows:
         n += 1
-        total += int.from_bytes(sha256(json.dumps(row).encode()).digest())
+        total += int.from_bytes(sha256(json.dumps(row, default=bytes.hex).encode()).digest())
     return Content(table.name, n, f"{total % 2**256:064x}")
 
 

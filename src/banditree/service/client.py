@@ -1,8 +1,10 @@
 """A client of the service, typed, that sends again what it may send again."""
 
+import json
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
+from urllib.parse import quote
 
 import httpx
 from pydantic import BaseModel, TypeAdapter
@@ -11,7 +13,20 @@ from banditree.files.collections import collection_document
 from banditree.files.plans import plan_document
 from banditree.plans.plan import Plan
 from banditree.policies.session import MISSING, Missing
-from banditree.service.models import CaseLine, Created, Done, EventOut, Outlook, Standing, StepOut, TellOut
+from banditree.service.models import (
+    CaseLine,
+    ChangedLine,
+    Created,
+    Done,
+    EventOut,
+    FileLine,
+    JobOut,
+    Outlook,
+    PlanLine,
+    Standing,
+    StepOut,
+    TellOut,
+)
 from banditree.tasks.collection import Collection
 
 Data = TypeVar("Data")
@@ -30,8 +45,8 @@ class ServiceError(Exception):
 class Client:
     """The service at an address. Use it in a `with` block, or close it.
 
-    Everything but `note` can be sent twice without harm, so a lost connection or a 503 is tried again: `retries` times,
-    after 0.1, 0.2, 0.4, ... seconds.
+    Everything but `note`, `add_file` and `add_job` can be sent twice without harm, so a lost connection or a 503 is
+    tried again: `retries` times, after 0.1, 0.2, 0.4, ... seconds.
     """
 
     def __init__(
@@ -56,10 +71,35 @@ class Client:
         body = {"name": name, "collection": _document(collection_document(collection))}
         return self._call("POST", "collections", Created, body).id
 
-    def add_plan(self, plan: Plan, name: str, collection: str | None = None) -> str:
-        """Put a plan on record; its id. With the id of its collection, its cases have the alarm."""
-        body = {"name": name, "plan": _document(plan_document(plan)), "collection": collection}
-        return self._call("POST", "plans", Created, body).id
+    def add_plan(
+        self,
+        plan: Plan,
+        name: str,
+        collection: str | None = None,
+        *,
+        sign: str | None = None,
+        replaces: str | None = None,
+    ) -> str:
+        """Put a plan on record; its id. With the id of its collection, its cases have the alarm.
+
+        It is a draft, on which no case can start. sign: a comment to sign it with in the same request, where your role
+        allows it. replaces: the id of the plan whose place it is to take.
+        """
+        body = {"name": name, "plan": _document(plan_document(plan)), "collection": collection, "replaces": replaces}
+        signature = None if sign is None else {"comment": sign}
+        return self._call("POST", "plans", Created, {**body, "sign": signature}).id
+
+    def plans(self) -> list[PlanLine]:
+        """The plans on record, drafts among them."""
+        return self._call("GET", "plans", list[PlanLine])
+
+    def sign(self, plan: str, comment: str, replaces: str | None = None) -> bool:
+        """Sign a draft, so that cases can start on it; False if it was signed before."""
+        return self._call("POST", f"plans/{plan}/sign", Done, {"comment": comment, "replaces": replaces}).done
+
+    def changes(self, plan: str) -> list[ChangedLine]:
+        """What changed, line by line, from the plan that this one replaces."""
+        return self._call("GET", f"plans/{plan}/changes", list[ChangedLine])
 
     def start(self, plan: str, id: str | None = None, label: str | None = None) -> Standing:
         """Start a case. Give an id of your own to be able to send this twice."""
@@ -114,17 +154,79 @@ class Client:
         """Everything on record, as a file; however long that takes."""
         return self._send("GET", f"export/{what}?format={format}", None, again=True, timeout=None).content
 
+    def add_file(self, name: str, content: bytes) -> str:
+        """Put a file on record to learn from or to evaluate on; its id. name: as in visits.csv."""
+        answer = self._send("POST", f"files?name={quote(name)}", None, again=False, content=content)
+        return Created.model_validate(answer.json()["data"]).id
+
+    def files(self) -> list[FileLine]:
+        """The files on record."""
+        return self._call("GET", "files", list[FileLine])
+
+    def delete_file(self, file: str) -> bool:
+        """Delete a file; what was learned from it stays. False if it is not there."""
+        return self._call("DELETE", f"files/{file}", Done).done
+
+    def add_job(self, kind: str, *, seconds: int | None = None, **settings: Any) -> JobOut:
+        """Put a job in line. kind: learn, search, evaluate or report; settings: of that kind, in docs/service.md."""
+        body = {"kind": kind, "settings": settings, "seconds": seconds}
+        return self._call("POST", "jobs", JobOut, body, again=False)
+
+    def job(self, job: str) -> JobOut:
+        """How a job stands, what it found, and its result once it is done."""
+        return self._call("GET", f"jobs/{job}", JobOut)
+
+    def jobs(self, state: str | None = None) -> list[JobOut]:
+        """Jobs, the newest first, without what they found and their results."""
+        return self._call("GET", "jobs" if state is None else f"jobs?state={state}", list[JobOut])
+
+    def end_job(self, job: str, best_so_far: bool | None = None) -> bool:
+        """End a job; False if it has ended. best_so_far: keep what it has; when omitted, only searches do."""
+        return self._call("POST", f"jobs/{job}/end", Done, {"best_so_far": best_so_far}).done
+
+    def follow(self, job: str) -> Iterator[tuple[str, dict[str, Any]]]:
+        """A job as it goes on: ("progress", how far it is), ("found", the numbers of a plan), and last ("end", ...)."""
+        seen = -1
+        while True:
+            headers = {"last-event-id": str(seen)}
+            with self.http.stream("GET", f"/api/v1/jobs/{job}/events", headers=headers) as answer:
+                if answer.status_code >= 400:
+                    answer.read()
+                    raise _error(answer)
+                for event in _events(answer.iter_lines()):
+                    seen = int(event.get("id", seen))
+                    yield event["event"], json.loads(event["data"])
+                    if event["event"] == "end":
+                        return
+
+    def wait(self, job: str) -> JobOut:
+        """A job once it has ended, however long that takes."""
+        for _ in self.follow(job):
+            pass
+        return self.job(job)
+
+    def download(self, job: str) -> bytes:
+        """The file that a report job wrote."""
+        return self._send("GET", f"jobs/{job}/file", None, again=True).content
+
     def _call(self, method: str, path: str, shape: type[Data], body: Any = None, *, again: bool = True) -> Data:
         answer = self._send(method, path, body, again=again)
         return TypeAdapter(shape).validate_python(answer.json()["data"])
 
     def _send(
-        self, method: str, path: str, body: Any, *, again: bool, timeout: float | None = TIMEOUT
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        *,
+        again: bool,
+        timeout: float | None = TIMEOUT,
+        content: bytes | None = None,
     ) -> httpx.Response:
         for attempt in range(self.retries + 1):
             last = attempt == self.retries or not again
             try:
-                answer = self.http.request(method, f"/api/v1/{path}", json=body, timeout=timeout)
+                answer = self.http.request(method, f"/api/v1/{path}", json=body, timeout=timeout, content=content)
             except httpx.TransportError:
                 if last:
                     raise
@@ -143,6 +245,18 @@ def _error(answer: httpx.Response) -> ServiceError:
         return ServiceError(answer.status_code, error["code"], error["message"])
     except (ValueError, KeyError, TypeError):
         return ServiceError(answer.status_code, "unknown", answer.text[:200])
+
+
+def _events(lines: Iterable[str]) -> Iterator[dict[str, str]]:
+    """Server-sent events from their lines: an empty line ends one."""
+    event: dict[str, str] = {}
+    for line in lines:
+        if line:
+            name, _, value = line.partition(": ")
+            event[name] = value
+        elif event:
+            yield event
+            event = {}
 
 
 def _document(document: BaseModel) -> dict[str, Any]:

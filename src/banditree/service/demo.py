@@ -19,6 +19,7 @@ from banditree.service.cases import Case
 from banditree.service.database import Database
 from banditree.service.desk import Command, Desk, Transaction
 from banditree.service.settings import Settings
+from banditree.service.signing import sign
 from banditree.tasks.collection import Collection
 
 CLINIC_WORDS = vocabulary_from(
@@ -154,8 +155,10 @@ def _add(desk: Desk, name: str, collection: Collection) -> str:
     return id
 
 
-def _add_plan(desk: Desk, name: str, plan: Plan, collection: str) -> str:
+def _add_plan(desk: Desk, name: str, plan: Plan, collection: str, *, signed: bool = True) -> str:
     id: str = _do(desk, lambda now: records.add_plan(now.connection, ACTOR, name, fingerprint(plan), plan, collection))
+    if signed:
+        _do(desk, lambda now: sign(now.connection, ACTOR, id, "Read and agreed."))
     return id
 
 

@@ -27,7 +27,7 @@ from banditree.service.cases import Case, Followed
 from banditree.service.database import Database
 from banditree.service.events import Corrected, Event
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
-from banditree.service.schema import plans
+from banditree.service.signing import check_starts_cases
 from banditree.service.sites import limited, sees
 from banditree.service.snapshots import EVERY, Forgotten, fill_from_snapshot, snapshot_document
 from banditree.service.trail import note_action
@@ -78,7 +78,7 @@ class Transaction:
             if case.followed.id != plan:
                 raise Conflict(f"Case {id} exists and follows plan {case.followed.id}.")
             return case
-        records.check_seen(self.connection, plans, plan)
+        check_starts_cases(self.connection, plan)
         case = records.add_case(self.connection, actor, id, self._desk.followed(self.connection, plan), label)
         self.touched[id] = case
         return case

@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from banditree.service.problems import Forbidden, Refused, TooLarge, problem
 from banditree.service.settings import Settings
 
-UPLOADS = ("/api/v1/plans", "/api/v1/collections", "/plans", "/collections")
+UPLOADS = ("/api/v1/plans", "/api/v1/collections", "/api/v1/files", "/plans", "/collections")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -149,7 +149,7 @@ def _request_id(given: str) -> str:
 
 
 def is_upload(path: str) -> bool:
-    """Whether plans and collections come in here."""
+    """Whether plans, collections and files come in here."""
     return path.rstrip("/") in UPLOADS
 
 

@@ -1,25 +1,64 @@
 """The routes over jobs, and how a page or route gets what a job computes once."""
 
 import asyncio
+import json
 import time
-from collections.abc import Mapping
+from base64 import b64decode
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Path, Query, Request, Response
+import sqlalchemy as sa
+from fastapi import APIRouter, Header, Path, Query, Request, Response
+from starlette.responses import StreamingResponse
 
-from banditree.service import jobs
+from banditree.service import jobs, records
 from banditree.service.access import Operator, Viewer
-from banditree.service.jobs import Job, Wish
+from banditree.service.cases import MAX_NUMBER
+from banditree.service.job_models import NewJob, settings_of
+from banditree.service.jobs import Job, State, Wish
 from banditree.service.models import Answer, Done, EndJob, JobOut
 from banditree.service.people import Person
+from banditree.service.problems import NotFound, Refused, TooMany
 from banditree.service.replies import ERRORS, read, reply, write
+from banditree.service.schema import collections, files, plans
 from banditree.service.settings import Settings
 
+LOOK = 0.5  # seconds between looks at a job that is followed
+STREAM_SECONDS = 25.0  # after which a stream of events is cut off, so that no server waits longer for one to end
+MOST_STREAMS = 100  # jobs that are followed at the same time
+STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
 PATIENCE = 3.0  # seconds that a request waits for its job before it answers that there is none yet
 
 router = APIRouter(prefix="/api/v1", tags=["jobs"], responses=ERRORS)
 JobId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 JobState = Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
+
+
+@router.post("/jobs", response_model=Answer[JobOut], status_code=202)
+async def add_job(request: Request, person: Operator, body: NewJob) -> Response:
+    """Put a job in line: learn, search, evaluate or report. A worker process does it; look at it again by its id."""
+    return reply(job_out(await asked(request, person, body)), 202)
+
+
+async def asked(request: Request, person: Person, new: NewJob) -> Job:
+    """A job that somebody asks for, put in line."""
+    limits: Settings = request.app.state.settings
+    if (new.seconds or 0) > limits.job_seconds:
+        raise Refused(f"seconds must be at most {limits.job_seconds:,} here. Got {new.seconds:,}.")
+    id = await write(request, _add_asked, person.name, new, limits)
+    request.app.state.workers.wake()
+    job: Job = await read(request, jobs.find_job, id)
+    return job
+
+
+def _add_asked(connection: sa.Connection, actor: str, new: NewJob, limits: Settings) -> str:
+    given = settings_of(new)
+    for table, name in ((plans, "plan"), (collections, "collection"), (files, "file")):
+        if given.get(name) is not None:
+            records.check_seen(connection, table, given[name])
+    seconds = new.seconds or limits.job_seconds
+    about = given.get("plan") or given.get("collection") or given.get("file")
+    return jobs.add_job(connection, actor, new.kind, given, subject=about, seconds=seconds, megabytes=limits.job_memory)
 
 
 async def computed(request: Request, person: Person, kind: str, settings: Mapping[str, Any], subject: str) -> Job:
@@ -68,11 +107,73 @@ async def show_job(request: Request, person: Viewer, id: JobId) -> Response:
     return reply(job_out(await read(request, jobs.find_job, id)))
 
 
+@router.get("/jobs/{id}/events", response_class=StreamingResponse, responses=STREAM)
+async def follow_job(
+    request: Request,
+    person: Viewer,
+    id: JobId,
+    last_event_id: Annotated[int, Header(ge=-1, le=MAX_NUMBER, description="of the last plan that was seen")] = -1,
+) -> Response:
+    """A job as it goes on, as server-sent events: `progress`, `found` for each plan found, and in the end `end`.
+
+    The data are those of the job, without its result; of a plan found its numbers, without the plan. A stream is cut
+    off after some seconds, and a browser then asks again by itself.
+    """
+    await read(request, jobs.find_job, id)
+    streams: set[object] = request.app.state.streams
+    if len(streams) >= MOST_STREAMS:
+        raise TooMany(f"{MOST_STREAMS} jobs are followed already. Look at the job now and then instead.")
+    return StreamingResponse(_stream(request, id, last_event_id + 1), media_type="text/event-stream")
+
+
+async def _stream(request: Request, id: str, n_seen: int) -> AsyncIterator[str]:
+    streams, me = request.app.state.streams, object()
+    streams.add(me)
+    try:
+        until, last = time.monotonic() + STREAM_SECONDS, ""
+        while time.monotonic() < until:
+            job: Job = await read(request, jobs.find_job, id)
+            for number, one in list(enumerate(job.found))[n_seen:]:
+                yield _event("found", {name: value for name, value in one.items() if name != "plan"}, number)
+            n_seen = max(n_seen, len(job.found))
+            now = job_out(job).model_dump_json(exclude={"result", "found"})
+            if now != last:
+                last = now
+                yield f"event: {'end' if job.state.is_final else 'progress'}\ndata: {now}\n\n"
+            if job.state.is_final:
+                return
+            await asyncio.sleep(LOOK)
+    finally:
+        streams.discard(me)
+
+
+def _event(name: str, data: Any, number: int) -> str:
+    return f"event: {name}\nid: {number}\ndata: {json.dumps(data)}\n\n"
+
+
+@router.get("/jobs/{id}/file", response_class=Response)
+async def download(request: Request, person: Viewer, id: JobId) -> Response:
+    """The file that a job wrote: a report, as HTML or PDF."""
+    job: Job = await read(request, jobs.find_job, id)
+    if job.state is not State.DONE or "content" not in job.result:
+        raise NotFound(f"Job {id} has no file.")
+    name = job.result["name"]
+    headers = {"content-disposition": f'attachment; filename="{name}"'}
+    media = "application/pdf" if name.endswith(".pdf") else "text/html; charset=utf-8"
+    return Response(b64decode(job.result["content"]), media_type=media, headers=headers)
+
+
 @router.post("/jobs/{id}/end", response_model=Answer[Done])
 async def end_job(request: Request, person: Operator, id: JobId, body: EndJob) -> Response:
     """Stop a job with the best so far, or cancel it; done is false if it has ended already."""
-    wanted = Wish.STOP if body.best_so_far else Wish.CANCEL
-    return reply(Done(done=await write(request, jobs.wish, person.name, id, wanted)))
+    return reply(Done(done=await end(request, person, id, body.best_so_far)))
+
+
+async def end(request: Request, person: Person, id: str, best_so_far: bool | None = None) -> bool:
+    """Ask a job to end; False if it has. A search keeps the best so far, unless told otherwise."""
+    job: Job = await read(request, jobs.find_job, id)
+    keeps = job.kind == "search" if best_so_far is None else best_so_far
+    return bool(await write(request, jobs.wish, person.name, id, Wish.STOP if keeps else Wish.CANCEL))
 
 
 @router.post("/jobs/{id}/again", response_model=Answer[Done])

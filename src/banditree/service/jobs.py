@@ -18,13 +18,17 @@ import sqlalchemy as sa
 from banditree.progress import Progress
 from banditree.service.cases import MAX_NUMBER, utc_now
 from banditree.service.problems import Conflict, NotFound
-from banditree.service.schema import collections, jobs, plans
-from banditree.service.sites import seen, site_of
+from banditree.service.schema import collections, files, jobs, plans
+from banditree.service.sites import seen, sees, site_of
 from banditree.service.trail import note_action
 
 MOST_TRIES = 3  # times that a job is taken up before it is called interrupted: it may be what ends its workers
 SILENCE = 60  # seconds without a sign of life after which a worker is taken to be gone
 MOST_WAITING = 200  # jobs in line before another one is refused
+MOST_EACH = 20  # jobs of one person that wait or run, besides those that pages ask for
+
+
+PARSED = ("settings", "state", "progress", "result", "found")  # fields of a job that are no columns as they are
 
 
 class State(StrEnum):
@@ -51,7 +55,10 @@ class Wish(StrEnum):
 
 
 class Job(NamedTuple):
-    """A job as it stands. result: JSON data, of a job that is done; problem: a sentence, of one that failed."""
+    """A job as it stands. found: JSON data of what it found on the way, which may grow as long as it runs.
+
+    result: JSON data, of a job that is done. problem: a sentence, of one that failed.
+    """
 
     number: int
     id: str
@@ -69,6 +76,8 @@ class Job(NamedTuple):
     actor: str
     began: str | None
     ended: str | None
+    site: str | None
+    found: list[dict[str, Any]]
 
 
 def key_of(kind: str, settings: Mapping[str, Any]) -> str:
@@ -91,16 +100,25 @@ def add_job(
     key = key_of(kind, settings) if once else None
     if key is not None and (found := find_by_key(connection, key)) is not None:
         return found.id
-    waiting = sa.select(sa.func.count()).where(jobs.c.state == State.WAITING)
-    if connection.execute(waiting).scalar_one() >= MOST_WAITING:
-        raise Conflict(f"{MOST_WAITING} jobs are waiting already. Try again when some are done.")
+    _check_room(connection, actor, key)
     id = secrets.token_hex(8)
     row = {"id": id, "kind": kind, "key": key, "subject": subject, "settings": json.dumps(dict(settings))}
     row |= {"seconds": seconds, "megabytes": megabytes, "at": utc_now(), "actor": actor}  # type: ignore[dict-item]
+    row["site"] = _site(connection, settings) if key is None else None
     begun = {"state": State.WAITING.value, "tries": 0, "done": 0, "total": 0, "text": ""}
     connection.execute(sa.insert(jobs), {**row, **begun})
     note_action(connection, actor, "add job", id, None)
     return id
+
+
+def _check_room(connection: sa.Connection, actor: str, key: str | None) -> None:
+    waiting = sa.select(sa.func.count()).where(jobs.c.state == State.WAITING)
+    if connection.execute(waiting).scalar_one() >= MOST_WAITING:
+        raise Conflict(f"{MOST_WAITING} jobs are waiting already. Try again when some are done.")
+    todo = jobs.c.state.in_((State.WAITING, State.RUNNING))
+    theirs = sa.select(sa.func.count()).where(todo, jobs.c.actor == actor, jobs.c.key.is_(None))
+    if key is None and connection.execute(theirs).scalar_one() >= MOST_EACH:
+        raise Conflict(f"{MOST_EACH} jobs of yours are waiting or running already. Try again when some are done.")
 
 
 def find_job(connection: sa.Connection, id: str) -> Job:
@@ -112,9 +130,11 @@ def find_job(connection: sa.Connection, id: str) -> Job:
 
 
 def _seen(connection: sa.Connection, job: Job) -> bool:
-    """Whether the plan and the collection that a job is about may be seen."""
+    """Whether a job, and the plan and collection that it is about, may be seen."""
     if site_of(connection) is None:
         return True
+    if not sees(connection, job.site):
+        return False
     for table, name in ((plans, "plan"), (collections, "collection")):
         id = job.settings.get(name)
         rows = sa.select(table.c.id).where(table.c.id == id, seen(connection, table))
@@ -123,18 +143,32 @@ def _seen(connection: sa.Connection, job: Job) -> bool:
     return True
 
 
+def _site(connection: sa.Connection, settings: Mapping[str, Any]) -> str | None:
+    """Whose a job is that somebody asks for: of that person's site, or of that of what it is about."""
+    sites = [site_of(connection)]
+    for table, name in ((plans, "plan"), (collections, "collection"), (files, "file")):
+        if (id := settings.get(name)) is not None:
+            sites += connection.execute(sa.select(table.c.site).where(table.c.id == id)).scalars()
+    return next((site for site in sites if site is not None), None)
+
+
 def find_by_key(connection: sa.Connection, key: str) -> Job | None:
     """The job that was asked for once, if it was."""
     row = connection.execute(sa.select(jobs).where(jobs.c.key == key)).mappings().first()
     return None if row is None else _job(row)
 
 
-def list_jobs(connection: sa.Connection, *, state: str | None = None, limit: int = 100) -> list[Job]:
-    """Jobs, the newest first, without their results."""
-    columns = [column for column in jobs.c if column.name != "result"]
-    query = sa.select(*columns, sa.null().label("result")).order_by(jobs.c.number.desc()).limit(limit)
+def list_jobs(
+    connection: sa.Connection, *, state: str | None = None, limit: int = 100, asked: bool = False
+) -> list[Job]:
+    """Jobs, the newest first, without what they found and their results. asked: only those that somebody asked for."""
+    columns = [column for column in jobs.c if column.name not in ("result", "found")]
+    nothing = (sa.null().label("result"), sa.null().label("found"))
+    query = sa.select(*columns, *nothing).order_by(jobs.c.number.desc()).limit(limit)
     if state is not None:
         query = query.where(jobs.c.state == state)
+    if asked:
+        query = query.where(jobs.c.key.is_(None))
     found = [_job(row) for row in connection.execute(query).mappings().all()]
     return [job for job in found if _seen(connection, job)]
 
@@ -171,20 +205,28 @@ def try_again(connection: sa.Connection, actor: str, id: str) -> bool:
 
 
 def claim(connection: sa.Connection, worker: str) -> Job | None:
-    """The job that waited longest, now this worker's; None if none waits."""
-    oldest = sa.select(jobs).where(jobs.c.state == State.WAITING).order_by(jobs.c.number).limit(1)
+    """The next job, now this worker's; None if none waits. What a page waits for, which has a key, comes first."""
+    next_one = jobs.c.key.is_(None), jobs.c.number
+    oldest = sa.select(jobs).where(jobs.c.state == State.WAITING).order_by(*next_one).limit(1)
     row = connection.execute(oldest.with_for_update(skip_locked=True)).mappings().first()
     if row is None:
         return None
     now = utc_now()
     mine = {"state": State.RUNNING.value, "worker": worker, "beat": now, "began": now, "tries": row["tries"] + 1}
+    mine["found"] = None
     connection.execute(sa.update(jobs).where(jobs.c.number == row["number"]).values(mine))
     return _job({**row, **mine})
 
 
-def beat(connection: sa.Connection, number: int, worker: str, progress: Progress) -> Wish | None:
-    """A sign of life with the progress so far; what is wished, or `CANCEL` where the job is no longer this worker's."""
+def beat(
+    connection: sa.Connection, number: int, worker: str, progress: Progress, found: Sequence[Any] | None = None
+) -> Wish | None:
+    """A sign of life with the progress so far; what is wished, or `CANCEL` where the job is no longer this worker's.
+
+    found: what was found so far, where that has changed.
+    """
     told = {"beat": utc_now(), "done": min(progress.done, MAX_NUMBER), "total": min(progress.total, MAX_NUMBER)}
+    told |= {} if found is None else {"found": json.dumps(found)}
     held = sa.update(jobs).where(*_held(number, worker)).values(**told, best=progress.best, text=progress.text[:500])
     row = connection.execute(held.returning(jobs.c.wish)).first()
     if row is None:
@@ -193,10 +235,18 @@ def beat(connection: sa.Connection, number: int, worker: str, progress: Progress
 
 
 def finish(
-    connection: sa.Connection, number: int, worker: str, state: State, *, result: str | None, problem: str | None
+    connection: sa.Connection,
+    number: int,
+    worker: str,
+    state: State,
+    *,
+    result: str | None,
+    problem: str | None,
+    found: Sequence[Any] = (),
 ) -> bool:
     """Write down what came of a job; False where it is no longer this worker's, and nothing is written."""
     ended = {"state": state.value, "result": result, "problem": problem, "ended": utc_now()}
+    ended |= {"found": json.dumps(found)} if found else {}
     return connection.execute(sa.update(jobs).where(*_held(number, worker)).values(ended)).rowcount == 1
 
 
@@ -225,11 +275,12 @@ def _held(number: int, worker: str) -> tuple[sa.ColumnElement[bool], ...]:
 
 
 def _job(row: Mapping[str, Any] | sa.RowMapping) -> Job:
-    known = {name: row[name] for name in Job._fields if name in row and name not in ("settings", "state", "result")}
+    known = {name: row[name] for name in Job._fields if name in row and name not in PARSED}
     return Job(
         **known,
         settings=json.loads(row["settings"]),
         state=State(row["state"]),
         progress=Progress(row["done"], row["total"], row["best"], row["text"]),
         result=None if row["result"] is None else json.loads(row["result"]),
+        found=[] if row["found"] is None else json.loads(row["found"]),
     )

@@ -19,7 +19,7 @@ RoundNumber = Annotated[int, Strict(), Field(ge=1, le=MAX_NUMBER)]
 Number = Annotated[float, Strict()]
 Reward = Number | Literal["missing"]
 Context = dict[ArmName, Number | ArmName] | list[Number]
-RoleName = Literal["viewer", "operator", "admin"]
+RoleName = Literal["viewer", "operator", "signer", "admin"]
 Password = Annotated[str, StringConstraints(min_length=10, max_length=200, pattern=NO_NUL)]
 
 
@@ -64,12 +64,25 @@ class NewCollection(Shape):
     collection: dict[str, Any] = Field(description='the content of a collection file ("banditree/collection/2")')
 
 
+class SignPlan(Shape):
+    """A signature under a plan. replaces: another plan than the draft names."""
+
+    comment: Words
+    replaces: Id | None = None
+
+
 class NewPlan(Shape):
-    """A plan file with a name, and the collection it was made from where the alarm is wanted."""
+    """A plan file with a name, and the collection it was made from where the alarm is wanted.
+
+    It is a draft, on which no case can start, until it is signed: later, or with `sign` in the same request by
+    somebody who may. replaces: the plan whose place it is to take.
+    """
 
     name: Name
-    plan: dict[str, Any] = Field(description='the content of a plan file ("banditree/plan/1")')
+    plan: dict[str, Any] = Field(description='the content of a plan file ("banditree/plan/2")')
     collection: Id | None = None
+    replaces: Id | None = None
+    sign: SignPlan | None = None
 
 
 class Created(Shape):
@@ -87,6 +100,35 @@ class DocumentLine(Shape):
     actor: str
     collection: str | None = None
     site: str | None = None
+
+
+class FileLine(Shape):
+    """A file on record."""
+
+    id: str
+    name: str
+    size: int
+    at: str
+    actor: str
+    site: str | None
+
+
+class PlanLine(DocumentLine):
+    """A plan on record. replaced: a signed plan, `replaced_by`, took its place, and it starts no more cases."""
+
+    state: Literal["draft", "signed", "replaced"]
+    signed_at: str | None
+    signed_by: str | None
+    comment: str | None
+    replaces: str | None
+    replaced_by: str | None
+
+
+class ChangedLine(Shape):
+    """A line of a plan or of the one that it replaces: in both, only in the old one, or only in the new one."""
+
+    kind: Literal["same", "gone", "new"]
+    text: str
 
 
 class NewCase(Shape):
@@ -295,7 +337,7 @@ class EventOut(Shape):
 
 
 class JobOut(Shape):
-    """Long work: how it stands, how far it is, and what came of it or why nothing did."""
+    """Long work: how it stands, how far it is, what it found so far, and what came of it or why nothing did."""
 
     id: str
     kind: str
@@ -306,6 +348,7 @@ class JobOut(Shape):
     total: int
     best: float | None
     text: str
+    found: list[dict[str, Any]] = Field(default_factory=list)
     result: Any = None
     problem: str | None
     seconds: int
@@ -317,9 +360,9 @@ class JobOut(Shape):
 
 
 class EndJob(Shape):
-    """How to end a job. best_so_far: keep the best result that it has by now, where its kind can."""
+    """How to end a job. best_so_far: keep what it has by now; when omitted, only searches do."""
 
-    best_so_far: bool = False
+    best_so_far: bool | None = None
 
 
 class Login(Shape):

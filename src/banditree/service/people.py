@@ -34,17 +34,21 @@ NOBODY = hasher.hash(randomness.token_hex())  # checked for unknown names, so th
 
 
 class Role(IntEnum):
-    """viewer: reads. operator: also follows cases and adds plans. admin: also users, erasure and the audit trail."""
+    """viewer: reads. operator: also follows cases, adds drafts of plans and runs jobs. signer: also signs plans.
+
+    admin: also users, erasure and the audit trail.
+    """
 
     VIEWER = 1
     OPERATOR = 2
-    ADMIN = 3
+    SIGNER = 3
+    ADMIN = 4
 
     @classmethod
     def named(cls, name: str) -> "Role":
         """The role of a name."""
         if name.upper() not in cls.__members__:
-            raise Refused(f"role must be one of viewer, operator, admin. Got {name!r}.")
+            raise Refused(f"role must be one of viewer, operator, signer, admin. Got {name!r}.")
         return cls[name.upper()]
 
     @property

@@ -1,28 +1,43 @@
 """The routes over collections, plans and exports."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Annotated, Any, Literal
 
+import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
+from banditree.plans.changes import Change, changed_lines
 from banditree.plans.plan import Plan
-from banditree.service import exports, records, uploads
-from banditree.service.access import Operator, Viewer
+from banditree.service import exports, records, signing, uploads
+from banditree.service.access import Operator, Signer, Viewer
 from banditree.service.job_routes import computed, job_out
 from banditree.service.jobs import Job, State
-from banditree.service.models import Answer, Created, DocumentLine, Id, NewCollection, NewPlan, SeparationOut
-from banditree.service.people import Person
-from banditree.service.problems import Refused
+from banditree.service.models import (
+    Answer,
+    ChangedLine,
+    Created,
+    DocumentLine,
+    Done,
+    Id,
+    NewCollection,
+    NewPlan,
+    PlanLine,
+    SeparationOut,
+    SignPlan,
+)
+from banditree.service.people import Person, Role
+from banditree.service.problems import Forbidden, Refused
 from banditree.service.replies import ERRORS, desk_of, read, reply, write
 from banditree.service.schema import collections, plans
 from banditree.service.trail import note_action
 from banditree.tasks.separation import least_separation
 
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
+MOST_COMPARED = 1_500  # boxes of plans that are compared line by line, which takes seconds at most
 PIECE = 262_144  # bytes of an export that are sent at a time
 DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
@@ -36,8 +51,13 @@ def _body(shape: type[BaseModel]) -> dict[str, Any]:
 @router.post("/collections", response_model=Answer[Created], tags=["plans"], openapi_extra=_body(NewCollection))
 async def add_collection(request: Request, person: Operator) -> Response:
     """Put a collection on record."""
-    given = await request.app.state.reader.read(uploads.read_collection, await request.body())
+    given = await read_body(request, uploads.read_collection)
     return reply(Created(id=await write(request, records.add_collection, person.name, *given)))
+
+
+async def read_body(request: Request, how: Callable[[bytes], Any]) -> Any:
+    """What a function of `uploads` makes of the body, read where nobody waits for it."""
+    return await request.app.state.reader.read(how, await request.body())
 
 
 @router.get("/collections", response_model=Answer[list[DocumentLine]], tags=["plans"])
@@ -54,22 +74,51 @@ async def show_collection(request: Request, person: Viewer, id: DocumentId) -> R
 
 @router.post("/plans", response_model=Answer[Created], tags=["plans"], openapi_extra=_body(NewPlan))
 async def add_plan(request: Request, person: Operator) -> Response:
-    """Put a plan on record; with its collection, its cases have the alarm."""
-    name, collection, *read = await request.app.state.reader.read(uploads.read_plan, await request.body())
-    return reply(Created(id=await put_plan(request, person, name, collection, *read)))
+    """Put a plan on record: a draft, or with `sign` at once signed. With its collection, its cases have the alarm."""
+    return reply(Created(id=await put_plan(request, person, *await read_body(request, uploads.read_plan))))
 
 
-async def put_plan(
-    request: Request, person: Person, name: str, collection: str | None, id: str, plan: Plan, text: str
-) -> str:
-    """Put a plan that was read on record; its id."""
-    return str(await write(request, records.add_plan, person.name, name, id, plan, collection, text))
+async def put_plan(request: Request, person: Person, new: NewPlan, id: str, plan: Plan, text: str) -> str:
+    """Put a plan that was read on record, and sign it where that is asked for; its id."""
+    if new.sign is not None and person.role < Role.SIGNER:
+        raise Forbidden(f"Signing needs the role signer, and {person.name} has {person.role.word}. Omit sign.")
+    return str(await write(request, _add_plan, person.name, new, id, plan, text))
 
 
-@router.get("/plans", response_model=Answer[list[DocumentLine]], tags=["plans"])
+def _add_plan(connection: sa.Connection, actor: str, new: NewPlan, id: str, plan: Plan, text: str) -> str:
+    records.add_plan(connection, actor, new.name, id, plan, new.collection, text, new.replaces)
+    if new.sign is not None:
+        signing.sign(connection, actor, id, new.sign.comment, new.sign.replaces)
+    return id
+
+
+@router.get("/plans", response_model=Answer[list[PlanLine]], tags=["plans"])
 async def list_plans(request: Request, person: Viewer) -> Response:
-    """The plans on record."""
-    return reply([DocumentLine(**line) for line in await read(request, records.documents, plans)])
+    """The plans on record, drafts among them."""
+    return reply([PlanLine(**line) for line in await read(request, records.documents, plans)])
+
+
+@router.post("/plans/{id}/sign", response_model=Answer[Done], tags=["plans"])
+async def sign_plan(request: Request, person: Signer, id: DocumentId, body: SignPlan) -> Response:
+    """Sign a draft, so that cases can start on it; done is false if it was signed before."""
+    return reply(Done(done=await write(request, signing.sign, person.name, id, body.comment, body.replaces)))
+
+
+@router.get("/plans/{id}/changes", response_model=Answer[list[ChangedLine]], tags=["plans"])
+async def show_changes(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """What changed, line by line, from the plan that this one replaces; nothing where it replaces none."""
+    found = await changes(request, id, (await read(request, signing.signature_of, id)).replaces)
+    return reply([ChangedLine(kind=change.kind.value, text=change.text) for change in found])
+
+
+async def changes(request: Request, id: str, old: str | None) -> list[Change]:
+    """The lines of a plan and of an older one, as they are compared."""
+    if old is None:
+        return []
+    before, after = [(await read(request, records.followed_of, one)).plan for one in (old, id)]
+    if max(before.n_boxes, after.n_boxes) > MOST_COMPARED:
+        raise Refused(f"Plans of more than {MOST_COMPARED:,} boxes are not compared line by line.")
+    return await run_in_threadpool(changed_lines, before, after)
 
 
 @router.get("/plans/{id}", response_model=Answer[dict[str, Any]], tags=["plans"])

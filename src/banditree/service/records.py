@@ -16,6 +16,7 @@ from banditree.service.events import Event
 from banditree.service.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused
 from banditree.service.schema import WAITING, cases, collections, events, plans, snapshots
+from banditree.service.signing import REPLACED_BY, STATE, check_replaceable
 from banditree.service.sites import seen, sees, site_of
 from banditree.service.trail import content_digest, cover, note_action
 from banditree.tasks.collection import Collection
@@ -75,14 +76,19 @@ def add_plan(
     plan: Plan,
     collection: str | None,
     text: str | None = None,
+    replaces: str | None = None,
 ) -> str:
-    """Put a plan on record; the same again must come with the same collection. text: its file, where it is known."""
+    """Put a plan on record as a draft; the same again must come with the same collection.
+
+    text: its file, where it is known. replaces: the plan whose place it is to take.
+    """
     if collection is not None:
         _check_collection(plan, collection_of(connection, collection))
+    check_replaceable(connection, id, replaces)
     found = connection.execute(sa.select(plans.c.collection, plans.c.site).where(plans.c.id == id)).first()
     if found is not None and found[0] != collection and sees(connection, found[1]):
         raise Conflict(f"Plan {id} is on record with collection {found[0]}, and its cases count on that.")
-    row = {"id": id, "name": name, "document": text or plan_json(plan), "collection": collection}
+    row = {"id": id, "name": name, "document": text or plan_json(plan), "collection": collection, "replaces": replaces}
     _add_once(connection, plans, row, actor)
     return id
 
@@ -147,8 +153,9 @@ def document_of(connection: sa.Connection, table: sa.Table, id: str) -> str:
 
 
 def documents(connection: sa.Connection, table: sa.Table) -> Sequence[Row]:
-    """What there is of plans or collections, without their content, oldest first."""
-    columns = [column for column in table.c if column.name != "document"]
+    """What there is of plans or collections or files, without their content, oldest first."""
+    columns: list[sa.ColumnElement[Any]] = [one for one in table.c if one.name not in ("document", "content")]
+    columns += [STATE, REPLACED_BY] if table is plans else []
     query = sa.select(*columns).where(seen(connection, table)).order_by(table.c.at, table.c.id)
     return connection.execute(query).mappings().all()
 

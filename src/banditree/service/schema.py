@@ -12,6 +12,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -24,6 +25,7 @@ from banditree.service.events import REPORTS
 
 metadata = MetaData()
 WAITING = text("waiting > 0")
+IS_SIGNED = text("signed_at IS NOT NULL")
 # SQLite keeps texts of any length whatever the type says, so its column was left as the first version made it.
 EVENT_KIND = String(40).with_variant(String(10), "sqlite")
 
@@ -45,6 +47,25 @@ plans = Table(
     Column("name", Text, nullable=False),
     Column("collection", ForeignKey("collections.id")),
     Column("document", Text, nullable=False),
+    Column("at", String(27), nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("site", String(64)),
+    # A draft has none of these but the plan that it is to replace.
+    Column("signed_at", String(27)),
+    Column("signed_by", Text),
+    Column("comment", Text),
+    Column("replaces", String(16)),
+    Index("one_successor", "replaces", unique=True, sqlite_where=IS_SIGNED, postgresql_where=IS_SIGNED),
+)
+
+# What people upload to learn from and to evaluate on, until somebody deletes it.
+files = Table(
+    "files",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("content", LargeBinary, nullable=False),
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
     Column("site", String(64)),
@@ -191,6 +212,8 @@ jobs = Table(
     Column("actor", Text, nullable=False),
     Column("began", String(27)),
     Column("ended", String(27)),
+    Column("found", Text),
+    Column("site", String(64)),
     Index("jobs_by_state", "state", "number"),
     Index("jobs_by_subject", "subject"),
 )

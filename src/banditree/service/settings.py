@@ -13,7 +13,7 @@ DRIVERS = {
     "postgresql+psycopg": "postgresql+psycopg",
     "postgresql": "postgresql+psycopg",
 }
-ROLES = ("viewer", "operator", "admin")
+ROLES = ("viewer", "operator", "signer", "admin")
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 

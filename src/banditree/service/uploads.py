@@ -26,10 +26,10 @@ SECONDS, MEGABYTES = 60.0, 1_500  # what reading one body may take
 Read = TypeVar("Read")
 
 
-def read_plan(body: bytes) -> tuple[str, str | None, str, Plan, str]:
-    """(name, collection, id, plan, its text) of the body of a request."""
+def read_plan(body: bytes) -> tuple[NewPlan, str, Plan, str]:
+    """(what was asked, id, plan, its text) of the body of a request."""
     given = _shaped(NewPlan, body)
-    return given.name, given.collection, *read_plan_file(given.plan)
+    return given.model_copy(update={"plan": {}}), *read_plan_file(given.plan)
 
 
 def read_plan_file(content: Any) -> tuple[str, Plan, str]:

@@ -1,26 +1,41 @@
 """The work that jobs do: one function per kind.
 
 A function gets the database (to read from; the worker writes the result), the settings of the job and the callback
-for its progress, and returns JSON data. What it refuses (`InvalidInput`, `Refused`) becomes the problem of the job.
+for its progress and what it finds, and returns JSON data. What it refuses (`InvalidInput`, `Refused`) becomes the
+problem of the job.
 """
 
-from collections.abc import Callable, Mapping
+import json
+import re
+import tempfile
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from banditree.progress import OnProgress
+from banditree.errors import InvalidInput
+from banditree.files.documents import dump
+from banditree.plans.plan import Plan
 from banditree.service import records
-from banditree.service.cases import Followed
 from banditree.service.database import Database
+from banditree.service.files import file_of
+from banditree.service.messages import Reports
 from banditree.service.problems import Refused
+from banditree.service.searching import search
 from banditree.tasks.arrays import FloatArray
-from banditree.tasks.collection import Collection
 
-Run = Callable[[Database, Mapping[str, Any], OnProgress], Any]
+LOG_COLUMNS = ("task", "individual", "arm", "reward", "propensity", "context")
+HISTORY_COLUMNS = ("individual", "arm", "reward", "round", "time", "propensity")
+EVALUATED = (*HISTORY_COLUMNS, "horizon", "shuffle", "drop_bad_rows", "runs", "seed")
 
 
-def certificate(database: Database, settings: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
+Run = Callable[[Database, Mapping[str, Any], Reports], Any]
+
+
+def certificate(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """The certificate of a plan on its own or another collection: its numbers, and the table and words of its page."""
     from banditree.reports.certify import (
         certificate_document,
@@ -29,34 +44,93 @@ def certificate(database: Database, settings: Mapping[str, Any], on_progress: On
         certificate_sentences,
     )
 
-    with database.read() as connection:
-        followed = records.followed_of(connection, settings["plan"])
-        collection = _tasks(connection, followed, settings.get("collection"))
-    report = certificate_report(followed.plan, collection)
+    plan, collection = _plan(database, settings)
+    report = certificate_report(plan, collection)
     head, rows = certificate_rows(report)
     sentences = certificate_sentences(report)
     return {"document": certificate_document(report), "head": head, "rows": rows, "sentences": sentences}
 
 
-def reach(database: Database, settings: Mapping[str, Any], on_progress: OnProgress) -> dict[str, Any]:
+def reach(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """How likely each box of a plan is for each task and what it costs to get there, or a note on why that is not."""
     from banditree.reports.report import reach_or_note
 
-    with database.read() as connection:
-        followed = records.followed_of(connection, settings["plan"])
-        collection = _tasks(connection, followed, None)
-    found, note = reach_or_note(followed.plan, collection)
+    plan, collection = _plan(database, settings)
+    found, note = reach_or_note(plan, collection)
     if found is None:
         return {"note": note}
     numbers = {name: _listed(getattr(found, name)) for name in ("chance", "cost", "rounds")}
     return {**numbers, "paths": [list(path) for path in found.paths], "of": found.note}
 
 
-def _tasks(connection: Any, followed: Followed, id: str | None) -> Collection:
-    collection = followed.collection if id is None else records.collection_of(connection, id)
-    if collection is None:
+def learn(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """A collection from a file: its document, and what was found on the way as data and as text."""
+    from banditree.files.collections import collection_document
+    from banditree.reports.learning import learn_document, learn_text
+    from banditree.tasks.rewards import make_rewards
+    from banditree.training.classes import Criterion
+    from banditree.training.learning import Settings
+    from banditree.training.learning import learn as learn_from
+
+    given = {name: settings[name] for name in ("low", "high") if settings[name] is not None}
+    how = Settings(
+        rewards=make_rewards(settings["rewards"], **given) if given else settings["rewards"],
+        drop_bad_rows=settings["drop_bad_rows"],
+        n_classes=settings["kinds"],
+        criterion=Criterion(settings["criterion"]),
+        separation=settings["merge"],
+        seed=settings["seed"],
+    )
+    columns = {name: settings[name] for name in LOG_COLUMNS}
+    with _file(database, settings["file"]) as log:
+        found = learn_from(log, how, on_progress=reports, **columns)
+    document = json.loads(dump(collection_document(found.collection)))
+    return {"collection": document, "document": learn_document(found), "text": learn_text(found)}
+
+
+def evaluate(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """What a plan would have earned on the cases of a file, as data and as text."""
+    from banditree.evaluation.evaluate import evaluate as evaluate_on
+    from banditree.reports.evaluate import evaluation_document, evaluation_text
+
+    plan, collection = _plan(database, settings, needed=False)
+    with _file(database, settings["file"]) as log:
+        found = evaluate_on(plan, log, collection=collection, **{name: settings[name] for name in EVALUATED})
+    return {"document": evaluation_document(found), "text": evaluation_text(found)}
+
+
+def report(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """The report of a plan as a file: its name, and its content in base64."""
+    from banditree.reports.report import write_report
+
+    plan, collection = _plan(database, settings)
+    content = write_report(plan, collection, f".{settings['format']}")
+    return {"name": f"report-{settings['plan']}.{settings['format']}", "content": b64encode(content).decode()}
+
+
+def _plan(database: Database, settings: Mapping[str, Any], *, needed: bool = True) -> tuple[Plan, Any]:
+    """The plan of some settings, with the collection that they name or its own; needed: refuse one without."""
+    with database.read() as connection:
+        followed = records.followed_of(connection, settings["plan"])
+        id = settings.get("collection")
+        collection = followed.collection if id is None else records.collection_of(connection, id)
+    if collection is None and needed:
         raise Refused(f"Plan {followed.id} was put on record without its collection: say which one.")
-    return collection
+    return followed.plan, collection
+
+
+@contextmanager
+def _file(database: Database, id: str) -> Iterator[Path]:
+    """A file on record, as one on disk in the folder of the job; what is wrong with it is said without that folder."""
+    with database.read() as connection:
+        name, content = file_of(connection, id)
+    folder = tempfile.mkdtemp()
+    path = Path(folder) / re.sub(r"[^\w.-]", "_", name)  # some engines take other letters for a pattern
+    path.write_bytes(content)
+    try:
+        yield path
+    except InvalidInput as problem:
+        raise InvalidInput(str(problem).replace(f"{folder}/", "")) from None
 
 
 def _listed(values: FloatArray) -> list[list[float | None]]:
@@ -64,4 +138,11 @@ def _listed(values: FloatArray) -> list[list[float | None]]:
     return [[None if np.isnan(value) else float(value) for value in row] for row in values]
 
 
-KINDS: dict[str, Run] = {"certificate": certificate, "reach": reach}
+KINDS: dict[str, Run] = {
+    "certificate": certificate,
+    "reach": reach,
+    "learn": learn,
+    "search": search,
+    "evaluate": evaluate,
+    "report": report,
+}

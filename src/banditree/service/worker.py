@@ -10,15 +10,18 @@ import logging
 import multiprocessing
 import os
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from dataclasses import asdict
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
+from pathlib import Path
 from typing import Any
 
 from banditree.errors import InvalidInput
@@ -26,6 +29,7 @@ from banditree.progress import Progress
 from banditree.service import jobs
 from banditree.service.database import Database
 from banditree.service.jobs import Job, State, Wish
+from banditree.service.messages import Ended, Reports
 from banditree.service.problems import Refused, Unavailable
 from banditree.service.settings import Settings
 
@@ -33,6 +37,9 @@ POLL = 2.0  # seconds between looks at the line, for jobs that another server to
 BEAT = 1.0  # seconds between signs of life, and so between looks at what is wished
 GRACE = 5.0  # seconds that a job has to give its best so far after it was told to stop
 MOST_RESULT = 32_000_000  # bytes of a result
+SCRATCH = "banditree-job-"  # how the folder of a job begins; then comes the process of its worker
+RESERVED = 3_000  # megabytes that engines for tables take beforehand and never use; what is used is watched
+DATA_PAGES = 5  # the place of the size of data and stack in /proc/PID/statm
 NICENESS = 10  # jobs give way to the answering of cases
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 
@@ -118,11 +125,13 @@ class Worker:
     def _do(self, job: Job) -> None:
         context = multiprocessing.get_context("fork")  # everything is imported, and this process has one thread
         mine, theirs = context.Pipe()
-        child = context.Process(target=_child, args=(theirs, self.settings, job), daemon=True)
+        folder = scratch_folder()
+        child = context.Process(target=_child, args=(theirs, self.settings, job, folder), daemon=True)
         child.start()
         theirs.close()
+        found: list[Any] = []
         try:
-            state, result, problem = self._watch(job, child, mine)
+            ended = self._watch(job, child, mine, found)
         except ServerGone:
             self._end(child)
             with self.database.write() as connection:
@@ -131,48 +140,56 @@ class Worker:
         finally:
             self._end(child)
             mine.close()
-        self._finish(job, state, result, problem)
+            shutil.rmtree(folder, ignore_errors=True)
+        self._finish(job, ended, found)
 
-    def _watch(self, job: Job, child: Any, pipe: Connection) -> tuple[State, str | None, str | None]:
-        """What came of a job: its answer, or why there is none."""
+    def _watch(self, job: Job, child: Any, pipe: Connection, found: list[Any]) -> Ended:
+        """What came of a job: its answer, or why there is none; what it finds on the way is added to `found`."""
         progress, until, last, told = Progress(0, 0), time.monotonic() + job.seconds, 0.0, False
+        n_written, before = 0, memory_used(os.getpid())
         while True:
             for ready in wait_for([pipe, child.sentinel], timeout=BEAT / 4):
                 if ready is pipe:
                     try:
                         message = pipe.recv()
                     except (EOFError, OSError):
-                        return State.FAILED, None, _died(job, child)
-                    if not isinstance(message, Progress):
-                        return message  # type: ignore[no-any-return]
-                    progress = message
+                        return Ended(State.FAILED, None, _died(job, child))
+                    if isinstance(message, Ended):
+                        return message
+                    if isinstance(message, Progress):
+                        progress = message
+                    else:
+                        found.append(message)
                 elif not pipe.poll():
-                    return State.FAILED, None, _died(job, child)
+                    return Ended(State.FAILED, None, _died(job, child))
+            if memory_used(child.pid) > before + job.megabytes:
+                return Ended(State.FAILED, None, _too_large(job))
             now = time.monotonic()
             if now - last >= BEAT:
-                last, wanted = now, self._beat(job, progress)
+                last, wanted = now, self._beat(job, progress, found if len(found) > n_written else None)
+                n_written = len(found)
                 if wanted is Wish.CANCEL:
-                    return State.CANCELLED, None, None
+                    return Ended(State.CANCELLED, None, None)
                 if (wanted is Wish.STOP or now > until) and not told:
                     told, until = True, min(until, now) + GRACE
                     with suppress(OSError):
                         pipe.send(Wish.STOP)
             if told and now > until:
-                return State.FAILED, None, f"It took longer than its limit of {job.seconds} seconds."
+                return Ended(State.FAILED, None, f"It took longer than its limit of {job.seconds} seconds.")
             self._pause(0)
 
-    def _beat(self, job: Job, progress: Progress) -> Wish | None:
+    def _beat(self, job: Job, progress: Progress, found: list[Any] | None) -> Wish | None:
         try:
             with self.database.write() as connection:
-                return jobs.beat(connection, job.number, self.name, progress)
+                return jobs.beat(connection, job.number, self.name, progress, found)
         except Unavailable:
             return None  # the work goes on meanwhile
 
-    def _finish(self, job: Job, state: State, result: str | None, problem: str | None) -> None:
+    def _finish(self, job: Job, ended: Ended, found: list[Any]) -> None:
         while True:
             try:
                 with self.database.write() as connection:
-                    jobs.finish(connection, job.number, self.name, state, result=result, problem=problem)
+                    jobs.finish(connection, job.number, self.name, **ended._asdict(), found=found)
                 return
             except Unavailable:
                 self._pause(POLL)
@@ -190,33 +207,30 @@ class Worker:
             raise ServerGone
 
 
-def _child(pipe: Connection, settings: Settings, job: Job) -> None:
+def _child(pipe: Connection, settings: Settings, job: Job, folder: str) -> None:
     """Do one job within its limits, and send what came of it."""
     from banditree.service.work import KINDS
 
     os.nice(NICENESS)
     die_with_parent()
-    limit_memory(job.megabytes)
-    stopped = False
-
-    def on_progress(progress: Progress) -> bool:
-        nonlocal stopped
-        stopped = stopped or pipe.poll()
-        pipe.send(progress)
-        return not stopped
-
+    limit_memory(job.megabytes + RESERVED)
+    tempfile.tempdir = folder
     try:
-        result = json.dumps(KINDS[job.kind](Database(settings, migrates=False), job.settings, on_progress))
+        result = json.dumps(KINDS[job.kind](Database(settings, migrates=False), job.settings, Reports(pipe)))
         if len(result) > MOST_RESULT:
             raise InvalidInput(f"Its result has {len(result):,} bytes, more than the {MOST_RESULT:,} that are kept.")
-        pipe.send((State.DONE, result, None))
+        pipe.send(Ended(State.DONE, result, None))
     except (InvalidInput, Refused) as problem:
-        pipe.send((State.FAILED, None, str(problem)))
+        pipe.send(Ended(State.FAILED, None, str(problem)))
     except MemoryError:
-        pipe.send((State.FAILED, None, f"It needs more memory than its limit of {job.megabytes:,} MB."))
+        pipe.send(Ended(State.FAILED, None, _too_large(job)))
     except Exception as error:
         log.error("job failed", exc_info=error, extra={"fields": {"job": job.id, "kind": job.kind}})
-        pipe.send((State.FAILED, None, "Something went wrong here, and it is in the log."))
+        pipe.send(Ended(State.FAILED, None, "Something went wrong here, and it is in the log."))
+
+
+def _too_large(job: Job) -> str:
+    return f"It needs more memory than its limit of {job.megabytes:,} MB."
 
 
 def _died(job: Job, child: Any) -> str:
@@ -228,15 +242,26 @@ def _died(job: Job, child: Any) -> str:
 def _has_ended(worker: str) -> bool:
     """Whether a worker of this computer is no longer there; nothing is known of other computers'."""
     host, pid, _ = worker.rsplit(":", 2)
-    if host != socket.gethostname() or int(pid) == os.getpid():
-        return False
+    return host == socket.gethostname() and int(pid) != os.getpid() and _is_gone(int(pid))
+
+
+def _is_gone(pid: int) -> bool:
     try:
-        os.kill(int(pid), 0)
+        os.kill(pid, 0)
     except ProcessLookupError:
         return True
     except PermissionError:
         return False
     return False
+
+
+def scratch_folder() -> str:
+    """A folder for the files of one job, private; those of workers that were killed are removed on the way."""
+    for left in Path(tempfile.gettempdir()).glob(f"{SCRATCH}*"):
+        pid = left.name.removeprefix(SCRATCH).partition("-")[0]
+        if pid.isdecimal() and _is_gone(int(pid)):
+            shutil.rmtree(left, ignore_errors=True)
+    return tempfile.mkdtemp(prefix=f"{SCRATCH}{os.getpid()}-")
 
 
 def die_with_parent() -> None:
@@ -254,8 +279,18 @@ def limit_memory(megabytes: int) -> None:
         import resource
 
         with open("/proc/self/statm") as file:
-            now = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (now + megabytes * 1_000_000,) * 2)
+            now = int(file.read().split()[DATA_PAGES]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_DATA, (now + megabytes * 1_000_000,) * 2)
+
+
+def memory_used(pid: int) -> float:
+    """Megabytes of its own that a process has in memory; 0 where the system does not say."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            _, resident, shared, *_ = map(int, file.read().split())
+        return (resident - shared) * os.sysconf("SC_PAGE_SIZE") / 1e6
+    except (OSError, ValueError):
+        return 0.0
 
 
 def main() -> None:

@@ -24,6 +24,7 @@ from banditree.service.pages.rendering import page
 from banditree.service.problems import Refused
 from banditree.service.replies import read
 from banditree.service.schema import plans
+from banditree.service.signing import PlanState
 
 SHOWN_CASES = 50  # of the list, per page
 SHOWN_EVENTS = 40  # of the history, before all of it is asked for
@@ -67,6 +68,7 @@ async def list_cases(
         lines=lines[:SHOWN_CASES],
         more=lines[SHOWN_CASES - 1]["number"] if len(lines) > SHOWN_CASES else None,
         plans={line["id"]: line["name"] for line in known},
+        starting={line["id"]: line["name"] for line in known if line["state"] == PlanState.SIGNED},
         chosen={"search": search, "state": state, "plan": plan},
         states=States,
     )

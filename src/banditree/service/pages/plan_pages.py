@@ -15,11 +15,11 @@ from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import heading, plan_text
-from banditree.service import plan_routes, records, uploads
-from banditree.service.access import Operator, Viewer
+from banditree.service import plan_routes, records, signing, uploads
+from banditree.service.access import Operator, Signer, Viewer
 from banditree.service.job_routes import computed
 from banditree.service.jobs import Job, State
-from banditree.service.models import NewCollection, NewPlan
+from banditree.service.models import NewCollection, NewPlan, SignPlan
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded
 from banditree.service.pages.rendering import page
@@ -56,10 +56,10 @@ async def list_plans(request: Request, person: Viewer) -> Response:
 
 @router.post("/plans")
 async def add_plan(request: Request, person: Operator) -> Response:
-    """Put a plan on record, from its file."""
+    """Put a plan on record as a draft, from its file."""
     body = shaped(NewPlan, {**await fields(request), "plan": {}})
     read = await request.app.state.reader.read(uploads.read_plan_file, await uploaded(request, "file"))
-    return to(f"/plans/{await plan_routes.put_plan(request, person, body.name, body.collection, *read)}")
+    return to(f"/plans/{await plan_routes.put_plan(request, person, body, *read)}")
 
 
 @router.get("/plans/{id}")
@@ -82,7 +82,17 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         why=side.why,
         refresh=COMPUTING in (side.why, note),
         others=[one for one in lines if one["id"] != id],
+        names={one["id"]: one["name"] for one in lines},
+        changes=[] if line["state"] != "draft" else await plan_routes.changes(request, id, line["replaces"]),
     )
+
+
+@router.post("/plans/{id}/sign")
+async def sign(request: Request, person: Signer, id: DocumentId) -> Response:
+    """Sign a draft, with a comment."""
+    body = shaped(SignPlan, await fields(request))
+    await write(request, signing.sign, person.name, id, body.comment, body.replaces)
+    return to(f"/plans/{id}")
 
 
 async def _reach(request: Request, person: Person, id: str, side: Side) -> tuple[ReachInfo | None, str]:

@@ -70,6 +70,7 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
         "person": person,
         "authentication": request.app.state.settings.authentication,
         "may_act": role >= Role.OPERATOR,
+        "may_sign": role >= Role.SIGNER,
         "may_rule": role >= Role.ADMIN,
         "csrf": csrf_token(person.secret) if person is not None and person.by_cookie and person.secret else "",
         "here": request.url.path,

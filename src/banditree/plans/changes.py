@@ -1,0 +1,47 @@
+"""What changed from one plan to another, line by line as people read them."""
+
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import NamedTuple
+
+from banditree.plans.plan import Plan
+from banditree.plans.wording import plan_text
+
+
+class Kind(StrEnum):
+    """Whether a line is in both plans, only in the old one, or only in the new one."""
+
+    SAME = "same"
+    GONE = "gone"
+    NEW = "new"
+
+
+class Change(NamedTuple):
+    """A line of either plan."""
+
+    kind: Kind
+    text: str
+
+
+def changed_lines(old: Plan, new: Plan) -> list[Change]:
+    """The lines of both plans in one list: what stays, what goes, what comes.
+
+    >>> from banditree.plans.assemble import Box, assemble
+    >>> from banditree.tasks.collection import Collection
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    >>> for change in changed_lines(assemble([Box(arm=0)], two, 50), assemble([Box(arm=1)], two, 50)):
+    ...     print(f"{change.kind}: {change.text}")
+    same: Plan for 2 tasks and 2 arms over 50 rounds; 1 box.
+    same: <BLANKLINE>
+    gone: 1. Use A from now on.
+    new: 1. Use B from now on.
+    """
+    before, after = plan_text(old).splitlines(), plan_text(new).splitlines()
+    found: list[Change] = []
+    for same, a, a_end, b, b_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if same == "equal":
+            found += [Change(Kind.SAME, line) for line in before[a:a_end]]
+        else:
+            found += [Change(Kind.GONE, line) for line in before[a:a_end]]
+            found += [Change(Kind.NEW, line) for line in after[b:b_end]]
+    return found
