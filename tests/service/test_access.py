@@ -187,7 +187,7 @@ def test_the_description_says_what_each_operation_must_carry(address, anybody):
                 token, cookie = operation["security"]
                 assert token == {"token": []}
                 assert ("csrf" in cookie) == (method != "get")
-                assert operation["x-role"] in ("viewer", "operator", "admin")
+                assert operation["x-role"] in ("viewer", "operator", "signer", "admin")
                 checked += 1
     assert checked > 30
 

@@ -63,8 +63,9 @@ def test_a_collection_is_learned_from_a_file(running):
     assert job.result["text"].startswith("Read 480 rows of visits__1_.csv")
     assert (job.settings["seed"], job.settings["file"]) == (3, file)
     assert [one.id for one in client.files()] == [file]
-    assert client.delete_file(file)
-    assert not client.delete_file(file)
+    client.delete_file(file)
+    with pytest.raises(ServiceError, match="There is no file"):
+        client.delete_file(file)
     assert client.job(job.id).result is not None
     job = result(running, "learn", file=client.add_file("a.csv", b"task,arm\n1,2\n"))
     assert job.problem.startswith("No column is called what the reward usually is.")

@@ -234,7 +234,7 @@ def test_without_a_provider_there_is_no_sign_on(tmp_path):
         ({"oidc_issuer": "http://id.clinic.example"}, "must begin with https://"),
         ({"oidc_client": ""}, "must come with --authentication, --oidc-client and --oidc-roles"),
         ({"authentication": False}, "must come with --authentication"),
-        ({"oidc_roles": (("nurses", "boss"),)}, "must give group 'nurses' one of viewer, operator, admin"),
+        ({"oidc_roles": (("nurses", "boss"),)}, "must give group 'nurses' one of viewer, operator, signer, admin"),
     ],
 )
 def test_settings_that_cannot_work_are_refused(options, message):

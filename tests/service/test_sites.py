@@ -18,9 +18,9 @@ from banditree.trees.tree import build_tree
 PASSWORD = "correct horse battery"
 USERS = {
     "root": (Role.ADMIN, None),
-    "nell": (Role.OPERATOR, "north"),
+    "nell": (Role.SIGNER, "north"),
     "nick": (Role.VIEWER, "north"),
-    "sam": (Role.OPERATOR, "south"),
+    "sam": (Role.SIGNER, "south"),
     "olga": (Role.OPERATOR, None),
 }
 NORTH = Collection.bernoulli([[0.8, 0.2], [0.2, 0.7]], arms=["Xnorthine", "B"], tasks=["mild", "severe"])
@@ -71,18 +71,22 @@ def north(people):
     nell = people["nell"]
     collection = post(nell, "collections", name="north-rates", collection=file_of(NORTH))["id"]
     document = plan_file(build_tree(NORTH, 50))
-    plan = post(nell, "plans", name="north-plan", plan=document, collection=collection)["id"]
+    plan = post(nell, "plans", name="north-plan", plan=document, collection=collection, sign={"comment": "ours"})["id"]
     post(nell, "cases", plan=plan, id="north-1", label="north-bed")
     post(nell, "cases/north-1/ask")
     post(nell, "cases/north-1/tell", round=1, reward=1)
     assert nell.get(f"/api/v1/plans/{plan}/certificate").status_code == 200
     job = nell.get("/api/v1/jobs").json()["data"][0]["id"]
-    return {"collection": collection, "plan": plan, "case": "north-1", "job": job, "document": document}
+    file = nell.post("/api/v1/files?name=north-log.csv", content=b"task,arm\n1,2\n").json()["data"]["id"]
+    search = nell.post("/api/v1/jobs", json={"kind": "learn", "settings": {"file": file}}).json()["data"]["id"]
+    known = {"collection": collection, "plan": plan, "case": "north-1", "job": job, "document": document}
+    return {**known, "file": file, "search": search}
 
 
 def addresses(running, north):
     """Every address with an id of the north in it, and every list."""
     ids = {"cases": north["case"], "plans": north["plan"], "collections": north["collection"], "jobs": north["job"]}
+    ids["files"] = north["file"]
     app, todo, found = running[0], list(running[0].routes), []
     while todo:
         route = todo.pop()
@@ -108,16 +112,19 @@ BODIES = {  # what is right for a route, by how its path ends
     "north-1/correct": {**REPORT, "reason": "x"},
     "north-1/override": {"arm": "B", "reason": "x"},
     "north-1/note": {"text": "x"},
+    "sign": {"comment": "x"},
 }
 
 
 def test_nobody_of_the_south_sees_or_changes_anything_of_the_north(running, people, north):
     sam, nell = people["sam"], people["nell"]
     before = nell.get("/api/v1/cases/north-1/events").json()
-    ids = {north["plan"], north["collection"], north["job"], "north-1"}
-    secrets = ("north-rates", "north-plan", "north-bed", "Xnorthine", *ids)
+    ids = {north["plan"], north["collection"], north["job"], north["file"], "north-1"}
+    secrets = ("north-rates", "north-log", north["search"], "north-plan", "north-bed", "Xnorthine", *ids)
     for method, path in addresses(running, north):
-        body = json.loads(json.dumps(BODIES.get("/".join(path.split("/")[-2:]), {})).replace("PLAN", north["plan"]))
+        parts = path.split("/")
+        body = BODIES.get("/".join(parts[-2:])) or BODIES.get(parts[-1], {})
+        body = json.loads(json.dumps(body).replace("PLAN", north["plan"]))
         if method == "GET":
             answer = sam.get(path)
         elif path.startswith("/api"):

@@ -47,7 +47,7 @@ def test_a_trail_is_whole_also_after_erasing(tmp_path):
         found = trail.verify(connection)
     assert found.problems == []
     assert (found.events, found.unchained) == (9, 0)
-    assert found.lines == 1 + 2 * 3 + 2
+    assert found.lines == 2 + 2 * 3 + 2
     assert problems(database, found.head) == []
     assert problems(database, f"3:{'0' * 64}") == [f"The trail does not have the line 3:{'0' * 64}."]
 
@@ -72,10 +72,10 @@ def test_nothing_is_left_to_guess_an_erased_outcome_from(tmp_path):
         ("UPDATE audit SET subject = NULL WHERE number = 1", "Line 1 was changed"),
         ("UPDATE audit SET chain = 'x' WHERE number = 4", "Line 4 was changed"),
         ("DELETE FROM audit WHERE number = 2", "Lines 2 to 2 are missing"),
-        ("DELETE FROM audit WHERE number > 7", "should end with line 9, and ends with line 7"),
-        ("DELETE FROM audit", "should end with line 9, and ends with line 0"),
-        ("DELETE FROM trail", "should end with line 0, and ends with line 9"),
-        ("INSERT INTO audit VALUES (10, 'x', 'eve', 'read', NULL, NULL, NULL)", "Line 10 was changed"),
+        ("DELETE FROM audit WHERE number > 7", "should end with line 10, and ends with line 7"),
+        ("DELETE FROM audit", "should end with line 10, and ends with line 0"),
+        ("DELETE FROM trail", "should end with line 0, and ends with line 10"),
+        ("INSERT INTO audit VALUES (11, 'x', 'eve', 'read', NULL, NULL, NULL)", "Line 11 was changed"),
         ("UPDATE events SET reward = 0 WHERE kind = 'told'", "were changed, added or deleted"),
         ("UPDATE events SET details = NULL WHERE kind = 'noted' AND \"case\" = 2", "were changed, added or deleted"),
         ("UPDATE events SET actor = 'eve' WHERE seq = 1", "were changed, added or deleted"),
@@ -119,15 +119,15 @@ def test_the_command_says_so_and_exits_1(tmp_path, capsys):
         main(["audit", "verify", "--database", path])
     out = capsys.readouterr().out
     assert ended.value.code == 0
-    assert "The trail is whole: 9 lines and 9 events." in out
+    assert "The trail is whole: 10 lines and 9 events." in out
     head = out.split()[-1]
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE audit SET actor = 'eve' WHERE number = 9")
+        connection.execute("UPDATE audit SET actor = 'eve' WHERE number = 10")
         connection.commit()
     with pytest.raises(SystemExit) as ended:
         main(["audit", "verify", "--database", path, "--expect", head, "--json"])
     assert ended.value.code == 1
-    assert json.loads(capsys.readouterr().out)["problems"] == ["Line 9 was changed."]
+    assert json.loads(capsys.readouterr().out)["problems"] == ["Line 10 was changed."]
 
 
 def lines_of(http):

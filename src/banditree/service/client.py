@@ -163,9 +163,9 @@ class Client:
         """The files on record."""
         return self._call("GET", "files", list[FileLine])
 
-    def delete_file(self, file: str) -> bool:
-        """Delete a file; what was learned from it stays. False if it is not there."""
-        return self._call("DELETE", f"files/{file}", Done).done
+    def delete_file(self, file: str) -> None:
+        """Delete a file; what was learned from it stays."""
+        self._call("DELETE", f"files/{file}", Done, again=False)
 
     def add_job(self, kind: str, *, seconds: int | None = None, **settings: Any) -> JobOut:
         """Put a job in line. kind: learn, search, evaluate or report; settings: of that kind, in docs/service.md."""

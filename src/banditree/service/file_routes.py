@@ -33,5 +33,5 @@ async def list_files(request: Request, person: Viewer) -> Response:
 
 @router.delete("/{id}", response_model=Answer[Done])
 async def delete_file(request: Request, person: Operator, id: FileId) -> Response:
-    """Delete a file; what was learned from it stays. done is false if it is not there."""
+    """Delete a file; what was learned from it stays."""
     return reply(Done(done=await write(request, files.delete_file, person.name, id)))

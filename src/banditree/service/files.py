@@ -39,9 +39,9 @@ def file_of(connection: sa.Connection, id: str) -> tuple[str, bytes]:
 
 
 def delete_file(connection: sa.Connection, actor: str, id: str) -> bool:
-    """Delete a file; what was learned from it stays. False if it is not there."""
+    """Delete a file; what was learned from it stays."""
     mine = sa.delete(files).where(files.c.id == id, seen(connection, files))
     if connection.execute(mine).rowcount == 0:
-        return False
+        raise NotFound(f"There is no file {id}.")
     note_action(connection, actor, "delete file", id, None)
     return True
