@@ -9,7 +9,7 @@ from banditree.certificates.certify import certify
 from banditree.plans.plan import Vocabulary
 from banditree.scores.choices import Judge, Places, added, best_line, judged_pair
 from banditree.scores.exits import score_exits, watch_exits
-from banditree.scores.moves import Moves, judge_rules
+from banditree.scores.moves import Moves, judge_removals, judge_rules
 from banditree.scores.objectives import Limits
 from banditree.scores.reading import draft_of, plan_of
 from banditree.scores.scenarios import Corners
@@ -83,7 +83,7 @@ def test_every_rule_is_judged_as_it_is(found):
     draft, moves = found
     tables = moves.tables
     rules = (tables.rule_cost, tables.rule_down, tables.rule_rest)
-    judged = judge_rules(draft.chain, draft.rest, *rules, moves.adding)
+    judged = judge_rules(draft.passed, *rules, moves.adding)
     for rule in range(0, len(judged), 37):
         assert judged[rule] == pytest.approx(moves.objective(draft.with_rule(rule)), rel=1e-9)
 
@@ -143,3 +143,17 @@ def test_corners_are_the_draft_at_other_rates(found):
     plan = plan_of(draft, FIVE, HORIZON, 0, Vocabulary())
     lower = Collection.bernoulli(np.clip(FIVE.means - 0.02, 0, 1))
     np.testing.assert_allclose(low, certify(plan, lower).regret, rtol=0.15)
+
+
+def test_what_a_removal_makes_of_the_whole_is_foreseen(found):
+    draft, moves = found
+    links, elsewhere = draft.links, moves._elsewhere(draft)
+    judged = judge_removals(draft.root, links, elsewhere, *draft.values[:3], draft.down, draft.up, moves.adding)
+    for n in range(draft.n_lines):
+        place = draft.first_line + n
+        for side, target in enumerate(links[n]):
+            if draft.root == place and target < draft.first_line:
+                assert judged[n, side] == np.inf
+                continue
+            shorter = draft.with_links(np.where(links == place, target, links), target if draft.root == place else None)
+            assert judged[n, side] == pytest.approx(added(shorter.regret, moves.adding), rel=1e-9)

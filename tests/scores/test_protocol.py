@@ -7,9 +7,10 @@ from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.plans.plan import BoxKind, Form
 from banditree.plans.reading_load import reading_load
-from banditree.scores.protocol import build_protocol
+from banditree.scores.protocol import build_protocol, default_path
 from banditree.scores.variants import pareto_front, variants
 from banditree.tasks.collection import Collection
+from banditree.tasks.instances import rand
 from banditree.trees.tree import build_tree
 
 FOUR = Collection.bernoulli(
@@ -52,6 +53,18 @@ def test_limits_are_kept():
     assert plan.rule is None
     assert not plan.has_links_back
     assert build_protocol(FOUR, HORIZON, steps=400, rule=False).rule is None
+
+
+def test_paths_are_short_by_default():
+    assert [default_path(rand(n, 4, 0.1)) for n in (2, 5, 10, 40, 100)] == [6, 6, 8, 14, 18]
+    assert build_protocol(rand(12, 8, 0.2), HORIZON, steps=900).depth <= 9
+
+
+def test_a_search_that_is_stopped_at_once_has_a_plan_to_show():
+    ten = rand(10, 20, 0.4, seed=3)
+    plan = build_protocol(ten, 10_000, steps=300)
+    assert plan.n_tests >= 5
+    assert certify(plan, ten).worst_regret < 0.2 * 10_000 * ten.gaps.max(axis=0).min()
 
 
 def test_links_back_may_lead_anywhere():
@@ -147,12 +160,13 @@ def test_variants_say_what_other_lengths_would_lose(plan):
 
 def test_the_front_goes_from_one_option_for_all_to_the_plan_itself():
     front = pareto_front(FOUR, HORIZON, steps=800)
+    default = build_protocol(FOUR, HORIZON, steps=800)
     loads = [reading_load(one) for one in front]
     lost = [certify(one, FOUR).worst_regret for one in front]
     assert front[0].n_boxes == 1
     assert loads == sorted(loads)
     assert lost == sorted(lost, reverse=True)
-    assert same(front[-1], build_protocol(FOUR, HORIZON, steps=800))
+    assert same(front[-1], default)  # no plan of the front beats it in both
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,16 @@ class Chain(NamedTuple):
     cost: FloatArray
 
 
+class Passed(NamedTuple):
+    """What one pass from line 1 leads to: its cost (S,) without the ends, how often it ends at each (K, S), starts
+    again by itself and comes to rest on a watch line, (S,) each. Where visits are those of all passes, so is this."""
+
+    cost: FloatArray
+    ends: FloatArray
+    again: FloatArray
+    rest: FloatArray
+
+
 @dataclass(frozen=True, eq=False)
 class Draft:
     """N lines over K ends, starting at place `root`; every change gives a new draft.
@@ -110,17 +120,19 @@ class Draft:
         return self.values.a + self.values.b * self.values.first
 
     @cached_property
+    def passed(self) -> "Passed":
+        """What one pass leads to."""
+        visits = self.values.visits
+        return Passed(*one_pass(self.chain, self.rest, visits, self.n_ends))
+
+    @cached_property
     def circling(self) -> float:
         """The largest chance, over the scenarios, that a pass leads back to line 1 rather than to rest."""
         end_rest = np.ones_like(self.tables.gaps.T) if self.rule == NO_RULE else self.tables.rule_rest[self.rule]
-        visits, links = self.values.visits, self.links
-        rests = (visits * self.rest).sum(axis=0)
-        for exit, side in ((self.down, LOW), (self.up, HIGH)):
-            ending = links[:, side] < self.n_ends
-            rests += (visits[ending] * exit[ending] * end_rest[links[ending, side]]).sum(axis=0)
         if self.root < self.n_ends:
             return float(1.0 - end_rest[self.root].min())
-        again = visits[self.root - self.first_line] - 1.0 if self.back else self.values.b[self.root]
+        again = self.values.visits[self.root - self.first_line] - 1.0 if self.back else self.values.b[self.root]
+        rests = self.passed.rest + (self.passed.ends * end_rest).sum(axis=0)
         return float((again / np.maximum(again + rests, 1e-300)).max())
 
     def line(self, n: int) -> Line:
@@ -220,6 +232,16 @@ def ancestors(draft: Draft, n: int) -> BoolArray:
     return np.asarray(_ancestors(draft.links - draft.first_line, n))
 
 
+def barred_lines(draft: Draft, longest: int) -> BoolArray:
+    """Which lines (N, N) each line may not lead to, so that there are no circles and no path is too long."""
+    if draft.back:
+        barred = np.eye(draft.n_lines, dtype=bool)
+    else:
+        barred = np.asarray(_all_ancestors(draft.links - draft.first_line, draft.order))
+    before, after = path_lengths(draft)
+    return barred | (before[:, None] + after > longest)
+
+
 def path_lengths(draft: Draft) -> tuple[IntArray, IntArray]:
     """(before, after), each (N,): the most lines on a path to and from each line, itself included, links back aside."""
     before, after = _path_lengths(draft.links - draft.first_line, draft.order)
@@ -297,6 +319,27 @@ def affine_values(chain: Chain, end_cost: FloatArray, end_back: FloatArray) -> S
 
 
 @njit(cache=True)
+def one_pass(
+    chain: Chain, rest: FloatArray, visits: FloatArray, K: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """The fields of `Passed`, from how often each line is visited (N, S)."""
+    N, S = visits.shape
+    cost, rests, places = np.zeros(S), np.zeros(S), np.zeros((K + 1, S))
+    if chain.root <= K:
+        places[chain.root] = 1.0
+    for n in range(N):
+        low, high = chain.links[n, 0], chain.links[n, 1]
+        for s in range(S):
+            cost[s] += visits[n, s] * chain.cost[n, s]
+            rests[s] += visits[n, s] * rest[n, s]
+            if low <= K:
+                places[low, s] += visits[n, s] * chain.down[n, s]
+            if high <= K:
+                places[high, s] += visits[n, s] * chain.up[n, s]
+    return cost, places[:K].copy(), places[K].copy(), rests
+
+
+@njit(cache=True)
 def pass_values(chain: Chain, end_cost: FloatArray, end_back: FloatArray) -> Solved:
     """`Values` of a draft with any links back: passes over the lines until nothing changes."""
     root, links, order, down, up, cost = chain
@@ -353,6 +396,17 @@ def _ancestors(links: IntArray, line: int) -> BoolArray:
             if not found[other] and ((low >= 0 and found[low]) or (high >= 0 and found[high])):
                 found[other] = True
                 grown = True
+    return found
+
+
+@njit(cache=True)
+def _all_ancestors(links: IntArray, order: IntArray) -> BoolArray:
+    """Which lines (N, N) can reach each line, itself included, of lines that never lead back."""
+    found = np.eye(len(links)) > 0.0
+    for line in order:
+        for child in links[line]:
+            if child >= 0:
+                found[child] |= found[line]
     return found
 
 

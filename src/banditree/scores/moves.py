@@ -12,7 +12,19 @@ from numba import njit
 
 from banditree.progress import OnProgress, goes_on
 from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
-from banditree.scores.draft import HIGH, LOW, NO_RULE, Chain, Draft, ancestors, empty_draft, ends, path_lengths, returns
+from banditree.scores.draft import (
+    HIGH,
+    LOW,
+    NO_RULE,
+    Draft,
+    Passed,
+    ancestors,
+    barred_lines,
+    empty_draft,
+    ends,
+    path_lengths,
+    returns,
+)
 from banditree.scores.objectives import Limits
 from banditree.scores.tables import Line, Tables
 from banditree.scores.worlds import World
@@ -25,6 +37,7 @@ ENDLESS = 0.999  # a chance this high counts as never
 MAX_ROWS = 8_000  # score lines that one step looks at: another part of the tables each time
 REPORT_EVERY = 25  # steps
 MOST_CORRECTED = 1.5  # the most by which an exact regret corrects the value that stands for it
+N_REMOVALS = 8  # ways to do without a line that are judged exactly, of those that look best
 SOME_RULES = 12  # rules that are tried at a time where links back make a rule costly to judge
 
 
@@ -50,6 +63,7 @@ class Moves:
     ) -> None:
         """steps: how many may be taken; `done` and `total` are for reports, when this is a part of a longer search."""
         self.tables, self.world, self.limits = tables, world, limits
+        self.given = world
         self.rng = np.random.default_rng(seed)
         self.steps, self.last, self.total = done, done + steps, total or done + steps
         self.on_progress, self.stopped_early = on_progress, False
@@ -66,8 +80,13 @@ class Moves:
     def correct(self, exact: FloatArray) -> None:
         """Count each scenario by how its exact regret (S,) under the best draft compares with the value at hand."""
         ratio = np.clip(exact / np.maximum(self.best.regret, 1e-12), 1 / MOST_CORRECTED, MOST_CORRECTED)
-        self.world = replace(self.world, weight=self.world.weight * ratio)
+        self.world = replace(self.world, weight=self.given.weight * ratio)
         self.set_power(self.adding.power)
+
+    def begin_again(self, power: float) -> None:
+        """Forget the best draft, so that a search from nothing is not drawn to it."""
+        self.best = self.nothing
+        self.set_power(power)
 
     # Judging
 
@@ -145,8 +164,8 @@ class Moves:
         )
         weights = self.weights(draft) * visits / (1.0 - values.b[root])
         weights = np.maximum(weights, 1e-12 * weights.max() + 1e-300)
-        start = int(self.rng.integers(max(1, len(self.tables.rows) - MAX_ROWS + 1)))
-        return best_line(self.tables, weights, self.places(draft, n, present is None), judge, start, MAX_ROWS, present)
+        places = self.places(draft, n, present is None)
+        return best_line(self.tables, weights, places, judge, self.rng.random(), MAX_ROWS, present)
 
     def better(self, draft: Draft, changed: Draft) -> Draft:
         """The changed draft if it is better, otherwise the draft."""
@@ -221,33 +240,39 @@ class Moves:
         return draft
 
     def removals(self, draft: Draft) -> Iterator[Draft]:
-        """The draft without each one of its lines: exits to it lead where that costs least, or where the line led."""
-        first, links = draft.first_line, draft.links
+        """The draft without one line, those few lines that seem to be missed least.
+
+        Exits that led to it lead where that costs least, or where one of its own exits led.
+        """
         elsewhere = self._elsewhere(draft)
-        for n in range(draft.n_lines):
-            place = first + n
-            onward = sorted({int(target) for target in links[n] if target != place})
-            if draft.root == place:
-                changed = [draft.with_links(links, target) for target in onward if target >= first]
-            else:
-                to_line = links == place
-                changed = [draft.with_links(np.where(to_line, elsewhere, links))]
-                changed += [draft.with_links(np.where(to_line, target, links)) for target in onward]
-            yield from (shorter for shorter in changed if shorter.n_lines < draft.n_lines)
+        judged = judge_removals(
+            draft.root, draft.links, elsewhere, *draft.values[:3], draft.down, draft.up, self.adding
+        )
+        for index in np.argsort(judged, axis=None, kind="stable")[:N_REMOVALS]:
+            n, variant = (int(number) for number in np.unravel_index(index, judged.shape))
+            place, target = draft.first_line + n, int(draft.links[n, min(variant, HIGH)])
+            if judged[n, variant] == np.inf:
+                break
+            to_line = draft.links == place
+            links = np.where(to_line, elsewhere if variant > HIGH else target, draft.links)
+            shorter = draft.with_links(links, target if draft.root == place else None)
+            if shorter.n_lines < draft.n_lines:
+                yield shorter
 
     def _elsewhere(self, draft: Draft) -> IntArray:
         """Where each exit (N, 2) leads at least cost, at the present weights, if not where it does."""
-        visits = draft.values.visits * self.gradient(draft)
-        value = draft.place_values
+        visits, value, limits = draft.values.visits * self.gradient(draft), draft.place_values, self.limits
         cost = np.stack([(visits * draft.down) @ value.T, (visits * draft.up) @ value.T], axis=1)
-        for n in range(draft.n_lines):
-            barred = np.ones(len(value), dtype=bool)
-            barred[self.places(draft, n, new=False).number] = False
-            cost[n][:, barred] = np.inf
-            if not draft.line(n).ceil:
-                cost[n, HIGH] = cost[n, LOW]
+        barred = np.zeros((draft.n_lines, len(value)), dtype=bool)
+        barred[:, draft.n_ends] = not limits.restarts
+        longest = limits.longest_path or draft.n_lines
+        barred[:, draft.first_line :] = barred_lines(draft, longest)
+        cost[np.broadcast_to(barred[:, None], cost.shape)] = np.inf
         np.put_along_axis(cost, draft.links[..., None], np.inf, axis=2)
-        return np.asarray(cost.argmin(axis=2))
+        best = np.asarray(cost.argmin(axis=2))
+        watching = draft.lines[:, 2] == 0
+        best[watching, HIGH] = best[watching, LOW]
+        return best
 
     # The safety rule
 
@@ -260,7 +285,7 @@ class Moves:
             few = self.rng.integers(len(tables.rules), size=SOME_RULES)
             return self.better(draft, min((draft.with_rule(int(rule)) for rule in few), key=self.objective))
         rules = (tables.rule_cost, tables.rule_down, tables.rule_rest)
-        judged = judge_rules(draft.chain, draft.rest, *rules, self.adding)
+        judged = judge_rules(draft.passed, *rules, self.adding)
         judged[~tables.rule_allowed] = np.inf
         return self.better(draft, draft.with_rule(int(judged.argmin())))
 
@@ -274,33 +299,65 @@ def dearer(circling: float) -> float:
 
 
 @njit(cache=True, error_model="numpy")
-def judge_rules(
-    chain: Chain,
-    rest: FloatArray,
-    rule_cost: FloatArray,
-    rule_down: FloatArray,
-    rule_rest: FloatArray,
+def judge_removals(
+    root: int,
+    links: IntArray,
+    elsewhere: IntArray,
+    a: FloatArray,
+    b: FloatArray,
+    visits: FloatArray,
+    down: FloatArray,
+    up: FloatArray,
     adding: Adding,
 ) -> FloatArray:
-    """What each of R rules makes of a draft without links back (R,), as `Moves.objective` has it."""
-    root, links, order, down, up, cost = chain
-    R, K, S = rule_cost.shape
-    P = K + 1 + links.shape[0]
-    a, b, c = np.zeros((P, S)), np.zeros((P, S)), np.zeros((P, S))  # value a + b V1, and the chance c to come to rest
-    b[K] = 1.0
-    out, first = np.empty(R), np.empty(S)
-    for r in range(R):
-        a[:K], b[:K], c[:K] = rule_cost[r], rule_down[r], rule_rest[r]
-        for position in range(order.size - 1, -1, -1):
-            n = order[position]
-            low, high = links[n, 0], links[n, 1]
+    """What becomes of the whole (N, 3) without each line: exits to it lead where its low or its high exit does, or to
+    `elsewhere` (N, 2). Exact unless one of these places leads to the line itself or the draft has other links back.
+    """
+    N, S = visits.shape
+    lines = len(a) - N
+    new_a, new_b = np.zeros((N, 3, S)), np.zeros((N, 3, S))
+    for n in range(N):
+        for side in range(2):
+            place = links[n, side]
             for s in range(S):
-                c[K + 1 + n, s] = rest[n, s] + up[n, s] * c[high, s] + down[n, s] * c[low, s]
-                a[K + 1 + n, s] = cost[n, s] + up[n, s] * a[high, s] + down[n, s] * a[low, s]
-                b[K + 1 + n, s] = up[n, s] * b[high, s] + down[n, s] * b[low, s]
+                new_a[n, side, s] = visits[n, s] * a[place, s]
+                new_b[n, side, s] = visits[n, s] * b[place, s]
+            other, to = elsewhere[n, side], place - lines
+            if to >= 0 and not (side == 1 and links[n, 0] == place and up[n].max() == 0.0):
+                for s in range(S):
+                    flow = visits[n, s] * (up[n, s] if side == 1 else down[n, s])
+                    new_a[to, 2, s] += flow * a[other, s]
+                    new_b[to, 2, s] += flow * b[other, s]
+    judged, first = np.empty((N, 3)), np.empty(S)
+    for n in range(N):
+        here = lines + n
+        for variant in range(3):
+            starts_nowhere = root == here and (variant == 2 or links[n, variant] < lines)
+            for s in range(S):
+                rest = 1.0 - b[root, s] + visits[n, s] * b[here, s] - new_b[n, variant, s]
+                first[s] = (a[root, s] - visits[n, s] * a[here, s] + new_a[n, variant, s]) / max(rest, 1e-9)
+            judged[n, variant] = np.inf if starts_nowhere else added(first, adding)
+    return judged
+
+
+@njit(cache=True, error_model="numpy")
+def judge_rules(
+    passed: Passed, rule_cost: FloatArray, rule_down: FloatArray, rule_rest: FloatArray, adding: Adding
+) -> FloatArray:
+    """What each of R rules makes of a draft without links back (R,), as `Moves.objective` has it."""
+    R, K, S = rule_cost.shape
+    out, first = np.empty(R), np.empty(S)
+    used = [k for k in range(K) if passed.ends[k].max() > 0.0]
+    for r in range(R):
+        cost, again, rest = passed.cost.copy(), passed.again.copy(), passed.rest.copy()
+        for k in used:
+            for s in range(S):
+                cost[s] += passed.ends[k, s] * rule_cost[r, k, s]
+                again[s] += passed.ends[k, s] * rule_down[r, k, s]
+                rest[s] += passed.ends[k, s] * rule_rest[r, k, s]
         circling = 0.0
         for s in range(S):
-            first[s] = a[root, s] / (1.0 - b[root, s])
-            circling = max(circling, b[root, s] / max(b[root, s] + c[root, s], 1e-300))
+            first[s] = cost[s] / (1.0 - again[s])
+            circling = max(circling, again[s] / max(again[s] + rest[s], 1e-300))
         out[r] = added(first, adding) * dearer(circling)
     return out

@@ -4,12 +4,15 @@
 costs more than it can gain, the plan settles at once.
 """
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import counted
 from banditree.progress import OnProgress
 from banditree.scores.objectives import Limits, Objective, objective_named, power_mean
@@ -20,11 +23,16 @@ from banditree.tasks.collection import Collection
 
 if TYPE_CHECKING:
     from banditree.scores.draft import Draft
+    from banditree.scores.moves import Moves
 
 LINES_PER_TASK = 1.5
-STEPS_PER_TASK = 3_000
-MOST_STEPS = 120_000
-FEW_TASKS = 8  # below so many tasks a search is done sooner, in proportion
+PATH_PER_DOUBLING = 3  # lines that are allowed on a path for each doubling of the tasks ...
+PATH_LESS = 2  # ... less so many: 8 lines for 10 tasks, 14 for 40 ...
+SHORT_PATH = 6  # ... and no fewer than this
+STEPS_PER_TASK = 5_000
+MOST_STEPS = 200_000
+FEW_TASKS = 10  # below so many tasks a search is done sooner, in proportion
+SHORTER = 0.05  # further steps, as a share of those of the search, in which a line less is tried
 SIMPLIFYING = 0.15  # further steps, as a share of those of the search, in which the plan is made simpler
 DOUBTS = 3  # searches for estimated rates, each of which also allows for the rates that were worst for the one before
 ATTEMPTS = 4  # searches, with wrong arms ever more costly, until the cap on them is met
@@ -53,11 +61,12 @@ def build_protocol(
     """The best protocol that the search finds.
 
     horizon: H, the rounds of one case. lines: the most lines (by default 1.5 per task). longest_path: the most lines
-    on one path, not counting restarts. rule: whether there may be a safety rule. forward_only: no restarts, and
-    hence no rule. links_back: exits may lead back to any line. numbers: "round" levels (1 to 6, 8, 10, 12, 15, 20, ...)
-    or any. objective: "worst" task or "mean" over tasks, by their shares. max_wrong_arm: the highest chance of having a
-    wrong arm in force at the horizon. steps: how long to search; the same seed and steps give the same plan on any
-    number of cores. When on_progress returns False, the best plan so far is returned.
+    on one path, not counting restarts (by default 8 for 10 tasks, 14 for 40, any with links_back). rule: whether there
+    may be a safety rule. forward_only: no restarts, and hence no rule. links_back: exits may lead back to any line.
+    numbers: "round" levels (1 to 6, 8, 10, 12, 15, 20, ...) or any. objective: "worst" task or "mean" over tasks, by
+    their shares. max_wrong_arm: the highest chance of having a wrong arm in force at the horizon. steps: how long to
+    search; the same seed and steps give the same plan on any number of cores. When on_progress returns False, the best
+    plan so far is returned.
 
     For estimated rates there are three searches, of which each also allows for the rates, within their intervals, at
     which the plans before it did worst. Where cases of a task differ from each other, the regret of a task is an
@@ -68,9 +77,9 @@ def build_protocol(
     >>> plan.n_tests, plan.method
     (1, 'protocol')
     """
-    limits = Limits(
-        default_lines(collection) if lines is None else lines, longest_path, rule, not forward_only, links_back
-    )
+    longest = longest_path if longest_path is not None or links_back else default_path(collection)
+    most = default_lines(collection) if lines is None else lines
+    limits = Limits(most, longest, rule, not forward_only, links_back)
     _check(collection, horizon, limits, numbers, max_wrong_arm, steps)
     seek = Seeker(collection, horizon, limits, objective_named(objective), numbers, seed, steps, on_progress)
     prices = [0.0] if max_wrong_arm is None else [DEARER**attempt / max_wrong_arm for attempt in range(ATTEMPTS)]
@@ -92,6 +101,11 @@ def build_protocol(
 def default_lines(collection: Collection) -> int:
     """The most lines by default."""
     return int(LINES_PER_TASK * collection.n_tasks)
+
+
+def default_path(collection: Collection) -> int:
+    """The most lines on one path by default: grows with the logarithm of the tasks, as the depth of a tree does."""
+    return max(SHORT_PATH, math.ceil(PATH_PER_DOUBLING * math.log2(collection.n_tasks) - PATH_LESS))
 
 
 def default_steps(collection: Collection) -> int:
@@ -178,7 +192,7 @@ class Seeker:
         from banditree.scores.tables import build_tables
 
         steps = self.steps or default_steps(self.collection)
-        share = max(1, int(steps / self.parts / (1 + SIMPLIFYING)))
+        share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + SHORTER)))
         moves = Moves(
             build_tables(world, self.horizon, price),
             world,
@@ -198,10 +212,30 @@ class Seeker:
         self.stopped = moves.stopped_early
         self.done += int(steps / self.parts)
         if not self.stopped:
-            moves.last = self.done
+            moves.last = self.done - int(SHORTER * share)
             draft = simplified(moves, draft)
+            moves.last = self.done
+            draft = self._shorter(moves, draft, lambda one: self._lost(exact(one), world))
             self.stopped = moves.stopped_early
         return with_free_numbers(moves, draft) if self.numbers == "free" else draft
+
+    def _shorter(self, moves: "Moves", draft: "Draft", lost: Callable[["Draft"], float]) -> "Draft":
+        """The draft, or one with a line less if that loses no more and is no harder to read."""
+        from banditree.scores.search import search_from
+
+        if draft.n_lines < 2 or moves.stopped_early:
+            return draft
+        moves.limits = replace(self.limits, lines=draft.n_lines - 1)
+        moves.begin_again(self.objective.power)
+        shorter = search_from(moves, draft, self.objective.power)
+        moves.limits = self.limits
+        easier = reading_load(self._plan(shorter)) <= reading_load(self._plan(draft))
+        return shorter if easier and lost(shorter) <= lost(draft) else draft
+
+    def _lost(self, regret: FloatArray, world: World) -> float:
+        """What regrets (S,) come to by the objective: those of the worst kind, or the mean."""
+        kinds = world.by_group(regret)
+        return float(kinds.max() if self.objective is Objective.WORST else kinds @ world.share)
 
     def _plan(self, draft: "Draft") -> Plan:
         return plan_of(draft, self.collection, self.horizon, self.seed, Vocabulary())

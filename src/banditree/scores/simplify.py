@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 from banditree.plans.reading_load import LARGE_FROM
 from banditree.scores.draft import NO_RULE, Draft
 from banditree.scores.moves import Moves, Stopped
+from banditree.scores.screening import Screened
 from banditree.scores.tables import Line, Tables
 
 WITHIN = 0.03  # by how much the objective may grow in all
@@ -33,7 +34,7 @@ def simplified(moves: Moves, draft: Draft) -> Draft:
         pass
     finally:
         moves.tables = tables
-    for changes in (_without_rule, _watching, _smaller_numbers):
+    for changes in (_without_rule, _watching, _uncapped, _smaller_numbers):
         draft = _while_cheap(moves, draft, changes, most)
     return draft
 
@@ -50,6 +51,17 @@ def _while_cheap(moves: Moves, draft: Draft, changes: Changes, most: float) -> D
 def _without_rule(draft: Draft) -> Iterator[Draft]:
     if draft.rule != NO_RULE:
         yield draft.with_rule(NO_RULE)
+
+
+def _uncapped(draft: Draft) -> Iterator[Draft]:
+    """No cap on the score of each watch line that has one, and of the rule."""
+    for n in range(draft.n_lines):
+        if draft.line(n).cap:
+            yield _changed(draft, n, draft.line(n)._replace(cap=0))
+    if draft.rule != NO_RULE and draft.tables.rules[draft.rule, 2]:
+        template, floor, _cap, level = draft.tables.rules[draft.rule]
+        same = (draft.tables.rules == (template, floor, 0, level)).all(axis=1)
+        yield draft.with_rule(int(np.flatnonzero(same)[0]))
 
 
 def _watching(draft: Draft) -> Iterator[Draft]:
@@ -119,11 +131,9 @@ def _restricted(tables: Tables, kept: set[int]) -> Tables:
     return replace(
         tables,
         rows=tables.rows[rows],
-        screen_up=tables.screen_up[rows],
-        screen_cost=tables.screen_cost[rows],
+        screened=Screened(*(table[:, rows] for table in tables.screened)),
         watch_rows=tables.watch_rows[watch],
-        watch_screen_down=tables.watch_screen_down[watch],
-        watch_screen_cost=tables.watch_screen_cost[watch],
+        watch_screened=Screened(*(table[:, watch] for table in tables.watch_screened)),
         rule_allowed=np.isin(tables.rules[:, 0], templates),
     )
 

@@ -9,11 +9,13 @@ import numpy as np
 
 from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
 from banditree.scores.draft import NO_RULE, Draft, drafted, ends
-from banditree.scores.moves import MAX_ROWS, Moves
+from banditree.scores.moves import MAX_ROWS, Moves, Stopped
 from banditree.scores.tables import Line
 from banditree.tasks.arrays import FloatArray
 
 POOL = 3.0  # lines that trials find, at most, times those that are wanted
+QUICK = 1.2  # the same for the first draft of all, which should be there soon
+FIRST = 3  # lines of the draft before that, which says what starting again may be worth
 LONGEST_TRIAL = 40  # lines
 IDLE_TRIALS = 4  # trials without a new line after which they end
 WORTH = 1e-3  # relative gain for which a trial adds a line
@@ -22,14 +24,26 @@ NEVER = 1e9  # what starting again costs where it is not allowed
 CERTAIN = 1 - 1e-7  # a belief at which nothing is left to find out
 
 
-def first_draft(moves: Moves) -> Draft:
-    """A draft of the lines that trials find, usually longer than wanted."""
+def first_draft(moves: Moves, most: float = POOL) -> Draft:
+    """A draft of the lines that trials find, usually longer than wanted. most: lines, times those that are wanted."""
     pool, idle = Pool(moves), 0
-    while len(pool.lines) < POOL * moves.limits.lines and idle < IDLE_TRIALS:
-        before = len(pool.lines)
-        pool.trial()
-        idle = 0 if len(pool.lines) > before else idle + 1
+    try:
+        while len(pool.lines) < most * moves.limits.lines and idle < IDLE_TRIALS:
+            before = len(pool.lines)
+            pool.trial()
+            idle = 0 if len(pool.lines) > before else idle + 1
+    except Stopped:
+        moves.shrink(pool.draft(), moves.limits.lines)
+        raise
     return moves.accept(pool.draft())
+
+
+def quick_start(moves: Moves) -> None:
+    """A first draft within the limits, so that a search that is stopped early has something to show."""
+    moves.accept(moves.ruled(moves.grow(moves.nothing, min(FIRST, moves.limits.lines))))
+    shorter = moves.shrink(first_draft(moves, QUICK), moves.limits.lines)
+    if shorter is not None:
+        moves.accept(moves.ruled(shorter))
 
 
 class Pool:
@@ -78,8 +92,7 @@ class Pool:
         values, zero = self.values[number], np.zeros_like(belief)
         judge = Judge(zero, zero, belief * len(belief), self.adding)
         places = Places(number, values, np.zeros_like(values), values)
-        start = int(moves.rng.integers(max(1, len(moves.tables.rows) - MAX_ROWS + 1)))
-        choice = best_line(moves.tables, np.maximum(belief, 1e-12), places, judge, start, MAX_ROWS)
+        choice = best_line(moves.tables, np.maximum(belief, 1e-12), places, judge, moves.rng.random(), MAX_ROWS)
         if choice.judged < (1 - WORTH) * (self.values[self.heights <= room] @ belief).min():
             low, high = choice.links
             exits = choice.exits

@@ -9,20 +9,18 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from banditree.errors import InvalidInput
 from banditree.scores.exits import score_exits, watch_exits
 from banditree.scores.scoring import Templates, levels_for, templates_of
+from banditree.scores.screening import Screened, SingleArray
 from banditree.scores.worlds import World
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.rewards.base import Scoring
 
-SingleArray = npt.NDArray[np.float32]
-
 NO_CAP = 1_000  # points above which a score no longer matters: an uncapped one is computed with this cap
 COARSE = 2  # every so many levels are looked at first; those between are for refining
-CAPS = (20,)  # where the score of the safety rule may be capped
+CAPS = (0, 20)  # where the score of a watch line or of the safety rule is capped; 0: nowhere
 
 
 class Line(NamedTuple):
@@ -46,16 +44,31 @@ class Exits(NamedTuple):
     rest: FloatArray
 
 
+class Ways(NamedTuple):
+    """How the lines of W ways are left at the L levels, times the unit of the way, as compiled code takes it.
+
+    up, rounds: (W, L, L, S) of score lines, by ceil and floor. watch_down, watch_rounds: (W, caps, L, S) of watch
+    lines. gaps, resting: (W, S), what a round on a score line and on a watch line costs. stopping: the chance to end.
+    """
+
+    up: SingleArray
+    rounds: SingleArray
+    watch_down: FloatArray
+    watch_rounds: FloatArray
+    gaps: FloatArray
+    resting: FloatArray
+    stopping: float
+
+
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """W ways, C ceils and F floors (the same L levels, times the unit of the way), S scenarios.
+    """W ways at L levels, S scenarios, K arms.
 
     arm, template: (W,). gaps, resting: (S, K), what a round costs on a score line, and on a watch line or at an end.
-    up, rounds: (W, C, F, S) of score lines. watch_down, watch_rounds: (W, F, S) of watch lines. Rules: (R, K, S) each,
-    rule_down, rule_cost and rule_rest of ends, with `rules` (R, 4): template, floor, cap and the number of the level.
-    rows: (n, 3), the score lines that are screened (way, ceil, floor, as numbers of levels), in random order, with
-    screen_up and screen_cost (n, S) in single precision; watch_rows (n, 2), with watch_screen_down and -_cost.
-    rule_allowed: (R,), which rules may be used. known: exits that were computed before.
+    Rules: (R, K, S) each, rule_down, rule_cost and rule_rest of ends, with `rules` (R, 4): template, floor, cap and the
+    number of the level. rows: (n, 3), the score lines that are screened (way, ceil, floor, as numbers of levels), in
+    random order; watch_rows: (n, 3), the watch lines (way, cap, floor). rule_allowed: (R,), which rules may be used.
+    known: exits that were computed before.
     """
 
     templates: Templates
@@ -65,22 +78,23 @@ class Tables:
     template: IntArray
     gaps: FloatArray
     resting: FloatArray
-    up: SingleArray
-    rounds: SingleArray
-    watch_down: FloatArray
-    watch_rounds: FloatArray
+    ways: Ways
     rules: IntArray
     rule_down: FloatArray
     rule_cost: FloatArray
     rule_rest: FloatArray
     rows: IntArray
-    screen_up: SingleArray
-    screen_cost: SingleArray
+    screened: Screened
     watch_rows: IntArray
-    watch_screen_down: SingleArray
-    watch_screen_cost: SingleArray
+    watch_screened: Screened
     rule_allowed: BoolArray
     known: dict[Line, Exits] = field(default_factory=dict)
+
+    def line(self, way: int, ceil: int, floor: int, cap: int = 0) -> Line:
+        """The line with these numbers of levels (ceil -1: a watch line) and of its cap."""
+        unit = int(self.templates.unit[self.template[way]])
+        top = int(self.levels[ceil]) * unit if ceil >= 0 else 0
+        return Line(way, int(self.levels[floor]) * unit, top, 0 if top else CAPS[cap])
 
     def exits(self, line: Line) -> Exits:
         """The exits of a line with any levels, in full precision."""
@@ -109,15 +123,7 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
     template, arm = np.nonzero(templates.usable)
     if not len(arm):
         raise InvalidInput("All tasks have the same means, so there is nothing to find out. Merge them.")
-    W, n, S = len(arm), len(levels), len(gaps)
-    up, rounds = np.empty((W, n, n, S), np.float32), np.empty((W, n, n, S), np.float32)
-    watch_down, watch_rounds = np.empty((W, n, S)), np.empty((W, n, S))
-    for way in range(W):
-        here = levels * templates.unit[template[way]]
-        points, chance = templates.points[template[way]], templates.chance[template[way], arm[way]]
-        _down, up[way], rounds[way] = score_exits(points, chance, going, here, here)
-        down, spent = watch_exits(points, chance, going, here, np.array([NO_CAP]))
-        watch_down[way], watch_rounds[way] = down[0], spent[0]
+    ways = _ways(templates, levels, template, arm, gaps, resting, going)
     rules, rule_down, rule_cost = _rules(templates, levels, resting, going)
     drift = np.einsum("tb,tkbs->tks", templates.points, templates.chance)[rules[:, 0]]
     return Tables(
@@ -128,17 +134,39 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
         template,
         gaps,
         resting,
-        up,
-        rounds,
-        watch_down,
-        watch_rounds,
+        ways,
         rules,
         rule_down,
         rule_cost,
         np.where(drift > 0, 1.0 - rule_down, 0.0),
-        *_screened(arm, gaps, resting, up, rounds, watch_down, watch_rounds),
+        *_screened(ways),
         np.ones(len(rules), dtype=bool),
     )
+
+
+def _ways(
+    templates: Templates,
+    levels: IntArray,
+    template: IntArray,
+    arm: IntArray,
+    gaps: FloatArray,
+    resting: FloatArray,
+    going: float,
+) -> Ways:
+    W, n, S = len(arm), len(levels), len(gaps)
+    up, rounds = np.empty((W, n, n, S), np.float32), np.empty((W, n, n, S), np.float32)
+    watch_down, watch_rounds = np.empty((W, len(CAPS), n, S)), np.empty((W, len(CAPS), n, S))
+    for way in range(W):
+        here = levels * templates.unit[template[way]]
+        points, chance = templates.points[template[way]], templates.chance[template[way], arm[way]]
+        _down, up[way], rounds[way] = score_exits(points, chance, going, here, here)
+        watch_down[way], watch_rounds[way] = watch_exits(points, chance, going, here, _caps())
+    line_gaps, line_resting = (np.ascontiguousarray(costs.T[arm]) for costs in (gaps, resting))
+    return Ways(up, rounds, watch_down, watch_rounds, line_gaps, line_resting, 1.0 - going)
+
+
+def _caps() -> IntArray:
+    return np.array([cap or NO_CAP for cap in CAPS])
 
 
 def _rules(
@@ -146,42 +174,34 @@ def _rules(
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """(rules, rule_down, rule_cost) for all common templates, floors and caps."""
     K = resting.shape[1]
-    caps = np.array([*CAPS, NO_CAP])
     rules, downs, costs = [], [], []
     for template in np.flatnonzero(templates.common):
         here = levels * templates.unit[template]
         exits = [
-            watch_exits(templates.points[template], templates.chance[template, k], going, here, caps) for k in range(K)
+            watch_exits(templates.points[template], templates.chance[template, k], going, here, _caps())
+            for k in range(K)
         ]
-        for c, cap in enumerate(caps):
+        for c, cap in enumerate(CAPS):
             for level, floor in enumerate(here):
-                rules.append((template, floor, 0 if cap == NO_CAP else cap, level))
+                rules.append((template, floor, cap, level))
                 downs.append([down[c, level] for down, _rounds in exits])
                 costs.append([exits[k][1][c, level] * resting[:, k] for k in range(K)])
     return np.array(rules), np.array(downs), np.array(costs)
 
 
-def _screened(
-    arm: IntArray,
-    gaps: FloatArray,
-    resting: FloatArray,
-    up: SingleArray,
-    rounds: SingleArray,
-    watch_down: FloatArray,
-    watch_rounds: FloatArray,
-) -> tuple[IntArray, SingleArray, SingleArray, IntArray, SingleArray, SingleArray]:
-    W, n = up.shape[:2]
-    coarse = np.arange(n)[::COARSE]
-    rows = np.array([(way, a, b) for way in range(W) for a in coarse for b in coarse])
-    rows = rows[np.random.default_rng(0).permutation(len(rows))]
-    way, a, b = rows.T
-    watch_rows = np.array([(way, b) for way in range(W) for b in coarse])
-    watch_way, watch_b = watch_rows.T
-    return (
-        rows,
-        up[way, a, b],
-        (rounds[way, a, b] * gaps.T[arm[way]]).astype(np.float32),
-        watch_rows,
-        watch_down[watch_way, watch_b].astype(np.float32),
-        (watch_rounds[watch_way, watch_b] * resting.T[arm[watch_way]]).astype(np.float32),
-    )
+def _screened(ways: Ways) -> tuple[IntArray, Screened, IntArray, Screened]:
+    """(rows, screened, watch_rows, watch_screened) of the tables: every other level of all ways."""
+    rng, (W, n) = np.random.default_rng(0), ways.up.shape[:2]
+    coarse, caps = range(0, n, COARSE), range(len(CAPS))
+    rows = rng.permutation([(way, a, b) for way in range(W) for a in coarse for b in coarse])
+    watch_rows = rng.permutation([(way, cap, b) for way in range(W) for cap in caps for b in coarse])
+    way, watch_way = rows[:, 0], watch_rows[:, 0]
+    at, watch_at = tuple(rows.T), tuple(watch_rows.T)
+    score = Screened(*_columns(ways.up[at], ways.rounds[at] * ways.gaps[way]))
+    watch = Screened(*_columns(ways.watch_down[watch_at], ways.watch_rounds[watch_at] * ways.resting[watch_way]))
+    return rows, score, watch_rows, watch
+
+
+def _columns(*tables: FloatArray | SingleArray) -> list[SingleArray]:
+    """Tables (n, S) as (S, n) in single precision."""
+    return [np.ascontiguousarray(table.T, np.float32) for table in tables]

@@ -16,7 +16,7 @@ from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
 from banditree.scores.objectives import Limits, Objective, objective_named
-from banditree.scores.protocol import build_protocol, default_steps
+from banditree.scores.protocol import build_protocol, default_path, default_steps
 from banditree.scores.reading import draft_of, plan_of, scorings_of
 from banditree.scores.worlds import known_world, with_scenarios
 from banditree.tasks.collection import Collection
@@ -58,7 +58,7 @@ def variants(
     if plan.n_tests == 0:
         return []
     near = Nearby(plan, collection, objective, on_progress)
-    allowed = replace(near.limits, longest_path=longest_path)
+    allowed = replace(near.limits, longest_path=longest_path or near.longest_path)
     wanted = {"one line less": replace(allowed, lines=plan.n_tests - 1)} if plan.n_tests > 1 else {}
     wanted["two lines more"] = replace(allowed, lines=plan.n_tests + 2)
     if plan.rule is not None:
@@ -78,14 +78,15 @@ def pareto_front(
 ) -> list[Plan]:
     """The protocols that no other one beats in both reading load and loss, from "give A to everyone" up.
 
-    options: of `build_protocol`, whose plan is the longest that is tried; shorter ones are made from it.
+    options: of `build_protocol`, whose plan is the last of the front; shorter ones are made from it. One of these that
+    happens to lose less than that plan is left out: whether a line less would do was found out when it was built.
     """
     objective = options.get("objective") or Objective.WORST
     rated = []
     for plan in shorter_and_shorter(collection, horizon, on_progress=on_progress, **options):
         with suppress(InvalidInput):  # one that cannot be certified is not offered
             rated.append((reading_load(plan), lost(certify(plan, collection), objective), plan))
-    return _unbeaten(rated)
+    return _unbeaten(rated[:1] + [one for one in rated[1:] if one[1] > rated[0][1]])
 
 
 def shorter_and_shorter(
@@ -99,7 +100,7 @@ def shorter_and_shorter(
     yield longest
     if longest.n_tests:
         near = Nearby(longest, collection, options.get("objective") or Objective.WORST, on_progress)
-        near.limits = replace(near.limits, longest_path=options.get("longest_path"))
+        near.limits = replace(near.limits, longest_path=options.get("longest_path") or near.longest_path)
         draft = near.draft
         for lines in _sizes(longest.n_tests):
             shorter = near.shorter(draft, lines)
@@ -143,6 +144,7 @@ class Nearby:
         restarts = plan.rule is not None or any(0 in children for children in plan.links)
         self.limits = Limits(plan.n_tests, None, plan.rule is not None, restarts, back)
         self.draft: Draft = draft_of(plan, self.tables, back)
+        self.longest_path = None if back else max(plan.depth, default_path(collection))
 
     def plan(self, draft: "Draft", limits: Limits) -> Plan:
         """The best plan within other limits that a short search from a draft finds."""
