@@ -58,12 +58,25 @@ SAME = {
     "POST /password": ["POST /api/v1/me/password"],
     "POST /tokens/{id}/revoke": ["DELETE /api/v1/tokens/{id}"],
     "GET /audit": ["GET /api/v1/audit"],
+    "GET /studio": ["GET /api/v1/files"],
+    "POST /studio": ["POST /api/v1/files"],
+    "GET /studio/example.csv": [],
+    "GET /studio/{id}": [],
+    "POST /studio/{id}/delete": ["DELETE /api/v1/files/{id}"],
+    "GET /studio/{id}/know": ["GET /api/v1/files"],
+    "POST /studio/{id}/know": ["POST /api/v1/files"],
+    "POST /studio/{id}/file": ["POST /api/v1/files"],
+    "GET /studio/{id}/kinds": ["POST /api/v1/jobs", "GET /api/v1/jobs/{id}"],
+    "POST /studio/{id}/kinds": ["POST /api/v1/jobs", "POST /api/v1/collections"],
+    "GET /studio/{id}/plan": ["GET /api/v1/jobs/{id}", "GET /api/v1/jobs/{id}/events"],
+    "POST /studio/{id}/plan": ["POST /api/v1/jobs", "POST /api/v1/jobs/{id}/end", "POST /api/v1/plans"],
+    "GET /studio/{id}/trust": ["GET /api/v1/plans/{id}/certificate", "POST /api/v1/jobs"],
+    "GET /studio/{id}/report": ["POST /api/v1/jobs", "GET /api/v1/jobs/{id}/file"],
+    "GET /studio/{id}/sign": ["GET /api/v1/plans/{id}/changes"],
+    "POST /studio/{id}/sign": ["POST /api/v1/plans/{id}/sign"],
 }
 ONLY_FOR_PROGRAMS = {"POST /api/v1/cases/start", "POST /api/v1/cases/ask", "POST /api/v1/cases/tell"}
-ONLY_FOR_PROGRAMS |= {"GET /api/v1/jobs", "GET /api/v1/jobs/{id}", "POST /api/v1/jobs/{id}/end"}
-ONLY_FOR_PROGRAMS |= {"POST /api/v1/jobs/{id}/again", "POST /api/v1/jobs", "GET /api/v1/jobs/{id}/events"}
-ONLY_FOR_PROGRAMS |= {"GET /api/v1/jobs/{id}/file", "GET /api/v1/files", "POST /api/v1/files"}
-ONLY_FOR_PROGRAMS |= {"DELETE /api/v1/files/{id}"}
+ONLY_FOR_PROGRAMS |= {"GET /api/v1/jobs", "POST /api/v1/jobs/{id}/again"}
 
 
 @pytest.fixture

@@ -1,19 +1,28 @@
 """What else could be done, in one sentence beside a plan: the tree of the paper, one arm for all, and mTS."""
 
 import warnings
+from typing import NamedTuple
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.plans.plan import Plan
 from banditree.plans.wording import counted, quoted
 from banditree.simulation.engine import simulate
-from banditree.simulation.results import worst_band
+from banditree.simulation.results import mean_band, worst_band
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
 MAX_TREE = 2_000  # boxes of a tree that is built only to be compared with
 MOST_STEPS = 20_000_000  # decisions of mTS that are simulated: about a second
 MOST_RUNS, LEAST_RUNS = 1_000, 20  # of mTS per task; fewer say too little to be printed
+
+
+class Lost(NamedTuple):
+    """Regret in the worst task and on average over tasks, as the mean of simulated runs."""
+
+    worst: float
+    mean: float
+    runs: int
 
 
 def beside_sentence(plan: Plan, collection: Collection) -> str:
@@ -51,14 +60,22 @@ def _single(plan: Plan, collection: Collection) -> tuple[str, str]:
 
 
 def _thompson(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
-    """mTS, simulated where that takes about a second; nothing where it cannot be played or takes longer."""
-    runs = min(MOST_RUNS, MOST_STEPS // (plan.horizon * collection.n_tasks))
-    if runs < LEAST_RUNS:
+    """mTS, where it can be simulated."""
+    lost = thompson_loss(collection, plan.horizon)
+    if lost is None:
         return []
-    try:
-        results = simulate(collection, ["mts"], horizon=plan.horizon, runs=runs, rounds=[plan.horizon])
-    except InvalidInput:
-        return []
-    lost = float(worst_band(results, "mts").mean[-1])
     name = "mTS, which needs a computer at every decision,"
-    return [(name, f"{lost:,.3g} (mean of {counted(runs, 'simulated run')})")]
+    return [(name, f"{lost.worst:,.3g} (mean of {counted(lost.runs, 'simulated run')})")]
+
+
+def thompson_loss(collection: Collection, horizon: int) -> Lost | None:
+    """What mTS loses, simulated where that takes about a second; None where it cannot be played or takes longer."""
+    runs = min(MOST_RUNS, MOST_STEPS // (horizon * collection.n_tasks))
+    if runs < LEAST_RUNS:
+        return None
+    try:
+        results = simulate(collection, ["mts"], horizon=horizon, runs=runs, rounds=[horizon])
+    except InvalidInput:
+        return None
+    worst, mean = worst_band(results, "mts"), mean_band(results, "mts", shares=collection.shares)
+    return Lost(float(worst.mean[-1]), float(mean.mean[-1]), runs)

@@ -26,6 +26,7 @@ from banditree.service.guard import Guard
 from banditree.service.jobs import unfinished
 from banditree.service.models import Answer, Done
 from banditree.service.pages import case_pages, people_pages, plan_pages, rendering, sign_on_pages
+from banditree.service.pages.studio import kinds, know, plan, sign, start, trust
 from banditree.service.people import has_admin
 from banditree.service.problems import Refused, Unavailable, body, problem
 from banditree.service.replies import ERRORS, reply
@@ -52,6 +53,12 @@ ROOMS = (
     plan_pages,
     people_pages,
     sign_on_pages,
+    start,
+    know,
+    kinds,
+    plan,
+    trust,
+    sign,
     rendering,
 )
 
@@ -103,7 +110,7 @@ def create_app(settings: Settings) -> FastAPI:
     described = cache(partial(describe, app, settings))
     app.openapi = described  # type: ignore[method-assign]
     app.add_middleware(Guard, settings=settings, door=app.state.door, refuse=refuse)
-    app.add_middleware(Edge, settings=settings, metrics=metrics, see=witness.see)
+    app.add_middleware(Edge, settings=settings, metrics=metrics, see=witness.see, refuse=refuse)
     return app
 
 

@@ -9,18 +9,21 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, MutableMapping
+from contextlib import suppress
 from itertools import accumulate
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from banditree.service.problems import Forbidden, Refused, TooLarge, problem
+from banditree.service.problems import Forbidden, Refused, TooLarge
 from banditree.service.settings import Settings
 
-UPLOADS = ("/api/v1/plans", "/api/v1/collections", "/api/v1/files", "/plans", "/collections")
+UPLOADS = re.compile(r"/api/v1/(plans|collections|files)|/plans|/collections|/studio|/studio/[^/]*/file")
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -32,6 +35,7 @@ SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
+DRAINED = 4  # times the largest upload: as much of a body that is too large is read and thrown away
 BODY_SECONDS = 60.0  # for the whole body of a request
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds
 
@@ -76,9 +80,14 @@ class Edge:
     """
 
     def __init__(
-        self, app: ASGIApp, settings: Settings, metrics: Metrics, see: Callable[[Scope, str, int], None]
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        metrics: Metrics,
+        see: Callable[[Scope, str, int], None],
+        refuse: Callable[[Request, Exception], Response],
     ) -> None:
-        self.app, self.settings, self.metrics, self.see = app, settings, metrics, see
+        self.app, self.settings, self.metrics, self.see, self.refuse = app, settings, metrics, see, refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -103,7 +112,9 @@ class Edge:
                 log.error("failed", exc_info=error, extra={"fields": {"id": id}})
             if status:  # the answer had begun: cut it off
                 raise
-            await _answer(error, send_with_headers)
+            if isinstance(error, TooLarge) and "text/html" in Headers(scope=scope).get("accept", ""):
+                await _pass_over(receive, DRAINED * self.settings.max_upload)
+            await self.refuse(Request(scope), error)(scope, receive, send_with_headers)
         finally:
             self._note(scope, status, time.perf_counter() - began)
         return None
@@ -150,7 +161,7 @@ def _request_id(given: str) -> str:
 
 def is_upload(path: str) -> bool:
     """Whether plans, collections and files come in here."""
-    return path.rstrip("/") in UPLOADS
+    return UPLOADS.fullmatch(path.rstrip("/")) is not None
 
 
 def _site(origin: str) -> str:
@@ -196,12 +207,12 @@ def _limited(receive: Receive, limit: int) -> Receive:
     return counting
 
 
-async def _answer(error: Exception, send: Send) -> None:
-    status, body = problem(error)
-    content = json.dumps(body).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": content})
+async def _pass_over(receive: Receive, most: int) -> None:
+    """Let a body come that is too large, up to a limit: a browser shows the answer only once it has sent everything."""
+    limited = _limited(receive, most)
+    with suppress(HTTPException):
+        while (await limited()).get("more_body", False):
+            pass
 
 
 class JsonLines(logging.Formatter):

@@ -61,8 +61,10 @@ def _add_asked(connection: sa.Connection, actor: str, new: NewJob, limits: Setti
     return jobs.add_job(connection, actor, new.kind, given, subject=about, seconds=seconds, megabytes=limits.job_memory)
 
 
-async def computed(request: Request, person: Person, kind: str, settings: Mapping[str, Any], subject: str) -> Job:
-    """The job that computes this, put in line if nobody asked before; waits a short while for its end."""
+async def computed(
+    request: Request, person: Person, kind: str, settings: Mapping[str, Any], subject: str, *, waits: bool = True
+) -> Job:
+    """The job that computes this, put in line if nobody asked before; waits: a short while, for its end."""
     job: Job | None = await read(request, jobs.find_by_key, jobs.key_of(kind, settings))
     if job is None:
         id = await write(request, _add_once, person.name, kind, settings, subject, request.app.state.settings)
@@ -70,7 +72,7 @@ async def computed(request: Request, person: Person, kind: str, settings: Mappin
     assert job is not None
     if not job.state.is_final:
         request.app.state.workers.wake()
-    pause, until = 0.02, time.monotonic() + PATIENCE
+    pause, until = 0.02, time.monotonic() + PATIENCE * waits
     while not job.state.is_final and time.monotonic() < until:
         await asyncio.sleep(pause)
         pause = min(2 * pause, 0.25)

@@ -104,7 +104,7 @@ def add_job(
     id = secrets.token_hex(8)
     row = {"id": id, "kind": kind, "key": key, "subject": subject, "settings": json.dumps(dict(settings))}
     row |= {"seconds": seconds, "megabytes": megabytes, "at": utc_now(), "actor": actor}  # type: ignore[dict-item]
-    row["site"] = _site(connection, settings) if key is None else None
+    row["site"] = _site(connection, settings) if key is None or "file" in settings else None
     begun = {"state": State.WAITING.value, "tries": 0, "done": 0, "total": 0, "text": ""}
     connection.execute(sa.insert(jobs), {**row, **begun})
     note_action(connection, actor, "add job", id, None)

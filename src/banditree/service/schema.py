@@ -217,3 +217,18 @@ jobs = Table(
     Index("jobs_by_state", "state", "number"),
     Index("jobs_by_subject", "subject"),
 )
+
+# Drafts of the studio: JSON of what was said and found so far.
+studies = Table(
+    "studies",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("content", Text, nullable=False),
+    Column("at", String(27), nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("changed", String(27), nullable=False),
+    Column("changed_by", Text, nullable=False),
+    Column("site", String(64)),
+)

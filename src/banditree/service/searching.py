@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint, plan_document
@@ -81,8 +82,15 @@ class Finds:
             return
         self._known.add(id)
         self._rated.append((row["reading_load"], row[self._loss]))
-        document = json.loads(dump(plan_document(plan)))
-        self.reports.found({**row, "lines": plan.n_tests, "loss": row[self._loss], "id": id, "plan": document})
+        about = {"lines": plan.n_tests, "loss": row[self._loss], "id": id, "at_estimates": self._at_estimates(plan)}
+        self.reports.found({**row, **about, "plan": json.loads(dump(plan_document(plan)))})
+
+    def _at_estimates(self, plan: Plan) -> dict[str, float] | None:
+        """What the plan loses at the rates as they were estimated, where the other numbers are bounds; else None."""
+        if not self._collection.is_estimated:
+            return None
+        found = certify(plan, replace(self._collection, radius=np.zeros(()), spread=None))
+        return {"worst": found.worst_regret, "mean": found.mean_regret}
 
     def result(self) -> dict[str, Any]:
         """Which of the plans are worth a look."""

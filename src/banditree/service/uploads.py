@@ -6,6 +6,7 @@ import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -86,13 +87,15 @@ class Reader:
 
     async def read(self, function: Callable[[bytes], Read], content: bytes) -> Read:
         """What a function of this module returns for a body."""
-        if len(content) <= LARGE:
-            return await run_in_threadpool(function, content)
+        return await (run_in_threadpool if len(content) <= LARGE else self.apart)(function, content)
+
+    async def apart(self, function: Callable[..., Read], *arguments: Any) -> Read:
+        """What a function returns, computed in the process with limits whatever the size: a small file may unpack."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare)
         try:
-            task = asyncio.get_running_loop().run_in_executor(self._pool, function, content)
+            task = asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
             return await asyncio.wait_for(task, SECONDS)
         except (BrokenProcessPool, TimeoutError, MemoryError):
             self.close()
@@ -108,5 +111,12 @@ class Reader:
 
 
 def _prepare() -> None:
+    """What tables are read with is loaded before memory is counted, and uses one thread."""
     die_with_parent()
+    with suppress(ImportError):
+        import ibis
+        import pyarrow.compute
+        import pyarrow.parquet  # noqa: F401
+
+        ibis.set_backend(ibis.duckdb.connect(threads=1))
     limit_memory(MEGABYTES)

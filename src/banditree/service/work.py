@@ -6,25 +6,21 @@ problem of the job.
 """
 
 import json
-import re
-import tempfile
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from banditree.errors import InvalidInput
 from banditree.files.documents import dump
 from banditree.plans.plan import Plan
 from banditree.service import records
 from banditree.service.database import Database
-from banditree.service.files import file_of
+from banditree.service.log_files import file_on_disk
 from banditree.service.messages import Reports
 from banditree.service.problems import Refused
 from banditree.service.searching import search
+from banditree.service.studio.work import beside, worth
 from banditree.tasks.arrays import FloatArray
 
 LOG_COLUMNS = ("task", "individual", "arm", "reward", "propensity", "context")
@@ -82,7 +78,7 @@ def learn(database: Database, settings: Mapping[str, Any], reports: Reports) -> 
         seed=settings["seed"],
     )
     columns = {name: settings[name] for name in LOG_COLUMNS}
-    with _file(database, settings["file"]) as log:
+    with file_on_disk(database, settings["file"]) as log:
         found = learn_from(log, how, on_progress=reports, **columns)
     document = json.loads(dump(collection_document(found.collection)))
     return {"collection": document, "document": learn_document(found), "text": learn_text(found)}
@@ -94,7 +90,7 @@ def evaluate(database: Database, settings: Mapping[str, Any], reports: Reports) 
     from banditree.reports.evaluate import evaluation_document, evaluation_text
 
     plan, collection = _plan(database, settings, needed=False)
-    with _file(database, settings["file"]) as log:
+    with file_on_disk(database, settings["file"]) as log:
         found = evaluate_on(plan, log, collection=collection, **{name: settings[name] for name in EVALUATED})
     return {"document": evaluation_document(found), "text": evaluation_text(found)}
 
@@ -119,20 +115,6 @@ def _plan(database: Database, settings: Mapping[str, Any], *, needed: bool = Tru
     return followed.plan, collection
 
 
-@contextmanager
-def _file(database: Database, id: str) -> Iterator[Path]:
-    """A file on record, as one on disk in the folder of the job; what is wrong with it is said without that folder."""
-    with database.read() as connection:
-        name, content = file_of(connection, id)
-    folder = tempfile.mkdtemp()
-    path = Path(folder) / re.sub(r"[^\w.-]", "_", name)  # some engines take other letters for a pattern
-    path.write_bytes(content)
-    try:
-        yield path
-    except InvalidInput as problem:
-        raise InvalidInput(str(problem).replace(f"{folder}/", "")) from None
-
-
 def _listed(values: FloatArray) -> list[list[float | None]]:
     """Numbers as JSON holds them: what is not known is null."""
     return [[None if np.isnan(value) else float(value) for value in row] for row in values]
@@ -145,4 +127,6 @@ KINDS: dict[str, Run] = {
     "search": search,
     "evaluate": evaluate,
     "report": report,
+    "worth": worth,
+    "beside": beside,
 }

@@ -21,6 +21,8 @@ STATIC = {
     "plan.js": ("banditree.figures", "data/page.js", "text/javascript"),
     "console.css": ("banditree.service", "pages/static/console.css", "text/css"),
     "console.js": ("banditree.service", "pages/static/console.js", "text/javascript"),
+    "studio.css": ("banditree.service", "pages/static/studio.css", "text/css"),
+    "studio.js": ("banditree.service", "pages/static/studio.js", "text/javascript"),
     "icon.svg": ("banditree.service", "pages/static/icon.svg", "image/svg+xml"),
 }
 
@@ -74,6 +76,7 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
         "may_rule": role >= Role.ADMIN,
         "csrf": csrf_token(person.secret) if person is not None and person.by_cookie and person.secret else "",
         "here": request.url.path,
+        "most_upload": request.app.state.settings.max_upload,
     }
     return HTMLResponse(environment().get_template(template).render({**common, **content}), status)
 
@@ -94,13 +97,13 @@ def wants_page(request: Request) -> bool:
 def parent(path: str) -> str:
     """The page to go back to from an action.
 
-    >>> parent("/cases/p-17/tell"), parent("/plans"), parent("/nowhere")
-    ('/cases/p-17', '/plans', '/')
+    >>> parent("/cases/p-17/tell"), parent("/plans"), parent("/studio/4f1c/know"), parent("/nowhere")
+    ('/cases/p-17', '/plans', '/studio/4f1c', '/')
     """
     parts = path.strip("/").split("/")
-    if parts[0] not in ("cases", "plans", "collections", "users", "tokens", "login", "password"):
+    if parts[0] not in ("cases", "plans", "collections", "studio", "users", "tokens", "login", "password"):
         return "/"
-    return "/" + "/".join(parts[:2] if parts[0] == "cases" and len(parts) > 2 else parts[:1])
+    return "/" + "/".join(parts[:2] if parts[0] in ("cases", "studio") and len(parts) > 2 else parts[:1])
 
 
 def time_element(at: str) -> Markup:

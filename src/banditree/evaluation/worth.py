@@ -1,0 +1,89 @@
+"""What telling kinds apart is worth: the reward on other cases when each gets the best option of its kind.
+
+Cheaper than searching for plans and seen in shorter logs, which show few rounds of any one plan. Plans earn less, since
+they must find the kind out first: `fit` says what they earn.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from banditree.evaluation.evaluate import best_single
+from banditree.evaluation.history import History, only_cases
+from banditree.evaluation.intervals import Estimate, per_round
+from banditree.evaluation.kinds import Kinds, find_kinds
+from banditree.evaluation.splits import fold_numbers
+from banditree.progress import OnProgress, goes_on
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.rewards import Rewards
+
+
+@dataclass(frozen=True)
+class Worth:
+    """The reward per round when cases are told apart into so many kinds, and how much more that is than with one."""
+
+    n_kinds: int
+    value: Estimate
+    gain: Estimate
+
+
+def worth_of_kinds(
+    history: History,
+    numbers: Sequence[int],
+    rewards: Rewards,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    on_progress: OnProgress | None = None,
+) -> list[Worth]:
+    """For one kind and each of some numbers of kinds, what cases of other folds earn by the best option of their kind.
+
+    The kind of a case is told from every other round of it, and its reward is that of the rounds between, weighted by
+    the chance with which options were given; then the other way round.
+    """
+    fold, tried = fold_numbers(history.n_cases, folds, seed), [1, *sorted(set(numbers) - {1})]
+    earned = {n: np.zeros((2, history.n_cases)) for n in tried}
+    n_folds = int(fold.max()) + 1
+    for number in range(n_folds):
+        judged = np.flatnonzero(fold == number)
+        rest, other = only_cases(history, np.flatnonzero(fold != number)), only_cases(history, judged)
+        for step, n in enumerate(tried, 1):
+            earned[n][:, judged] = _earned(rest, other, n, rewards, seed)
+            goes_on(on_progress, number * len(tried) + step, n_folds * len(tried), None, f"{n} kinds")
+    measured = {n: per_round(*sums) for n, sums in earned.items()}
+    return [Worth(n, one.estimate(), one.above(measured[1])) for n, one in measured.items()]
+
+
+def _earned(rest: History, other: History, n_kinds: int, rewards: Rewards, seed: int) -> FloatArray:
+    """Weighted rewards and weights (2, U) of other cases."""
+    if n_kinds == 1:
+        return _by_arm(other, np.full(other.n_cases, best_single(rest)), np.ones(len(other.outcomes), bool))
+    kinds = find_kinds(rest, n_kinds, rewards, seed=seed)
+    place = np.arange(len(other.outcomes)) - other.first[other.owner]
+    return sum(_half(kinds, other, place % 2 == half) for half in (0, 1))  # type: ignore[return-value]
+
+
+def _half(kinds: Kinds, other: History, told: BoolArray) -> FloatArray:
+    """What is earned in the rounds from which the kinds were not told."""
+    seen = replace(other, outcomes=np.where(told[:, None], other.outcomes, np.nan))
+    best = (kinds.chances(seen) @ kinds.collection.means).argmax(axis=1)
+    return _by_arm(other, best, ~told)
+
+
+def _by_arm(other: History, arm: IntArray, counts: BoolArray) -> FloatArray:
+    """Weighted rewards and weights (2, U) where every case gets its arm (U,), over the rounds that count."""
+    reward = other.outcomes[np.arange(len(other.outcomes)), arm[other.owner]]
+    used = counts & ~np.isnan(reward)
+    weight = np.where(used, 1 / _chances(other, arm), 0.0)
+    return np.stack([np.bincount(other.owner, w, other.n_cases) for w in (weight * np.nan_to_num(reward), weight)])
+
+
+def _chances(other: History, arm: IntArray) -> FloatArray:
+    """The chance (T,) that the arm of a case had: as logged, or its share of the log; 1 where all are known."""
+    if other.is_full:
+        return np.ones(len(other.outcomes))
+    if other.chances is not None:
+        return other.chances
+    share = other.known.mean(axis=0)
+    return np.asarray(np.maximum(share, 1e-9)[arm[other.owner]])

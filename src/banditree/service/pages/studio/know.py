@@ -1,0 +1,132 @@
+"""What you know: a log with its columns, or rates in a grid."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from banditree.service.access import Operator, Viewer
+from banditree.service.pages.forms import fields, shaped, whole
+from banditree.service.pages.studio.bringing import apart, bring, brought_file
+from banditree.service.pages.studio.steps import (
+    StudyId,
+    is_known,
+    save,
+    step_page,
+    study_in_form,
+    study_of,
+    table_of,
+    to_step,
+)
+from banditree.service.problems import Refused
+from banditree.service.replies import write
+from banditree.service.studio import studies
+from banditree.service.studio.content import Content, Log, Rates, Roles
+from banditree.service.studio.looking import look
+from banditree.service.studio.rates import problem_of_rates, resized
+from banditree.service.studio.splitting import split
+from banditree.service.studio.studies import Study
+
+ROLES = {  # what a person is asked, in this order
+    "individual": ("Who the row is about", "the case: a patient, a customer"),
+    "task": ("Which kind of case it is", "if the file names the kinds"),
+    "arm": ("What was given", "the option"),
+    "reward": ("How it went", "the outcome"),
+    "time": ("When", "if rows are not in their order"),
+    "propensity": ("The chance with which it was given", "if options were drawn by chance"),
+}
+OUTCOMES = {
+    "yes or no": "yes or no (1 or 0, or two words)",
+    "grades": "grades: a few numbers, as in 1 to 5",
+    "number": "any number, as in minutes or money",
+}
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/studio/{id}/know")
+async def show(request: Request, person: Viewer, id: StudyId) -> Response:
+    """What was brought, how it is read, and what is wrong with it."""
+    study = await study_of(request, id)
+    content = study.content
+    shown: dict[str, Any] = {"roles": ROLES, "outcomes": OUTCOMES, "is_known": is_known(content)}
+    return step_page(request, study, "know", problem="" if content.rates is None else _wrong(content.rates), **shown)
+
+
+def _wrong(rates: Rates) -> str:
+    """What is wrong with rates that somebody has begun to type, or ""."""
+    return problem_of_rates(rates) if any(cell.strip() for row in rates.cells for cell in row) else ""
+
+
+@router.post("/studio/{id}/know")
+async def change(request: Request, person: Operator, id: StudyId) -> Response:
+    """Read the log in another way, or write the rates down; then stay, or go on to the kinds."""
+    study, given = await study_in_form(request, id), await fields(request)
+    content = await (_changed_log if study.content.log else _changed_rates)(request, study, given)
+    goes_on = given.get("go") == "on" and is_known(content)
+    if not goes_on or content.log is None:
+        await save(request, person, study, content)
+    else:
+        parts = await apart(request, split, await table_of(request, content.log), content.log)
+        await write(request, studies.save_with_parts, person.name, study, content, parts)
+    return to_step(study, "kinds" if goes_on else "know")
+
+
+@router.post("/studio/{id}/file")
+async def replace_file(request: Request, person: Operator, id: StudyId) -> Response:
+    """Another file in place of what was brought; the words stay."""
+    study = await study_in_form(request, id)
+    content, table = await bring(request, *await brought_file(request))
+    content = content.model_copy(update={"words": study.content.words})
+    await write(request, studies.replace_table, person.name, study, content, table)
+    return to_step(study, "know")
+
+
+async def _changed_log(request: Request, study: Study, given: dict[str, str]) -> Content:
+    log = study.content.log
+    assert log is not None
+    said: dict[str, Any] = {
+        "roles": shaped(Roles, {role: given.get(f"role-{role}") for role in ROLES}),
+        "outcomes": given.get("outcomes", log.outcomes),
+        "success": given.get("success", ""),
+        "drop": "drop" in given,
+    }
+    asked = shaped(Log, {**log.model_dump(), **said})
+    if asked != log:
+        asked = await apart(request, look, await table_of(request, log), asked)
+    return _with_horizon(study.content, given).model_copy(update={"log": asked})
+
+
+async def _changed_rates(request: Request, study: Study, given: dict[str, str]) -> Content:
+    rates = study.content.rates
+    assert rates is not None
+    typed = await _typed(request, rates)
+    wanted = {"add-kind": (1, 0), "drop-kind": (-1, 0), "add-option": (0, 1), "drop-option": (0, -1)}
+    more = wanted.get(given.get("go", ""), (0, 0))
+    typed = resized(typed, len(typed.kinds) + more[0], len(typed.options) + more[1])
+    return _with_horizon(study.content, given).model_copy(update={"rates": typed})
+
+
+async def _typed(request: Request, rates: Rates) -> Rates:
+    """The grid as it was filled in: empty cells too."""
+    form = await request.form()
+    kinds, options = range(len(rates.kinds)), range(len(rates.options))
+    return shaped(
+        Rates,
+        {
+            "options": [str(form.get(f"option-{k}", "")) for k in options],
+            "kinds": [str(form.get(f"kind-{i}", "")) for i in kinds],
+            "cells": [[str(form.get(f"rate-{i}-{k}", "")) for k in options] for i in kinds],
+            "shares": [str(form.get(f"share-{i}", "")) for i in kinds],
+            "margin": str(form.get("margin", "")),
+            "source": rates.source,
+        },
+    )
+
+
+def _with_horizon(content: Content, given: dict[str, str]) -> Content:
+    """The content with the rounds of one case, without what was computed before."""
+    horizon = whole(given, "horizon")
+    if horizon is None:
+        raise Refused("Say how many rounds one case has.")
+    again = content.since("know").model_dump(exclude={"horizon"})
+    return shaped(Content, {**again, "horizon": horizon})

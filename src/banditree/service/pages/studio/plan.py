@@ -1,0 +1,177 @@
+"""The plan: limits as plain questions, a search in the background, and one of the plans that it finds."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+
+from banditree.figures.html import ladder_list
+from banditree.figures.ladder import ladder_info
+from banditree.plans.plan import Plan
+from banditree.plans.wording import heading
+from banditree.reports.promise import lost_word
+from banditree.service import jobs, records
+from banditree.service.access import Operator, Viewer
+from banditree.service.job_models import SearchJob
+from banditree.service.job_routes import asked, computed, end
+from banditree.service.jobs import Job, State
+from banditree.service.pages.forms import fields, shaped, whole
+from banditree.service.pages.studio.bringing import apart
+from banditree.service.pages.studio.picture import picture, unbeaten
+from banditree.service.pages.studio.steps import (
+    StudyId,
+    is_busy,
+    require,
+    step_page,
+    study_in_form,
+    study_of,
+    table_of,
+    to_step,
+)
+from banditree.service.people import Person
+from banditree.service.problems import Refused
+from banditree.service.replies import read, write
+from banditree.service.studio import studies
+from banditree.service.studio.asking import search_settings
+from banditree.service.studio.content import Content, Limits
+from banditree.service.studio.kinds import keep_smaller, without_options
+from banditree.service.studio.splitting import held_without
+from banditree.service.studio.studies import Study
+from banditree.service.studio.taking import plan_found, take
+
+CHANCES = {"0.1": "1 in 10", "0.05": "1 in 20", "0.01": "1 in 100", "0.001": "1 in 1,000"}
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/studio/{id}/plan")
+async def show(
+    request: Request, person: Viewer, id: StudyId, dot: Annotated[int | None, Query(ge=0, le=10_000)] = None
+) -> Response:
+    """The limits, the search as far as it is, and the plan of one dot."""
+    study = await study_of(request, id)
+    require(study, "plan")
+    content = study.content
+    job = None if content.found is None else await read(request, jobs.find_job, content.found)
+    about = None if job is None else (job.settings["collection"], job.settings["horizon"])
+    beside = None if about is None else await _beside(request, person, *about)
+    kinds = await read(request, records.collection_of, content.collection)
+    shown = {}
+    if job is not None and job.found:
+        shown = await run_in_threadpool(_shown, content.limits.objective, job, beside, dot)
+    return step_page(
+        request, study, "plan", busy=is_busy(job, beside), job=job, kinds=kinds, chances=CHANCES, **{**NOTHING, **shown}
+    )
+
+
+NOTHING: dict[str, Any] = {"picture": None, "lost": [], "chosen": None, "ladder": None, "best": []}
+
+
+def _shown(objective: str, job: Job, beside: Job | None, dot: int | None) -> dict[str, Any]:
+    """What is shown of the plans found: all of them as dots, and one of them in full beside what else could be done."""
+    others = beside.result if beside is not None and beside.state is State.DONE else []
+    found = job.found
+    best = sorted(unbeaten(found), key=lambda n: found[n]["lines"])
+    number = dot if dot is not None and dot < len(found) else best[-1]
+    plan = plan_found(job, number)
+    return {
+        "picture": picture(found, others, objective, number),
+        "best": [(n, found[n]) for n in best],
+        "lost": [*_lost(found[number]), *others],
+        "chosen": {**found[number], "number": number, "heading": heading(plan), "lost": lost_word(plan)},
+        "ladder": _ladder(plan),
+    }
+
+
+def _lost(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """What a plan loses: where rates are estimates, at these rates as the others do, and at worst."""
+    at_most = {"worst": found["worst_regret"], "mean": found["mean_regret"]}
+    if found["at_estimates"] is None:
+        return [{"name": "this plan", **at_most}]
+    worst = {"name": "this plan, at the worst rates within the margins", **at_most}
+    return [{"name": "this plan", **found["at_estimates"]}, worst]
+
+
+def _ladder(plan: Plan) -> Markup:
+    """The lines of a plan as a picture, safe as it is: every text in it was escaped where it was made."""
+    return Markup(f'<div class="flow">{ladder_list(ladder_info(plan))}</div>')
+
+
+async def _beside(request: Request, person: Person, collection: str, horizon: int) -> Job:
+    """The job that finds out what is lost without a plan."""
+    about = {"collection": collection, "horizon": horizon}
+    return await computed(request, person, "beside", about, collection, waits=False)
+
+
+@router.post("/studio/{id}/plan")
+async def change(request: Request, person: Operator, id: StudyId) -> Response:
+    """Search within limits, stop with the best so far, or take one of the plans found."""
+    study, given = await study_in_form(request, id), await fields(request)
+    require(study, "plan")
+    does = {"search": _search, "stop": _stop, "take": _take}
+    return await does.get(given.get("go", ""), _search)(request, person, study, given)
+
+
+async def _search(request: Request, person: Person, study: Study, given: dict[str, str]) -> Response:
+    content = study.content.since("plan").model_copy(update={"limits": await _limits(request, given)})
+    collection = await _allowed(request, person, study, content)
+    held = await _held(request, study.content, content)
+    settings = search_settings(content, collection)
+    await _beside(request, person, collection, content.horizon)  # quick, so it is put in line before the search
+    job = await asked(request, person, SearchJob(kind="search", settings=settings))
+    content = content.model_copy(update={"found": job.id})
+    await write(request, studies.save_with_held, person.name, study, content, held)
+    return to_step(study, "plan")
+
+
+async def _limits(request: Request, given: dict[str, str]) -> Limits:
+    """The answers to the questions."""
+    excluded = [str(name) for name in (await request.form()).getlist("excluded")]
+    said = {
+        "lines": whole(given, "lines"),
+        "restarts": given.get("restarts", "yes") == "yes",
+        "links_back": given.get("restarts") == "anywhere",
+        "wrong": given.get("wrong"),
+        "objective": given.get("objective", "worst"),
+        "excluded": excluded,
+    }
+    if said["links_back"]:
+        said["restarts"] = True
+    return shaped(Limits, said)
+
+
+async def _allowed(request: Request, person: Person, study: Study, content: Content) -> str:
+    """The collection that a plan is searched for: that of the draft, without options that may not be used."""
+    assert content.collection is not None
+    if not content.limits.excluded:
+        return content.collection
+    kinds = await read(request, records.collection_of, content.collection)
+    smaller = without_options(kinds, content.limits.excluded)
+    return str(await write(request, keep_smaller, person.name, study.name, smaller, content.limits.excluded))
+
+
+async def _held(request: Request, before: Content, now: Content) -> bytes | None:
+    """The held-out part without options that may not be used, where these are others than before; else None."""
+    if now.log is None or now.parts is None or not now.parts.held or now.limits.excluded == before.limits.excluded:
+        return None
+    table = await table_of(request, now.log)
+    held: bytes = await apart(request, held_without, table, now.log, now.limits.excluded)
+    return held
+
+
+async def _stop(request: Request, person: Person, study: Study, given: dict[str, str]) -> Response:
+    if study.content.found is not None:
+        await end(request, person, study.content.found, best_so_far=True)
+    return to_step(study, "plan")
+
+
+async def _take(request: Request, person: Person, study: Study, given: dict[str, str]) -> Response:
+    """Put the plan of a dot on record, as a draft."""
+    number = whole(given, "dot")
+    if study.content.found is None or number is None:
+        raise Refused("Choose a plan first.")
+    job = await read(request, jobs.find_job, study.content.found)
+    plan = plan_found(job, number)
+    await write(request, take, person.name, study, plan, job.settings["collection"])
+    return to_step(study, "trust")

@@ -1,0 +1,56 @@
+"""Sign: a plan is a draft until somebody with the role to do so signs it, with a comment."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from markupsafe import Markup
+
+from banditree.figures.html import ladder_list
+from banditree.figures.ladder import ladder_info
+from banditree.service import records, signing
+from banditree.service.access import Signer, Viewer
+from banditree.service.models import SignPlan
+from banditree.service.pages.forms import fields, shaped
+from banditree.service.pages.studio.steps import StudyId, require, step_page, study_in_form, study_of, to_step
+from banditree.service.plan_routes import changes
+from banditree.service.replies import read, write
+from banditree.service.schema import plans
+from banditree.service.signing import PlanState
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/studio/{id}/sign")
+async def show(
+    request: Request, person: Viewer, id: StudyId, replaces: Annotated[str, Query(max_length=64)] = ""
+) -> Response:
+    """The plan as it is signed; if it takes the place of another, what changes line by line."""
+    study = await study_of(request, id)
+    require(study, "sign")
+    plan = study.content.plan
+    assert plan is not None
+    followed = await read(request, records.followed_of, plan)
+    signature = await read(request, signing.signature_of, plan)
+    lines = await read(request, records.documents, plans)
+    old = signature.replaces or replaces or None
+    return step_page(
+        request,
+        study,
+        "sign",
+        plan=followed.plan,
+        ladder=Markup(f'<div class="flow">{ladder_list(ladder_info(followed.plan))}</div>'),
+        signature=signature,
+        replaceable=[line for line in lines if line["state"] == PlanState.SIGNED and line["id"] != plan],
+        replaces=old,
+        changes=await changes(request, plan, old),
+    )
+
+
+@router.post("/studio/{id}/sign")
+async def sign(request: Request, person: Signer, id: StudyId) -> Response:
+    """Sign the plan of a draft."""
+    study, given = await study_in_form(request, id), await fields(request)
+    require(study, "sign")
+    said = shaped(SignPlan, {name: given[name] for name in ("comment", "replaces") if name in given})
+    await write(request, signing.sign, person.name, study.content.plan, said.comment, said.replaces)
+    return to_step(study, "sign")

@@ -1,0 +1,92 @@
+"""Trust: the certificate, what the plan earns on cases held out, what all of it rests on, and the report."""
+
+from fastapi import APIRouter, Request, Response
+
+from banditree.plans.wording import counted, heading
+from banditree.service import records
+from banditree.service.access import Operator, Viewer
+from banditree.service.job_models import ReportSettings
+from banditree.service.job_routes import computed
+from banditree.service.jobs import Job
+from banditree.service.pages.studio.steps import StudyId, is_busy, require, step_page, study_of
+from banditree.service.people import Person
+from banditree.service.plan_routes import certified
+from banditree.service.replies import read
+from banditree.service.studio.asking import evaluate_settings
+from banditree.service.studio.content import Content, Log
+from banditree.tasks.collection import Collection
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/studio/{id}/trust")
+async def show(request: Request, person: Viewer, id: StudyId) -> Response:
+    """Why a person may trust the plan, and where its numbers end."""
+    study = await study_of(request, id)
+    require(study, "trust")
+    plan = study.content.plan
+    assert plan is not None
+    followed = await read(request, records.followed_of, plan)
+    certificate = await certified(request, person, plan)
+    evaluation = await _evaluated(request, person, study.content, plan)
+    return step_page(
+        request,
+        study,
+        "trust",
+        busy=is_busy(certificate, evaluation),
+        title=heading(followed.plan),
+        certificate=certificate,
+        evaluation=evaluation,
+        rests=rests_on(study.content, followed.collection),
+    )
+
+
+@router.get("/studio/{id}/report")
+async def report(request: Request, person: Operator, id: StudyId) -> Response:
+    """The report of the plan in one file, or how far it is."""
+    study = await study_of(request, id)
+    require(study, "trust")
+    assert study.content.plan is not None
+    settings = ReportSettings(plan=study.content.plan).model_dump(mode="json")
+    job = await computed(request, person, "report", settings, study.content.plan, waits=False)
+    return step_page(request, study, "report", busy=is_busy(job), job=job)
+
+
+async def _evaluated(request: Request, person: Person, content: Content, plan: str) -> Job | None:
+    """The job that judges the plan on the cases held out; None where there are none."""
+    settings = evaluate_settings(content, plan)
+    return None if settings is None else await computed(request, person, "evaluate", settings, plan, waits=False)
+
+
+def rests_on(content: Content, collection: Collection | None) -> list[str]:
+    """What the numbers rest on: where they come from, how sure they are, and what was taken for granted."""
+    assert collection is not None
+    kind = content.words.get("task", "kind")
+    return [
+        *(_of_log(content, content.log) if content.log is not None else [f"Rates: {collection.provenance}."]),
+        _how_sure(collection),
+        f"A case is of one {kind} throughout, and its outcomes depend on that {kind} and on what is given, and on "
+        "nothing else. A case that fits none of them rings the alarm.",
+    ]
+
+
+def _how_sure(collection: Collection) -> str:
+    if not collection.is_estimated:
+        return "The rates were taken as known exactly."
+    worst = float(collection.radius.max())
+    most = f"{100 * worst:.0f} points" if collection.rewards.counts else f"{worst:.3g}"
+    return f"With 95% confidence every rate is within its margin, at worst {most}; the search allows for that."
+
+
+def _of_log(content: Content, log: Log) -> list[str]:
+    parts = content.parts
+    assert parts is not None
+    left_out = f" {counted(log.seen.n_bad, 'row')} could not be used and were left out." if log.seen.n_bad else ""
+    whom = "all its rows" if parts.n_learn is None else counted(parts.n_learn, "case")
+    held = f" {counted(parts.n_held, 'other case')} were held out." if parts.n_held else " No case was held out."
+    chances = "the chances that the log gives" if log.roles.propensity else "chances that do not depend on the case"
+    return [
+        f"Learned from {whom} of {log.file}.{held}{left_out}",
+        f"What was given in the log was given with {chances}. If it was chosen by how a case was doing, rates may be "
+        "off.",
+    ]

@@ -1,0 +1,137 @@
+"""What a draft of the studio holds: what was brought, what was said of it, and what came of it so far."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints
+
+from banditree.service.models import NO_NUL, Name, Shape
+
+MOST_GRID = 30  # kinds or options of rates that are typed
+MOST_HORIZON = 100_000  # rounds of one case, as far as a search in the browser goes
+
+Cell = Annotated[str, StringConstraints(max_length=100, pattern=NO_NUL)]
+Outcomes = Literal["yes or no", "grades", "number"]
+
+
+class Roles(Shape):
+    """Which column of a log says what."""
+
+    individual: str | None = None
+    task: str | None = None
+    arm: str | None = None
+    reward: str | None = None
+    time: str | None = None
+    propensity: str | None = None
+
+
+class Option(Shape):
+    """An option of a log: its rows, and their mean outcome."""
+
+    name: str
+    rows: int
+    mean: float
+
+
+class Seen(Shape):
+    """What a look at a log found. problem: why it cannot be used as it is read now, or "".
+
+    values: the different outcomes, where they are few. bad: (what is wrong, rows); bad_rows: the numbers of the first.
+    """
+
+    problem: str = ""
+    values: list[str] = Field(default_factory=list)
+    n_rows: int = 0
+    n_bad: int = 0
+    bad: list[tuple[str, int]] = Field(default_factory=list)
+    bad_rows: list[int] = Field(default_factory=list)
+    bad_cells: list[list[str]] = Field(default_factory=list)
+    n_individuals: int | None = None
+    kinds: list[str] = Field(default_factory=list)
+    n_kinds: int = 0
+    options: list[Option] = Field(default_factory=list)
+
+
+class Log(Shape):
+    """A log that was brought, how it is read, and what was seen of it.
+
+    file: its name. table: the id of the table on record. success: the text that counts as 1. drop: leave bad rows out.
+    """
+
+    file: str
+    table: str = ""
+    columns: list[str]
+    n_rows: int
+    first: list[list[str]]
+    roles: Roles = Roles()
+    outcomes: Outcomes = "yes or no"
+    success: str = ""
+    drop: bool = False
+    seen: Seen = Seen()
+
+
+class Rates(Shape):
+    """Rates that were typed or brought as a table: cells as they were typed, a row per kind."""
+
+    options: list[Cell] = Field(max_length=MOST_GRID)
+    kinds: list[Cell] = Field(max_length=MOST_GRID)
+    cells: list[list[Cell]] = Field(max_length=MOST_GRID)
+    shares: list[Cell] = Field(default_factory=list, max_length=MOST_GRID)
+    margin: Cell = ""
+    source: Cell = ""
+
+    @classmethod
+    def blank(cls) -> "Rates":
+        """An empty grid."""
+        return cls(options=["A", "B", "C"], kinds=["", ""], cells=[[""] * 3, [""] * 3], shares=["", ""])
+
+
+class Limits(Shape):
+    """What a plan may be, as a person answers it. wrong: at most this share of cases may end with a wrong option."""
+
+    lines: Annotated[int, Field(ge=1, le=40)] | None = None
+    restarts: bool = True
+    links_back: bool = False
+    wrong: Annotated[float, Field(gt=0, lt=1)] | None = None
+    excluded: list[str] = Field(default_factory=list)
+    objective: Literal["worst", "mean"] = "worst"
+
+
+class Parts(Shape):
+    """A log in two files on record: cases to learn from, and others that are held out to judge plans on."""
+
+    learn: str
+    held: str | None = None
+    n_learn: int | None = None
+    n_held: int = 0
+
+
+class Content(Shape):
+    """Everything in a draft; a log or rates. What a page changes makes the pages after it begin anew.
+
+    names: of the kinds, in place of those found. found: the job that searches. plan: the one that was taken.
+    """
+
+    log: Log | None = None
+    rates: Rates | None = None
+    horizon: Annotated[int, Field(ge=1, le=MOST_HORIZON)] = 100
+    parts: Parts | None = None
+    words: dict[str, Name] = Field(default_factory=lambda: {"arm": "option", "task": "kind"})
+    n_kinds: Annotated[int, Field(ge=2, le=20)] | None = None
+    names: list[Name] = Field(default_factory=list)
+    collection: str | None = None
+    limits: Limits = Limits()
+    found: str | None = None
+    plan: str | None = None
+
+    def since(self, page: str) -> "Content":
+        """The content without what was said or made from that page on: "know", "kinds" or "plan"."""
+        later = {"know": ["parts"], "kinds": ["n_kinds", "names", "collection"], "plan": ["limits", "found", "plan"]}
+        names = [name for at in list(later)[list(later).index(page) :] for name in later[at]]
+        fresh = Content()
+        return self.model_copy(update={name: getattr(fresh, name) for name in names})
+
+    @property
+    def files(self) -> list[str]:
+        """The files on record that are this draft's alone."""
+        parts = [] if self.parts is None else [self.parts.learn, self.parts.held]
+        return [id for id in ([] if self.log is None else [self.log.table]) + parts if id]

@@ -1,0 +1,206 @@
+"""What a log says at first sight: which column is what, what is wrong with which rows, what was read.
+
+Run beside the server, like the reading of the file itself: a log may have a million rows.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditree.errors import InvalidInput
+from banditree.service.studio.content import Log, Option, Outcomes, Roles, Seen
+from banditree.service.studio.tables import opened, shown_rows
+from banditree.tasks.rewards import BERNOULLI, Family, Graded, Rewards
+from banditree.training.columns import USUAL_NAMES
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from banditree.training.logs import Reading
+    from banditree.training.statistics import Statistics
+
+MOST_VALUES = 10  # different outcomes up to which they may be grades
+MOST_LISTED = 12  # kinds that are named on the page
+TRUE_OR_FALSE = {"0", "1", "true", "false"}
+GOOD = {"yes", "y", "success", "recovered", "recovery", "cured", "good", "bought", "better", "ja", "oui", "si", "sí"}
+# Parts of names that people give their columns; the usual names come first.
+HINTS = {
+    "individual": ("patient", "customer", "user", "person", "client", "household", "case", "individual", "subject"),
+    "task": ("kind", "group", "segment", "type", "class"),
+    "arm": ("treatment", "option", "drug", "therapy", "offer", "arm", "action", "product", "brand", "price"),
+    "reward": ("outcome", "reward", "recover", "success", "result", "response", "bought", "click", "sale", "cured"),
+    "time": ("date", "time"),
+    "propensity": ("propensity", "pscore"),
+}
+
+
+def guess_roles(names: Sequence[str]) -> Roles:
+    """Which column says what, by their names; each is used once.
+
+    >>> guess_roles(["Patient no.", "Visit date", "Treatment", "Recovered"]).model_dump(exclude_none=True)
+    {'individual': 'Patient no.', 'arm': 'Treatment', 'reward': 'Recovered', 'time': 'Visit date'}
+    """
+    found: dict[str, str] = {}
+    for fits in (_is_usual, _is_near):
+        for role in HINTS:
+            left = [name for name in names if name not in found.values() and fits(role, name)]
+            if left and role not in found:
+                found[role] = left[0]
+    return Roles(**found)
+
+
+def _is_usual(role: str, name: str) -> bool:
+    return name.lower() in USUAL_NAMES[role]
+
+
+def _is_near(role: str, name: str) -> bool:
+    return any(hint in name.lower() for hint in HINTS[role])
+
+
+def first_look(content: bytes, log: Log) -> Log:
+    """A log that was just brought, with its columns and outcomes guessed and what was seen of it."""
+    roles = guess_roles(log.columns)
+    values = _values(opened(content), roles.reward)
+    success = next((value for value in values if value.lower() in GOOD and len(values) == 2), "")
+    return look(content, log.model_copy(update={"roles": roles, "outcomes": _guess(values), "success": success}))
+
+
+def _guess(values: Sequence[str]) -> Outcomes:
+    """What kind of outcome a column has, by its different values; none where there are many."""
+    numbers = _numbers(values)
+    if values and (not numbers or set(numbers) <= TRUE_OR_FALSE):
+        return "yes or no"
+    return "grades" if len(numbers) > 2 else "number"
+
+
+def look(content: bytes, log: Log) -> Log:
+    """The log with what is seen of it when it is read the way it says."""
+    table = opened(content)
+    values = _values(table, log.roles.reward)
+    success = log.success if log.success in values else ""
+    log = log.model_copy(update={"success": success, "seen": Seen(values=values, n_rows=table.num_rows)})
+    try:
+        seen = _seen(table, log)
+    except InvalidInput as problem:
+        seen = log.seen.model_copy(update={"problem": _for_people(str(problem), log)})
+    return log.model_copy(update={"seen": seen})
+
+
+def _for_people(problem: str, log: Log) -> str:
+    """What is wrong with a log, without the names of arguments."""
+    what, nothing_left, _ = problem.replace("frame ", f"{log.file} ", 1).partition("No row is left")
+    return f"{what}Choose other columns, or another kind of outcome." if nothing_left else what
+
+
+def log_table(table: "pa.Table", log: Log) -> "pa.Table":
+    """The table of a log as it is learned from: where outcomes are told in two words, 1 and 0 in their place."""
+    if log.outcomes != "yes or no" or not log.success or log.roles.reward is None:
+        return table
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    place = table.column_names.index(log.roles.reward)
+    column = pc.equal(table[place].cast(pa.string()), log.success).cast(pa.int8())
+    return table.set_column(place, log.roles.reward, column)
+
+
+def rewards_of(log: Log) -> Rewards | Family:
+    """How outcomes are distributed, as the person said."""
+    if log.outcomes == "number":
+        return Family.GAUSSIAN
+    if log.outcomes == "grades":
+        return Graded(values=tuple(sorted(map(float, _numbers(log.seen.values)))))
+    return BERNOULLI
+
+
+def columns_of(log: Log) -> dict[str, Any]:
+    """The columns as `learn` takes them."""
+    return {name: getattr(log.roles, name) for name in ("individual", "task", "arm", "reward", "propensity")}
+
+
+def _seen(table: "pa.Table", log: Log) -> Seen:
+    from banditree.training.logs import read_log
+
+    _check_roles(log)
+    read = read_log(log_table(table, log), rewards=rewards_of(log), drop_bad_rows=True, **columns_of(log))
+    kinds = _kinds(read, log)
+    return log.seen.model_copy(
+        update={
+            "n_bad": read.bad.n_rows,
+            "bad": list(read.bad.kinds),
+            "bad_rows": list(read.bad.first),
+            "bad_cells": shown_rows(table, [number - 1 for number in read.bad.first]),
+            "n_individuals": None if log.roles.individual is None else len(read.statistics.tasks),
+            "kinds": kinds[:MOST_LISTED],
+            "n_kinds": len(kinds),
+            "options": _options(read.statistics),
+        }
+    )
+
+
+def _kinds(read: "Reading", log: Log) -> list[str]:
+    """The kinds that the log names."""
+    if log.roles.task is None:
+        return []
+    return list(read.statistics.tasks if read.labels is None else read.labels.kinds)
+
+
+def _options(statistics: "Statistics") -> list[Option]:
+    """The options with how often they were given and how that went."""
+    n = len(statistics.arms)
+    rows = np.bincount(statistics.arm, statistics.count, n)
+    total = np.bincount(statistics.arm, statistics.sums[:, -1] + statistics.count * statistics.shift[-1], n)
+    mean = total / np.maximum(rows, 1)
+    return [Option(name=statistics.arms[k], rows=int(rows[k]), mean=float(mean[k])) for k in range(n)]
+
+
+def _check_roles(log: Log) -> None:
+    roles, values = log.roles, log.seen.values
+    used = [name for name in roles.model_dump().values() if name is not None]
+    if unknown := [name for name in used if name not in log.columns]:
+        raise InvalidInput(f"There is no column {unknown[0]!r}.")
+    if len(set(used)) < len(used):
+        twice = next(name for name in used if used.count(name) > 1)
+        raise InvalidInput(f"Column {twice!r} is chosen for two things. Choose another one for one of them.")
+    if roles.arm is None or roles.reward is None:
+        raise InvalidInput("Say which column is the option that was given, and which is the outcome.")
+    if roles.individual is None and roles.task is None:
+        raise InvalidInput("Say which column tells cases apart, or which one names their kind; both is best.")
+    if log.outcomes == "yes or no" and values and not TRUE_OR_FALSE & set(values) and not log.success:
+        raise InvalidInput(_no_success(roles.reward, values))
+    if log.outcomes == "grades" and len(_numbers(values)) < 2:
+        rule = f"Grades must be from 2 to {MOST_VALUES} different numbers"
+        raise InvalidInput(f"{rule}, and column {roles.reward!r} has others. Choose another kind of outcome.")
+
+
+def _no_success(column: str, values: list[str]) -> str:
+    if len(values) == 2:
+        return f"Say which of {values[0]!r} and {values[1]!r} in column {column!r} counts as a success."
+    return f"Column {column!r} has other outcomes than 0 and 1. Choose another kind of outcome or another column."
+
+
+def _values(table: "pa.Table", column: str | None) -> list[str]:
+    """The different outcomes, in order; empty where there are more than a few."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if column is None or column not in table.column_names:
+        return []
+    found = pc.unique(table[column].drop_null())
+    if len(found) > MOST_VALUES:
+        return []
+    values = set(found.cast(pa.string()).to_pylist())
+    numbers = {f"{float(value):g}" for value in _numbers(values)}
+    return [*sorted(numbers, key=float), *sorted(values - set(_numbers(values)))]
+
+
+def _numbers(values: Iterable[str]) -> list[str]:
+    """Those of some texts that are numbers."""
+    found = []
+    for value in values:
+        with suppress(ValueError):
+            if np.isfinite(float(value)):
+                found.append(value)
+    return found

@@ -1,0 +1,114 @@
+"""Rates that people type or bring as a table: one row per kind, one column per option."""
+
+from collections.abc import Sequence
+
+from banditree.errors import InvalidInput
+from banditree.service.problems import Refused
+from banditree.service.studio.content import MOST_GRID, Rates
+from banditree.service.studio.looking import guess_roles
+from banditree.service.studio.tables import opened, shown_rows
+from banditree.tasks.collection import Collection
+
+SHARE = "share"  # the name of the column that has the share of each kind among cases
+
+
+def rates_in(content: bytes, file: str) -> Rates | None:
+    """The rates in a table that was kept; None where it is a log."""
+    table = opened(content)
+    roles = guess_roles(table.column_names)
+    if table.num_rows > MOST_GRID or table.num_columns > MOST_GRID + 2 or (roles.arm and roles.reward):
+        return None
+    rows = shown_rows(table, range(table.num_rows))
+    return _rates(list(table.column_names), rows, file)
+
+
+def _rates(names: list[str], rows: list[list[str]], file: str) -> Rates | None:
+    """The table as rates, if every cell is a rate: but for a first column of names and one of shares."""
+    named = any(_rate(row[0]) is None for row in rows)
+    kinds = [row[0] for row in rows] if named else [""] * len(rows)
+    places = [place for place in range(int(named), len(names)) if names[place].lower() != SHARE]
+    cells = [[row[place] for place in places] for row in rows]
+    if len(places) < 2 or any(_rate(cell) is None for row in cells for cell in row):
+        return None
+    lowered = [name.lower() for name in names]
+    shares = [row[lowered.index(SHARE)] for row in rows] if SHARE in lowered else [""] * len(rows)
+    return Rates(options=[names[place] for place in places], kinds=kinds, cells=cells, shares=shares, source=file[:100])
+
+
+def _rate(cell: str) -> float | None:
+    """A rate between 0 and 1, also as a percentage; None for what is none.
+
+    >>> _rate("0.85"), _rate("85%"), _rate("0,85"), _rate("85"), _rate("")
+    (0.85, 0.85, 0.85, None, None)
+    """
+    text = cell.strip().replace(",", ".")
+    try:
+        value = float(text.rstrip("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        return None
+    return value if 0 <= value <= 1 else None
+
+
+def collection_of_rates(rates: Rates) -> Collection:
+    """The collection of some rates; what is missing or wrong is said with its place."""
+    kinds = [name.strip() or f"kind {number}" for number, name in enumerate(rates.kinds, 1)]
+    options = [name.strip() for name in rates.options]
+    if empty := [number for number, name in enumerate(options, 1) if not name]:
+        raise Refused(f"Option {empty[0]} has no name. Give it one, or remove it.")
+    means = [
+        [_needed(cell, f"{kind}, {option}") for cell, option in zip(row, options, strict=True)]
+        for kind, row in zip(kinds, rates.cells, strict=True)
+    ]
+    radius = _needed(rates.margin, "How far rates may be off") if rates.margin.strip() else 0.0
+    source = f"known, from {rates.source}" if rates.source else "known, typed in"
+    try:
+        shares = _shares(rates.shares, kinds)
+        return Collection.bernoulli(means, tasks=kinds, arms=options, radius=radius, shares=shares, provenance=source)
+    except InvalidInput as problem:
+        raise Refused(str(problem)) from None
+
+
+def problem_of_rates(rates: Rates) -> str:
+    """What is wrong with some rates, or ""."""
+    try:
+        collection_of_rates(rates)
+    except Refused as problem:
+        return problem.message
+    return ""
+
+
+def _needed(cell: str, place: str) -> float:
+    value = _rate(cell)
+    if value is None:
+        shown = f"Got {cell.strip()[:30]!r}." if cell.strip() else "It is empty."
+        raise Refused(f"{place}: a rate must be a number from 0 to 1, as in 0.25, or a percentage. {shown}")
+    return value
+
+
+def _shares(cells: Sequence[str], kinds: Sequence[str]) -> list[float] | None:
+    """The shares as parts of one; None where none was typed."""
+    if not any(cell.strip() for cell in cells):
+        return None
+    found = [_needed(cell, f"Share of {kind}") for cell, kind in zip(cells, kinds, strict=True)]
+    if not sum(found) > 0:
+        raise Refused("Shares of kinds must not all be 0.")
+    return [share / sum(found) for share in found]
+
+
+def resized(rates: Rates, kinds: int, options: int) -> Rates:
+    """The grid with so many rows and columns; what was typed stays where there is room."""
+    kinds, options = (min(max(n, 2), MOST_GRID) for n in (kinds, options))
+    names = [*rates.options, *(_letter(n) for n in range(len(rates.options), options))][:options]
+    rows = [[*row, *[""] * options][:options] for row in rates.cells]
+    return rates.model_copy(
+        update={
+            "options": names,
+            "kinds": [*rates.kinds, *[""] * kinds][:kinds],
+            "cells": [*rows, *([""] * options for _ in range(kinds))][:kinds],
+            "shares": [*rates.shares, *[""] * kinds][:kinds],
+        }
+    )
+
+
+def _letter(number: int) -> str:
+    return chr(ord("A") + number) if number < 26 else f"option {number + 1}"

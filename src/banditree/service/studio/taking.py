@@ -1,0 +1,24 @@
+"""A plan of those that a search found, taken: on record as a draft."""
+
+import sqlalchemy as sa
+
+from banditree.files.documents import parse
+from banditree.files.plans import PlanFile, fingerprint, plan_from_document
+from banditree.plans.plan import Plan
+from banditree.service import records
+from banditree.service.jobs import Job
+from banditree.service.problems import NotFound
+from banditree.service.studio.studies import Study, change_study
+
+
+def plan_found(job: Job, number: int) -> Plan:
+    """The plan of a number among those that a search found."""
+    if number >= len(job.found):
+        raise NotFound(f"The search has found {len(job.found)} plans so far, and none has the number {number}.")
+    return plan_from_document(parse(PlanFile, job.found[number]["plan"], "The plan"), "The plan")
+
+
+def take(connection: sa.Connection, actor: str, study: Study, plan: Plan, collection: str) -> None:
+    """Put a plan on record with its collection, and go on with it."""
+    id = records.add_plan(connection, actor, study.name, fingerprint(plan), plan, collection)
+    change_study(connection, actor, study.id, study.version, study.content.model_copy(update={"plan": id}))

@@ -1,0 +1,63 @@
+"""The work of jobs that only the studio asks for: what kinds are worth, and what else could be done than a plan."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from banditree.service import records
+from banditree.service.database import Database
+from banditree.service.log_files import file_on_disk
+from banditree.service.messages import Reports
+from banditree.tasks.collection import Collection
+
+
+def worth(database: Database, settings: Mapping[str, Any], reports: Reports) -> list[dict[str, Any]]:
+    """For each number of kinds, what telling so many apart earns on cases that they were not found from."""
+    from banditree.evaluation.reading import read_history
+    from banditree.evaluation.worth import worth_of_kinds
+    from banditree.tasks.rewards import family_named
+
+    rewards = family_named(settings["rewards"]).unknown()
+    roles = {name: settings[name] for name in ("individual", "arm", "reward", "time", "propensity")}
+    with file_on_disk(database, settings["file"]) as log:
+        history = read_history(log, rewards=rewards, drop_bad_rows=settings["drop_bad_rows"], **roles)
+    found = worth_of_kinds(history, settings["kinds"], rewards, seed=settings["seed"], on_progress=reports)
+    return [asdict(one) for one in found]
+
+
+def beside(database: Database, settings: Mapping[str, Any], reports: Reports) -> list[dict[str, Any]]:
+    """What is lost over the rounds of one case without a plan: by one option for all, by what was done, and by mTS."""
+    from banditree.reports.beside import thompson_loss
+
+    with database.read() as connection:
+        collection = records.collection_of(connection, settings["collection"])
+    horizon = settings["horizon"]
+    found = [_single(collection, horizon), *_as_logged(collection, horizon)]
+    lost = thompson_loss(collection, horizon)
+    if lost is not None:
+        name = "mTS, which needs a computer at every decision"
+        found.append({"name": name, "short": "mTS", "worst": lost.worst, "mean": lost.mean, "runs": lost.runs})
+    return found
+
+
+def _single(collection: Collection, horizon: int) -> dict[str, Any]:
+    """The one option that loses least in its worst kind."""
+    lost = horizon * collection.gaps
+    arm = int(lost.max(axis=0).argmin())
+    name = f"{collection.arms[arm]} for all"
+    return {"name": name, "short": name, **_rated(collection, lost[:, arm])}
+
+
+def _as_logged(collection: Collection, horizon: int) -> list[dict[str, Any]]:
+    """What was done, as the log shows it: options in the shares in which each kind got them."""
+    if collection.counts is None or not (collection.counts.sum(axis=1) > 0).all():
+        return []
+    shares = collection.counts / collection.counts.sum(axis=1, keepdims=True)
+    lost = horizon * (shares * collection.gaps).sum(axis=1)
+    return [{"name": "what was done, as the log shows it", "short": "as logged", **_rated(collection, lost)}]
+
+
+def _rated(collection: Collection, lost: "np.ndarray[Any, np.dtype[np.float64]]") -> dict[str, float]:
+    return {"worst": float(lost.max()), "mean": float(collection.weights @ lost)}
