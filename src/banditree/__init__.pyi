@@ -53,6 +53,7 @@ from banditree.tasks.contexts import sampled_contexts as sampled_contexts
 from banditree.tasks.rewards import Rewards as Rewards
 from banditree.tasks.separation import least_separation as least_separation
 from banditree.training.learning import learn as learn
+from banditree.training.relearning import relearn as relearn
 from banditree.trees.optimal import build_optimal as build_optimal
 from banditree.trees.tree import build_tree as build_tree
 from banditree.trees.tree import lazy_tree as lazy_tree

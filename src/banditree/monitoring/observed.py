@@ -10,6 +10,7 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import NONE, Plan
 from banditree.policies.follow import BOX, init_follow, make_follow, update_follow
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
+from banditree.training.statistics import Statistics, collect
 
 NO_CONTEXT = np.zeros(0)
 
@@ -144,3 +145,22 @@ def of_cases(observed: Observed, chosen: IntArray) -> Observed:
         labels={name: tuple(texts[u] for u in chosen) for name, texts in observed.labels.items()},
         **{name: getattr(observed, name)[keep] for name in ("arm", "reward", "at", "overridden", "box")},
     )
+
+
+def case_statistics(rounds: Sequence[Seen], arms: Sequence[str]) -> Statistics:
+    """The sums of every case for `relearn`: its known outcomes up to the first round that a person overrode.
+
+    Who overrides a plan may know more of the case than its history tells, and what follows is then no fair sample.
+
+    >>> rounds = [Seen("a", 1, 0, 1.0, 1.0), Seen("a", 2, 1, 1.0, 2.0, True), Seen("a", 3, 0, 1.0, 3.0)]
+    >>> case_statistics(rounds, ["A", "B"]).n_rows
+    1
+    """
+    overridden: dict[str, int] = {}
+    for one in rounds:
+        if one.overridden:
+            overridden[one.case] = min(one.round, overridden.get(one.case, one.round))
+    used = [one for one in rounds if one.reward == one.reward and one.round < overridden.get(one.case, one.round + 1)]
+    if not used:
+        raise InvalidInput("The cases have no outcomes: there is nothing to learn from.")
+    return collect([one.case for one in used], [arms[one.arm] for one in used], [one.reward for one in used])

@@ -10,6 +10,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.monitoring.observed import Observed, Seen, observe
 from banditree.plans.plan import Plan
 from banditree.policies.session import arm_number
+from banditree.tasks.rewards import Rewards
 from banditree.training.columns import unknown_column
 from banditree.training.sources import open_log
 
@@ -47,8 +48,24 @@ def read_cases(
     >>> read_cases(polars.DataFrame(rows), plan).box.tolist()
     [0, 0]
     """
-    columns = _columns(source, table, roles, labels)
-    rows = [row for row in columns if plan_id is None or row.get("plan") in (None, plan_id)]
+    rounds, texts = read_rounds(source, plan.arms, plan.rewards, plan_id=plan_id, labels=labels, table=table, **roles)
+    return observe(plan, rounds, labels=texts)
+
+
+def read_rounds(
+    source: Any,
+    arms: Sequence[str],
+    rewards: Rewards,
+    *,
+    plan_id: str | None = None,
+    labels: Sequence[str] = (),
+    table: str | None = None,
+    **roles: str | None,
+) -> tuple[list[Seen], dict[str, dict[str, str]]]:
+    """The rounds of `read_cases`, and for each label that of every case; whatever plan the cases followed."""
+    rows = [
+        row for row in _columns(source, table, roles, labels) if plan_id is None or row.get("plan") in (None, plan_id)
+    ]
     if not rows:
         raise InvalidInput("The table has no outcomes of this plan. Check that it is the plan these cases followed.")
     rows.sort(key=lambda row: (row["case"], row["at"]))
@@ -57,10 +74,9 @@ def read_cases(
         case = row["case"]
         count[case] = count.get(case, 0) + 1
         number = count[case] if row["round"] is None else int(row["round"])
-        reward = math.nan if row["reward"] is None else plan.rewards.check(row["reward"])
-        arm = arm_number(plan.arms, row["arm"])
-        seen.append(Seen(case, number, arm, reward, row["at"], bool(row.get("overridden"))))
-    return observe(plan, seen, labels={name: {row["case"]: str(row[name] or "") for row in rows} for name in labels})
+        reward = math.nan if row["reward"] is None else rewards.check(row["reward"])
+        seen.append(Seen(case, number, arm_number(arms, row["arm"]), reward, row["at"], bool(row.get("overridden"))))
+    return seen, {name: {row["case"]: str(row[name] or "") for row in rows} for name in labels}
 
 
 def _columns(

@@ -5,21 +5,7 @@ import math
 import numpy as np
 
 from banditree.tasks.arrays import FloatArray
-
-AROUND = 100  # cases at which the intervals are narrowest, compared with those for a single look
-
-
-def widening(n: float, failure_probability: float, around: float = AROUND) -> float:
-    """By how many standard errors a mean of n values may be off at any n, all n together.
-
-    The asymptotic confidence sequence of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2021, Theorem 2.2).
-
-    >>> round(widening(100, 0.05), 2), round(widening(1000, 0.05), 2)
-    (3.04, 3.24)
-    """
-    two = -2 * math.log(failure_probability)
-    grown = n * (two + math.log(two + 1)) / around
-    return math.sqrt((grown + 1) / grown * (math.log(grown + 1) + two))
+from banditree.training.intervals import widening
 
 
 def mean_sequence(values: FloatArray, failure_probability: float = 0.05) -> tuple[float, float, float]:

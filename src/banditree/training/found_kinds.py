@@ -18,7 +18,9 @@ from banditree.training.statistics import Statistics
 
 CHUNK = 20_000  # individuals whose scores are held at once
 FLAT = 1e-6  # curvature, as a part of what it would be if kinds were known, below which a direction counts as unknown
-SETTLED = 1e-4  # a rate this close to 0 or 1 has no curvature of its own and takes no part in the equations
+SETTLED = (
+    1e-4  # of variance: a rate this close to 0 or 1 has no curvature of its own and takes no part in the equations
+)
 
 
 def by_mixture(estimates: Estimates, individuals: Statistics, classes: Classes) -> Estimates:
@@ -62,11 +64,21 @@ def tables(individuals: Statistics) -> tuple[FloatArray, FloatArray]:
     return count, total
 
 
-def rate_covariance(rates: FloatArray, chances: FloatArray, count: FloatArray, total: FloatArray) -> FloatArray:
+def rate_covariance(
+    rates: FloatArray,
+    chances: FloatArray,
+    count: FloatArray,
+    total: FloatArray,
+    *,
+    variance: FloatArray | None = None,
+    labelled: FloatArray | None = None,
+) -> FloatArray:
     """The covariance (M K, M K) of the rates, by individual: curvature^-1 x squared scores x curvature^-1.
 
-    rates: (M, K) at the maximum of the likelihood. chances: (U, M) of the kinds. count, total: (U, K).
+    rates: (M, K) at the maximum of the likelihood. chances: (U, M) of the kinds. count, total: (U, K). variance: (M, K)
+    of one reward, by default that of 0/1 rewards. labelled: (M, K), further independent rows of known kind.
     """
+    slope = (rates * (1 - rates) if variance is None else variance).ravel()  # from natural parameters to rates
     size, shares = rates.size, chances.mean(axis=0)
     squares = np.zeros((size + len(shares) - 1,) * 2)
     spread = np.zeros_like(squares)
@@ -76,11 +88,14 @@ def rate_covariance(rates: FloatArray, chances: FloatArray, count: FloatArray, t
         squares += more_squares
         spread += more_spread
     known = np.zeros_like(squares)
-    known[np.arange(size), np.arange(size)] = (rates * (1 - rates) * (chances.T @ count)).ravel()
+    known[np.arange(size), np.arange(size)] = slope * (chances.T @ count).ravel()
     known[size:, size:] = len(chances) * (np.diag(shares[:-1]) - np.outer(shares[:-1], shares[:-1]))
-    inverse = _inverse(known - (spread - squares), known.diagonal(), rates)
+    curvature = known - (spread - squares)
+    if labelled is not None:
+        for matrix in (curvature, known, squares):
+            matrix[np.arange(size), np.arange(size)] += slope * labelled.ravel()
+    inverse = _inverse(curvature, known.diagonal(), slope)
     few = len(chances) / max(len(chances) - 1, 1)
-    slope = (rates * (1 - rates)).ravel()  # from log-odds to rates
     return np.asarray(few * (inverse @ squares @ inverse)[:size, :size] * np.outer(slope, slope))
 
 
@@ -109,9 +124,9 @@ def _second_moments(
     return scores.T @ scores, expected
 
 
-def _inverse(curvature: FloatArray, known: FloatArray, rates: FloatArray) -> FloatArray:
+def _inverse(curvature: FloatArray, known: FloatArray, variance: FloatArray) -> FloatArray:
     """The inverse of the curvature, with directions that the log hardly tells of as good as unknown."""
-    settled = ((rates < SETTLED) | (rates > 1 - SETTLED)).ravel()
+    settled = variance < SETTLED
     used = np.flatnonzero(np.append(~settled, np.ones(len(curvature) - settled.size, bool)) & (known > 0))
     scale = np.sqrt(known[used])
     values, vectors = np.linalg.eigh(curvature[np.ix_(used, used)] / np.outer(scale, scale))

@@ -1,5 +1,6 @@
 """How far a mean estimated from n rewards may be from the truth: radii that hold with a stated probability."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards import Rewards
 
+AROUND = 100  # cases at which the intervals are narrowest, compared with those for a single look
 JOINT_DRAWS = 20_000  # of which the quantile that makes intervals hold at once is known to about 1%
 
 
@@ -148,3 +150,16 @@ def squared_reach(
         return np.asarray(noise**2 * n_features * f.ppf(1 - failure_probability, n_features, freedom))
     t = np.log(1 / failure_probability)
     return np.asarray(rewards.variance_proxy * (n_features + 2 * np.sqrt(n_features * t) + 2 * t))
+
+
+def widening(n: float, failure_probability: float, around: float = AROUND) -> float:
+    """By how many standard errors a mean of n values may be off at any n, all n together.
+
+    The asymptotic confidence sequence of Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas (2021, Theorem 2.2).
+
+    >>> round(widening(100, 0.05), 2), round(widening(1000, 0.05), 2)
+    (3.04, 3.24)
+    """
+    two = -2 * math.log(failure_probability)
+    grown = n * (two + math.log(two + 1)) / around
+    return math.sqrt((grown + 1) / grown * (math.log(grown + 1) + two))

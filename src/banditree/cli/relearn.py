@@ -1,0 +1,58 @@
+"""`banditree relearn`: a new collection, and a new plan, from a plan's own cases."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from banditree.cli.options import AsJson, CollectionFile
+
+
+def relearn(
+    collection: CollectionFile,
+    cases: Annotated[
+        list[str],
+        typer.Argument(help="All cases so far, of every plan made from this collection: exports of `decisions`."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The new collection.")],
+    plan: Annotated[Path | None, typer.Option(help="The plan in use: also make the one that may follow it.")] = None,
+    new_plan: Annotated[Path | None, typer.Option(help="Where to write the new plan.")] = None,
+    failure_probability: Annotated[
+        float, typer.Option(help="Chance that any of the new margins ever fails, however often this is done.")
+    ] = 0.05,
+    steps: Annotated[int | None, typer.Option(min=1, help="How long to search for the new plan.")] = None,
+    json: AsJson = False,
+) -> None:
+    """Learn from a plan's own cases, and show what changes.
+
+    The likelihood of whole histories is used, since averages over cases that a plan steered are biased. Give the
+    collection that was learned from the log and all cases since then, also when this is done again.
+
+    Example: banditree relearn tasks.json decisions.csv --plan plan.json --new-plan plan-2.json -o tasks-2.json
+    """
+    import json as json_module
+
+    from banditree.cli.progress import progress
+    from banditree.errors import InvalidInput
+    from banditree.files.collections import load_collection, save_collection
+    from banditree.files.plans import load_plan, save_plan
+    from banditree.monitoring.observed import case_statistics
+    from banditree.monitoring.reading import read_rounds
+    from banditree.reports.relearn import relearned_document, relearned_text, succeed, succession_text
+    from banditree.training.relearning import relearn as relearn_from
+
+    if (plan is None) != (new_plan is None):
+        raise InvalidInput("--plan and --new-plan go together: the plan in use, and where to write the next one.")
+    known = load_collection(collection)
+    rounds = [one for source in cases for one in read_rounds(source, known.arms, known.rewards)[0]]
+    found = relearn_from(known, case_statistics(rounds, known.arms), failure_probability=failure_probability)
+    save_collection(found.collection, output)
+    following = None
+    if plan is not None and new_plan is not None:
+        with progress("Searching", visible=not json) as on_progress:
+            following = succeed(load_plan(plan), found.collection, on_progress, steps=steps)
+        save_plan(following.new, new_plan)
+    if json:
+        typer.echo(json_module.dumps(relearned_document(found, following)))
+    else:
+        typer.echo(relearned_text(found) + ("" if following is None else "\n\n" + succession_text(following)))

@@ -1,0 +1,184 @@
+"""Closing the loop: what the cases of a plan add to what the log told, as a new collection.
+
+A plan steers its cases: what it gives depends on what came before, it gives most options to the kinds that they suit,
+and it leaves an option when its score is low. Averages over its cases are therefore biased. The likelihood of whole
+histories is not: what is given follows from the history, so it drops out, and a case whose kind nobody knows counts for
+each kind by its chance (a mixture, fitted by EM from the rates of the collection on, so that kinds stay what they are).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from banditree.errors import InvalidInput, invalid
+from banditree.tasks.arrays import BoolArray, FloatArray
+from banditree.tasks.collection import Collection
+from banditree.training.estimates import FAILURE_PROBABILITY
+from banditree.training.found_kinds import rate_covariance, tables
+from banditree.training.intervals import radius_of_clustered_rate, widening
+from banditree.training.statistics import Statistics
+
+EXACT = 100.0  # rows that a rate counts for which the collection takes as known exactly: a guess, not a law
+STEPS = 500  # of EM
+CLOSE = 1e-7  # change of a rate, in standard deviations of a reward, at which EM rests
+FEW = 1.0  # rows of a kind and arm among the cases below which its rate stays the log's
+
+
+@dataclass(frozen=True, eq=False)
+class Relearned:
+    """A collection from a log and a plan's cases. chances: (U, M), how likely each kind is for each case. rows: (M, K),
+    outcomes of the cases, each counted by these chances. kept: (M, K), which rates are still those of the log."""
+
+    collection: Collection
+    before: Collection
+    chances: FloatArray
+    rows: FloatArray
+    kept: BoolArray
+
+
+def relearn(
+    collection: Collection, cases: Statistics, *, failure_probability: float = FAILURE_PROBABILITY
+) -> Relearned:
+    """The collection of the log, brought up to date with the cases of the plans that were made from it.
+
+    cases: statistics in which every case is a task, of all cases so far, whatever plan they followed. What the log
+    knows counts as many rows as its margins are worth. Margins hold for all rates that changed, at every look, but for
+    `failure_probability`; those of the log hold as they did. A rate that no case tells about stays the log's.
+
+    >>> from banditree.training.statistics import collect
+    >>> known = Collection.bernoulli([[0.9, 0.5], [0.1, 0.5]], arms=["A", "B"], radius=0.2)
+    >>> cases = collect(["u", "v", "w"] * 60, ["A"] * 180, [1, 1, 0] * 60)
+    >>> relearn(known, cases).collection.means.round(2).tolist()
+    [[0.99, 0.5], [0.02, 0.5]]
+    """
+    _check(collection, cases, failure_probability)
+    count, total = _by_arms(collection, cases)
+    log = log_rows(collection)
+    rates, shares, chances = _fit(collection, count, total, log)
+    rows = chances.T @ count
+    radius = _radius(collection, rates, chances, count, total, log, failure_probability)
+    kept = rows < FEW
+    rates = np.where(kept, collection.means, rates)
+    radius = np.where(kept, collection.radius, _narrowed(collection, rates, radius))
+    known = collection.counts if collection.counts is not None else np.zeros(rows.shape, np.int64)
+    found = replace(
+        collection,
+        means=rates,
+        radius=radius,
+        shares=shares,
+        counts=known + np.round(rows).astype(np.int64),
+        provenance=f"{collection.provenance}; relearned with {len(cases.tasks):,} cases",
+    )
+    return Relearned(found, collection, chances, rows, kept)
+
+
+def _check(collection: Collection, cases: Statistics, failure_probability: float) -> None:
+    if collection.theta is not None or collection.rewards.by_chances:
+        raise InvalidInput(
+            "Relearning is for rewards known by their means, without contexts. Learn from a log instead."
+        )
+    if strange := sorted(set(cases.arms) - set(collection.arms)):
+        raise invalid("the arms of the cases", f"among {', '.join(collection.arms[:20])}", strange[:5])
+    if not cases.n_rows:
+        raise InvalidInput("The cases have no outcomes: there is nothing to relearn from.")
+    if not 0 < failure_probability < 1:
+        raise invalid("failure_probability", "between 0 and 1", failure_probability)
+
+
+def _by_arms(collection: Collection, cases: Statistics) -> tuple[FloatArray, FloatArray]:
+    """Rows and sums (U, K) of every case, arms as in the collection, and less weight to rows that tell the same again.
+
+    Where cases vary within kinds, n rows of one case and arm count as n / (1 + (n - 1) rho).
+    """
+    own_count, own_total = tables(cases)
+    own_total = own_total + own_count * cases.shift[-1]
+    place = [collection.arms.index(name) for name in cases.arms]
+    count = np.zeros((len(own_count), collection.n_arms))
+    total = np.zeros_like(count)
+    count[:, place], total[:, place] = own_count, own_total
+    if collection.spread is not None:
+        within = collection.weights @ _variance(collection, collection.means)
+        between = (collection.weights @ collection.spread**2) / np.maximum(within, 1e-12)
+        discount = 1 / (1 + np.maximum(count - 1, 0) * np.minimum(between, 1.0))
+        return discount * count, discount * total
+    return count, total
+
+
+def _variance(collection: Collection, rates: FloatArray) -> FloatArray:
+    """The variance (M, K) of one reward."""
+    if not collection.rewards.has_range:
+        return np.full(rates.shape, float(collection.rewards.variance_proxy))
+    return np.asarray(rates * (1 - rates))
+
+
+def log_rows(collection: Collection) -> FloatArray:
+    """How many independent rows (M, K) the margins of a collection are worth, at most those it was learned from."""
+    tail = FAILURE_PROBABILITY / collection.means.size
+    quantile = norm.ppf(1 - tail / 2)
+    with np.errstate(divide="ignore"):
+        rows = quantile**2 * np.maximum(_variance(collection, collection.means), 1e-4) / collection.radius**2
+    rows = np.where(collection.radius > 0, rows, EXACT if collection.counts is None else np.inf)
+    return np.asarray(np.minimum(rows, np.inf if collection.counts is None else collection.counts))
+
+
+def _fit(
+    collection: Collection, count: FloatArray, total: FloatArray, log: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """EM: rates (M, K), shares (M,) and chances (U, M), from those of the collection on."""
+    rates, shares = collection.means, np.maximum(collection.weights, 1e-6)
+    scale = np.sqrt(np.maximum(_variance(collection, rates), 1e-6))
+    for _ in range(STEPS):
+        joint = _log_likelihood(collection, rates, count, total) + np.log(shares)
+        chances = np.exp(joint - logsumexp(joint, axis=1, keepdims=True))
+        rows = chances.T @ count
+        following = (log * collection.means + chances.T @ total) / np.maximum(log + rows, 1e-300)
+        following = np.where(log + rows > 0, following, collection.means)
+        shares = (chances.sum(axis=0) + collection.weights) / (len(chances) + 1)
+        if (np.abs(following - rates) <= CLOSE * scale).all():
+            break
+        rates = following
+    return rates, shares, chances
+
+
+def _log_likelihood(collection: Collection, rates: FloatArray, count: FloatArray, total: FloatArray) -> FloatArray:
+    """The log-likelihood (U, M) of every case under every kind, from its sums."""
+    rewards = collection.rewards
+    if not rewards.has_range:
+        return np.asarray((total @ rates.T - count @ (rates**2).T / 2) / rewards.variance_proxy)
+    rates = np.clip(rates, 1e-6, 1 - 1e-6)
+    return np.asarray(total @ np.log(rates).T + (count - total) @ np.log1p(-rates).T)
+
+
+def _radius(
+    collection: Collection,
+    rates: FloatArray,
+    chances: FloatArray,
+    count: FloatArray,
+    total: FloatArray,
+    log: FloatArray,
+    failure_probability: float,
+) -> FloatArray:
+    """The radius (M, K) of every rate, which holds for all of them and at every look.
+
+    The score of the likelihood has mean zero case by case, given all cases before, whatever stopped each of its lines
+    and however a later plan follows from earlier cases: a martingale. So the rates are normal around the truth with the
+    sandwich covariance by case, and a confidence sequence widens that for all looks.
+    """
+    covariance = rate_covariance(
+        rates, chances, count, total, variance=_variance(collection, rates), labelled=np.minimum(log, 1e12)
+    )
+    error = np.sqrt(covariance.diagonal()).reshape(rates.shape)
+    wide = widening(len(chances), failure_probability / rates.size)
+    if not collection.rewards.has_range:
+        return np.asarray(wide * error)
+    rows, individuals = log + chances.T @ count, log + chances.T @ (count > 0)
+    return radius_of_clustered_rate(rates, error, rows, individuals, 2 * norm.sf(wide))
+
+
+def _narrowed(collection: Collection, rates: FloatArray, radius: FloatArray) -> FloatArray:
+    """The radius as far as the interval of the log, which holds too, does not end it sooner."""
+    low, high = collection.means - collection.radius, collection.means + collection.radius
+    inside = (collection.radius > 0) & (rates >= low) & (rates <= high)
+    return np.asarray(np.where(inside, np.minimum(radius, np.maximum(rates - low, high - rates)), radius))
