@@ -31,6 +31,7 @@ def test_protocols_are_the_default_for_zero_one_rewards(capsys, means, tmp_path)
     for variant in ("this plan", "one line less", "two lines more"):
         assert variant in out
     assert "in the worst (exact)" in out
+    assert " successes in the worst task.\n\n1. Give" in out  # the heading states the loss
     plan = load_plan(output)
     assert plan.method == "protocol"
     assert plan.n_tests <= 3

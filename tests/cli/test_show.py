@@ -64,6 +64,7 @@ def test_a_terminal_gets_colour_unless_it_asks_for_none(folder, capsys, monkeypa
 def test_html_has_numbers_with_the_tasks_and_says_so_without(folder):
     run("show", "plan.json", "-o", "p.html", "--tasks", "tasks.json")
     assert '"chance":[[1.0,' in (folder / "p.html").read_text()
+    assert " in the worst task." in (folder / "p.html").read_text()
     run("show", "plan.json", "-o", "q.html")
     assert "shown with --tasks" in (folder / "q.html").read_text()
 
@@ -75,6 +76,7 @@ def test_a_card_is_a_sheet_or_a_page_and_promises_what_was_computed(folder, caps
     page = (folder / "card.html").read_text()
     assert "What the words mean" in page
     assert "In the worst task (severe) it loses" in page
+    assert " in the worst task." in page
     assert run("show", "plan.json", "--card") == 2
     assert "A card is a pdf or html" in capsys.readouterr().err
 

@@ -20,6 +20,7 @@ from banditree.errors import InvalidInput
 from banditree.scores.objectives import Objective
 
 if TYPE_CHECKING:
+    from banditree.certificates.certify import Certificate
     from banditree.plans.plan import Plan
     from banditree.tasks.collection import Collection
 
@@ -119,8 +120,10 @@ def plan(
 
     Example: banditree plan means.csv --horizon 10000 -o plan.json
     """
+    from banditree.certificates.certify import certify
     from banditree.files.plans import plan_json, save_plan
-    from banditree.plans.wording import heading
+    from banditree.plans.wording import heading, plan_text
+    from banditree.reports.promise import loss_sentence
 
     known = known_collection(collection, shares, trust_estimates)
     if output is not None and not output.parent.is_dir():
@@ -149,9 +152,11 @@ def plan(
     if json:
         typer.echo(plan_json(built), nl=False)
         return
-    typer.echo(str(built) if built.n_boxes <= LONG else heading(built))
-    if built.n_boxes <= CERTIFIED:
-        typer.echo(f"\n{_regret(built, known)}")
+    certificate = certify(built, known) if built.n_boxes <= CERTIFIED else None
+    loss = "" if certificate is None else loss_sentence(built, certificate)
+    typer.echo(plan_text(built, loss) if built.n_boxes <= LONG else heading(built, loss))
+    if certificate is not None:
+        typer.echo(f"\n{_regret(built, certificate)}")
     if built.method == "protocol" and numbers != "free":
         typer.echo(f"\n{_variants(built, known, options)}")
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
@@ -199,11 +204,9 @@ def _show_front(
                 typer.echo(f"Written to {path}.")
 
 
-def _regret(built: "Plan", known: "Collection") -> str:
-    from banditree.certificates.certify import certify
+def _regret(built: "Plan", certificate: "Certificate") -> str:
     from banditree.reports.certify import in_shares
 
-    certificate = certify(built, known)
     lost = (
         f"Reward lost on average, compared with the best arm from the start: {certificate.mean_regret:,.2f} over all "
         f"tasks{in_shares(certificate)}, {certificate.worst_regret:,.2f} in the worst ({certificate.claim})."

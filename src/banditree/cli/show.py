@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,19 +88,34 @@ def _card(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper) -> byt
     if chosen not in (Format.PDF, Format.HTML):
         raise InvalidInput(f"A card is a pdf or html. Got {chosen.value!r}. Give a file: --card -o card.pdf.")
     promise: tuple[str, ...] = ()
+    loss = ""
     if tasks is not None:
         from banditree.certificates.certify import certify
         from banditree.files.collections import load_collection
-        from banditree.reports.promise import promise_sentences
+        from banditree.reports.promise import loss_sentence, promise_sentences
 
-        promise = promise_sentences(plan, certify(plan, load_collection(tasks)))
-    info = card_info(plan, promise)
+        certificate = certify(plan, load_collection(tasks))
+        promise, loss = promise_sentences(plan, certificate), loss_sentence(plan, certificate)
+    info = card_info(plan, promise, loss)
     if chosen is Format.HTML:
         return card_html(info, paper.value).encode()
     from banditree.figures.drawing import A4, LETTER
     from banditree.figures.pdf import pdf
 
     return pdf(card_pages(info, A4 if paper is Paper.A4 else LETTER))
+
+
+def _loss(plan: "Plan", tasks: Path | None) -> str:
+    """What the plan loses on a collection, for its heading; nothing where that is not known."""
+    if tasks is None:
+        return ""
+    from banditree.certificates.certify import certify
+    from banditree.files.collections import load_collection
+    from banditree.reports.promise import loss_sentence
+
+    with suppress(InvalidInput):
+        return loss_sentence(plan, certify(plan, load_collection(tasks)))
+    return ""
 
 
 def _format(given: Format | None, output: Path | None) -> Format:
@@ -121,10 +137,12 @@ def _has_colour() -> bool:
 
 def _content(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper, colour: bool) -> bytes:
     from banditree.figures.ladder import ladder_info
+    from banditree.plans.wording import plan_text
 
+    loss = _loss(plan, tasks)
     if chosen is Format.LIST:
-        return f"{plan}\n".encode()
-    info = ladder_info(plan)
+        return f"{plan_text(plan, loss)}\n".encode()
+    info = ladder_info(plan, loss=loss)
     if chosen is Format.PDF:
         from banditree.figures.drawing import A4, LETTER, ladder_pages
         from banditree.figures.pdf import pdf
@@ -139,7 +157,7 @@ def _content(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper, col
         from banditree.reports.report import reach_or_note
 
         reach, note = reach_or_note(plan, load_collection(tasks))
-        return ladder_html(ladder_info(plan, reach), reach, note).encode()
+        return ladder_html(ladder_info(plan, reach, loss), reach, note).encode()
     if chosen is Format.SVG:
         from banditree.figures.drawing import ladder_scene
         from banditree.figures.svg import svg

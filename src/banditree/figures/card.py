@@ -41,15 +41,16 @@ class CardInfo:
     columns: tuple[str, ...]
 
 
-def card_info(plan: Plan, promise: tuple[str, ...] = ()) -> CardInfo:
-    """The card of `plan`. promise: two sentences on what it costs and how often it errs, where that is known."""
+def card_info(plan: Plan, promise: tuple[str, ...] = (), loss: str = "") -> CardInfo:
+    """The card of `plan`. promise: two sentences on what it costs and how often it errs, where that is known; loss:
+    one on what it loses, for the heading."""
     words = plan.vocabulary
     what = "Protocol" if plan.form is Form.LINES else "Plan"
     names = [name for _, name in outcome_names(plan)]
     tallies = (names[0], names[-1]) if len(names) == 2 else (f"{words.reward}, +", f"{words.reward}, -")
     return CardInfo(
         title=f"{what} for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)}",
-        subtitle=heading(plan),
+        subtitle=heading(plan, loss),
         lines=tuple(numbered_lines(plan)),
         rule="" if plan.rule is None else rule_sentence(plan),
         meanings=tuple(_meanings(plan)),

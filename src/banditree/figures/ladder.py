@@ -80,8 +80,10 @@ class LadderInfo:
         return next((place for place, row in enumerate(self.rows) if row.number == number), None)
 
 
-def ladder_info(plan: Plan, reach: ReachInfo | None = None) -> LadderInfo:
+def ladder_info(plan: Plan, reach: ReachInfo | None = None, loss: str = "") -> LadderInfo:
     """The rows of `plan` in words. reach: says who is likely to be at a row where the plan itself does not.
+
+    loss: a sentence on what the plan loses, for the heading.
 
     >>> from banditree.tasks.collection import Collection
     >>> from banditree.trees.tree import build_tree
@@ -95,7 +97,7 @@ def ladder_info(plan: Plan, reach: ReachInfo | None = None) -> LadderInfo:
     place = {box: number for number, box in enumerate(tests)}
     rows = tuple(_row(plan, box, place, reach) for box in tests)
     return LadderInfo(
-        title=heading(plan),
+        title=heading(plan, loss),
         rows=rows,
         n_boxes=plan.n_boxes,
         unit=unit(plan),

@@ -107,9 +107,9 @@ def place_name(plan: Plan, box: int) -> str:
     return "an end" if is_end else f"{unit(plan)} {box + 1}"
 
 
-def plan_text(plan: Plan) -> str:
+def plan_text(plan: Plan, loss: str = "") -> str:
     """The whole plan: a heading, its lines or boxes, the safety rule, and for contextual plans the predictions."""
-    lines = [heading(plan), "", *numbered_lines(plan)]
+    lines = [heading(plan, loss), "", *numbered_lines(plan)]
     if plan.rule is not None:
         lines += ["", rule_sentence(plan)]
     if plan.theta is not None:
@@ -125,8 +125,8 @@ def numbered_lines(plan: Plan) -> list[str]:
     return [f"{line + 1}. {box_sentence(plan, line, spelled=line == 0)}" for line in lines]
 
 
-def heading(plan: Plan) -> str:
-    """One line on what the plan is for and how large it is."""
+def heading(plan: Plan, loss: str = "") -> str:
+    """One line on what the plan is for and how large it is. loss: a sentence on what it loses, where that is known."""
     words = plan.vocabulary
     size = f"{counted(plan.n_boxes, 'box')}, longest path: {counted(plan.depth, 'test')}"
     if plan.form is Form.LINES:
@@ -138,7 +138,7 @@ def heading(plan: Plan) -> str:
     return (
         f"Plan for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)} over "
         f"{counted(plan.horizon, 'round')} (method {plan.method}{apart}): {size}, "
-        f"reading load {reading_load(plan):,.1f}."
+        f"reading load {reading_load(plan):,.1f}.{f' {loss}' if loss else ''}"
     )
 
 

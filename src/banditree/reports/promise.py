@@ -30,6 +30,12 @@ def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
     return first, f"{wrong} with another {words.arm} than the best{_undecided(certificate)}."
 
 
+def loss_sentence(plan: Plan, certificate: Certificate) -> str:
+    """What the plan loses in the worst task, for its heading."""
+    most = "" if certificate.claim.is_exact else "at most "
+    return f"It loses {most}{certificate.worst_regret:,.3g} {lost_word(plan)} in the worst {plan.vocabulary.task}."
+
+
 def lost_word(plan: Plan) -> str:
     """What is lost: successes where they are counted, else reward."""
     return plural(plan.vocabulary.success) if plan.rewards.counts else plan.vocabulary.reward

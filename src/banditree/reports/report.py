@@ -35,7 +35,7 @@ from banditree.progress import Progress
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
 from banditree.reports.beside import beside_sentence
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
-from banditree.reports.promise import promise_sentences
+from banditree.reports.promise import loss_sentence, promise_sentences
 from banditree.scores.build import build_plan
 from banditree.simulation.results import Results, mean_band, worst_band
 from banditree.tasks.arrays import FloatArray
@@ -83,7 +83,7 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
         )
     certificate, why = _certified(plan, collection)
     blocks: list[Block] = [
-        Paragraph(heading(plan)),
+        Paragraph(heading(plan, "" if certificate is None else loss_sentence(plan, certificate.certificate))),
         *_summary(plan, collection, certificate),
         Heading("The plan"),
         _ladder(plan, collection),

@@ -33,18 +33,26 @@ Run = Callable[[Database, Mapping[str, Any], Reports], Any]
 
 def certificate(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """The certificate of a plan on its own or another collection: its numbers, and the table and words of its page."""
+    from banditree.reports.beside import beside_sentence
     from banditree.reports.certify import (
         certificate_document,
         certificate_report,
         certificate_rows,
         certificate_sentences,
     )
+    from banditree.reports.promise import loss_sentence
 
     plan, collection = _plan(database, settings)
     report = certificate_report(plan, collection)
     head, rows = certificate_rows(report)
-    sentences = certificate_sentences(report)
-    return {"document": certificate_document(report), "head": head, "rows": rows, "sentences": sentences}
+    return {
+        "document": certificate_document(report),
+        "head": head,
+        "rows": rows,
+        "sentences": certificate_sentences(report),
+        "loss": loss_sentence(plan, report.certificate),
+        "beside": beside_sentence(plan, collection) if collection.theta is None else "",
+    }
 
 
 def reach(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:

@@ -67,6 +67,8 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
     """A plan: its picture, what it costs and how often it errs; comes again by itself while these are computed."""
     side = await _side(request, person, id)
     reach, note = await _reach(request, person, id, side)
+    found = side.certificate or {}
+    loss, beside = found.get("loss", ""), found.get("beside", "")  # certificates of earlier versions do not say
     ladder = await run_in_threadpool(_ladder, side.plan, reach, note)
     lines = await read(request, records.documents, plans)
     line = next(one for one in lines if one["id"] == id)
@@ -75,8 +77,9 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         "plan.html",
         line=line,
         plan=side.plan,
-        title=heading(side.plan),
-        text=plan_text(side.plan),
+        title=heading(side.plan, loss),
+        beside=beside,
+        text=plan_text(side.plan, loss),
         ladder=ladder,
         certificate=side.certificate,
         why=side.why,
