@@ -1,10 +1,7 @@
 """The console in a real browser: cases followed by mouse, by keyboard and on a phone, alone and together."""
 
-import time
-from contextlib import contextmanager
-from importlib.resources import files
-
 import pytest
+from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, text, until
 from running_service import client_of, in_thread, local
 
 from banditree.plans.wording import vocabulary_from
@@ -16,7 +13,6 @@ from banditree.trees.tree import build_tree
 
 pytestmark = pytest.mark.slow
 
-PHONE, DESK = (375, 800), (1280, 900)
 SIZES = pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 PASSWORD = "correct horse battery"
 WORDS = vocabulary_from(
@@ -35,70 +31,6 @@ def console(tmp_path_factory):
     with in_thread(local(path)) as (_app, http):
         api = client_of(http)
         yield api, api.add_plan(PLAN, "Short", api.add_collection(CLINIC, "Two groups"), sign="tested")
-
-
-@contextmanager
-def looking(window, size=DESK, dark=False):
-    """A window of some size; in the end nothing may have been complained about."""
-    width, height = size
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
-    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [scheme]})
-    window.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
-    window.delete_all_cookies()
-    window.get_log("browser")
-    yield window
-    assert window.get_log("browser") == []
-
-
-def until(condition, seconds=20):
-    """Wait for something to become true."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        try:
-            if found := condition():
-                return found
-        except Exception as problem:  # the page is being replaced
-            if not any(
-                words in str(problem) for words in ("stale", "no such element", "does not belong to the document")
-            ):
-                raise
-        time.sleep(0.05)
-    raise AssertionError("it did not happen in time")
-
-
-def text(window, selector="main"):
-    return window.find_element("css selector", selector).text
-
-
-def press(window, label):
-    """Press the button or open the summary with this text, as a person does with a mouse or a finger."""
-    quoted = f'"{label}"'
-    found = window.find_elements("xpath", f"//*[self::button or self::summary or self::a][normalize-space()={quoted}]")
-    target = next(one for one in found if one.is_displayed())
-    window.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", target)
-    target.click()
-
-
-def fill_in(window, form, **values):
-    """Type into the fields of a form, or choose."""
-    from selenium.webdriver.support.ui import Select
-
-    for name, value in values.items():
-        field = window.find_element("css selector", f'{form} [name="{name}"]')
-        if field.tag_name == "select":
-            Select(field).select_by_visible_text(value)
-        else:
-            field.clear()
-            field.send_keys(value)
-
-
-def assert_fits(window):
-    scroll, client = window.execute_script(
-        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
-    )
-    assert scroll <= client
 
 
 def current_box(window):
@@ -314,18 +246,6 @@ def paths(api):
         *("/cases", "/cases/demo-2", "/cases/demo-6", "/cases/demo-9", "/cases/demo-7", "/cases?state=erased"),
         *("/plans", f"/plans/{clinic}", f"/plans/{clinic}/compare?other={careful}", f"/plans/{shop}"),
         *("/collections", f"/collections/{known[0]}", f"/collections/{known[1]}", "/tokens"),
-    ]
-
-
-def serious(window):
-    script = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-    window.execute_script(script)
-    found = window.execute_async_script("const done = arguments[0]; axe.run().then(done)")
-    assert len(found["passes"]) > 10
-    return [
-        (problem["id"], [node["html"][:150] for node in problem["nodes"][:3]])
-        for problem in found["violations"]
-        if problem["impact"] in ("serious", "critical")
     ]
 
 

@@ -1,0 +1,195 @@
+"""New plan in a real browser: from an empty database to a followed case, without the command line."""
+
+import numpy as np
+import pytest
+from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
+from running_service import in_thread, local
+from tables_to_bring import BAD, bomb, workbook
+
+pytestmark = pytest.mark.slow
+
+RATES = {"Alpha": (0.95, 0.1), "Beta": (0.1, 0.9)}  # by kind
+LONG = 400  # seconds that a job may take on a busy machine where nothing is compiled yet
+
+
+def log(n_cases=60, n_rounds=10):
+    """Rows of an invented clinic, the last of them without an outcome."""
+    rng = np.random.default_rng(0)
+    rows = [["patient", "treatment", "recovered"]]
+    for patient in range(n_cases):
+        for _ in range(n_rounds):
+            arm = list(RATES)[rng.integers(2)]
+            rows.append([f"P{patient}", arm, "yes" if rng.random() < RATES[arm][patient % 2] else "no"])
+    return [*rows, ["P1", "Alpha", ""]]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """An open service on an empty database."""
+    with in_thread(local(tmp_path_factory.mktemp("studio") / "cases.db", job_seconds=LONG)) as (_app, http):
+        yield str(http.base_url)
+
+
+def choose_file(window, path):
+    window.find_element("css selector", "input[type=file]").send_keys(str(path))
+
+
+def is_good(window):
+    """The page fits its window and is accessible."""
+    assert_fits(window)
+    assert serious(window) == []
+
+
+def has(window, words, seconds=20):
+    return until(lambda: words in text(window), seconds)
+
+
+def search_and_sign(window, size):
+    """From the page of the plan on: search, take, trust, sign, and follow a case."""
+    has(window, "What may the plan be?")
+    is_good(window)
+    fill_in(window, "form", lines="2")
+    press(window, "Search")
+    has(window, "Plans found", LONG)
+    if "Stop with the best so far" in text(window):
+        press(window, "Stop with the best so far")
+    until(lambda: "Searching for plans" not in text(window), LONG)
+    until(lambda: "for all" in text(window, ".lost"), LONG)
+    is_good(window)
+    dots = window.find_elements("css selector", ".chart a")
+    n_shown = len(dots)
+    assert n_shown >= 1
+    window.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", dots[0])
+    until(lambda: "dot=0" in window.current_url)
+    assert len(window.find_elements("css selector", ".chart a")) == n_shown
+    assert window.find_elements("css selector", "#one ~ .flow .line")
+    tap(window, ".picks a:last-of-type")
+    press(window, "Take this plan")
+    has(window, "What this rests on")
+    until(lambda: "worst" in text(window, "#certificate-title ~ p"), LONG)
+    until(lambda: not window.find_elements("css selector", "[data-busy]"), LONG)
+    is_good(window)
+    press(window, "On to the signature")
+    has(window, "This plan is a draft.")
+    is_good(window)
+    fill_in(window, "form[action$='/sign']", comment="Looked at with two colleagues")
+    press(window, "Sign")
+    has(window, "Signed by local")
+    assert "Looked at with two colleagues" in text(window)
+    press(window, "Start a case")
+    until(lambda: "Round 1 of 12" in text(window, "#next"))
+    press(window, "Recovery")
+    until(lambda: "Round 2 of 12" in text(window, "#next"))
+
+
+def type_words(window):
+    words = {
+        "word-arm": "treatment",
+        "word-task": "patient group",
+        "word-success": "recovery",
+        "word-failure": "relapse",
+    }
+    fill_in(window, "form.card", **words)
+    press(window, "On to the plan")
+
+
+def test_from_a_spreadsheet_to_a_followed_case(chromium, address, tmp_path):
+    path = tmp_path / "visits.xlsx"
+    path.write_bytes(workbook(log()))
+    with looking(chromium, DESK) as window:
+        window.get(f"{address}/studio")
+        is_good(window)
+        fill_in(window, "form", name="Clinic")
+        choose_file(window, path)
+        press(window, "Read the file")
+        has(window, "visits.xlsx: 601 rows, 60 cases, 2 options.")
+        assert "recovered missing in 1 row" in text(window)
+        is_good(window)
+        fill_in(window, "form.card", horizon="12")
+        press(window, "On to the kinds")
+        has(window, "The next page needs columns that can be read")
+        tap(window, "input[name=drop]")
+        press(window, "On to the kinds")
+        until(lambda: "20 other cases are held out" in text(window), LONG)
+        until(lambda: "more than one option for all" in text(window), LONG)
+        until(lambda: window.find_elements("css selector", "input[name=word-arm]"))
+        is_good(window)
+        tap(window, "button[name=n_kinds][value='3']")
+        until(lambda: "3 kinds, 2 options." in text(window), LONG)
+        window.get(f"{address}/studio")  # left and resumed
+        tap(window, "a.row")
+        has(window, "3 kinds, 2 options.")
+        tap(window, "button[name=n_kinds][value='2']")
+        until(lambda: "2 kinds, 2 options." in text(window), LONG)
+        until(lambda: window.find_elements("css selector", "input[name=word-arm]"))
+        type_words(window)
+        search_and_sign(window, DESK)
+
+
+def test_from_typed_rates_to_a_followed_case_on_a_phone(chromium, address):
+    with looking(chromium, PHONE) as window:
+        window.get(f"{address}/studio")
+        is_good(window)
+        fill_in(window, "section:nth-of-type(2) form", name="Typed")
+        press(window, "Type rates")
+        has(window, "How often does each option work")
+        press(window, "Remove the last option")
+        until(lambda: len(window.find_elements("css selector", "[name^=option-]")) == 2)
+        rates = {"rate-0-0": "95%", "rate-0-1": "0.1", "rate-1-0": "0.1", "rate-1-1": "0.9", "horizon": "12"}
+        fill_in(window, "form.card", **rates)
+        is_good(window)
+        press(window, "On to the kinds")
+        has(window, "2 kinds, 2 options.")
+        is_good(window)
+        type_words(window)
+        search_and_sign(window, PHONE)
+
+
+def test_bad_files_give_a_sentence_in_the_browser(chromium, address, tmp_path):
+    (tmp_path / "large.csv").write_bytes(b"patient,arm\n" * 9_000_000)  # 108 MB
+    (tmp_path / "bomb.xlsx").write_bytes(bomb(310))
+    (tmp_path / "macros.xlsm").write_bytes(BAD["Excel with macros"][0])
+    (tmp_path / "formulas.csv").write_bytes(BAD["a formula"][0])
+    sentences = {"bomb.xlsx": "unpacks to", "macros.xlsm": "has macros", "formulas.csv": "is a formula"}
+    with looking(chromium, PHONE) as window:
+        for name, sentence in sentences.items():
+            window.get(f"{address}/studio")
+            fill_in(window, "form", name="Bad")
+            choose_file(window, tmp_path / name)
+            press(window, "Read the file")
+            until(lambda words=sentence: words in text(window, "[role=alert]"), LONG)
+            assert "Nothing was changed." in text(window)
+        is_good(window)
+        window.get(f"{address}/studio")
+        fill_in(window, "form", name="Bad")
+        choose_file(window, tmp_path / "large.csv")
+        field = window.find_element("css selector", "input[type=file]")
+        assert "The file has 108 MB, and at most 32 MB" in field.get_property("validationMessage")
+        window.execute_script("arguments[0].setCustomValidity('')", field)  # as without scripts
+        press(window, "Read the file")
+        until(lambda: "at most 32,000,000 bytes" in text(window, "[role=alert]"), LONG)
+        window.get(f"{address}/studio")
+        assert "Bad" not in text(window)
+        window.get_log("browser")  # the browser notes that answers were 4xx
+
+
+def test_without_scripts(chromium, address):
+    with looking(chromium, PHONE) as window:
+        window.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+        try:
+            window.get(f"{address}/studio")
+            fill_in(window, "section:nth-of-type(2) form", name="Plain")
+            tap(window, "button[value=rates]")
+            has(window, "How often does each option work")
+            tap(window, "button[value=drop-option]")
+            until(lambda: len(window.find_elements("css selector", "[name^=option-]")) == 2)
+            fill_in(window, "form.card", **{"rate-0-0": "0.9", "rate-0-1": "0.1", "rate-1-0": "0.1", "rate-1-1": "0.9"})
+            tap(window, "form.card button[value=on]")
+            has(window, "2 kinds, 2 options.")
+            tap(window, "form.card button[value=on]")
+            has(window, "What may the plan be?")
+            fill_in(window, "form.card", lines="1")
+            tap(window, "button[value=search]")
+            has(window, "Plans found", LONG)  # the page came again by itself
+        finally:
+            window.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

@@ -1,0 +1,89 @@
+"""What a person does in a browser, and what every page must be: quiet, as wide as the window, and accessible."""
+
+import time
+from contextlib import contextmanager
+from importlib.resources import files
+
+PHONE, DESK = (375, 800), (1280, 900)
+
+
+@contextmanager
+def looking(window, size=DESK, dark=False):
+    """A window of some size; in the end nothing may have been complained about."""
+    width, height = size
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
+    window.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [scheme]})
+    window.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+    window.delete_all_cookies()
+    window.get_log("browser")
+    yield window
+    assert window.get_log("browser") == []
+
+
+def until(condition, seconds=20):
+    """Wait for something to become true."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            if found := condition():
+                return found
+        except Exception as problem:  # the page is being replaced
+            if not any(
+                words in str(problem) for words in ("stale", "no such element", "does not belong to the document")
+            ):
+                raise
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in time")
+
+
+def text(window, selector="main"):
+    return window.find_element("css selector", selector).text
+
+
+def press(window, label):
+    """Press the button or open the summary with this text, as a person does with a mouse or a finger."""
+    quoted = f'"{label}"'
+    found = window.find_elements("xpath", f"//*[self::button or self::summary or self::a][normalize-space()={quoted}]")
+    tap(window, next(one for one in found if one.is_displayed()))
+
+
+def tap(window, target):
+    """Press an element, or what a selector finds."""
+    if isinstance(target, str):
+        target = until(lambda: window.find_element("css selector", target))
+    window.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", target)
+    target.click()
+
+
+def fill_in(window, form, **values):
+    """Type into the fields of a form, or choose."""
+    from selenium.webdriver.support.ui import Select
+
+    for name, value in values.items():
+        field = window.find_element("css selector", f'{form} [name="{name}"]')
+        if field.tag_name == "select":
+            Select(field).select_by_visible_text(value)
+        else:
+            field.clear()
+            field.send_keys(value)
+
+
+def assert_fits(window):
+    scroll, client = window.execute_script(
+        "return [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    )
+    assert scroll <= client
+
+
+def serious(window):
+    script = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    window.execute_script(script)
+    found = window.execute_async_script("const done = arguments[0]; axe.run().then(done)")
+    assert len(found["passes"]) > 10
+    return [
+        (problem["id"], [node["html"][:150] for node in problem["nodes"][:3]])
+        for problem in found["violations"]
+        if problem["impact"] in ("serious", "critical")
+    ]
