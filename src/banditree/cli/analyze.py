@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile
+from banditree.cli.options import AsJson, CollectionFile, LimitSeconds
 
 if TYPE_CHECKING:
     from banditree.progress import Progress
@@ -25,6 +25,7 @@ def analyze(
     seconds: Annotated[
         float, typer.Option(min=0.0, help="About how long to try to prove values before giving bounds.")
     ] = 60.0,
+    limit_seconds: LimitSeconds = 10.0,
     json: AsJson = False,
 ) -> None:
     """How hard is it to tell the tasks of a collection apart?
@@ -33,6 +34,7 @@ def analyze(
     """
     from banditree.files.collections import load_collection
     from banditree.reports.analyze import analyze as work_out
+    from banditree.reports.limits import A_SECOND
 
     start = time.monotonic()
     told: set[str] = set()
@@ -44,5 +46,6 @@ def analyze(
         told.add(stage)
         return time.monotonic() - start <= seconds * ENDS.get(stage, 1.0)
 
-    found = work_out(load_collection(collection), separation, horizon, on_progress=on_progress)
+    effort = int(limit_seconds * A_SECOND)
+    found = work_out(load_collection(collection), separation, horizon, effort=effort, on_progress=on_progress)
     typer.echo(json_text.dumps(dict(found.facts), indent=2, ensure_ascii=False) if json else found.text)

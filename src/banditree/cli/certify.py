@@ -4,7 +4,15 @@ from typing import Annotated
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, PlanFile, Shares, TrustEstimates, known_collection
+from banditree.cli.options import (
+    AsJson,
+    CollectionFile,
+    LimitSeconds,
+    PlanFile,
+    Shares,
+    TrustEstimates,
+    known_collection,
+)
 
 
 def certify(
@@ -13,6 +21,7 @@ def certify(
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of one case. [default: the plan's]")] = None,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,
+    limit_seconds: LimitSeconds = 2.0,
     json: AsJson = False,
 ) -> None:
     """Compute what a plan costs in each task, how often it errs and how long it takes: no simulation.
@@ -23,6 +32,8 @@ def certify(
 
     from banditree.files.plans import load_plan
     from banditree.reports.certify import certificate_document, certificate_report, certificate_text
+    from banditree.reports.limits import A_SECOND
 
-    report = certificate_report(load_plan(plan), known_collection(collection, shares, trust_estimates), horizon)
+    known = known_collection(collection, shares, trust_estimates)
+    report = certificate_report(load_plan(plan), known, horizon, effort=int(limit_seconds * A_SECOND))
     typer.echo(json_module.dumps(certificate_document(report)) if json else certificate_text(report))

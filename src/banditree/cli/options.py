@@ -28,6 +28,10 @@ Words = Annotated[
 ]
 
 
+LimitSeconds = Annotated[
+    float,
+    typer.Option(min=0.0, help="About how long to look for what no algorithm can beat; longer finds more, 0 omits it."),
+]
 Shares = Annotated[
     str, typer.Option(help="Shares of the tasks among cases, as in 0.3,0.7 or mild=0.3,severe=0.7. [default: as known]")
 ]

@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from banditree.plans.plan import Vocabulary
 from banditree.plans.wording import counted
 from banditree.progress import OnProgress, goes_on, named_part
+from banditree.reports.limits import QUICK, limit_or_none, limit_sentence
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import Sense, least_separation
 from banditree.theory.bounds import ece_regret, greedy_depth_bound
 from banditree.theory.coefficients import Coefficient, deterministic_coefficient, soft_coefficient
+from banditree.theory.limits import Limit
 from banditree.theory.lower_bounds import graves_lai
 from banditree.theory.randomised import randomised_coefficient
 from banditree.theory.separating_tests import separating_arms
@@ -50,10 +53,12 @@ def analyze(
     separation: float | None = None,
     horizon: int = 10_000,
     *,
+    effort: int = QUICK,
     on_progress: OnProgress | None = None,
 ) -> Analysis:
     """Everything the theory says of a collection, at `separation` in the mean sense (its own by default).
 
+    effort: additions for the limit of every algorithm; 0 omits it.
     on_progress is told what is being worked out; returning False ends that part with the bounds so far.
 
     >>> facts = analyze(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])).facts
@@ -74,6 +79,8 @@ def analyze(
     facts |= _range_facts("greedy_depth", depth.lower if depth.greedy is None else depth.greedy, most)
     facts |= _range_facts("expected_depth", average.lower, average.upper)
     facts |= _bound_facts(tree, coefficients, depth)
+    told = named_part(on_progress, "limit for every algorithm")
+    facts |= _limit_facts(collection, limit_or_none(collection, horizon, effort, told))
     return Analysis(facts, _text(facts))
 
 
@@ -172,6 +179,16 @@ def _bound_facts(tree: LazyTree, coefficients: Mapping[str, Coefficient], depth:
     return facts
 
 
+def _limit_facts(collection: Collection, found: Limit | None) -> dict[str, Fact]:
+    if found is None:
+        return {"limit": None}
+    return {
+        "limit": found.value,
+        "limit_tasks": [collection.tasks[i] for i in found.tasks],
+        "limit_sentence": limit_sentence(found, collection, Vocabulary()),
+    }
+
+
 def _text(facts: Mapping[str, Fact]) -> str:
     lines = [
         f"{facts['n_tasks']} tasks, {facts['n_arms']} arms, {facts['horizon']:,} rounds.",
@@ -234,4 +251,6 @@ def bound_lines(facts: Mapping[str, Any]) -> list[str]:
         constant = facts["graves_lai_largest"]
         shown = constant if constant == INFINITE else f"{constant:.4g}"
         lines.append(f"In the long run the hardest task costs any algorithm {shown} log H (Graves-Lai).")
+    if facts["limit"] is not None:
+        lines.append(facts["limit_sentence"])
     return lines

@@ -9,7 +9,9 @@ from banditree.certificates.varying import Estimated, VaryingCertificate, certif
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import counted, plural
+from banditree.reports.limits import QUICK, limit_document, limit_or_none, limit_sentence
 from banditree.tasks.collection import TRUSTED, Collection
+from banditree.theory.limits import Limit
 from banditree.trees.guarantee import dt_ece_guarantee
 
 MANY_SHARES = 6  # shares named in a sentence
@@ -17,25 +19,34 @@ MANY_SHARES = 6  # shares named in a sentence
 
 @dataclass(frozen=True)
 class CertificateReport:
-    """A certificate, what the paper's plan is guaranteed on the same collection, the plan's size and its words."""
+    """A certificate, what the paper's plan is guaranteed on the same collection, the plan's size and its words.
+
+    limit: what no algorithm can beat on the collection, None where that is not worked out.
+    """
 
     certificate: Certificate
     dt_ece_bound: float | None
     n_boxes: int
     method: str
     words: Vocabulary
+    collection: Collection
     varying: VaryingCertificate | None = None
+    limit: Limit | None = None
 
 
-def certificate_report(plan: Plan, collection: Collection, horizon: int | None = None) -> CertificateReport:
-    """Everything that `banditree certify` shows."""
+def certificate_report(
+    plan: Plan, collection: Collection, horizon: int | None = None, *, effort: int = QUICK
+) -> CertificateReport:
+    """Everything that `banditree certify` shows. effort: additions for the limit of every algorithm; 0 omits it."""
     certificate = certify(plan, collection, horizon)
     if collection.provenance.endswith(TRUSTED) or TRUSTED in plan.versions.values():
         remark = f"This rests on {TRUSTED}: it is no promise about new cases."
         certificate = replace(certificate, remarks=(*certificate.remarks, remark))
     bound = dt_ece_guarantee(collection, certificate.horizon)
     varying, certificate = _varying(plan, collection, certificate)
-    return CertificateReport(certificate, bound, plan.n_boxes, plan.method, plan.vocabulary, varying)
+    found = limit_or_none(collection, certificate.horizon, effort)
+    words = plan.vocabulary
+    return CertificateReport(certificate, bound, plan.n_boxes, plan.method, words, collection, varying, found)
 
 
 def certificate_document(report: CertificateReport) -> dict[str, Any]:
@@ -50,6 +61,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "worst_task": c.worst_task,
         "mean_regret": c.mean_regret,
         "dt_ece_bound": report.dt_ece_bound,
+        "limit": limit_document(report.limit, report.collection),
         "tasks": [
             {
                 "task": name,
@@ -154,6 +166,9 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
         lines.append(f"These are upper bounds: {'; '.join(c.reasons)}.")
     if report.varying is not None:
         lines.append(varying_sentence(report.varying, words))
+    if report.limit is not None:
+        ending = f"this plan loses {'' if exact else 'at most '}{c.worst_regret:,.3g}"
+        lines.append(limit_sentence(report.limit, report.collection, words, ending))
     if report.dt_ece_bound is not None:
         lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]

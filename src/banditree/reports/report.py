@@ -208,7 +208,7 @@ def _theory(plan: Plan, collection: Collection) -> list[Block]:
         return progress.done <= THEORY_STEPS
 
     try:
-        facts = analyze(collection, _asked(plan, collection), plan.horizon, on_progress=fresh).facts
+        facts = analyze(collection, _asked(plan, collection), plan.horizon, effort=0, on_progress=fresh).facts
     except InvalidInput as problem:
         return [Paragraph(f"Not available: {problem}", soft=True)]
     pairs = tuple((label, range_text(facts, name)) for label, name in QUANTITIES)

@@ -1,0 +1,68 @@
+"""How much of a plan's regret no algorithm could avoid, as data and as a sentence."""
+
+from typing import Any
+
+from banditree.errors import InvalidInput
+from banditree.plans.plan import Vocabulary
+from banditree.plans.wording import plural
+from banditree.progress import OnProgress
+from banditree.tasks.collection import TRUSTED, Collection
+from banditree.theory.limits import Limit, limit
+
+A_SECOND = 400_000_000  # additions of one core, about
+QUICK = 300_000_000  # additions of a limit that is one line among others: under a second
+
+
+def limit_or_none(
+    collection: Collection, horizon: int, effort: int = QUICK, on_progress: OnProgress | None = None
+) -> Limit | None:
+    """What no algorithm can beat, or None where that is not worked out."""
+    if effort < 1:
+        return None
+    try:
+        return limit(collection, horizon, effort=effort, on_progress=on_progress)
+    except InvalidInput:
+        return None
+
+
+def limit_document(found: Limit | None, collection: Collection) -> dict[str, Any] | None:
+    """The limit as JSON."""
+    if found is None:
+        return None
+    return {
+        "regret": found.value,
+        "horizon": found.horizon,
+        "tasks": [collection.tasks[i] for i in found.tasks],
+        "prior": list(found.prior),
+        "rounds_of_proof": found.depth,
+        "at_estimates": is_at_estimates(collection),
+    }
+
+
+def is_at_estimates(collection: Collection) -> bool:
+    """Whether the limit holds for estimated means, and not for the truth."""
+    return collection.is_estimated or collection.provenance.endswith(TRUSTED)
+
+
+def limit_sentence(found: Limit, collection: Collection, words: Vocabulary, ending: str = "") -> str:
+    """What no algorithm can beat: "No algorithm, however clever, loses less than 2.9 in its worst task"; and `ending`.
+
+    >>> from banditree.theory.limits import Limit
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    >>> limit_sentence(Limit(2.94, 100, (0, 1), (0.5, 0.5), 80, 0), two, Vocabulary(), "this plan loses 3.4")
+    'No algorithm, however clever, loses less than 2.94 in its worst task; this plan loses 3.4.'
+    """
+    conditions = []
+    if is_at_estimates(collection):
+        conditions.append("at the estimated means")
+    if collection.spread is not None:
+        conditions.append(f"if all cases of a {words.task} are alike")
+    when = "".join(f", {condition}" for condition in conditions)
+    tail = f"; {ending}." if ending else "."
+    return f"No algorithm, however clever, loses less than {found.value:,.3g} in its worst {words.task}{when}{tail}"
+
+
+def hardest_sentence(found: Limit, collection: Collection, words: Vocabulary) -> str:
+    """Which tasks the limit comes from, and how they are weighted."""
+    parts = [f"{collection.tasks[i]} {share:.0%}" for i, share in zip(found.tasks, found.prior, strict=True)]
+    return f"The {plural(words.task)} that make it so, and how often each: {', '.join(parts)}."
