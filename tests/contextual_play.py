@@ -11,6 +11,63 @@ def reward_means(truth, task, x):
     return np.clip(x @ truth.theta[task].T, truth.rewards.low, truth.rewards.high)
 
 
+def arm_of(plan, task, x):
+    """What treating as a task gives at one context: its rule, question by question, or the highest prediction."""
+    rule = plan.kind_rules[task] if plan.kind_rules else None
+    if rule is None:
+        return int((plan.theta[task] @ x).argmax())
+    node = 0
+    while rule.feature[node] >= 0:
+        node = rule.low[node] if x[rule.feature[node]] <= rule.cut[node] else rule.high[node]
+    return int(rule.arm[node])
+
+
+def points_of(plan, box, x, arm, reward):
+    """The points of one outcome: of its bin, or the rounded logarithm of a ratio of chances."""
+    grading = plan.grading_of(box)
+    if grading is None:
+        return int(plan.points[box][(plan.cuts[box] < reward).sum()])
+    logs = []
+    for task in (grading.favoured, grading.other):
+        mean = plan.theta[task, arm] @ x
+        if plan.rewards.has_range:
+            mean = min(max(mean, 1e-9), 1 - 1e-9)
+            logs.append(np.log(mean if reward == 1 else 1 - mean))
+        else:
+            logs.append(-((reward - mean) ** 2) / (2 * plan.rewards.sigma**2))
+    whole = np.floor((logs[0] - logs[1]) / grading.unit + 0.5)
+    return int(np.clip(whole, -grading.most, grading.most))
+
+
+def play(plan, truth, task, n_cases, horizon, seed):
+    """(regret (n,), box (n,)) of cases of one task that follow a protocol, one case after the other."""
+    rng = np.random.default_rng(seed)
+    regrets, boxes = np.zeros(n_cases), np.zeros(n_cases, int)
+    for case in range(n_cases):
+        box, score = 0, 0
+        xs = draw_contexts(truth.contexts, horizon, rng)
+        means = reward_means(truth, task, xs)
+        rewards = truth.rewards.sample(means, rng)
+        for x, mean, reward in zip(xs, means, rewards, strict=True):
+            arm = int(plan.arm[box]) if plan.arm[box] != NONE else arm_of(plan, int(plan.task[box]), x)
+            regrets[case] += mean.max() - mean[arm]
+            end, rule = plan.kind[box] == BoxKind.EXPLOIT, plan.rule
+            if end and rule is None:
+                continue
+            if end:
+                score += rule.points[int((np.array(rule.cuts) < reward[arm]).sum())]
+            else:
+                score += points_of(plan, box, x, arm, reward[arm])
+            cap, floor = (rule.cap, rule.floor) if end else (plan.cap[box], plan.floor[box])
+            score = min(score, cap) if cap else score
+            if plan.kind[box] == BoxKind.SCORE and score >= plan.ceil[box]:
+                box, score = int(plan.high[box]), 0
+            elif score <= -floor:
+                box, score = 0 if end else int(plan.low[box]), 0
+        boxes[case] = box
+    return regrets, boxes
+
+
 def play_tests(plan, truth, task, n_cases, horizon, seed):
     """(regret (n,), box (n,)) of cases of one task that follow a tree of fixed tests, then an arm for good."""
     rng = np.random.default_rng(seed)

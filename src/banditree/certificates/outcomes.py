@@ -1,15 +1,23 @@
 """What each box of a plan does under each task: chances of its outcomes and the cost of a pull, or bounds of them."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
+from banditree.certificates.over_contexts import (
+    Contextual,
+    best_options,
+    context_bins,
+    contextual,
+    looks_at_contexts,
+)
 from banditree.errors import InvalidInput
 from banditree.plans.plan import NONE, BoxKind, Plan
-from banditree.tasks.arrays import BoolArray, FloatArray
-from banditree.tasks.collection import Collection, cells_of, margin_at
-from banditree.tasks.contexts import N_AVERAGED, ContextKind, averaging_rows
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.collection import Collection, cells_of
+from banditree.tasks.contexts import N_AVERAGED, ContextKind
 from banditree.tasks.rewards.base import Bounds
 
 SAME_VALUE = 1e-12  # two arms whose means differ by less are equally good
@@ -36,7 +44,7 @@ class Outcomes:
     """M tasks, N boxes, B outcomes: bounds of the chances (equal where the distribution is known) and the costs.
 
     least, most: (M, N, B), for the two sides of a FIXED box, low first, or the bins of one pull of a score.
-    cost: (M, N), of one round at a box. wrong_arm: (M, N), an end or a watch line whose arm is not the best.
+    cost: (M, N), of one round at a box. wrong_arm: (M, N), an end or a watch line whose option is not the best.
     wrong_task: (M, N), or None if one of those names no task. reasons: why the numbers are bounds; empty if exact.
     by_moments: whether contexts of which only the moments are known were taken for normal.
     """
@@ -63,23 +71,37 @@ def box_outcomes(plan: Plan, collection: Collection) -> Outcomes:
     _check_match(plan, collection)
     M, N, B = collection.n_tasks, plan.n_boxes, max(2, plan.points.shape[1])
     least, most = np.zeros((M, N, B)), np.zeros((M, N, B))
-    scored = (plan.kind == BoxKind.SCORE) | (plan.kind == BoxKind.WATCH)
-    for wanted, chances in ((plan.kind == BoxKind.FIXED, _fixed_chances), (scored, _bin_chances)):
-        boxes = np.flatnonzero(wanted)
-        if boxes.size:
-            low, high = chances(plan, collection, boxes)
-            least[:, boxes, : low.shape[2]], most[:, boxes, : low.shape[2]] = low, high
-    cost, remarks = _costs(plan, collection)
+    over = None if collection.theta is None else contextual(plan, collection)
+    for boxes, (low, high) in _chances(plan, collection, over):
+        least[:, boxes, : low.shape[2]], most[:, boxes, : low.shape[2]] = low, high
     rest = (plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)
-    # A rate above rounding error means another arm is better; for estimates this is asked of the estimates.
-    at_estimates = cost if not collection.is_estimated else _costs(plan, collection, certain=True)[0]
+    cost, _ = _costs(plan, collection, over)
+    certain = None if over is None else over if over.margin is None else contextual(plan, collection, certain=True)
+    # A rate above rounding error means another option is better; for estimates this is asked of the estimates.
+    at_estimates, least_cost = _costs(plan, collection, certain, certain=True)
+    wrong_arm = (at_estimates > least_cost[:, None] + SAME_VALUE) & rest
     wrong_task = None
     if (plan.task[rest] != NONE).all():
         named = np.array([plan.tasks[task] if task != NONE else "" for task in plan.task])
         wrong_task = (named[None, :] != np.array(collection.tasks)[:, None]) & rest
-    wrong_arm = (at_estimates > SAME_VALUE) & rest
     by_moments = collection.contexts is not None and collection.contexts.kind is ContextKind.MOMENTS
-    return Outcomes(least, most, cost, wrong_arm, wrong_task, _reasons(plan, collection), remarks, by_moments)
+    reasons, remarks = _reasons(plan, collection), _context_remarks(plan, collection)
+    return Outcomes(least, most, cost, wrong_arm, wrong_task, reasons, remarks, by_moments)
+
+
+def _chances(plan: Plan, collection: Collection, over: Contextual | None) -> Iterator[tuple[IntArray, Bounds]]:
+    """(boxes, bounds) of all boxes that test or watch."""
+    fixed = np.flatnonzero(plan.kind == BoxKind.FIXED)
+    scored = np.flatnonzero((plan.kind == BoxKind.SCORE) | (plan.kind == BoxKind.WATCH))
+    looking = looks_at_contexts(plan, scored)
+    plain = np.setdiff1d(scored, looking)
+    if fixed.size:
+        yield fixed, _fixed_chances(plan, collection, fixed)
+    if plain.size:
+        yield plain, _bin_chances(plan, collection, plain)
+    if looking.size:
+        assert over is not None
+        yield looking, context_bins(plan, collection, looking, over)
 
 
 def _check_match(plan: Plan, collection: Collection) -> None:
@@ -120,17 +142,19 @@ def _bin_chances(plan: Plan, collection: Collection, boxes: np.ndarray) -> Bound
     return collection.rewards.bins(cells_of(collection, plan.arm[boxes]), plan.cuts[boxes])
 
 
-def _costs(plan: Plan, collection: Collection, certain: bool = False) -> tuple[FloatArray, tuple[str, ...]]:
-    """What a pull or a round costs at each box (M, N), at the worst means unless `certain`; and remarks on it."""
-    by_context = (plan.kind == BoxKind.EXPLOIT) & (plan.arm == NONE)
+def _costs(
+    plan: Plan, collection: Collection, over: Contextual | None, certain: bool = False
+) -> tuple[FloatArray, FloatArray]:
+    """What a round costs at each box (M, N), at the worst means unless `certain`; and the least of any option (M,)."""
+    by_context = plan.arm == NONE
     arm = np.where(by_context, 0, plan.arm)
-    if collection.theta is None:
+    if over is None:
         radius = np.zeros_like(collection.radius) if certain else collection.radius
-        return _arm_gaps(collection.means, radius)[:, arm], ()
-    by_arm, by_task = context_gaps(plan, collection, certain)
+        return _arm_gaps(collection.means, radius)[:, arm], np.zeros(collection.n_tasks)
+    by_arm, by_task = over.gaps()
     cost = by_arm[:, arm]
     cost[:, by_context] = by_task[:, plan.task[by_context]]
-    return cost, _context_remarks(collection)
+    return cost, best_options(plan, by_arm, by_task)
 
 
 def _arm_gaps(means: FloatArray, radius: FloatArray) -> FloatArray:
@@ -140,40 +164,20 @@ def _arm_gaps(means: FloatArray, radius: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(rival - (means - radius), 0.0))
 
 
-def context_gaps(plan: Plan, collection: Collection, certain: bool) -> tuple[FloatArray, FloatArray]:
-    """What each arm (M, K), and "the best for task j of the plan" (M, tasks), costs per round in each task.
-
-    Unless `certain`, at every context the predictions take their worst values within their margins.
-    """
-    contexts, theta = collection.contexts, collection.theta
-    assert contexts is not None
-    assert theta is not None
-    assert plan.theta is not None
-    rows = averaging_rows(contexts)
-    choices = [(rows @ task.T).argmax(axis=1) for task in plan.theta]
-    margins = np.zeros((collection.n_arms, len(rows), collection.n_tasks))
-    if collection.is_estimated and not certain:
-        margins = np.stack([margin_at(collection, rows, k) for k in range(collection.n_arms)])
-    low, high, each = collection.rewards.low, collection.rewards.high, np.arange(len(rows))
-    by_arm, by_task = np.empty(collection.means.shape), np.empty((collection.n_tasks, len(choices)))
-    for i, task in enumerate(theta):
-        predicted, margin = rows @ task.T, margins[:, :, i].T
-        upper = np.clip(predicted + margin, low, high)
-        rival = np.repeat(upper.max(axis=1, keepdims=True), upper.shape[1], axis=1)
-        rival[each, upper.argmax(axis=1)] = np.partition(upper, -2, axis=1)[:, -2]
-        cost = np.maximum(rival - np.clip(predicted - margin, low, high), 0.0)
-        by_arm[i] = cost.mean(axis=0)
-        by_task[i] = [cost[each, choice].mean() for choice in choices]
-    return by_arm, by_task
-
-
-def _context_remarks(collection: Collection) -> tuple[str, ...]:
+def _context_remarks(plan: Plan, collection: Collection) -> tuple[str, ...]:
     contexts, remarks = collection.contexts, []
-    assert contexts is not None
+    if contexts is None:
+        return ()
     if contexts.kind not in (ContextKind.FIXED, ContextKind.SAMPLE):
-        remarks.append(f"The cost of an arm is an average over {N_AVERAGED:,} drawn contexts, known to about 1%.")
+        remarks.append(f"Costs are averages over {N_AVERAGED:,} drawn contexts, known to about 1%.")
     if contexts.kind is ContextKind.MOMENTS:
         remarks.append("Of the contexts only the moments are known: the numbers hold as if they were Gaussian.")
     if collection.is_estimated and collection.theta_error is None:
         remarks.append("Nothing is known of how far slopes may be off: they are taken as given.")
+    losses = [rule.loss for rule in plan.kind_rules if rule is not None]
+    if losses:
+        remarks.append(
+            f"The rules that are printed give away up to {max(losses):.3g} a round, {max(losses) * plan.horizon:,.3g} "
+            f"over {plan.horizon:,} rounds, against the highest prediction; the regret has it."
+        )
     return tuple(remarks)

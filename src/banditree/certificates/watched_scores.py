@@ -9,8 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from banditree.errors import InvalidInput
-from banditree.plans.plan import NONE, BoxKind, Form, Plan
+from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 
 STAYS = 1e-11  # a case that leaves with a smaller chance is counted as staying for good, and the chance as an error
@@ -32,13 +31,11 @@ def unfold(plan: Plan) -> Plan:
     if rule is None:
         return plan
     end = plan.kind == BoxKind.EXPLOIT
-    if (plan.arm[end] == NONE).any():
-        raise InvalidInput("A safety rule over ends that choose by the context cannot be certified. Simulate the plan.")
     bins = len(rule.points)
     points, cuts = np.zeros((plan.n_boxes, bins), np.int64), np.zeros((plan.n_boxes, bins - 1))
     if not end.all():
         points[:], cuts[:] = plan.points, plan.cuts
-    points[end], cuts[end] = rule.points, rule.cuts
+    points[end], cuts[end] = rule.points, rule.cuts  # a plan with gradings has no such rule
     return replace(
         plan,
         kind=np.where(end, BoxKind.WATCH, plan.kind),

@@ -93,6 +93,23 @@ def plan(
         float | None,
         typer.Option(help="Highest chance of settling on an arm that is not the best.", rich_help_panel=PROTOCOL_PANEL),
     ] = None,
+    points: Annotated[
+        str | None,
+        typer.Option(
+            help="Tasks with contexts: points by how well an outcome fits two tasks (fit), or by the outcome alone "
+            "(outcome), which needs no arithmetic. [default: fit]",
+            rich_help_panel=PROTOCOL_PANEL,
+        ),
+    ] = None,
+    rule_size: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Tasks with contexts: what is best for a task, as a printed rule of at most so many cases. "
+            "[default: the highest prediction]",
+            rich_help_panel=PROTOCOL_PANEL,
+        ),
+    ] = None,
     steps: Annotated[
         int | None,
         typer.Option(
@@ -135,6 +152,8 @@ def plan(
         "lines": lines,
         "longest_path": longest_path,
         "rule": False if no_rule else None,
+        "points": points,
+        "rule_size": rule_size,
         "forward_only": forward_only or None,
         "links_back": links_back or None,
         "numbers": numbers,

@@ -10,6 +10,7 @@ from banditree.figures.document import Sheets
 from banditree.figures.drawing import A4
 from banditree.figures.html import asset, page
 from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, rectangle
+from banditree.plans.context_wording import note_sentences
 from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import (
     capital,
@@ -51,7 +52,7 @@ def card_info(plan: Plan, promise: tuple[str, ...] = (), loss: str = "") -> Card
     return CardInfo(
         title=f"{what} for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)}",
         subtitle=heading(plan, loss),
-        lines=tuple(numbered_lines(plan)),
+        lines=(*numbered_lines(plan), *note_sentences(plan)),
         rule="" if plan.rule is None else rule_sentence(plan),
         meanings=tuple(_meanings(plan)),
         promise=promise or _unknown(plan),
@@ -86,7 +87,13 @@ def _meanings(plan: Plan) -> list[tuple[str, str]]:
         found.append(("never count above +20", "A score that would be higher stays at +20."))
     if plan.form is Form.LINES and plan.n_tests:
         found.append(("next line, line 4", "Go on there. Its score starts at 0."))
-        found.append(("stay with, settle on", f"Give this {words.arm} from now on."))
+        if "settle on" in text or "stay with" in text:
+            found.append(("stay with, settle on", f"Give this {words.arm} from now on."))
+        if "reat as" in text:
+            rest = " From now on where it says so." if "from now on" in text else ""
+            found.append(
+                (f"treat as {with_article(words.task)}", f"Give what its rule says for the case at hand.{rest}")
+            )
     if "start again" in f"{text}{plan.rule}" or plan.rule is not None:
         found.append((f"start again at {place} 1", f"Go back to {place} 1. Its score starts at 0."))
     if BoxKind.FIXED in kinds:

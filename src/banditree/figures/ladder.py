@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from banditree.errors import invalid
 from banditree.figures.reach import ReachInfo
+from banditree.plans.context_wording import note_sentences, prediction_lines
 from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import (
     box_action,
@@ -18,7 +19,6 @@ from banditree.plans.wording import (
     exits,
     heading,
     plural,
-    prediction_lines,
     quoted,
     reading_notes,
     rule_sentence,
@@ -63,7 +63,7 @@ class Row:
 @dataclass(frozen=True)
 class LadderInfo:
     """A whole plan as rows. unit: the word for a row. rule: the sentence at the foot, or "". notes: how to read it.
-    predictions: line by line, how the arm of a contextual plan is found at the end."""
+    predictions: line by line, the predictions that a contextual plan goes by; its rules by kind are among the notes."""
 
     title: str
     rows: tuple[Row, ...]
@@ -102,10 +102,10 @@ def ladder_info(plan: Plan, reach: ReachInfo | None = None, loss: str = "") -> L
         n_boxes=plan.n_boxes,
         unit=unit(plan),
         rule="" if plan.rule is None else rule_sentence(plan),
-        notes=reading_notes(plan),
+        notes=(*note_sentences(plan), *reading_notes(plan)),
         tasks=plan.tasks,
         task_word=plan.vocabulary.task,
-        predictions=() if plan.theta is None else tuple(prediction_lines(plan)),
+        predictions=tuple(prediction_lines(plan)),
     )
 
 

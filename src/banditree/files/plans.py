@@ -2,7 +2,7 @@
 
 import hashlib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,11 +18,13 @@ from banditree.files.collections import (
 )
 from banditree.files.documents import Document, Part, dump, parse, read_json, write_text
 from banditree.plans.assemble import Box, from_boxes
+from banditree.plans.by_context import Grading, KindRule
 from banditree.plans.plan import NONE, BoxKind, Form, Plan, SafetyRule, Vocabulary, pack_survivors
 
-SCHEMA: Literal["banditree/plan/2"] = "banditree/plan/2"
-# A plan that version 1 can say is still written as version 1: an older banditree reads it, and a case that keeps its
-# fingerprint finds the same plan.
+SCHEMA: Literal["banditree/plan/3"] = "banditree/plan/3"
+SECOND_SCHEMA: Literal["banditree/plan/2"] = "banditree/plan/2"
+# A plan that an earlier version can say is still written as that version: an older banditree reads it, and a case that
+# keeps its fingerprint finds the same plan.
 FIRST_SCHEMA: Literal["banditree/plan/1"] = "banditree/plan/1"
 Points = Annotated[list[int], Field(min_length=2)]
 Number = Annotated[int, Field(ge=1)]  # of a box, as a person sees it
@@ -41,12 +43,43 @@ class FixedBox(Part):
     possible: list[str] | None = None
 
 
+class FitPart(Part):
+    """Points by how much better an outcome fits one task than another at its context: the logarithm of the ratio of
+    its chances, one point per `unit`, rounded, at most `most` up or down."""
+
+    favoured: str
+    other: str
+    unit: float
+    most: Annotated[int, Field(ge=1)]
+
+
+class RuleNode(Part):
+    """A question of the rule of a task (a `feature` up to `cut` leads to node `low`, above it to node `high`, counted
+    from 1), or an `arm`."""
+
+    feature: int | None = Field(None, description="number of the feature, counted from 1")
+    cut: float | None = None
+    low: int | None = None
+    high: int | None = None
+    arm: str | None = None
+
+
+class KindRulePart(Part):
+    """What is best for a task at a context; `loss`: what the rule gives away per round against the predictions."""
+
+    task: str
+    loss: float = 0.0
+    nodes: list[RuleNode]
+
+
 class ScoreBox(Part):
     """Pull the arm until the score is at most -`floor` (box `low`) or at least `ceil` (box `high`)."""
 
     kind: Literal["score"] = "score"
     box: int
-    arm: str
+    arm: str | None = None
+    task: str | None = Field(None, description="without an arm: give what is best for this task at the context")
+    fit: FitPart | None = Field(None, description="points that look at the context, in place of cuts")
     cuts: list[float] = Field(description="a reward above this many cuts ...")
     points: Points = Field(description="... scores the points of that number")
     floor: int
@@ -61,7 +94,9 @@ class WatchBox(Part):
 
     kind: Literal["watch"] = "watch"
     box: int
-    arm: str
+    arm: str | None = None
+    task: str | None = None
+    fit: FitPart | None = None
     cuts: list[float]
     points: Points
     floor: int
@@ -107,7 +142,7 @@ class PlanFile(Document):
     """An exploration plan: numbered boxes, starting at box 1. In the form "lines" they are the lines of a protocol in
     reading order, and after them the exploit boxes that end it."""
 
-    schema_: Literal["banditree/plan/1", "banditree/plan/2"] = Field(SCHEMA, alias="schema")
+    schema_: Literal["banditree/plan/1", "banditree/plan/2", "banditree/plan/3"] = Field(SCHEMA, alias="schema")
     form: Literal["lines"] | None = Field(None, description="absent where the plan is read box by box")
     method: str
     horizon: int
@@ -123,6 +158,7 @@ class PlanFile(Document):
     boxes: list[Annotated[BoxPart, Field(discriminator="kind")]]
     rule: RulePart | None = None
     theta: list[list[list[float]]] | None = None
+    kind_rules: list[KindRulePart] | None = None
 
 
 def load_plan(path: str | Path) -> Plan:
@@ -149,9 +185,8 @@ def fingerprint(plan: Plan) -> str:
 def plan_document(plan: Plan) -> PlanFile:
     """The plan as it is written."""
     boxes, rule = [_box_part(plan, box) for box in range(plan.n_boxes)], plan.rule
-    is_old = plan.form is Form.BOXES and rule is None and not any(isinstance(box, WatchBox) for box in boxes)
     return PlanFile(
-        schema_=FIRST_SCHEMA if is_old else SCHEMA,
+        schema_=_version(plan, boxes),
         form="lines" if plan.form is Form.LINES else None,
         method=plan.method,
         horizon=plan.horizon,
@@ -169,7 +204,38 @@ def plan_document(plan: Plan) -> PlanFile:
         if rule is None
         else RulePart(cuts=list(rule.cuts), points=list(rule.points), floor=rule.floor, cap=rule.cap or None),
         theta=None if plan.theta is None else plan.theta.tolist(),
+        kind_rules=[_kind_rule(plan, task) for task, rule in enumerate(plan.kind_rules) if rule is not None] or None,
     )
+
+
+def _version(plan: Plan, boxes: list[BoxPart]) -> Literal["banditree/plan/1", "banditree/plan/2", "banditree/plan/3"]:
+    """The earliest version that can say the plan."""
+    scored = [box for box in boxes if isinstance(box, ScoreBox | WatchBox)]
+    if plan.kind_rules or any(box.arm is None or box.fit is not None for box in scored):
+        return SCHEMA
+    first = plan.form is Form.BOXES and plan.rule is None and not any(isinstance(box, WatchBox) for box in boxes)
+    return FIRST_SCHEMA if first else SECOND_SCHEMA
+
+
+def _kind_rule(plan: Plan, task: int) -> KindRulePart:
+    rule = plan.kind_rules[task]
+    assert rule is not None
+    columns = (rule.feature, rule.cut, rule.low, rule.high, rule.arm)
+    nodes = [
+        RuleNode(arm=plan.arms[arm])
+        if feature < 0
+        else RuleNode(feature=int(feature) + 1, cut=float(cut), low=int(low) + 1, high=int(high) + 1)
+        for feature, cut, low, high, arm in zip(*columns, strict=True)
+    ]
+    return KindRulePart(task=plan.tasks[task], loss=rule.loss, nodes=nodes)
+
+
+def _fit_part(plan: Plan, box: int) -> FitPart | None:
+    grading = plan.grading_of(box)
+    if grading is None:
+        return None
+    favoured, other = plan.tasks[grading.favoured], plan.tasks[grading.other]
+    return FitPart(favoured=favoured, other=other, unit=grading.unit, most=grading.most)
 
 
 def _box_part(plan: Plan, box: int) -> BoxPart:
@@ -183,10 +249,12 @@ def _box_part(plan: Plan, box: int) -> BoxPart:
             task=None if task == NONE else plan.tasks[task],
             possible=possible,
         )
-    shared = {"box": box + 1, "arm": plan.arms[arm], "low": int(plan.low[box]) + 1, "possible": possible}
+    shared: dict[str, Any] = {"box": box + 1, "low": int(plan.low[box]) + 1, "possible": possible}
     if kind is BoxKind.FIXED:
         pulls, at_most = int(plan.pulls[box]), float(plan.threshold[box])
-        return FixedBox(pulls=pulls, at_most=at_most, high=int(plan.high[box]) + 1, **shared)
+        return FixedBox(arm=plan.arms[arm], pulls=pulls, at_most=at_most, high=int(plan.high[box]) + 1, **shared)
+    shared |= {"arm": None if arm == NONE else plan.arms[arm], "task": None if task == NONE else plan.tasks[task]}
+    shared |= {"fit": _fit_part(plan, box)}
     shared |= {"cuts": plan.cuts[box].tolist(), "points": plan.points[box].tolist(), "floor": int(plan.floor[box])}
     if kind is BoxKind.WATCH:
         return WatchBox(cap=int(plan.cap[box]) or None, **shared)
@@ -207,8 +275,11 @@ def _plan(document: PlanFile) -> Plan:
         raise InvalidInput("boxes must be numbered 1, 2, 3, ... in order.")
     arms, tasks = _numbers(document.arms, "arm"), _numbers(document.tasks, "task")
     rule = document.rule
+    gradings: list[Grading] = []
     return from_boxes(
-        [_box(part, arms, tasks) for part in boxes],
+        [_box(part, arms, tasks, gradings) for part in boxes],
+        gradings=gradings,
+        kind_rules=_kind_rules(document, arms, tasks),
         rule=None if rule is None else SafetyRule(tuple(rule.points), rule.floor, tuple(rule.cuts), rule.cap or 0),
         form=Form.BOXES if document.form is None else Form(document.form),
         arms=tuple(document.arms),
@@ -227,17 +298,42 @@ def _plan(document: PlanFile) -> Plan:
     )
 
 
-def _box(part: BoxPart, arms: dict[str, int], tasks: dict[str, int]) -> Box:
+def _kind_rules(document: PlanFile, arms: dict[str, int], tasks: dict[str, int]) -> tuple[KindRule | None, ...]:
+    if document.kind_rules is None:
+        return ()
+    found: list[KindRule | None] = [None] * len(tasks)
+    for part in document.kind_rules:
+        leaf = [node.arm is not None for node in part.nodes]
+        for node, is_leaf in zip(part.nodes, leaf, strict=True):
+            if not is_leaf and None in (node.feature, node.cut, node.low, node.high):
+                raise InvalidInput(f"A node of the rule of task {part.task!r} has neither an arm nor a whole question.")
+        found[_look_up(tasks, part.task, "task", 1)] = KindRule(
+            np.array([NONE if node.arm is not None else (node.feature or 0) - 1 for node in part.nodes]),
+            np.array([node.cut or 0.0 for node in part.nodes]),
+            np.array([(node.low or 0) - 1 for node in part.nodes]),
+            np.array([(node.high or 0) - 1 for node in part.nodes]),
+            np.array([NONE if node.arm is None else _look_up(arms, node.arm, "arm", 1) for node in part.nodes]),
+            part.loss,
+        )
+    return tuple(found)
+
+
+def _box(part: BoxPart, arms: dict[str, int], tasks: dict[str, int], gradings: list[Grading]) -> Box:
     arm = NONE if part.arm is None else _look_up(arms, part.arm, "arm", part.box)
     if isinstance(part, ExploitBox):
         return Box(arm, task=NONE if part.task is None else _look_up(tasks, part.task, "task", part.box))
     low = part.low - 1
     if isinstance(part, FixedBox):
         return Box(arm, low, part.high - 1, pulls=part.pulls, threshold=part.at_most)
-    points, cuts = tuple(part.points), tuple(part.cuts)
+    shared: dict[str, Any] = {"points": tuple(part.points), "cuts": tuple(part.cuts), "floor": part.floor}
+    shared["task"] = NONE if part.task is None else _look_up(tasks, part.task, "task", part.box)
+    if part.fit is not None:
+        favoured, other = (_look_up(tasks, name, "task", part.box) for name in (part.fit.favoured, part.fit.other))
+        shared["grading"] = len(gradings)
+        gradings.append(Grading(favoured, other, part.fit.unit, part.fit.most))
     if isinstance(part, WatchBox):
-        return Box(arm, low, points=points, cuts=cuts, floor=part.floor, cap=part.cap or 0)
-    return Box(arm, low, part.high - 1, points=points, cuts=cuts, floor=part.floor, ceil=part.ceil)
+        return Box(arm, low, cap=part.cap or 0, **shared)
+    return Box(arm, low, part.high - 1, ceil=part.ceil, **shared)
 
 
 def _survivors(document: PlanFile, tasks: dict[str, int]) -> np.ndarray | None:

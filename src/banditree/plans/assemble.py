@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from banditree.errors import InvalidInput
+from banditree.plans.by_context import Grading
 from banditree.plans.links import reading_order
 from banditree.plans.plan import NONE, BoxKind, Form, Plan
 from banditree.tasks.collection import Collection
@@ -18,7 +19,8 @@ class Box:
     otherwise an arm for good.
 
     low, high: places in the list. points: of the bins of a reward, lowest first; cuts: between them (0/1 rewards: 0.5).
-    cap: the score of a watch line is never counted above it; 0 for no cap.
+    cap: the score of a watch line is never counted above it; 0 for no cap. arm NONE with a task: treat as that task.
+    grading: the number of the plan's grading that gives the points, in place of cuts.
     """
 
     arm: int
@@ -32,6 +34,12 @@ class Box:
     threshold: float = 0.0
     task: int = NONE
     cap: int = 0
+    grading: int = NONE
+
+    @property
+    def option(self) -> tuple[int, int]:
+        """What the box gives: (arm, NONE), or (NONE, task) for "treat as the task"."""
+        return (self.arm, NONE) if self.arm != NONE else (NONE, self.task)
 
     @property
     def kind(self) -> BoxKind:
@@ -82,7 +90,7 @@ def from_boxes(boxes: Sequence[Box], **more: Any) -> Plan:
     """The Plan of boxes that are numbered as they are listed. more: its other fields."""
     bins = max((len(box.points) for box in boxes), default=0) or 1
     for number, box in enumerate(boxes, 1):
-        if box.points and (len(box.points), len(box.cuts)) != (bins, bins - 1):
+        if box.points and box.grading == NONE and (len(box.points), len(box.cuts)) != (bins, bins - 1):
             raise InvalidInput(f"Box {number} must have {bins} points and {bins - 1} cuts, as the others do.")
 
     def column(name: str, dtype: type = np.int64) -> np.ndarray:
@@ -90,25 +98,45 @@ def from_boxes(boxes: Sequence[Box], **more: Any) -> Plan:
 
     whole = ("kind", "arm", "low", "high", "pulls", "floor", "ceil", "cap", "task")
     columns: dict[str, Any] = {name: column(name) for name in whole}
+    if any(box.grading != NONE for box in boxes):
+        boxes, more["gradings"] = _used_gradings(boxes, more["gradings"])
+        columns["grading"] = np.array([box.grading for box in boxes], dtype=np.int64)
+    else:
+        more["gradings"] = ()
     return Plan(
         **columns,
         threshold=column("threshold", np.float64),
-        cuts=np.array([box.cuts if box.points else (0.0,) * (bins - 1) for box in boxes], dtype=np.float64),
+        cuts=np.array([_cuts(box, bins) for box in boxes], dtype=np.float64),
         points=np.array([box.points or (0,) * bins for box in boxes], dtype=np.int64),
         **more,
     )
 
 
+def _used_gradings(boxes: Sequence[Box], gradings: Sequence[Grading]) -> tuple[list[Box], tuple[Grading, ...]]:
+    """The boxes with the gradings that they use numbered from 0 in the order of their use."""
+    used = list(dict.fromkeys(gradings[box.grading] for box in boxes if box.grading != NONE))
+
+    def renumbered(box: Box) -> Box:
+        return box if box.grading == NONE else replace(box, grading=used.index(gradings[box.grading]))
+
+    return [renumbered(box) for box in boxes], tuple(used)
+
+
+def _cuts(box: Box, bins: int) -> tuple[float, ...]:
+    """The cuts of a box; none count where it has no score, or a grading in their place."""
+    return box.cuts if box.points and box.grading == NONE else (0.0,) * (bins - 1)
+
+
 def _one_end_per_arm(boxes: Sequence[Box]) -> list[Box]:
     """The same boxes, with links to an end leading to the first end of its arm."""
-    first: dict[int, int] = {}
+    first: dict[tuple[int, int], int] = {}
     for place, box in enumerate(boxes):
         if box.kind is BoxKind.EXPLOIT:
-            first.setdefault(box.arm, place)
+            first.setdefault(box.option, place)
 
     def moved(place: int) -> int:
         end = 0 <= place < len(boxes) and boxes[place].kind is BoxKind.EXPLOIT
-        return first[boxes[place].arm] if end else place
+        return first[boxes[place].option] if end else place
 
     return [replace(box, low=moved(box.low), high=moved(box.high)) for box in boxes]
 
@@ -118,4 +146,4 @@ def _line_order(boxes: Sequence[Box]) -> list[int]:
     places = sorted(reading_order([box.links for box in boxes]))
     lines = [place for place in places if boxes[place].kind is not BoxKind.EXPLOIT]
     ends = [place for place in places if boxes[place].kind is BoxKind.EXPLOIT]
-    return lines + sorted(ends, key=lambda place: boxes[place].arm)
+    return lines + sorted(ends, key=lambda place: boxes[place].option)

@@ -16,6 +16,7 @@ def check_plan(plan: "Plan") -> None:
     """Raise, naming the box as a person sees it, unless the arrays describe a plan that can be followed."""
     _check_shapes(plan)
     _check_boxes(plan)
+    _check_contexts(plan)
     _check_links(plan)
     _check_lines(plan)
 
@@ -33,6 +34,8 @@ def _check_shapes(plan: "Plan") -> None:
     check_texts("arms", plan.arms)
     check_texts("tasks", plan.tasks)
     check_texts("the words of a plan", vars(plan.vocabulary).values())
+    if plan.grading is not None and plan.grading.shape != (n,):
+        raise invalid("grading", f"of shape ({n},), as kind is", plan.grading.shape)
     for name in ("arm", "low", "high", "pulls", "threshold", "floor", "ceil", "cap", "task"):
         if getattr(plan, name).shape != (n,):
             raise invalid(name, f"of shape ({n},), as kind is", getattr(plan, name).shape)
@@ -62,13 +65,14 @@ def _check_boxes(plan: "Plan") -> None:
 
     everywhere = np.ones(n, dtype=bool)
     require(fixed | score | exploit | watch, everywhere, "is of an unknown kind")
-    require(number_below(plan.arm, n_arms), ~exploit, "names an arm that does not exist")
+    by_context = (plan.arm == NONE) & (plan.task != NONE) & (plan.theta is not None)
+    require(number_below(plan.arm, n_arms) | by_context, ~exploit & ~fixed, "names an arm that does not exist")
+    require(number_below(plan.arm, n_arms), fixed, "names an arm that does not exist")
     require(number_below(plan.low, n), ~exploit, "leads to no box")
     require(number_below(plan.high, n), fixed | score, "leads to no box")
     require((plan.high == NONE) & (plan.ceil == 0), watch, "watches a score and yet leaves above")
     require((plan.low == NONE) & (plan.high == NONE), exploit, "uses an arm for good and yet leads on")
-    require(number_below(plan.task, n_tasks) | (plan.task == NONE), exploit, "names an unknown task")
-    by_context = (plan.arm == NONE) & (plan.task != NONE) & (plan.theta is not None)
+    require(number_below(plan.task, n_tasks) | (plan.task == NONE), everywhere, "names an unknown task")
     require(number_below(plan.arm, n_arms) | by_context, exploit, "says neither an arm nor a task to exploit")
     require(plan.pulls >= 1, fixed, "has fewer than one pull")
     require(np.isfinite(plan.threshold), fixed, "has no finite threshold")
@@ -78,8 +82,39 @@ def _check_boxes(plan: "Plan") -> None:
     require(both_signs, score | watch, "has points of one sign only, so that its score can never leave on one side")
     require(plan.floor >= 1, score | watch, "has a score that leaves at once")
     require(plan.ceil >= 1, score, "has a score that leaves at once")
-    require((np.diff(plan.cuts, axis=1) > 0).all(axis=1), score | watch, "has cuts that do not increase")
+    graded = np.zeros(n, dtype=bool) if plan.grading is None else plan.grading != NONE
+    require((np.diff(plan.cuts, axis=1) > 0).all(axis=1) | graded, score | watch, "has cuts that do not increase")
     require((plan.cap >= 0) & (watch | (plan.cap == 0)), everywhere, "caps a score that is not a watched one")
+
+
+def _check_contexts(plan: "Plan") -> None:
+    """Rules by kind and gradings fit the plan."""
+    from banditree.plans.plan import NONE
+
+    n_tasks, n_arms, d = len(plan.tasks), len(plan.arms), len(plan.features)
+    if plan.kind_rules and len(plan.kind_rules) != n_tasks:
+        raise invalid("the rules by kind", f"{n_tasks}, one per task, or none", len(plan.kind_rules))
+    for rule in plan.kind_rules:
+        if rule is not None and (rule.feature.max() >= d or rule.arm.max() >= n_arms or rule.arm.min() < NONE):
+            raise invalid("a rule by kind", "about features and arms of the plan", rule.arm.tolist())
+        if rule is not None and (rule.arm[rule.feature < 0] < 0).any():
+            raise invalid("a rule by kind", "an arm at every leaf", rule.arm.tolist())
+    if plan.grading is None:
+        return
+    if plan.rule is not None:
+        raise invalid("the safety rule", "omitted where points look at the context", plan.rule)
+    if plan.theta is None or not plan.rewards.has_likelihood:
+        raise invalid("points by how well an outcome fits", "omitted without predictions of every outcome", "some")
+    for box in range(plan.n_boxes):
+        if not NONE <= plan.grading[box] < len(plan.gradings):
+            raise _fail(box, "has points of an unknown kind")
+        grading = plan.grading_of(box)
+        if grading is None:
+            continue
+        if max(grading.favoured, grading.other) >= n_tasks or min(grading.favoured, grading.other) < 0:
+            raise _fail(box, "compares tasks that do not exist")
+        if tuple(plan.points[box].tolist()) != grading.points:
+            raise _fail(box, "has other points than those that its outcomes are compared by")
 
 
 def _check_links(plan: "Plan") -> None:
@@ -111,6 +146,6 @@ def _check_lines(plan: "Plan") -> None:
     is_end = plan.kind == BoxKind.EXPLOIT
     if (early := np.flatnonzero(is_end[:-1] & ~is_end[1:])).size:
         raise _fail(early[0], "is an end before the last line of the protocol")
-    arms = plan.arm[is_end]
-    if len(set(arms.tolist())) < arms.size:
+    options = {(int(arm), int(task) if arm < 0 else -1) for arm, task in zip(plan.arm[is_end], plan.task[is_end])}  # noqa: B905
+    if len(options) < is_end.sum():
         raise _fail(np.flatnonzero(is_end)[0], "is one of two ends with the same arm in a protocol")

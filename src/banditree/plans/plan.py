@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from banditree.errors import invalid
+from banditree.plans.by_context import Grading, KindRule
 from banditree.plans.links import longest_path
 from banditree.tasks.arrays import ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.contexts import Feature
@@ -76,12 +77,14 @@ class Vocabulary:
 class Plan:
     """N boxes, starting at box 0; where a case stands is (box, pulls, total). Arrays are of length N.
 
-    kind: a `BoxKind`. arm: the arm to pull; EXPLOIT: the arm for good, or NONE for "argmax of x'theta of the task".
+    kind: a `BoxKind`. arm: the arm to pull, for good if EXPLOIT; NONE for "treat as the task": the arm that is best for
+    it at the context, by its rule (kind_rules, one per task) or, without one, the highest x'theta.
     low, high: the next box; both NONE exactly for EXPLOIT, high alone for WATCH.
     pulls, threshold (FIXED): after n pulls, a total of at most the threshold leads to low, else to high.
     cuts (N, B-1), points (N, B) (SCORE): the reward's bin gives integer points; floor, ceil: score <= -floor leads to
     low, score >= ceil to high; the tally is fresh on entry. WATCH has no ceil, and never counts its score above cap
-    (0: no cap). task (EXPLOIT): the classified task, or NONE.
+    (0: no cap). task: the one that is treated as or, at an EXPLOIT box, classified; or NONE.
+    grading (N,), gradings: which of them gives the points of a box, in place of cuts; NONE, or no array, for cuts.
     rule: scores every EXPLOIT box from 0 and starts again at box 0, or None. form: LINES are protocols: first the lines
     (SCORE or WATCH) in reading order, then the EXPLOIT boxes, at most one per arm, which are printed inside the lines.
     survivors: packed bits (N, ceil(M/8)) of the tasks still possible, or None. theta: (M, K, d), or None.
@@ -108,6 +111,9 @@ class Plan:
     form: Form = Form.BOXES
     survivors: ByteArray | None = None
     theta: FloatArray | None = None
+    kind_rules: tuple[KindRule | None, ...] = ()
+    grading: IntArray | None = None
+    gradings: tuple[Grading, ...] = ()
     features: tuple[Feature, ...] = ()
     separation: float | None = None
     radius: float = 0.0
@@ -123,6 +129,11 @@ class Plan:
         from banditree.plans.checks import check_plan
 
         check_plan(self)
+
+    def grading_of(self, box: int) -> Grading | None:
+        """How the points of a box look at the context, or None where they are those of the outcome alone."""
+        number = NONE if self.grading is None else int(self.grading[box])
+        return None if number == NONE else self.gradings[number]
 
     @property
     def n_boxes(self) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.plan import NONE, BoxKind, Form, Plan
 
 LINE = 1.0  # a line or box with two exits: the unit
 ONE_EXIT = 0.75  # a line with one exit has nothing to compare
@@ -20,6 +20,7 @@ LARGE_FROM = 20
 HUGE_FROM = 100  # ... and above this it needs arithmetic: the same again
 RULE_OF_POINTS = 0.5  # every scoring rule beyond the first must be learned anew
 SAFETY_RULE = 1.0  # one sentence that is read again at every end
+LEAF = 0.25  # of the printed rule of a kind: one row to look up
 END = 0.25  # an end in a box of its own must be looked up
 
 
@@ -35,6 +36,8 @@ def reading_load(plan: Plan) -> float:
     if plan.form is Form.BOXES:
         load += END * (plan.n_boxes - len(tests))
     load += RULE_OF_POINTS * max(len(_rules_of_points(plan, tests)) - 1, 0)
+    used = set(plan.task[plan.arm == NONE].tolist())
+    load += LEAF * sum(rule.n_leaves for task, rule in enumerate(plan.kind_rules) if rule is not None and task in used)
     if plan.rule is not None:
         load += SAFETY_RULE + _levels([plan.rule.floor, plan.rule.cap])
     return float(load)

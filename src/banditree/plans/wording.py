@@ -12,7 +12,6 @@ import numpy as np
 
 from banditree.plans.plan import NONE, BoxKind, Form, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
-from banditree.tasks.contexts import INTERCEPT
 from banditree.tasks.rewards import Rewards
 
 MOST_NAMES = 12  # names that a sentence lists before the rest is only counted
@@ -108,12 +107,13 @@ def place_name(plan: Plan, box: int) -> str:
 
 
 def plan_text(plan: Plan, loss: str = "") -> str:
-    """The whole plan: a heading, its lines or boxes, the safety rule, and for contextual plans the predictions."""
+    """The whole plan: a heading, its lines or boxes, the safety rule, and what contextual plans say of contexts."""
+    from banditree.plans.context_wording import context_notes
+
     lines = [heading(plan, loss), "", *numbered_lines(plan)]
     if plan.rule is not None:
         lines += ["", rule_sentence(plan)]
-    if plan.theta is not None:
-        lines += ["", *prediction_lines(plan)]
+    lines += [line for part in context_notes(plan) for line in ("", *part)]
     return "\n".join(lines)
 
 
@@ -151,24 +151,47 @@ def box_sentence(plan: Plan, box: int, spelled: bool = True) -> str:
 def box_state(plan: Plan, box: int) -> str:
     """The sentence that names the task a box has found, or nothing."""
     task = int(plan.task[box])
-    return "" if task == NONE else f"This is {named(plan.vocabulary.task, quoted(plan.tasks[task]))}. "
+    says_nothing = task == NONE or plan.form is Form.LINES or plan.kind[box] != BoxKind.EXPLOIT
+    return "" if says_nothing else f"This is {named(plan.vocabulary.task, quoted(plan.tasks[task]))}. "
 
 
 def box_action(plan: Plan, box: int, spelled: bool = True) -> str:
     """What to do in a box, without what it leads to and without the full stop."""
-    words, arm, kind = plan.vocabulary, int(plan.arm[box]), BoxKind(plan.kind[box])
-    if arm == NONE:
+    words, kind = plan.vocabulary, BoxKind(plan.kind[box])
+    if plan.arm[box] == NONE and plan.form is Form.BOXES and not plan.kind_rules:
         return f"From now on, {words.give.lower()} the {words.arm} with the highest prediction for it"
-    give = f"{words.give} {quoted(plan.arms[arm])}"
+    give = capital(given(plan, box))
     if kind is BoxKind.EXPLOIT:
         return f"{give} from now on"
     if kind is BoxKind.FIXED:
         return f"{give} {times(int(plan.pulls[box]))}"
-    points = points_phrase(plan, plan.points[box], plan.cuts[box], spelled)
+    points = box_points(plan, box, spelled)
     if kind is BoxKind.WATCH:
         level = f"stays above {-plan.floor[box]:+d}{cap_phrase(int(plan.cap[box]))}"
         return f"{give} for as long as the score ({points}) {level}"
     return f"{give}; {points}"
+
+
+def given(plan: Plan, box: int) -> str:
+    """What a box gives, in the middle of a sentence: "give A", "treat as early"."""
+    words = plan.vocabulary
+    if plan.arm[box] == NONE:
+        return f"treat as {quoted(plan.tasks[plan.task[box]])}"
+    return f"{words.give[:1].lower()}{words.give[1:]} {quoted(plan.arms[plan.arm[box]])}"
+
+
+def option_name(plan: Plan, box: int) -> str:
+    """The name of what a box gives: that of the arm, or "as early" for what is best for that task."""
+    return plan.arms[plan.arm[box]] if plan.arm[box] != NONE else f"as {plan.tasks[plan.task[box]]}"
+
+
+def box_points(plan: Plan, box: int, spelled: bool = True) -> str:
+    """The points of a box, by the outcome or by how much better it fits one task than another."""
+    grading = plan.grading_of(box)
+    if grading is None:
+        return points_phrase(plan, plan.points[box], plan.cuts[box], spelled)
+    favoured, other = (quoted(plan.tasks[task]) for task in (grading.favoured, grading.other))
+    return f"fit of {favoured} over {other}, 1 point per {number(grading.unit)}"
 
 
 def exits(plan: Plan, box: int) -> tuple[Exit, ...]:
@@ -190,8 +213,12 @@ def _leads_to(plan: Plan, box: int, target: int) -> str:
     if plan.form is Form.BOXES:
         return f"go to box {target + 1}"
     if plan.kind[target] == BoxKind.EXPLOIT:
-        verb = "stay with" if plan.arm[target] == plan.arm[box] else "settle on"
-        return f"{verb} {quoted(plan.arms[plan.arm[target]])}"
+        same = plan.arm[target] == plan.arm[box]
+        if plan.arm[target] == NONE:
+            name = quoted(plan.tasks[plan.task[target]])
+            keeps = same and plan.task[target] == plan.task[box]
+            return f"keep treating as {name}" if keeps else f"treat as {name} from now on"
+        return f"{'stay with' if same else 'settle on'} {quoted(plan.arms[plan.arm[target]])}"
     if target == 0:
         return "start again at line 1"
     if target <= box:
@@ -325,22 +352,6 @@ def possible_sentence(names: Sequence[str], words: Vocabulary, most: int = MOST_
     listed = f": {', '.join(names[:most])}" if most else ""
     more = f" and {len(names) - most:,} more" if 0 < most < len(names) else ""
     return f"{counted(len(names), words.task)} still possible{listed}{more}."
-
-
-def prediction_lines(plan: Plan) -> list[str]:
-    """One line per task and arm: the predicted reward as a sum over the features of the context."""
-    assert plan.theta is not None
-    words = plan.vocabulary
-    used = np.unique(plan.task[(plan.kind == BoxKind.EXPLOIT) & (plan.arm == NONE)])
-    lines = [f"Predictions of the {words.reward} (the first {words.arm} among equals):"]
-    for task in used:
-        for k, arm in enumerate(plan.arms):
-            terms = [
-                number(weight) if feature.name == INTERCEPT else f"{number(weight)} * {feature}"
-                for weight, feature in zip(plan.theta[task, k], plan.features, strict=True)
-            ]
-            lines.append(f"{quoted(plan.tasks[task])}, {quoted(arm)}: {' + '.join(terms)}")
-    return lines
 
 
 def vocabulary_from(pairs: dict[str, str]) -> Vocabulary:

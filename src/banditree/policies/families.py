@@ -13,6 +13,7 @@ from banditree.policies.random import normal
 from banditree.tasks.arrays import FloatArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import LOG_FLOOR, Bernoulli, Gaussian, Graded
+from banditree.tasks.rewards.base import LEAST_CHANCE
 
 TWO_POINT, GAUSSIAN, GRADED = Bernoulli.compiled, Gaussian.compiled, Graded.compiled
 
@@ -58,6 +59,15 @@ def weigh_tasks(
             likelihood = max(chance if reward > 0.5 else 1.0 - chance, LEAST_LIKELIHOOD)
             weights[i] = max(weights[i] * likelihood, LEAST_WEIGHT)
     return total_of(weights)
+
+
+def log_ratio(family: int, sigma: float, reward: float, first: float, second: float) -> float:
+    """The logarithm of the ratio of the chances of a reward under two means: the twin of `Rewards.log_ratio`."""
+    if family == GAUSSIAN:
+        return (first - second) * (reward - (first + second) / 2) / (sigma * sigma)
+    a = min(max(first, LEAST_CHANCE), 1.0 - LEAST_CHANCE)
+    b = min(max(second, LEAST_CHANCE), 1.0 - LEAST_CHANCE)
+    return math.log(a) - math.log(b) if reward > 0.5 else math.log1p(-a) - math.log1p(-b)
 
 
 def multiply(weights: FloatArray, likelihoods: FloatArray) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from banditree.plans.plan import BoxKind, Plan
 from banditree.policies.base import NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
+from banditree.policies.families import log_ratio
 from banditree.policies.options import take_options
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
@@ -21,6 +22,31 @@ UNLIMITED = 2**31
 TOTAL_SLACK = 1e-9  # sums of rewards are compared with this much rounding forgiven (NOTES 17)
 
 BOX, PULLS = 0, 1  # entries of FollowState.place
+
+
+class RuleNodes(NamedTuple):
+    """The rules of the kinds, one after the other: root (M,) is the first node of each, -1 for one without a rule."""
+
+    root: IntArray
+    feature: IntArray
+    cut: FloatArray
+    low: IntArray
+    high: IntArray
+    arm: IntArray
+
+
+class Gradings(NamedTuple):
+    """Points by how well an outcome fits: number (N,) of each box's grading, -1 for none; and the gradings (G,)."""
+
+    number: IntArray
+    favoured: IntArray
+    other: IntArray
+    unit: FloatArray
+    most: IntArray
+    family: int
+    sigma: float
+    lowest: float
+    highest: float
 
 
 class FollowParams(NamedTuple):
@@ -45,6 +71,8 @@ class FollowParams(NamedTuple):
     theta: FloatArray
     survivors: ByteArray
     n_tasks: int
+    rules: RuleNodes
+    gradings: Gradings
 
 
 class FollowState(NamedTuple):
@@ -79,6 +107,36 @@ def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowP
         theta,
         survivors,
         len(plan.tasks),
+        _rule_nodes(plan),
+        _gradings(plan),
+    )
+
+
+def _rule_nodes(plan: Plan) -> RuleNodes:
+    """The nodes of all rules in one list, with links and features as they are there."""
+    root, parts, so_far = [], [], 0
+    for rule in plan.kind_rules or (None,) * len(plan.tasks):
+        root.append(-1 if rule is None else so_far)
+        if rule is not None:
+            parts.append((rule.feature, rule.cut, rule.low + so_far, rule.high + so_far, rule.arm))
+            so_far += len(rule.feature)
+    columns = [np.concatenate([part[c] for part in parts]) if parts else np.zeros(0) for c in range(5)]
+    whole = [frozen(columns[c], float if c == 1 else np.int64) for c in range(5)]
+    return RuleNodes(frozen(root, np.int64), *whole)
+
+
+def _gradings(plan: Plan) -> Gradings:
+    number = np.full(plan.n_boxes, -1) if plan.grading is None else plan.grading
+    return Gradings(
+        frozen(number, np.int64),
+        frozen([one.favoured for one in plan.gradings], np.int64),
+        frozen([one.other for one in plan.gradings], np.int64),
+        frozen([one.unit for one in plan.gradings], float),
+        frozen([one.most for one in plan.gradings], np.int64),
+        plan.rewards.compiled,
+        float(plan.rewards.sigma),
+        float(plan.rewards.low),
+        float(plan.rewards.high),
     )
 
 
@@ -91,13 +149,51 @@ def choose_follow(params: FollowParams, state: FollowState, context: FloatArray,
     """The arm of the current box; never another one in place of an arm that is not available."""
     box = state.place[BOX]
     arm = params.arm[box]
-    if arm < 0:
-        arm = best_prediction(params.theta, params.task[box], context)
+    if arm < 0 or params.gradings.number[box] >= 0:
+        if context_missing(context):
+            return CONTEXT_NEEDED
         if arm < 0:
-            return int(arm)
+            arm = treated_as(params, params.task[box], context)
     if not available[arm]:
         return ARM_NOT_AVAILABLE
     return int(arm)
+
+
+def context_missing(context: FloatArray) -> bool:
+    """Whether a context was not given (a session then passes numbers that are not)."""
+    missing = False
+    for f in range(context.shape[0]):
+        missing = missing or math.isnan(context[f])
+    return missing
+
+
+def treated_as(params: FollowParams, task: int, context: FloatArray) -> int:
+    """The arm that is given when treating as `task`: by its rule, or else the highest prediction."""
+    rules = params.rules
+    node = rules.root[task]
+    if node < 0:
+        return best_prediction(params.theta, task, context)
+    while rules.feature[node] >= 0:
+        node = rules.low[node] if context[rules.feature[node]] <= rules.cut[node] else rules.high[node]
+    return int(rules.arm[node])
+
+
+def fit_points(params: FollowParams, number: int, context: FloatArray, arm: int, reward: float) -> int:
+    """The points of a round by grading `number`: how much better the reward fits one task than another."""
+    by = params.gradings
+    first = prediction(params, by.favoured[number], context, arm)
+    second = prediction(params, by.other[number], context, arm)
+    ratio = log_ratio(by.family, by.sigma, reward, first, second)
+    most = float(by.most[number])
+    return int(min(max(math.floor(ratio / by.unit[number] + 0.5), -most), most))
+
+
+def prediction(params: FollowParams, task: int, context: FloatArray, arm: int) -> float:
+    """x'theta, within the range of the rewards."""
+    value = 0.0
+    for f in range(params.theta.shape[2]):
+        value += context[f] * params.theta[task, arm, f]
+    return float(min(max(value, params.gradings.lowest), params.gradings.highest))
 
 
 def best_prediction(theta: FloatArray, task: int, context: FloatArray) -> int:
@@ -130,7 +226,12 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
         if state.total[0] <= -params.rule_floor:
             following = 0
     else:
-        tally(state, points_of(params.cuts[box], params.points[box], reward), params.cap[box])
+        number = params.gradings.number[box]
+        if number >= 0:
+            points = fit_points(params, number, context, arm, reward)
+        else:
+            points = points_of(params.cuts[box], params.points[box], reward)
+        tally(state, points, params.cap[box])
         if kind == SCORE and state.total[0] >= params.ceil[box]:
             following = params.high[box]
         elif state.total[0] <= -params.floor[box]:
@@ -200,11 +301,9 @@ def explain_follow(params: FollowParams, state: FollowState) -> Facts:
 
 
 def commitment_follow(params: FollowParams, state: FollowState) -> int:
-    """The classified task once the box is one to exploit; a watch line is one that names no task."""
+    """The task of a box to exploit or watch, where it names one."""
     box = state.place[BOX]
-    if params.kind[box] == WATCH:
-        return NO_TASK
-    if params.kind[box] != EXPLOIT:
+    if params.kind[box] != EXPLOIT and params.kind[box] != WATCH:
         return UNDECIDED
     task = params.task[box]
     return int(task) if task >= 0 else NO_TASK

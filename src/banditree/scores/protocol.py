@@ -19,9 +19,11 @@ from banditree.scores.objectives import Limits, Objective, objective_named, powe
 from banditree.scores.reading import plan_of
 from banditree.scores.worlds import World, known_world, with_scenarios
 from banditree.tasks.arrays import FloatArray
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import Collection, trust_estimates
 
 if TYPE_CHECKING:
+    from banditree.plans.by_context import KindRule
+    from banditree.scores.by_context import ContextualTasks, Points
     from banditree.scores.draft import Draft
     from banditree.scores.moves import Moves
 
@@ -53,6 +55,8 @@ def build_protocol(
     numbers: Numbers = "round",
     objective: Objective | str = Objective.WORST,
     max_wrong_arm: float | None = None,
+    points: "Points | None" = None,
+    rule_size: int | None = None,
     seed: int = 0,
     steps: int | None = None,
     vocabulary: Vocabulary | None = None,
@@ -68,6 +72,11 @@ def build_protocol(
     search; the same seed and steps give the same plan on any number of cores. When on_progress returns False, the best
     plan so far is returned.
 
+    Tasks with contexts: lines and ends may treat a case as one of the tasks, and give what is best for it at the
+    context. points: "fit" (the default: how much better an outcome fits one task than another at its context, which
+    the session and the console compute), or "outcome", as for tasks without contexts. rule_size: what is best for a
+    task is printed as a tree of at most so many leaves; by default it is the arm with the highest prediction.
+
     For estimated rates there are three searches, of which each also allows for the rates, within their intervals, at
     which the plans before it did worst. Where cases of a task differ from each other, the regret of a task is an
     average over drawn cases.
@@ -81,7 +90,11 @@ def build_protocol(
     most = default_lines(collection) if lines is None else lines
     limits = Limits(most, longest, rule, not forward_only, links_back)
     _check(collection, horizon, limits, numbers, max_wrong_arm, steps)
-    seek = Seeker(collection, horizon, limits, objective_named(objective), numbers, seed, steps, on_progress)
+    by_context = _by_context(collection, points, rule_size)
+    if by_context is not None and by_context.gradings:
+        limits = replace(limits, rule=False)  # a rule would need points that suit every end
+    kind = objective_named(objective)
+    seek = Seeker(collection, horizon, limits, kind, numbers, seed, steps, on_progress, by_context)
     prices = [0.0] if max_wrong_arm is None else [DEARER**attempt / max_wrong_arm for attempt in range(ATTEMPTS)]
     seek.parts = len(prices) * seek.doubts
     words = vocabulary or Vocabulary()
@@ -116,11 +129,28 @@ def default_steps(collection: Collection) -> int:
 
 def why_no_protocol(collection: Collection) -> str:
     """Why there is no protocol for these tasks, or ""."""
-    if collection.theta is not None:
-        return "Protocols are for tasks without contexts."
     if not collection.rewards.has_likelihood:
         return "Protocols need the chance of each reward, and of bounded rewards only the mean is known."
     return ""
+
+
+def _by_context(collection: Collection, points: "Points | None", rule_size: int | None) -> "ContextualTasks | None":
+    """How the search sees tasks with contexts; None for tasks without."""
+    if collection.theta is None:
+        for name, value in (("points", points), ("rule_size", rule_size)):
+            if value is not None:
+                raise invalid(name, "omitted for tasks without contexts", value)
+        return None
+    from banditree.scores.by_context import contextual_tasks
+
+    if points not in (None, "fit", "outcome"):
+        raise invalid("points", "fit or outcome", points)
+    rules: tuple[KindRule, ...] = ()
+    if rule_size is not None:
+        from banditree.scores.kind_rules import printed_rules
+
+        rules = printed_rules(collection, rule_size)
+    return contextual_tasks(collection, points or "fit", rules)
 
 
 def _check(
@@ -158,6 +188,7 @@ class Seeker:
     seed: int
     steps: int | None
     on_progress: OnProgress | None
+    by_context: "ContextualTasks | None" = None
     parts: int = 1
     done: int = 0
     stopped: bool = False
@@ -165,14 +196,14 @@ class Seeker:
     @property
     def doubts(self) -> int:
         """How many searches there are at one price: more than one for estimated rates."""
-        return DOUBTS if self.collection.is_estimated else 1
+        return DOUBTS if self.collection.is_estimated and self.by_context is None else 1
 
     def plan(self, price: float) -> Plan:
         """The best plan when a wrong arm at the horizon costs `price`."""
         from banditree.scores.scenarios import hardest_parameters, worst_parameters
 
         collection = self.collection
-        world, plans = known_world(collection, self.seed), list[Plan]()
+        world, plans = self.world, list[Plan]()
         if self.doubts > 1:
             world = with_scenarios(world, hardest_parameters(collection))
         for _ in range(self.doubts):
@@ -183,6 +214,11 @@ class Seeker:
             if self.stopped:
                 break
         return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._judged(plan, world))
+
+    @property
+    def world(self) -> World:
+        """The rates as they are given."""
+        return known_world(self.collection, self.seed) if self.by_context is None else self.by_context.world
 
     def draft(self, world: World, price: float) -> "Draft":
         """The best draft for a world of scenarios."""
@@ -206,7 +242,8 @@ class Seeker:
         )
 
         def exact(draft: "Draft") -> FloatArray:
-            return certify(self._plan(draft), world.scenarios, must_rest=False).regret
+            truth = world.scenarios if self.by_context is None else trust_estimates(self.collection)
+            return certify(self._plan(draft), truth, must_rest=False).regret
 
         draft = search(moves, self.objective.power, exact if price == 0 else None)
         self.stopped = moves.stopped_early
@@ -238,7 +275,7 @@ class Seeker:
         return float(kinds.max() if self.objective is Objective.WORST else kinds @ world.share)
 
     def _plan(self, draft: "Draft") -> Plan:
-        return plan_of(draft, self.collection, self.horizon, self.seed, Vocabulary())
+        return plan_of(draft, self.collection, self.horizon, self.seed, Vocabulary(), self.by_context)
 
     def _judged(self, plan: Plan, world: World) -> float:
         """The objective over all scenarios."""

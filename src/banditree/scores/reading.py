@@ -12,6 +12,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards.base import Scoring
 
 if TYPE_CHECKING:
+    from banditree.scores.by_context import ContextualTasks
     from banditree.scores.draft import Draft
     from banditree.scores.tables import Tables
 
@@ -19,8 +20,18 @@ STILL_POSSIBLE = 0.01  # posterior, from a uniform prior, below which a task no 
 ORDERS = 200  # orders of the lines that are tried
 
 
-def plan_of(draft: "Draft", collection: Collection, horizon: int, seed: int, vocabulary: Vocabulary) -> Plan:
-    """The draft as a protocol. The first scenarios of its tables are the tasks of the collection."""
+def plan_of(
+    draft: "Draft",
+    collection: Collection,
+    horizon: int,
+    seed: int,
+    vocabulary: Vocabulary,
+    by_context: "ContextualTasks | None" = None,
+) -> Plan:
+    """The draft as a protocol. The first scenarios of its tables are the tasks of the collection.
+
+    by_context: what the options and points of the draft stand for, where tasks have contexts.
+    """
     from banditree.scores.draft import NO_RULE
 
     K, first, tables = draft.n_ends, draft.first_line, draft.tables
@@ -28,6 +39,9 @@ def plan_of(draft: "Draft", collection: Collection, horizon: int, seed: int, voc
     places = order + [place for place in range(K) if place == draft.root or (draft.links == place).any()]
     number = {place: index for index, place in enumerate(places)} | {K: 0, NONE: NONE}
     boxes = [Box(arm=place) if place < K else _line(draft, place - first, number) for place in places]
+    more = {} if by_context is None else by_context.fields_of_a_plan(collection)
+    if by_context is not None:
+        boxes = [by_context.box(box) for box in boxes]
     rule = None
     if draft.rule != NO_RULE and len(places) > len(order):
         template, floor, cap, _level = (int(value) for value in tables.rules[draft.rule])
@@ -45,6 +59,7 @@ def plan_of(draft: "Draft", collection: Collection, horizon: int, seed: int, voc
         radius=float(collection.radius.max()),
         seed=seed,
         vocabulary=vocabulary,
+        **more,
     )
 
 
@@ -61,6 +76,7 @@ def _line(draft: "Draft", n: int, number: dict[int, int]) -> Box:
         ceil=line.ceil,
         cuts=_real(templates.cuts[template]),
         cap=line.cap,
+        grading=NONE if templates.grading is None else int(templates.grading[template]),
     )
 
 

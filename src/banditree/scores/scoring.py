@@ -20,7 +20,8 @@ class Templates:
     """T ways to score: points (T, B) and cuts (T, B-1) of the bins, and the chance (T, K, B, S) of each bin.
 
     unit: (T,), by which levels are multiplied. usable: (T, K), which arms' lines may use a template. common: (T,),
-    which templates suit all arms, so that the safety rule may use them.
+    which templates suit all arms, so that the safety rule may use them. grading: (T,), the number of the grading that
+    gives the points, or NONE for those of the cuts; no array where all are of cuts.
     """
 
     points: IntArray
@@ -29,6 +30,7 @@ class Templates:
     unit: IntArray
     usable: BoolArray
     common: BoolArray
+    grading: IntArray | None = None
 
 
 def levels_for(horizon: int) -> IntArray:
@@ -53,9 +55,13 @@ def templates_of(scenarios: Collection, more: Sequence[Scoring] = ()) -> Templat
     usable = np.array([[one in own[arm] or one in own[K] for arm in range(K)] for one in scorings])
     # An arm of which all scenarios have the same mean tells nothing, but may be settled on.
     usable &= np.ptp(scenarios.means, axis=0) > 0
-    # Levels are in steps of the score, of which those of the slope 1:9 are the largest that count as one unit.
-    unit = np.maximum(1, np.round(np.sqrt(-points.min(axis=1) * points.max(axis=1)) / 3)).astype(np.int64)
-    return Templates(points, cuts, bin_chances(scenarios, cuts), unit, usable, common)
+    return Templates(points, cuts, bin_chances(scenarios, cuts), unit_of(points), usable, common)
+
+
+def unit_of(points: IntArray) -> IntArray:
+    """By what levels are multiplied (T,): they are in steps of the score, of which those of 1:9 are one unit."""
+    steps = np.sqrt(-points.min(axis=1) * points.max(axis=1)) / 3
+    return np.asarray(np.maximum(1, np.round(steps)), dtype=np.int64)
 
 
 def bin_chances(scenarios: Collection, cuts: FloatArray) -> FloatArray:

@@ -117,7 +117,7 @@ class Tables:
 def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Sequence[Scoring] = ()) -> Tables:
     """All tables. wrong_price: what having a wrong arm in force at the horizon costs, once. more: ways to score."""
     scenarios = world.scenarios
-    templates, levels = templates_of(scenarios, more), levels_for(horizon)
+    templates, levels = world.templates or templates_of(scenarios, more), levels_for(horizon)
     gaps, going = scenarios.gaps, 1.0 - 1.0 / horizon
     resting = gaps + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
     template, arm = np.nonzero(templates.usable)
@@ -186,7 +186,8 @@ def _rules(
                 rules.append((template, floor, cap, level))
                 downs.append([down[c, level] for down, _rounds in exits])
                 costs.append([exits[k][1][c, level] * resting[:, k] for k in range(K)])
-    return np.array(rules), np.array(downs), np.array(costs)
+    S = resting.shape[0]
+    return np.array(rules, np.int64).reshape(-1, 4), np.reshape(downs, (-1, K, S)), np.reshape(costs, (-1, K, S))
 
 
 def _screened(ways: Ways) -> tuple[IntArray, Screened, IntArray, Screened]:

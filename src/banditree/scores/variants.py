@@ -55,7 +55,7 @@ def variants(
 
     plan: a protocol with round numbers that was made for the collection.
     """
-    if plan.n_tests == 0:
+    if plan.n_tests == 0 or collection.theta is not None:  # with contexts, nothing is sought beside the plan yet
         return []
     near = Nearby(plan, collection, objective, on_progress)
     allowed = replace(near.limits, longest_path=longest_path or near.longest_path)
@@ -81,6 +81,8 @@ def pareto_front(
     options: of `build_protocol`, whose plan is the last of the front; shorter ones are made from it. One of these that
     happens to lose less than that plan is left out: whether a line less would do was found out when it was built.
     """
+    if collection.theta is not None:
+        raise InvalidInput("A front is for tasks without contexts. Build plans of a few sizes with lines=... instead.")
     objective = options.get("objective") or Objective.WORST
     rated = []
     for plan in shorter_and_shorter(collection, horizon, on_progress=on_progress, **options):

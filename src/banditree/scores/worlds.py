@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditree.scores.scoring import Templates
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection, with_parameters
 
@@ -16,12 +17,14 @@ class World:
 
     group: (S,), the kind that a scenario belongs to. weight: (S,), its share of the kind: the weights of a group add up
     to one. share: (G,), of the kinds; they add up to one. The regret of a kind is the average over its scenarios.
+    templates: the ways to score, where they do not follow from the scenarios alone.
     """
 
     scenarios: Collection
     group: IntArray
     weight: FloatArray
     share: FloatArray
+    templates: Templates | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in (("group", np.int64), ("weight", np.float64), ("share", np.float64)):

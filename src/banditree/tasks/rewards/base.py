@@ -16,6 +16,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
 
 LOG_FLOOR = -745.0  # about log of the smallest positive double: "impossible", yet it can be added up
+LEAST_CHANCE = 1e-9  # of an outcome that a prediction rules out, where two predictions are compared
 MOST = 1e100  # rewards of a larger size could not be squared and added up in double precision
 
 
@@ -191,6 +192,27 @@ class Rewards(ABC):
     @abstractmethod
     def bins(self, cells: Cells, cuts: FloatArray) -> Bounds:
         """Bounds (*S, B) of the chances that a reward is above exactly 0, 1, ... of the `cuts` (..., B-1)."""
+
+    def ratio_bins(self, cells: Cells, first: FloatArray, second: FloatArray, unit: float, most: int) -> Bounds:
+        """Bounds (*S, 2 most + 1) of the chances of the points that compare how well a reward fits two means (S).
+
+        Points: the logarithm of the ratio of its chances, divided by `unit`, rounded and kept within `most`.
+        """
+        least, highest = (np.zeros((*cells.parameters.shape, 2 * most + 1)) for _ in range(2))
+        low, high = (self.outcome_chances(self.shifted(cells.parameters, sign * cells.radius)) for sign in (-1, 1))
+        numbers = np.arange(-most, most + 1)
+        for value, a, b in zip(self.support, low, high, strict=True):
+            ratio = self.log_ratio(np.asarray(value), first, second)
+            here = np.clip(np.floor(ratio / unit + 0.5), -most, most)[..., None] == numbers
+            least += here * np.minimum(a, b)[..., None]
+            highest += here * np.maximum(a, b)[..., None]
+        certain = highest.sum(axis=-1, keepdims=True) - highest  # what other points may take at most
+        return np.maximum(least, 1.0 - certain), np.minimum(highest, 1.0)
+
+    def log_ratio(self, reward: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """The logarithm of the ratio of the chances of a reward under two means."""
+        inside = (np.clip(mean, LEAST_CHANCE, 1 - LEAST_CHANCE) for mean in (first, second))
+        return np.asarray(np.subtract(*(self.log_density(reward, mean) for mean in inside)))
 
     def doubts(self, cells: Cells, totals: bool = True) -> tuple[str, ...]:
         """Why `bins`, and `totals` if those are asked for, are bounds at known parameters; empty if they are exact."""

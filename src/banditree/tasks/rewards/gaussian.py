@@ -118,9 +118,13 @@ class Gaussian(Rewards):
     @staticmethod
     def _bins(means: FloatArray, radius: FloatArray, deviations: Sequence[FloatArray], cuts: FloatArray) -> Bounds:
         """The chance of a bin grows as the mean comes closer to its middle, at each of the deviations."""
-        low, high = ((means + sign * radius)[..., None] for sign in (-1, 1))
         left, right = between_edges(cuts)
-        middle = np.where(np.isinf(left), -np.inf, np.where(np.isinf(right), np.inf, (left + right) / 2))
+        if len(deviations) == 1 and not np.any(radius):
+            chance = _interval(left, right, means[..., None], deviations[0][..., None])
+            return chance, chance
+        low, high = ((means + sign * radius)[..., None] for sign in (-1, 1))
+        with np.errstate(invalid="ignore"):
+            middle = np.where(np.isinf(left), -np.inf, np.where(np.isinf(right), np.inf, (left + right) / 2))
         nearest = np.clip(middle, low, high)
         least, most = [], []
         for deviation in deviations:
@@ -131,6 +135,21 @@ class Gaussian(Rewards):
             likeliest = np.clip(_likeliest(left - nearest, right - nearest), *(d[..., None] for d in deviations))
             most.append(_interval(left, right, nearest, likeliest))
         return np.min(least, axis=0), np.max(most, axis=0)
+
+    def ratio_bins(self, cells: Cells, first: FloatArray, second: FloatArray, unit: float, most: int) -> Bounds:
+        """The points grow (or fall) with the reward, so that their bins are intervals of it."""
+        apart, middle = first - second, (first + second) / 2
+        edges = (np.arange(-most, most) + 0.5) * unit * self.sigma**2
+        with np.errstate(divide="ignore"):
+            cuts = middle[..., None] + edges / np.abs(apart)[..., None]
+        bounds = self._bins(cells.parameters, cells.radius, (np.asarray(self.sigma),), cuts)
+        falls = (apart < 0)[..., None]
+        least, highest = (np.where(falls, bound[..., ::-1], bound) for bound in bounds)
+        return least, highest
+
+    def log_ratio(self, reward: FloatArray, first: FloatArray, second: FloatArray) -> FloatArray:
+        """(first - second) (reward - their middle) / sigma^2."""
+        return np.asarray((first - second) * (reward - (first + second) / 2) / self.sigma**2)
 
     def doubts(self, cells: Cells, totals: bool = True) -> tuple[str, ...]:
         """Totals over contexts that are not normal, which are bounded by their sub-Gaussian variance."""

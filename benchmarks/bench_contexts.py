@@ -1,0 +1,104 @@
+"""Protocols for contextual tasks beside mTS and LinUCB in the same run: `python benchmarks/bench_contexts.py`.
+
+Each row is one collection at horizon 10,000 with at most 4 boxes per task. Plans are certified exactly, on average over
+contexts drawn anew; mTS and LinUCB are simulated. Numbers choose rows, as in `bench_contexts.py 0 3`; `--json` is for
+programs.
+"""
+
+import json
+import sys
+import time
+
+import numpy as np
+
+from banditree.certificates.certify import certify
+from banditree.scores.build import build_plan
+from banditree.simulation.engine import simulate
+from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import INTERCEPT, gaussian_contexts
+from banditree.tasks.instances import linear, rand
+from banditree.tasks.rewards import BERNOULLI, Gaussian
+
+HORIZON = 10_000
+RUNS = 400
+BOXES_PER_TASK = 4
+LINES_PER_TASK = 3  # and at most one end per task
+
+
+def drawn(n_tasks, n_arms, n_features, sigma, seed):
+    """A collection as `linear` draws it; sigma None: 0/1 rewards."""
+    found = linear(n_tasks, n_arms, n_features, separation=0.1, seed=seed, sigma=sigma or 0.1)
+    return found if sigma else Collection.linear(found.theta, found.contexts, BERNOULLI)
+
+
+def slopes_only(n_tasks, n_arms, n_features, sigma, seed):
+    """Tasks with the same means, which differ in slopes only; sigma None: 0/1 rewards."""
+    rng = np.random.default_rng(seed)
+    means = np.broadcast_to(rng.uniform(0.35, 0.65, n_arms)[None, :, None], (n_tasks, n_arms, 1))
+    slopes = rng.normal(0, 0.1 / np.sqrt(n_features - 1), (n_tasks, n_arms, n_features - 1))
+    d = n_features
+    names = [INTERCEPT, *(f"x{index}" for index in range(1, d))]
+    contexts = gaussian_contexts(np.eye(d)[0], np.diag([0.0] + [1.0] * (d - 1)), names)
+    rewards = Gaussian(sigma=sigma) if sigma else BERNOULLI
+    return Collection.linear(np.concatenate([means, slopes], axis=2), contexts, rewards)
+
+
+ROWS = [
+    ("5 tasks, 5 arms, d=3, noise .1", 1.5, lambda: drawn(5, 5, 3, 0.1, 0)),
+    ("5 tasks, 5 arms, d=3, noise .5", 1.5, lambda: drawn(5, 5, 3, 0.5, 1)),
+    ("5 tasks, 10 arms, d=5, noise .1", 1.5, lambda: drawn(5, 10, 5, 0.1, 2)),
+    ("5 tasks, 10 arms, d=5, noise .5", 1.5, lambda: drawn(5, 10, 5, 0.5, 3)),
+    ("5 tasks, 8 arms, d=4, 0/1", 1.5, lambda: drawn(5, 8, 4, None, 4)),
+    ("10 tasks, 5 arms, d=3, noise .5", 2.0, lambda: drawn(10, 5, 3, 0.5, 5)),
+    ("10 tasks, 10 arms, d=5, noise .1", 2.0, lambda: drawn(10, 10, 5, 0.1, 6)),
+    ("10 tasks, 10 arms, d=5, 0/1", 2.0, lambda: drawn(10, 10, 5, None, 7)),
+    ("slopes only, 5 tasks, d=4, noise .1", 2.5, lambda: slopes_only(5, 5, 4, 0.1, 8)),
+    ("slopes only, 5 tasks, d=4, noise .5", 2.5, lambda: slopes_only(5, 5, 4, 0.5, 9)),
+    ("slopes only, 5 tasks, d=3, 0/1", 2.5, lambda: slopes_only(5, 5, 3, None, 10)),
+]
+
+
+def measured(collection):
+    """The worst task's regret of the plan, of mTS and of LinUCB, and the processor time of two searches."""
+    start = time.process_time()
+    plan = build_plan(collection, HORIZON, lines=LINES_PER_TASK * collection.n_tasks)
+    seconds = time.process_time() - start
+    plain = rand(collection.n_tasks, collection.n_arms, 0.1, seed=0)
+    start = time.process_time()
+    build_plan(plain, HORIZON, lines=LINES_PER_TASK * collection.n_tasks)
+    plain_seconds = time.process_time() - start
+    result = simulate(collection, ["mts", "linucb"], horizon=HORIZON, runs=RUNS, seed=0)
+    mts, linucb = result.regret[:, :, :, -1].mean(axis=2).max(axis=1)
+    return {
+        "plan": certify(plan, collection).worst_regret,
+        "mts": float(mts),
+        "linucb": float(linucb),
+        "boxes": plan.n_boxes,
+        "most_boxes": BOXES_PER_TASK * collection.n_tasks,
+        "seconds": seconds,
+        "seconds_without_contexts": plain_seconds,
+    }
+
+
+def main(arguments):
+    chosen = [int(word) for word in arguments if word.isdigit()] or range(len(ROWS))
+    build_plan(linear(3, 3, 3, 0.2), 100, steps=50)  # compiles, so that the first row is not charged for it
+    head = ("plan", "mTS", "ratio", "asked", "LinUCB", "boxes", "search")
+    print(f"{'collection':38s}" + "".join(f" {word:>7s}" for word in head))
+    for number in chosen:
+        name, asked, make = ROWS[number]
+        found = measured(make())
+        if "--json" in arguments:
+            print(json.dumps({"collection": name, "asked": asked, **found}), flush=True)
+            continue
+        ratio, times = found["plan"] / found["mts"], found["seconds"] / found["seconds_without_contexts"]
+        good = ratio <= asked and found["plan"] < found["linucb"] and found["boxes"] <= found["most_boxes"]
+        print(
+            f"{name:38s} {found['plan']:7.2f} {found['mts']:7.2f} {ratio:7.2f} {asked:7.1f} {found['linucb']:7.1f} "
+            f"{found['boxes']:4d}/{found['most_boxes']:<2d} {times:6.1f}x {'' if good else 'MISSED'}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,117 @@
+"""What boxes that look at the context do on average over contexts: chances of their bins, and costs.
+
+Contexts are drawn anew every round, so that a box sees the same chances in each of its rounds whatever came before.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from banditree.plans.by_context import Grading, choices_of
+from banditree.plans.plan import NONE, BoxKind, Plan
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.collection import Collection, margin_at
+from banditree.tasks.contexts import averaging_rows
+from banditree.tasks.predictions import predict
+from banditree.tasks.rewards.base import Bounds, Cells
+
+
+class Contextual:
+    """A plan and a collection over the contexts (n, d) that averages are taken over.
+
+    predicted: (M, n, K), by task. margin: the same, how far each may be off; None where all is known.
+    choices: (tasks of the plan, n), the arm that is given when treating as each.
+    """
+
+    def __init__(self, collection: Collection, choices: IntArray, rows: FloatArray, certain: bool = False) -> None:
+        assert collection.theta is not None
+        self.rewards, self.choices, self.rows, self.theta = collection.rewards, choices, rows, collection.theta
+        self.margin: FloatArray | None = None
+        if collection.is_estimated and not certain:
+            margins = [margin_at(collection, rows, k).T for k in range(collection.n_arms)]
+            self.margin = np.stack(margins, axis=2)
+
+    @cached_property
+    def predicted(self) -> FloatArray:
+        """(M, n, K)."""
+        return np.stack([predict(task, self.rows, self.rewards) for task in self.theta])
+
+    def arms(self, arm: int, task: int) -> IntArray:
+        """The arm (n,) at each context: the given one, or that of treating as the task."""
+        chosen: IntArray = self.choices[task] if arm == NONE else np.full(len(self.rows), arm)
+        return chosen
+
+    def bins(self, arms: IntArray, cuts: FloatArray, grading: Grading | None, pair: FloatArray | None) -> Bounds:
+        """Bounds (M, B) of the chances of the bins of a round in which each context gets its arm (n,).
+
+        pair: (2, n, K), what the two tasks of the grading predict.
+        """
+        every = np.arange(len(self.rows))
+        means = self.predicted[:, every, arms]
+        radius = np.zeros_like(means) if self.margin is None else self.margin[:, every, arms]
+        cells = Cells(means, radius, np.zeros_like(means), True, 0.0)
+        if grading is None:
+            least, most = self.rewards.bins(cells, np.broadcast_to(cuts, (*means.shape, len(cuts))))
+        else:
+            assert pair is not None
+            first, second = (np.broadcast_to(part[every, arms], means.shape) for part in pair)
+            least, most = self.rewards.ratio_bins(cells, first, second, grading.unit, grading.most)
+        return least.mean(axis=1), most.mean(axis=1)
+
+    def gaps(self) -> tuple[FloatArray, FloatArray]:
+        """What each arm (M, K), and treating as each task (M, tasks), costs per round, at the worst in the margins."""
+        low, high, every = self.rewards.low, self.rewards.high, np.arange(len(self.rows))
+        by_arm, by_task = [], []
+        for i, task in enumerate(self.theta):
+            value = self.rows @ task.T
+            margin = 0.0 if self.margin is None else self.margin[i]
+            upper = np.clip(value + margin, low, high)
+            rival = np.repeat(upper.max(axis=1, keepdims=True), upper.shape[1], axis=1)
+            rival[every, upper.argmax(axis=1)] = np.partition(upper, -2, axis=1)[:, -2]
+            cost = np.maximum(rival - np.clip(value - margin, low, high), 0.0)
+            by_arm.append(cost.mean(axis=0))
+            by_task.append([cost[every, choice].mean() for choice in self.choices])
+        return np.array(by_arm), np.array(by_task)
+
+
+def looks_at_contexts(plan: Plan, boxes: IntArray) -> IntArray:
+    """Those of the boxes whose outcomes depend on the context by more than the mean of one arm."""
+    graded = np.zeros(len(boxes), bool) if plan.grading is None else plan.grading[boxes] != NONE
+    return np.asarray(boxes[(plan.arm[boxes] == NONE) | graded], dtype=np.int64)
+
+
+def context_bins(plan: Plan, collection: Collection, boxes: IntArray, over: Contextual) -> Bounds:
+    """Bounds (M, boxes, B) of the chances of the bins of boxes that look at the context."""
+    assert plan.theta is not None
+    known: dict[tuple[object, ...], Bounds] = {}
+    for box in boxes:
+        arm, task, grading = int(plan.arm[box]), int(plan.task[box]), plan.grading_of(box)
+        key = _key(plan, box)
+        if key in known:
+            continue
+        pair = None
+        if grading is not None:
+            both = plan.theta[[grading.favoured, grading.other]]
+            pair = np.stack([predict(one, over.rows, collection.rewards) for one in both])
+        known[key] = over.bins(over.arms(arm, task), plan.cuts[box], grading, pair)
+    found = [known[_key(plan, box)] for box in boxes]
+    return np.stack([least for least, _ in found], axis=1), np.stack([most for _, most in found], axis=1)
+
+
+def _key(plan: Plan, box: int) -> tuple[object, ...]:
+    """What the bins of a box depend on."""
+    return int(plan.arm[box]), int(plan.task[box]), plan.grading_of(box), tuple(plan.cuts[box].tolist())
+
+
+def contextual(plan: Plan, collection: Collection, certain: bool = False) -> Contextual:
+    """The plan and the collection over the contexts that averages are taken over."""
+    assert collection.contexts is not None
+    assert plan.theta is not None
+    rows = averaging_rows(collection.contexts)
+    return Contextual(collection, choices_of(plan.theta, plan.kind_rules, rows), rows, certain)
+
+
+def best_options(plan: Plan, by_arm: FloatArray, by_task: FloatArray) -> FloatArray:
+    """The least that any arm, or treating as any task that the plan knows, costs in each task (M,)."""
+    used = np.unique(plan.task[(plan.arm == NONE) & (plan.kind != BoxKind.FIXED)])
+    return np.asarray(np.minimum(by_arm.min(axis=1), by_task[:, used].min(axis=1, initial=np.inf)))

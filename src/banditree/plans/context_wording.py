@@ -1,0 +1,120 @@
+"""The sentences of a contextual plan about contexts: the rules of its kinds, how outcomes fit them, predictions."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from banditree.plans.by_context import KindRule
+from banditree.plans.plan import NONE, Form, Plan
+from banditree.plans.wording import number, quoted, with_article
+from banditree.tasks.contexts import INTERCEPT
+
+
+def context_notes(plan: Plan) -> list[list[str]]:
+    """What a contextual plan says below its lines, in parts: its rules, how outcomes fit, and its predictions."""
+    return [*rule_notes(plan), lines] if (lines := prediction_lines(plan)) else rule_notes(plan)
+
+
+def note_sentences(plan: Plan) -> tuple[str, ...]:
+    """The rules and how outcomes fit, a sentence each, as they stand below a picture."""
+    parts = rule_notes(plan)
+    return tuple(f"{part[0]} {'; '.join(map(str.strip, part[1:]))}." if part[1:] else part[0] for part in parts)
+
+
+def rule_notes(plan: Plan) -> list[list[str]]:
+    """What a contextual plan says of its rules and its points, in parts."""
+    if plan.theta is None:
+        return []
+    parts = [rule_lines(plan, task) for task in treated(plan) if plan.kind_rules and plan.kind_rules[task] is not None]
+    if treated(plan) and not parts and plan.form is Form.LINES:
+        words = plan.vocabulary
+        highest = f"{words.give.lower()} the {words.arm} with its highest prediction"
+        parts.append([f"To treat as {with_article(words.task)}: {highest}."])
+    if plan.gradings:
+        parts.append([fit_sentence(plan)])
+    return parts
+
+
+def treated(plan: Plan) -> list[int]:
+    """The tasks that some box treats a case as."""
+    return [int(task) for task in np.unique(plan.task[plan.arm == NONE])]
+
+
+def fit_sentence(plan: Plan) -> str:
+    """What "fit" means, once for the whole plan."""
+    words, most = plan.vocabulary, max(grading.most for grading in plan.gradings)
+    noise = f" Outcomes are normal around the prediction, with standard deviation {plan.rewards.sigma:g}."
+    return (
+        f"Fit of one {words.task} over another: the natural logarithm of the chance of the outcome by the prediction "
+        f"of the first, divided by its chance by that of the second, for the {words.arm} given at that context; in the "
+        f"points named, rounded to a whole number, at most {most} up or down. The session and the console "
+        f"compute it.{'' if plan.rewards.has_range else noise}"
+    )
+
+
+def rule_lines(plan: Plan, task: int) -> list[str]:
+    """The rule of a task, one line per leaf: "Treat as early:", "  price at most 2.1: B", "  otherwise: A".
+
+    The leaves of the arm that is given at most of them are the last line.
+    """
+    rule = plan.kind_rules[task]
+    assert rule is not None
+    leaves = list(_leaves(rule))
+    arms = [arm for _, arm in leaves]
+    usual = max(reversed(arms), key=arms.count)
+    rows = [
+        (" and ".join(_condition(plan, feature, *ends) for feature, ends in path.items()), arm)
+        for path, arm in leaves
+        if arm != usual
+    ]
+    return [
+        f"Treat as {quoted(plan.tasks[task])}:",
+        *(f"  {when}: {quoted(plan.arms[arm])}" for when, arm in rows),
+        f"  {'otherwise' if rows else 'always'}: {quoted(plan.arms[usual])}",
+    ]
+
+
+def _leaves(rule: KindRule) -> Iterator[tuple[dict[int, tuple[float, float]], int]]:
+    """(feature: (above, at most), arm) of every leaf of a rule, in reading order."""
+    todo: list[tuple[int, dict[int, tuple[float, float]]]] = [(0, {})]
+    while todo:
+        node, path = todo.pop()
+        feature, cut = int(rule.feature[node]), float(rule.cut[node])
+        if feature < 0:
+            yield path, int(rule.arm[node])
+            continue
+        above, at_most = path.get(feature, (-math.inf, math.inf))
+        todo.append((int(rule.high[node]), {**path, feature: (max(above, cut), at_most)}))
+        todo.append((int(rule.low[node]), {**path, feature: (above, min(at_most, cut))}))
+
+
+def _condition(plan: Plan, feature: int, above: float, at_most: float) -> str:
+    """Where a feature is, in its own units; categories by name."""
+    asked = plan.features[feature]
+    if asked.level is not None:
+        return f"{quoted(asked.name)} is {'not ' if at_most < math.inf else ''}{quoted(asked.level)}"
+    ends = [f"above {number(above)}"] if above > -math.inf else []
+    ends += [f"at most {number(at_most)}"] if at_most < math.inf else []
+    return f"{quoted(asked.name)} {' and '.join(ends)}"
+
+
+def prediction_lines(plan: Plan) -> list[str]:
+    """One line per task and arm: the predicted reward as a sum over the features of the context; none if not needed."""
+    if plan.theta is None:
+        return []
+    words = plan.vocabulary
+    ruled = [task for task, rule in enumerate(plan.kind_rules) if rule is not None]
+    compared = [task for grading in plan.gradings for task in (grading.favoured, grading.other)]
+    used = sorted((set(treated(plan)) - set(ruled)) | set(compared))
+    if not used:
+        return []
+    lines = [f"Predictions of the {words.reward} (the first {words.arm} among equals):"]
+    for task in used:
+        for k, arm in enumerate(plan.arms):
+            terms = [
+                number(weight) if feature.name == INTERCEPT else f"{number(weight)} * {feature}"
+                for weight, feature in zip(plan.theta[task, k], plan.features, strict=True)
+            ]
+            lines.append(f"{quoted(plan.tasks[task])}, {quoted(arm)}: {' + '.join(terms)}")
+    return lines

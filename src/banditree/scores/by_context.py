@@ -1,0 +1,164 @@
+"""Protocols for contextual tasks: lines that treat a case as one of the kinds, and points by how well outcomes fit.
+
+Treating as kind j gives, at every context, what is best for kind j. Contexts are drawn anew every round, so that the
+outcomes of such an option are independent from round to round, and the search for protocols applies to it as to any
+arm: it needs the mean rewards V[i, j] of every option in every kind, and the chances of the bins of its points.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from banditree.certificates.over_contexts import Contextual
+from banditree.errors import InvalidInput
+from banditree.plans.assemble import Box
+from banditree.plans.by_context import Grading, KindRule, choices_of
+from banditree.plans.plan import NONE
+from banditree.scores.scoring import Templates, unit_of
+from banditree.scores.worlds import World, one_by_one
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import averaging_rows
+from banditree.tasks.predictions import predict
+from banditree.tasks.rewards import Gaussian
+
+Points = Literal["fit", "outcome"]
+
+UNITS = (0.25, 1.0)  # of a log-likelihood ratio per point: fine steps, and coarse ones for telling outcomes
+MOST_POINTS = 6  # of one round, up or down
+ROWS = 2_000  # contexts that the search averages over; certificates take them all
+FULL_PAIRS = 6  # kinds up to which every option may be scored by every pair of kinds
+
+
+class Options(NamedTuple):
+    """What a line may give: arm (O,) and task (O,), one of them NONE; choices: (O, n), the arm at each context."""
+
+    arm: IntArray
+    task: IntArray
+    choices: IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class ContextualTasks:
+    """A contextual collection as the search sees it: a world of options, and what a plan needs besides its lines."""
+
+    world: World
+    options: Options
+    rules: tuple[KindRule | None, ...]
+    gradings: tuple[Grading, ...]
+
+    def box(self, box: Box) -> Box:
+        """A box about the option `arm` of the search as one about an arm, or a task to treat as."""
+        option = box.arm
+        return replace(box, arm=int(self.options.arm[option]), task=int(self.options.task[option]))
+
+    def fields_of_a_plan(self, collection: Collection) -> dict[str, Any]:
+        """What a plan carries so that it can be followed alone."""
+        contextual = {"theta": collection.theta, "features": collection.features, "kind_rules": self.rules}
+        return {**contextual, "gradings": self.gradings}
+
+
+def contextual_tasks(
+    collection: Collection, points: Points, rules: tuple[KindRule | None, ...] = ()
+) -> ContextualTasks:
+    """The world of a contextual collection. points: of how well outcomes "fit" two kinds, or of the "outcome" alone."""
+    contexts, theta = collection.contexts, collection.theta
+    assert contexts is not None
+    assert theta is not None
+    every = averaging_rows(contexts)
+    values = _values(collection, choices_of(theta, rules, every), every, points)
+    rows = every[:: max(1, len(every) // ROWS)]
+    choices = choices_of(theta, rules, rows)
+    options = _options(collection, choices, points)
+    over = Contextual(collection, choices, rows, certain=True)
+    templates, gradings = (_by_fit if points == "fit" else _by_outcome)(collection, options, over, values)
+    names = [collection.arms[arm] if arm != NONE else f"as {collection.tasks[task]}" for arm, task in zip(*options[:2])]  # noqa: B905
+    arms = tuple(f"{number}: {name}" for number, name in enumerate(names))
+    derived = Collection.gaussian(values, 1.0, arms=arms, tasks=collection.tasks)
+    world = one_by_one(derived, collection.weights)
+    return ContextualTasks(World(*_parts(world), templates), options, rules, gradings)
+
+
+def _parts(world: World) -> tuple[Collection, IntArray, FloatArray, FloatArray]:
+    return world.scenarios, world.group, world.weight, world.share
+
+
+def _options(collection: Collection, choices: IntArray, points: Points) -> Options:
+    """Treating as each kind and, where points are of outcomes alone, every arm besides: one that tells kinds apart."""
+    M, K, n = collection.n_tasks, collection.n_arms, choices.shape[1]
+    if points == "fit":
+        return Options(np.full(M, NONE), np.arange(M), choices)
+    fixed = np.repeat(np.arange(K)[:, None], n, axis=1)
+    return Options(
+        np.concatenate([np.arange(K), np.full(M, NONE)]),
+        np.concatenate([np.full(K, NONE), np.arange(M)]),
+        np.concatenate([fixed, choices]),
+    )
+
+
+def _values(collection: Collection, choices: IntArray, rows: FloatArray, points: Points) -> FloatArray:
+    """V (M, O): the mean reward of every option in every kind, less than the best policy's by what it costs."""
+    by_arm, by_task = Contextual(collection, choices, rows, certain=True).gaps()
+    gaps = by_task if points == "fit" else np.concatenate([by_arm, by_task], axis=1)
+    return np.asarray(collection.values[:, None] - gaps)
+
+
+def _by_fit(
+    collection: Collection, options: Options, over: Contextual, values: FloatArray
+) -> tuple[Templates, tuple[Grading, ...]]:
+    """Templates whose points compare two kinds."""
+    M, theta = collection.n_tasks, collection.theta
+    assert theta is not None
+    predicted = [predict(own, over.rows, collection.rewards) for own in theta]
+    gradings = [Grading(i, j, unit, MOST_POINTS) for unit in UNITS for i in range(M) for j in range(M) if i != j]
+    chance = np.zeros((len(gradings), M, 2 * MOST_POINTS + 1, M))
+    usable = np.zeros((len(gradings), M), dtype=bool)
+    for number, grading in enumerate(gradings):
+        pair = np.stack([predicted[grading.favoured], predicted[grading.other]])
+        asked = range(M) if M <= FULL_PAIRS else (grading.favoured,)
+        for option in asked:
+            bins = over.bins(options.choices[option], np.zeros(0), grading, pair)[0]
+            chance[number, option] = bins.T
+            usable[number, option] = np.ptp(bins @ np.array(grading.points)) > 1e-9
+        chance[number, ~usable[number], MOST_POINTS] = 1.0
+        chance[number, ~usable[number], :MOST_POINTS] = chance[number, ~usable[number], MOST_POINTS + 1 :] = 0.0
+    if not usable.any():
+        raise InvalidInput("All kinds give the same rewards at every context, so there is nothing to find out.")
+    points = np.array([grading.points for grading in gradings])
+    T = len(gradings)
+    cuts, unit = np.zeros((T, 2 * MOST_POINTS)), np.ones(T, np.int64)
+    return Templates(points, cuts, chance, unit, usable, np.zeros(T, bool), np.arange(T)), tuple(gradings)
+
+
+def _by_outcome(
+    collection: Collection, options: Options, over: Contextual, values: FloatArray
+) -> tuple[Templates, tuple[Grading, ...]]:
+    """Templates whose points are those of the outcome, with chances averaged over contexts."""
+    rewards = collection.rewards
+    n_options = len(options.arm)
+    if not rewards.has_range and isinstance(rewards, Gaussian):
+        rewards = Gaussian(sigma=_deviation(collection, options, over))  # cuts as wide as rewards are over contexts
+    own = rewards.scorings([*(values[:, option] for option in range(n_options)), values.ravel()])
+    scorings = list(dict.fromkeys(scoring for one in own for scoring in one))
+    points, cuts = np.array([one.points for one in scorings]), np.array([one.cuts for one in scorings])
+    common = np.array([one in own[n_options] for one in scorings])
+    usable = np.array(
+        [[one in own[option] or one in own[n_options] for option in range(n_options)] for one in scorings]
+    )
+    usable &= np.ptp(values, axis=0) > 1e-12
+    chance = np.stack(
+        [
+            np.stack([over.bins(options.choices[option], row, None, None)[0].T for option in range(n_options)])
+            for row in cuts
+        ]
+    )
+    none = np.full(len(scorings), NONE)
+    return Templates(points, cuts, np.ascontiguousarray(chance), unit_of(points), usable, common, none), ()
+
+
+def _deviation(collection: Collection, options: Options, over: Contextual) -> float:
+    """The typical standard deviation of a reward of an option, contexts included."""
+    every = np.arange(len(over.rows))
+    spread = [over.predicted[:, every, choice].var(axis=1).mean() for choice in options.choices]
+    return float(np.sqrt(collection.rewards.sigma**2 + np.mean(spread)))

@@ -1,0 +1,217 @@
+"""Protocols for contextual tasks: exact against simulated, rules against brute force, the text against the session."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+
+from banditree.certificates.certify import certify
+from banditree.certificates.outcomes import Claim
+from banditree.errors import InvalidInput
+from banditree.files.plans import load_plan, plan_json, save_plan
+from banditree.plans.context_wording import rule_lines
+from banditree.policies.session import resume_session, start_session
+from banditree.scores.build import build_plan
+from banditree.scores.kind_rules import printed_rules
+from banditree.simulation.engine import simulate
+from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import (
+    INTERCEPT,
+    Feature,
+    fixed_context,
+    gaussian_contexts,
+    moment_contexts,
+    sampled_contexts,
+)
+from banditree.tasks.rewards import BERNOULLI, Gaussian
+from tests.contextual_play import arm_of, play
+
+HORIZON, CASES = 80, 100
+
+
+def shop(rewards=BERNOULLI, n_rows=60, seed=0):
+    """Three kinds of customers over prices, ages and sex, as sampled rows."""
+    rng = np.random.default_rng(seed)
+    columns = (np.ones(n_rows), rng.uniform(1.5, 3, n_rows).round(2), rng.integers(20, 80, n_rows))
+    rows = np.column_stack([*columns, rng.integers(0, 2, n_rows)])
+    features = [Feature(INTERCEPT), Feature("price"), Feature("age"), Feature("sex", "m", ("f", "m"))]
+    theta = [
+        [[1.0, -0.3, 0, 0.1], [0.2, 0, 0.005, 0], [0.4, 0, 0, 0.2]],
+        [[0.2, 0.1, 0, 0], [0.9, -0.1, -0.008, 0], [0.3, 0.1, 0, -0.1]],
+        [[0.5, 0, -0.003, 0], [0.4, 0, 0.002, 0.2], [0.1, 0.2, 0, 0.1]],
+    ]
+    names = {"arms": ["A", "B", "C"], "tasks": ["early", "late", "mixed"]}
+    return Collection.linear(theta, sampled_contexts(rows, features), rewards, **names)
+
+
+def random_collection(kind, rewards, seed=0):
+    rng = np.random.default_rng(seed)
+    theta = np.concatenate([rng.uniform(0.2, 0.8, (3, 3, 1)), rng.normal(0, 0.15, (3, 3, 2))], axis=2)
+    rows = np.column_stack([np.ones(40), rng.normal(size=40), rng.exponential(size=40) - 1])
+    make = {
+        "gaussian": lambda: gaussian_contexts([1.0, 0.0, 0.0], np.diag([0.0, 1.0, 1.0])),
+        "moments": lambda: moment_contexts([1.0, 0.0, 0.0], np.diag([0.0, 1.0, 1.0])),
+        "sample": lambda: sampled_contexts(rows),
+        "fixed": lambda: fixed_context([1.0, 0.5, -0.5]),
+    }
+    return Collection.linear(theta, make[kind](), rewards)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{"rule_size": 3}, {"points": "outcome"}], ids=["fit", "outcome"])
+@pytest.mark.parametrize("kind", ["gaussian", "sample", "moments", "fixed"])
+@pytest.mark.parametrize("rewards", [BERNOULLI, Gaussian(sigma=0.4)], ids=["0/1", "normal"])
+def test_certificates_agree_with_a_simulation_of_their_own(options, kind, rewards):
+    # Five standard errors and 2% of the integral over contexts: less than one false alarm in 10,000 runs of them all.
+    collection = random_collection(kind, rewards)
+    plan = build_plan(collection, HORIZON, steps=200, **options)
+    certificate = certify(plan, collection)
+    assert certificate.claim is (Claim.AS_IF_GAUSSIAN if kind == "moments" else Claim.EXACT)
+    for task in range(collection.n_tasks):
+        regret, box = play(plan, collection, task, CASES, HORIZON, seed=task)
+        expected = certificate.regret[task]
+        assert abs(regret.mean() - expected) <= 5 * regret.std() / np.sqrt(CASES) + 0.02 * expected + 1e-9
+        chance = certificate.at_end[task]
+        share = np.bincount(box, minlength=plan.n_boxes) / CASES
+        assert (np.abs(share - chance) <= 5 * np.sqrt(chance * (1 - chance) / CASES) + 0.01).all()
+
+
+def test_the_compiled_simulator_plays_contextual_protocols_as_they_are_certified():
+    collection = shop()
+    plans = {"fit": build_plan(collection, 200, steps=300), "paper": paper_plan(collection, 200)}
+    result = simulate(collection, plans, horizon=200, runs=300, seed=1)
+    for number, plan in enumerate(plans.values()):
+        regret, expected = result.regret[number, :, :, -1], certify(plan, collection).regret
+        assert (np.abs(regret.mean(axis=1) - expected) <= 5 * regret.std(axis=1) / np.sqrt(300)).all()
+
+
+def paper_plan(collection, horizon, size=3):
+    """A plan that needs no arithmetic: points of outcomes, and printed rules."""
+    return build_plan(collection, horizon, points="outcome", rule_size=size, steps=300)
+
+
+def test_rules_lose_least_among_all_trees_of_their_cuts():
+    """Brute force over two questions, each with every cut and arm."""
+    collection = shop(n_rows=25)
+    rows = collection.contexts.rows
+    rules = printed_rules(collection, 3)
+    for task, rule in enumerate(rules):
+        values = np.clip(rows @ collection.theta[task].T, 0, 1)
+        questions = [(f, cut) for f in (1, 2, 3) for cut in np.unique(rows[:, f])[:-1]]
+        best = 0.0
+        for (f, a), (g, b) in itertools.product(questions, repeat=2):
+            first, second = rows[:, f] <= a, rows[:, g] <= b
+            for parts in ((first, ~first & second, ~first & ~second), (~first, first & second, first & ~second)):
+                best = max(best, sum(values[part].sum(axis=0).max() for part in parts) / len(rows))
+        # The cuts that are tried are quantiles with few digits, between any two of which the rules are equal here.
+        assert rule.n_leaves <= 3
+        assert values.max(axis=1).mean() - rule.loss <= best + 1e-12
+        assert values.max(axis=1).mean() - rule.loss >= best - 0.004
+    losses = [max(rule.loss for rule in printed_rules(collection, size)) for size in (1, 2, 3, 6, 12)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[-1] < losses[0] / 4
+
+
+def printed_arm(lines, values):
+    """The arm that a printed rule gives, read from its text alone."""
+    for line in lines[1:]:
+        when, arm = line.strip().rsplit(": ", 1)
+        if when in ("otherwise", "always") or all(holds(part, values) for part in conditions(when)):
+            return arm
+    raise AssertionError("no line holds")
+
+
+def conditions(when):
+    subject = ""
+    for part in when.split(" and "):
+        subject = subject if re.match(r"(above|at most)", part) else re.split(r" (?:is|above|at most) ", part)[0]
+        yield subject, part.removeprefix(subject).strip()
+
+
+def holds(condition, values):
+    subject, rest = condition
+    if rest.startswith("is "):
+        wanted = rest.removeprefix("is ").removeprefix("not ")
+        return (str(values[subject]) == wanted) != rest.startswith("is not ")
+    word, number = rest.rsplit(" ", 1)
+    return values[subject] <= float(number) if word == "at most" else values[subject] > float(number)
+
+
+def test_the_session_gives_what_the_printed_rule_says():
+    collection = shop(n_rows=200)
+    plan = paper_plan(collection, 100, size=6)
+    text = str(plan)
+    for task in range(3):
+        lines = rule_lines(plan, task)
+        assert "\n".join(lines) in text or task not in plan.task[plan.arm < 0]
+        for x in collection.contexts.rows[:50]:
+            values = {"price": x[1], "age": x[2], "sex": "m" if x[3] else "f"}
+            assert plan.arms[arm_of(plan, task, x)] == printed_arm(lines, values)
+    case = start_session(plan)
+    assert case.ask().outcome is not None  # the context comes first
+    first = int(plan.task[0])
+    step = case.ask(context={"price": 2.0, "age": 50, "sex": "f"})
+    assert step.name == printed_arm(rule_lines(plan, first), {"price": 2.0, "age": 50, "sex": "f"})
+
+
+@pytest.mark.parametrize("context", [{"price": 2.0, "age": 50}, {"price": "x", "age": 5, "sex": "f"}, [1.0, 2.0], {}])
+def test_a_missing_or_impossible_context_changes_nothing(context):
+    plan = build_plan(shop(), 50, steps=100)
+    case = start_session(plan)
+    case.ask(context={"price": 2.0, "age": 50, "sex": "f"})
+    case.tell(1)
+    before = case.snapshot()
+    with pytest.raises(InvalidInput, match="context|price|sex"):
+        case.ask(context=context)
+    with pytest.raises(InvalidInput, match="one of f, m"):
+        case.ask(context={"price": 2.0, "age": 50, "sex": "x"})
+    assert case.snapshot() == before
+    assert resume_session(plan, before).snapshot() == before
+
+
+def test_contextual_plans_come_back_from_their_files_the_same(tmp_path):
+    for plan in (
+        build_plan(shop(), 50, steps=100),
+        paper_plan(shop(), 50),
+        build_plan(shop(Gaussian(0.3)), 50, steps=100),
+    ):
+        save_plan(plan, tmp_path / "plan.json")
+        assert '"banditree/plan/3"' in plan_json(plan)
+        assert plan_json(load_plan(tmp_path / "plan.json")) == plan_json(plan)
+
+
+def test_tasks_that_differ_in_slopes_only_get_a_plan():
+    contexts = gaussian_contexts([1.0, 0.0], np.diag([0.0, 1.0]), [INTERCEPT, "x"])
+    theta = [[[0.5, 0.2], [0.5, -0.2]], [[0.5, -0.2], [0.5, 0.2]]]
+    slopes = Collection.linear(theta, contexts, Gaussian(sigma=0.3))
+    plan = build_plan(slopes, 500, steps=300)
+    one_arm = 500 * slopes.gaps.min(axis=1).max()
+    assert certify(plan, slopes).worst_regret < 0.05 * one_arm
+
+
+def test_at_most_holds_for_truths_anywhere_in_the_margins_of_a_contextual_protocol():
+    rng = np.random.default_rng(3)
+    known = random_collection("sample", BERNOULLI, seed=4)
+    error = np.broadcast_to(np.diag([0.02, 0.05, 0.05]) ** 2, (3, 3, 3, 3))
+    estimated = Collection.linear(known.theta, known.contexts, BERNOULLI, radius=0.03, theta_error=error)
+    plan = build_plan(estimated, 100, steps=200)
+    bound = certify(plan, estimated)
+    assert bound.claim is Claim.UPPER_BOUND
+    ratios = []
+    for _ in range(15):
+        z = rng.normal(size=(3, 3, 3))
+        z /= np.linalg.norm(z, axis=2, keepdims=True)
+        truth = Collection.linear(known.theta + z * [0.02, 0.05, 0.05], known.contexts, BERNOULLI)
+        ratios.append((certify(plan, truth).regret / bound.regret).max())
+    assert 0.05 < max(ratios) <= 1.0
+
+
+def test_options_for_contexts_are_refused_without_them():
+    two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    with pytest.raises(InvalidInput, match="rule_size must be omitted for tasks without contexts"):
+        build_plan(two, 100, rule_size=3)
+    with pytest.raises(InvalidInput, match="points must be fit or outcome"):
+        build_plan(shop(), 100, points="guess")
+    with pytest.raises(InvalidInput, match="rule_size must be from 1 to 32"):
+        build_plan(shop(), 100, rule_size=100)
