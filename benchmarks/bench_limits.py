@@ -1,0 +1,61 @@
+"""How close the limit for every algorithm comes to the best that is known, and how long it takes.
+
+python benchmarks/bench_limits.py                      # a quick table
+python benchmarks/bench_limits.py --effort 1e11 --only rand-10-20   # five minutes a row, as asked for
+"""
+
+import argparse
+import time
+import warnings
+
+from banditree.certificates.certify import certify
+from banditree.errors import PlanWarning
+from banditree.scores.build import build_plan
+from banditree.simulation.engine import simulate
+from banditree.tasks.collection import Collection
+from banditree.tasks.instances import hard, rand
+from banditree.theory.limits import limit
+
+
+def collections(seeds: int) -> dict[str, tuple[Collection, int]]:
+    """What is measured: a name, the tasks and the horizon."""
+    found: dict[str, tuple[Collection, int]] = {}
+    for n_tasks, n_arms in ((3, 5), (5, 10), (10, 20)):
+        for seed in range(seeds):
+            found[f"rand-{n_tasks}-{n_arms} seed {seed}"] = (rand(n_tasks, n_arms, 0.4, seed=seed), 10_000)
+    found["hard-5-10"] = (hard(5, 10, 0.4, 0.01), 4_000)
+    return found
+
+
+def best_known(collection: Collection, horizon: int, runs: int) -> tuple[float, float]:
+    """The worst regret of the protocol (exact) and of mIDS (simulated)."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PlanWarning)
+        plan = certify(build_plan(collection, horizon), collection).worst_regret
+    sampled = simulate(collection, ["mids"], horizon=horizon, runs=runs)
+    return plan, float(sampled.final(sampled.policies[0]).mean(axis=1).max())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--effort", type=float, default=1e9, help="additions of one limit")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", default="", help="the names that contain this")
+    parser.add_argument("--runs", type=int, default=100, help="of mIDS")
+    asked = parser.parse_args()
+    print("| collection | limit | tasks | plan | mIDS | limit / best known | CPU seconds |")
+    print("| --- " * 7 + "|")
+    for name, (collection, horizon) in collections(asked.seeds).items():
+        if asked.only not in name:
+            continue
+        start = time.process_time()
+        found = limit(collection, horizon, effort=int(asked.effort))
+        seconds = time.process_time() - start
+        plan, mids = best_known(collection, horizon, asked.runs)
+        share = found.value / min(plan, mids)
+        numbers = f"{found.value:.3f} | {len(found.tasks)} | {plan:.2f} | {mids:.2f} | {share:.0%} | {seconds:.0f}"
+        print(f"| {name} | {numbers} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
