@@ -39,5 +39,5 @@ def test_the_spread_is_found(spread, noise):
     statistics, labels = people(np.random.default_rng(3), spread, noise=noise)
     known = Individuals(statistics, labels, ("a", "b"))
     found = estimate(known.by_kind(), Family.GAUSSIAN if noise else Family.BERNOULLI)
-    got = estimate_spread(found, statistics, np.eye(2)[labels])
+    got = estimate_spread(found.means, found.rewards, statistics, np.eye(2)[labels])
     np.testing.assert_allclose(got**2, spread**2, atol=0.006 + 0.4 * spread**2)

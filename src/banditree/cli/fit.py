@@ -36,7 +36,7 @@ def fit(
     time: Time = None,
     propensity: Propensity = None,
     rewards: Annotated[Family, typer.Option(help="The distribution of the rewards.")] = Family.BERNOULLI,
-    kinds: Annotated[str, typer.Option(help="Numbers of kinds to try, besides one.")] = "2,3,5,8",
+    kinds: Annotated[str, typer.Option(help="Numbers of kinds to try, besides one.")] = "2,3,5",
     lines: Annotated[str, typer.Option(help="Most lines of the plans to try.")] = "1,2,3,4,6,9",
     held_out: Annotated[float, typer.Option(help="Share of the cases to judge the plan on.")] = 1 / 3,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the other cases, to choose by.")] = 5,
@@ -44,6 +44,9 @@ def fit(
         bool, typer.Option("--centre", help="Find kinds from what cases give above their own average.")
     ] = False,
     shuffle: Shuffle = False,
+    typical_rounds: Annotated[
+        float | None, typer.Option(help="Rounds that a case has on average, of the horizon; by default as in the log.")
+    ] = None,
     drop_bad_rows: DropBadRows = False,
     words: Words = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the plan (.json).")] = None,
@@ -82,6 +85,7 @@ def fit(
             folds=folds,
             centre=centre,
             shuffle=shuffle,
+            typical_rounds=typical_rounds,
             vocabulary=vocabulary(words),
             seed=seed,
             table=table,
@@ -95,7 +99,7 @@ def fit(
             propensity=propensity,
         )
     written = _write(found, output, collection, members, figure)
-    text = in_flags(fit_text(found), ["--shuffle", "--time", "--centre"])
+    text = in_flags(fit_text(found), ["--shuffle", "--time", "--centre", "--typical-rounds"])
     typer.echo(json_module.dumps(fit_document(found)) if json else "\n".join([text, *written]))
 
 

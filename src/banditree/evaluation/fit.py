@@ -25,12 +25,13 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Rewards
 from banditree.training.links import find_links, require_links, weak_links
 
-KINDS = (2, 3, 5, 8)  # numbers of kinds tried; more are rarely told apart within a case
+KINDS = (2, 3, 5)  # numbers of kinds tried; since cases vary around their kind, few describe many
 LINES = (1, 2, 3, 4, 6, 9)  # of the plans tried; longer ones are rarely signed
 HELD_OUT = 1 / 3
 FOLDS = 5
 LEAST_TRIED = 15  # cases that must have tried an option for a plan to give it, or a third of all where these are few
-STEPS = 150  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
+STEPS = 200  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
+LAST_STEPS = 2_000  # of the search for the plan itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,7 @@ def fit(
     folds: int = FOLDS,
     centre: bool = False,
     shuffle: bool = False,
+    typical_rounds: float | None = None,
     vocabulary: Vocabulary | None = None,
     seed: int = 0,
     table: str | None = None,
@@ -89,6 +91,8 @@ def fit(
     candidates. The plan is then made from all cases learned from, and evaluated on those put aside. The search trusts
     the estimated rates: what protects from their errors is that plans are judged on other cases.
     centre: find kinds from what cases give above their own average, where they differ most in how much they give.
+    typical_rounds: how many of the `horizon` rounds a case has on average, as what is found out about a case pays in
+    the rounds that are left; by default as in the log, or the horizon where the log knows one outcome per round.
     When on_progress returns False, the choice is made from the folds that are done.
     """
     _check_rewards(rewards)
@@ -102,12 +106,22 @@ def fit(
     history = shuffled(history, seed) if shuffle else history
     learned, held = hold_out(history.n_cases, held_out, seed)
     known = only_cases(history, learned)
-    maker = Maker(rewards, horizon, tuple(lines), centre, seed, vocabulary or Vocabulary())
+    rounds = _typical_rounds(known, horizon, typical_rounds)
+    maker = Maker(rewards, horizon, rounds, tuple(lines), centre, seed, vocabulary or Vocabulary())
     tried = sorted({1, *(n for n in kinds if n <= len(learned))})
     seen = known if known.is_full else thinned(known, seed)
     found = cross_validate(seen, tried, maker.plans, horizon, folds=folds, seed=seed, on_progress=on_progress)
     trials = trials_of(found, is_full=known.is_full)
     return _fitted(history, learned, held, maker, tuple(trials), notes)
+
+
+def _typical_rounds(known: History, horizon: int, given: float | None) -> int:
+    """How long the search takes a case to go on: the average over cases of the rounds within the horizon."""
+    if given is not None and not 1 <= given <= horizon:
+        raise invalid("typical_rounds", f"from 1 to the horizon, {horizon}", given)
+    if given is None:
+        given = float(np.minimum(known.n_rounds, horizon).mean()) if known.is_full else horizon
+    return max(1, round(given))
 
 
 def _check_rewards(rewards: Rewards) -> None:
@@ -140,10 +154,11 @@ def _check_links(history: History) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Maker:
-    """How plans are made from cases, in every fold and in the end."""
+    """How plans are made from cases, in every fold and in the end; rounds: how long cases typically go on."""
 
     rewards: Rewards
     horizon: int
+    rounds: int
     lines: tuple[int, ...]
     centre: bool
     seed: int
@@ -171,12 +186,13 @@ class Maker:
         about = {"arms": arms, "tasks": ("everyone",), "rewards": self.rewards, "vocabulary": self.vocabulary}
         return from_boxes([Box(arm=arm)], horizon=self.horizon, method="one option", **about)
 
-    def plan(self, collection: Collection, lines: int) -> Plan:
+    def plan(self, collection: Collection, lines: int, steps: int = STEPS) -> Plan:
         """The plan of at most so many lines that loses least on average over the kinds in their shares."""
         if len(set(collection.best_arms.tolist())) == 1:
             return self.always(collection.arms, int(collection.best_arms[0]))
-        options: dict[str, Any] = {"objective": "mean", "lines": lines, "steps": STEPS, "seed": self.seed}
-        return build_plan(collection, self.horizon, "protocol", vocabulary=self.vocabulary, **options)
+        options: dict[str, Any] = {"objective": "mean", "lines": lines, "steps": steps, "seed": self.seed}
+        plan = build_plan(collection, self.rounds, "protocol", vocabulary=self.vocabulary, **options)
+        return replace(plan, horizon=self.horizon)
 
 
 def _fitted(
@@ -186,7 +202,7 @@ def _fitted(
     known, other = only_cases(history, learned), only_cases(history, held)
     chosen = next(trial for trial in trials if trial.is_chosen).candidate
     kinds = maker.kinds(known, _kinds_looked_for(trials))
-    plan = maker.plan(kinds.collection, chosen.lines) if chosen.kinds > 1 else maker.one_option(known)
+    plan = maker.plan(kinds.collection, chosen.lines, LAST_STEPS) if chosen.kinds > 1 else maker.one_option(known)
     single = best_single(known)
     about: dict[str, Any] = {"collection": kinds.collection, "single": history.arms[single], "seed": maker.seed}
     judged = evaluate(plan, other, horizon=maker.horizon, **about)
@@ -206,7 +222,7 @@ def _fitted(
         is_held_out,
         maker.horizon,
         maker.seed,
-        (*notes, *_generosity_notes(kinds.collection, maker.centre)),
+        (*notes, *_length_notes(maker), *_generosity_notes(kinds.collection, maker.centre)),
     )
 
 
@@ -223,6 +239,15 @@ def _knowing(other: History, best: IntArray, single: int, shown: int) -> Estimat
     own = replayed(every[best, np.arange(other.n_cases)][None], best[other.owner])
     values = [measured(one, shown, is_full=other.is_full) for one in (own, replay_single(other, single, shown))]
     return values[0].above(values[1])
+
+
+def _length_notes(maker: Maker) -> tuple[str, ...]:
+    if maker.rounds == maker.horizon:
+        return ()
+    return (
+        f"Cases of the log have {maker.rounds} of the {maker.horizon} rounds on average, and the plan is made for such "
+        "cases. If yours go on longer, say how long: typical_rounds=ROUNDS.",
+    )
 
 
 def _generosity_notes(collection: Collection, centre: bool) -> tuple[str, ...]:

@@ -1,14 +1,21 @@
 """The kinds among the cases of a history, for plans that trust the estimates and are judged on other cases."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from banditree.evaluation.history import History
-from banditree.tasks.arrays import FloatArray
+from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Family, Rewards
-from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, sums_of
+from banditree.training.dirichlet import taste_spread
+from banditree.training.grades import OUTCOME
+from banditree.training.mixture import Mixture, Sums, sums_of
+from banditree.training.overdispersion import fit_kinds, kind_chances
+from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics
 
 STARTS = 5  # of EM
@@ -25,20 +32,22 @@ class Kinds:
 
     def chances(self, history: History) -> FloatArray:
         """The chance (U, C) of every kind for every case, from all that is known of the case."""
-        return posterior(_sums(statistics_of(history), self.collection.rewards, self.centre), self.mixture)[0]
+        return kind_chances(_sums(history, self.collection.rewards, self.centre), self.mixture)
 
 
-def statistics_of(history: History) -> Statistics:
-    """Rounds, sums and squares of every case and arm whose outcomes are known."""
-    known = history.known
-    row, arm = np.nonzero(known)
+def statistics_of(history: History, grades: Sequence[float] = ()) -> Statistics:
+    """Rounds, sums and squares of every case and arm whose outcomes are known, and how often each of the `grades`."""
+    row, arm = np.nonzero(history.known)
     cell, number = np.unique(history.owner[row] * len(history.arms) + arm, return_inverse=True)
     reward = history.outcomes[row, arm]
-    count = np.bincount(number, minlength=len(cell))
-    sums = np.bincount(number, reward, len(cell)).astype(float)[:, None]
-    products = np.bincount(number, reward**2, len(cell)).astype(float)[:, None, None]
+    columns = np.column_stack([*(reward == grade for grade in grades), reward])
+    count, p = np.bincount(number, minlength=len(cell)), columns.shape[1]
+    sums, products = np.zeros((len(cell), p)), np.zeros((len(cell), p, p))
+    np.add.at(sums, number, columns)
+    np.add.at(products, number, columns[:, :, None] * columns[:, None, :])
     case, k = np.divmod(cell, len(history.arms))
-    return Statistics(history.cases, history.arms, (), case, k, count, sums, products, np.zeros(1))
+    features = tuple(Feature(OUTCOME, f"{grade!r}") for grade in grades)
+    return Statistics(history.cases, history.arms, features, case, k, count, sums, products, np.zeros(p))
 
 
 def centred(statistics: Statistics) -> Statistics:
@@ -63,39 +72,60 @@ def find_kinds(
 ) -> Kinds:
     """`n_kinds` kinds, fitted by EM; their rates count every case by its chance of being of that kind.
 
-    centre: see `centred`. Kinds are sorted by their share, the largest first.
+    centre: see `centred`. Kinds are sorted by their share, the largest first, and carry the spread of their cases.
     """
-    statistics = statistics_of(history)
-    sums = _sums(statistics, rewards, centre)
-    mixture = fit_mixture(sums, n_kinds, STARTS, np.random.default_rng([seed, n_kinds]))
-    order = np.argsort(-posterior(sums, mixture)[0].sum(axis=0), kind="stable")
-    mixture = Mixture(mixture.shares[order], mixture.coefficients[:, order], mixture.log_likelihood)
-    collection = _collection(statistics, posterior(sums, mixture)[0], rewards, provenance)
+    rewards = with_grades(rewards, history)
+    sums = _sums(history, rewards, centre)
+    mixture = fit_kinds(sums, n_kinds, STARTS, np.random.default_rng([seed, n_kinds]))
+    mixture = mixture.sorted(np.argsort(-kind_chances(sums, mixture).sum(axis=0), kind="stable"))
+    chances = kind_chances(sums, mixture)
+    collection = _collection(history, chances, rewards, provenance)
+    if mixture.strength is not None:
+        collection = replace(collection, spread=taste_spread(collection.means, mixture.strength))
     return Kinds(collection, mixture, centre)
 
 
-def _sums(statistics: Statistics, rewards: Rewards, centre: bool) -> Sums:
-    return sums_of(centred(statistics), Family.GAUSSIAN) if centre else sums_of(statistics, rewards.family)
+def with_grades(rewards: Rewards, history: History) -> Rewards:
+    """The family, with the values of the history where it goes by values and none were given."""
+    if not rewards.by_chances or rewards.support:
+        return rewards
+    return type(rewards).unknown(np.unique(history.outcomes[history.known]).tolist())
 
 
-def _collection(statistics: Statistics, chances: FloatArray, rewards: Rewards, provenance: str) -> Collection:
-    shape = (len(statistics.tasks), len(statistics.arms))
-    count, total, square = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    place = (statistics.task, statistics.arm)
-    count[place], total[place], square[place] = (
-        statistics.count, statistics.sums[:, 0], statistics.products[:, 0, 0]
-    )  # fmt: skip
+def _sums(history: History, rewards: Rewards, centre: bool) -> Sums:
+    if centre:
+        return sums_of(centred(statistics_of(history)), Family.GAUSSIAN)
+    return sums_of(statistics_of(history, rewards.support if rewards.by_chances else ()), rewards.family)
+
+
+def _collection(history: History, chances: FloatArray, rewards: Rewards, provenance: str) -> Collection:
+    """The kinds as a collection: every case counts in each by its chance (U, C)."""
+    names = tuple(f"kind {number}" for number in range(1, chances.shape[1] + 1))
+    about: dict[str, Any] = {"provenance": provenance, "shares": chances.sum(axis=0) / len(chances)}
+    if rewards.by_chances:
+        every = [_averages(history, history.outcomes == grade, chances) for grade in rewards.support]
+        grades = np.stack(every, axis=2)
+        grades /= grades.sum(axis=2, keepdims=True)
+        return Collection(rewards.means(grades), names, history.arms, rewards, chances=grades, **about)
+    means = _averages(history, history.outcomes, chances)
+    statistics = statistics_of(history)
+    if not rewards.has_range:
+        away = [
+            np.nansum(own[history.owner, None] * (history.outcomes - m) ** 2)
+            for own, m in zip(chances.T, means, strict=True)
+        ]
+        freedom = max(int(history.known.sum()) - means.size, 1)
+        rewards = type(rewards).fitted(np.array([sum(away)]), np.array([freedom]))
+    spread = estimate_spread(means, rewards, statistics, chances)
+    return Collection(means, names, history.arms, rewards, spread=spread, **about)
+
+
+def _averages(history: History, values: FloatArray | BoolArray, chances: FloatArray) -> FloatArray:
+    """The average (C, K) of values (R, K) over the rounds that know them, with a little of everyone's in each kind."""
+    count, total = np.zeros((2, history.n_cases, len(history.arms)))
+    np.add.at(count, history.owner, history.known)
+    np.add.at(total, history.owner, np.where(history.known, values, 0.0))
     tried = count.sum(axis=0) > 0
     everyone = np.where(tried, total.sum(axis=0) / np.maximum(count.sum(axis=0), 1), np.inf)
     everyone = np.where(tried, everyone, everyone.min())  # nobody should be given what nobody has tried
-    n = chances.T @ count + BORROWED
-    means = (chances.T @ total + BORROWED * everyone) / n
-    rounds = chances.T @ count
-    scatter = np.array([(chances.T @ square).sum() - (means**2 * rounds).sum()])
-    family = (
-        rewards if rewards.has_range else type(rewards).fitted(scatter, np.array([max(rounds.sum() - means.size, 1)]))
-    )
-    names = tuple(f"kind {number}" for number in range(1, len(means) + 1))
-    return Collection(
-        means, names, statistics.arms, family, provenance=provenance, shares=chances.sum(axis=0) / len(chances)
-    )
+    return np.asarray((chances.T @ total + BORROWED * everyone) / (chances.T @ count + BORROWED))

@@ -6,9 +6,11 @@ import numpy as np
 
 from banditree.scores.scoring import Templates
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
+from banditree.tasks.cases import draw_cases
 from banditree.tasks.collection import Collection, with_parameters
 
-CASES = 12  # drawn cases of each kind, where the cases of a kind differ
+CASES = 12  # drawn cases of each kind at least, where the cases of a kind differ ...
+ALL_CASES = 90  # ... and of all kinds together, if these are few
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,17 +54,13 @@ def one_by_one(scenarios: Collection, share: FloatArray | None = None) -> World:
 
 
 def known_world(collection: Collection, seed: int) -> World:
-    """The rates as they are given: one scenario per kind, and drawn cases besides where those of a kind differ."""
-    known = collection.parameters
-    if collection.spread is None or not collection.varies:
-        return one_by_one(_scenarios(collection, known), collection.weights)
-    rng, M = np.random.default_rng(seed), collection.n_tasks
-    # Each case and its mirror image, so that the drawn rates average to the kind's.
-    half = rng.standard_normal((CASES // 2, *collection.means.shape)) * collection.spread
-    drawn = [collection.rewards.shifted(known, shift) for shift in (*half, *-half)]
-    parameters, group = np.concatenate([known, *drawn]), np.tile(np.arange(M), CASES + 1)
-    weight = np.full(len(group), 1.0 / (CASES + 1))
-    return World(_scenarios(collection, parameters), group, weight, collection.weights)
+    """The rates as they are given: one scenario per kind, or drawn cases where those of a kind differ."""
+    if not collection.varies:
+        return one_by_one(_scenarios(collection, collection.parameters), collection.weights)
+    n = max(CASES, ALL_CASES // collection.n_tasks)
+    cases = draw_cases(collection, n, seed)
+    weight = np.full(len(cases.task), 1.0 / n)
+    return World(_scenarios(collection, cases.means), cases.task, weight, collection.weights)
 
 
 def with_scenarios(world: World, parameters: FloatArray) -> World:

@@ -11,8 +11,8 @@ from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import Estimates, wider
-from banditree.training.mixture import Mixture, Sums, posterior, sums_of
-from banditree.training.overdispersion import fit_kinds, log_likelihoods, refine_kinds
+from banditree.training.mixture import Mixture, Sums, sums_of
+from banditree.training.overdispersion import fit_kinds, kind_chances, log_likelihoods, refine_kinds
 from banditree.training.statistics import Statistics, group_tasks
 
 MAX_CLASSES = 20
@@ -43,7 +43,8 @@ class Classes:
 
     shares: (C,) of individuals. trials: the numbers of classes tried. doubt: (C, K), the part of each cell's rows that
     belongs to another class, as far as the mixture can tell. chances: (U, C), of every individual's class. rates:
-    (C, K) of the mixture and `correlation` within an individual beyond its class, for 0/1 rewards without contexts.
+    (C, K) of the mixture and `correlation` within an individual beyond its class, for 0/1 rewards without contexts;
+    `strength` (C,) of the tastes of a class, where one arm is a success each time.
     """
 
     labels: IntArray
@@ -56,6 +57,7 @@ class Classes:
     chances: FloatArray
     rates: FloatArray | None = None
     correlation: float = 0.0
+    strength: FloatArray | None = None
 
     @property
     def n_classes(self) -> int:
@@ -148,7 +150,7 @@ def _fewest_within_one_error(scores: Sequence[FloatArray]) -> int:
 def _scores(sums: Sums, mixture: Mixture, criterion: Criterion, n_starts: int, seed: int) -> FloatArray:
     """What adds up to the score: one number for BIC, -2 log L of every held-out individual otherwise."""
     if criterion is Criterion.BIC:
-        free = mixture.n_classes * sums.n_parameters + mixture.n_classes - 1 + (mixture.correlation > 0)
+        free = mixture.n_classes * (sums.n_parameters + 1) - 1 + (mixture.correlation > 0 and mixture.strength is None)
         return np.array([-2 * mixture.log_likelihood + free * float(np.log(sums.n_individuals))])
     order = np.random.default_rng([seed, 0]).permutation(sums.n_individuals)
     held = max(1, round(HELD_OUT * sums.n_individuals))
@@ -160,7 +162,7 @@ def _classify(
     statistics: Statistics, sums: Sums, mixture: Mixture, trials: list[Trial], criterion: Criterion
 ) -> Classes:
     """Everyone in their most likely class; empty classes are omitted, the largest comes first."""
-    chances, _ = posterior(sums, mixture)
+    chances = kind_chances(sums, mixture)
     labels = chances.argmax(axis=1)
     sizes = np.bincount(labels, minlength=mixture.n_classes)
     order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
@@ -169,6 +171,7 @@ def _classify(
             "Everyone responds alike: one class fits best, so there is nothing to find out about a new case. "
             "Use the arm with the highest mean, or ask for more classes."
         )
+    mixture = mixture.sorted(order)
     labels = np.argsort(order)[np.searchsorted(np.sort(order), labels)]
     chances = chances[:, order] / chances[:, order].sum(axis=1, keepdims=True)
     certainty = chances.max(axis=1)
@@ -176,11 +179,8 @@ def _classify(
     doubt = np.zeros((len(order), len(statistics.arms)))
     np.add.at(doubt, (labels[statistics.task], statistics.arm), statistics.count * (1 - certainty[statistics.task]))
     doubt /= np.maximum(grouped.counts, 1)
-    rates = None if mixture.rates is None else mixture.rates[order]
-    shares = sizes[order] / sizes.sum()
-    return Classes(
-        labels, certainty, grouped, shares, doubt, tuple(trials), criterion, chances, rates, mixture.correlation
-    )
+    shares, found = sizes[order] / sizes.sum(), (mixture.rates, mixture.correlation, mixture.strength)
+    return Classes(labels, certainty, grouped, shares, doubt, tuple(trials), criterion, chances, *found)
 
 
 def widen(estimates: Estimates, classes: Classes) -> Estimates:

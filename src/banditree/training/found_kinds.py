@@ -9,11 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from banditree.tasks.arrays import FloatArray
+from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.training.classes import Classes
 from banditree.training.estimates import Estimates
 from banditree.training.intervals import joint_tail, radius_of_clustered_rate
 from banditree.training.links import find_links, linked_rows
+from banditree.training.mixture import one_each_time
 from banditree.training.statistics import Statistics
 
 CHUNK = 20_000  # individuals whose scores are held at once
@@ -35,7 +36,9 @@ def by_mixture(estimates: Estimates, individuals: Statistics, classes: Classes) 
     rates, chances = classes.rates, classes.chances
     count, total = tables(individuals)
     discount = 1 / (1 + np.maximum(count - 1, 0) * classes.correlation)
-    covariance = rate_covariance(rates, chances, discount * count, discount * total)
+    covariance = rate_covariance(
+        rates, chances, discount * count, discount * total, is_choice=one_each_time(individuals)
+    )
     scale = np.sqrt(covariance.diagonal())
     used = scale > 0
     correlation = covariance[np.ix_(used, used)] / np.outer(scale[used], scale[used])
@@ -72,13 +75,17 @@ def rate_covariance(
     *,
     variance: FloatArray | None = None,
     labelled: FloatArray | None = None,
+    is_choice: bool = False,
 ) -> FloatArray:
     """The covariance (M K, M K) of the rates, by individual: curvature^-1 x squared scores x curvature^-1.
 
     rates: (M, K) at the maximum of the likelihood. chances: (U, M) of the kinds. count, total: (U, K). variance: (M, K)
     of one reward, by default that of 0/1 rewards. labelled: (M, K), further independent rows of known kind.
+    is_choice: one arm is a success each time, so that the rates of a kind add up to 1.
     """
-    slope = (rates * (1 - rates) if variance is None else variance).ravel()  # from natural parameters to rates
+    # From natural parameters to rates.
+    slope = np.diag((rates * (1 - rates) if variance is None else variance).ravel())
+    slope = _choice_slopes(rates) if is_choice else slope
     size, shares = rates.size, chances.mean(axis=0)
     squares = np.zeros((size + len(shares) - 1,) * 2)
     spread = np.zeros_like(squares)
@@ -88,15 +95,28 @@ def rate_covariance(
         squares += more_squares
         spread += more_spread
     known = np.zeros_like(squares)
-    known[np.arange(size), np.arange(size)] = slope * (chances.T @ count).ravel()
+    rows = (chances.T @ count).ravel()
+    known[:size, :size] = slope * np.sqrt(np.outer(rows, rows))
     known[size:, size:] = len(chances) * (np.diag(shares[:-1]) - np.outer(shares[:-1], shares[:-1]))
     curvature = known - (spread - squares)
     if labelled is not None:
         for matrix in (curvature, known, squares):
-            matrix[np.arange(size), np.arange(size)] += slope * labelled.ravel()
-    inverse = _inverse(curvature, known.diagonal(), slope)
+            matrix[np.arange(size), np.arange(size)] += slope.diagonal() * labelled.ravel()
+    settled = slope.diagonal() < SETTLED
+    if is_choice:  # the parameters of a kind count relative to that of its likeliest arm
+        settled = settled | (np.arange(rates.shape[1]) == rates.argmax(axis=1)[:, None]).ravel()
+    inverse = _inverse(curvature, known.diagonal(), settled)
     few = len(chances) / max(len(chances) - 1, 1)
-    return np.asarray(few * (inverse @ squares @ inverse)[:size, :size] * np.outer(slope, slope))
+    return np.asarray(few * slope @ (inverse @ squares @ inverse)[:size, :size] @ slope)
+
+
+def _choice_slopes(rates: FloatArray) -> FloatArray:
+    """How the rates (M K,) of choices move with the logs of rates that are then scaled to add up to 1."""
+    K = rates.shape[1]
+    found = np.diag(rates.ravel())
+    for kind, own in enumerate(rates):
+        found[kind * K : (kind + 1) * K, kind * K : (kind + 1) * K] -= np.outer(own, own)
+    return found
 
 
 def _second_moments(
@@ -124,9 +144,8 @@ def _second_moments(
     return scores.T @ scores, expected
 
 
-def _inverse(curvature: FloatArray, known: FloatArray, variance: FloatArray) -> FloatArray:
+def _inverse(curvature: FloatArray, known: FloatArray, settled: BoolArray) -> FloatArray:
     """The inverse of the curvature, with directions that the log hardly tells of as good as unknown."""
-    settled = variance < SETTLED
     used = np.flatnonzero(np.append(~settled, np.ones(len(curvature) - settled.size, bool)) & (known > 0))
     scale = np.sqrt(known[used])
     values, vectors = np.linalg.eigh(curvature[np.ix_(used, used)] / np.outer(scale, scale))

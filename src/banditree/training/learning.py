@@ -14,6 +14,7 @@ from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 from banditree.tasks.separation import Separation, least_separation
 from banditree.training.classes import Classes, Criterion, find_classes, widen
 from banditree.training.collection import Untried, to_collection
+from banditree.training.dirichlet import taste_spread
 from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
 from banditree.training.found_kinds import by_mixture
 from banditree.training.individuals import Individuals, by_individual
@@ -154,8 +155,10 @@ def _spread(found: Estimates, individuals: Individuals | None, classes: Classes 
     """How much individuals differ within kinds, where the log has individuals and kinds are known by their means."""
     if individuals is None or found.contexts is not None or found.chances is not None:
         return None
+    if classes is not None and classes.strength is not None:
+        return taste_spread(found.means, classes.strength)
     chances = np.eye(len(individuals.kinds))[individuals.labels] if classes is None else classes.chances
-    return estimate_spread(found, individuals.statistics, chances)
+    return estimate_spread(found.means, found.rewards, individuals.statistics, chances)
 
 
 def _classes(statistics: Statistics, how: Settings, on_progress: OnProgress | None) -> Classes:

@@ -29,7 +29,7 @@ Coefficients = Callable[[FloatArray], FloatArray]  # (C, K, q) sums per class an
 class Sums:
     """Sufficient statistics of U individuals: `table` is sparse, (U, K q), q numbers per arm.
 
-    Bernoulli: q = 2, failures and successes. Linear-Gaussian: the products of (1, x, r), flat.
+    0/1 rewards: q = 2, failures and successes. Linear-Gaussian: the products of (1, x, r), flat.
     `pooled` (K, q) is one row's worth of the whole log for each arm, which every class starts with, so that an arm that
     a class has hardly tried looks like everyone's. `coefficients` is the M-step.
     """
@@ -43,6 +43,16 @@ class Sums:
     def n_individuals(self) -> int:
         """U."""
         return int(self.table.shape[0])
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether the table holds failures and successes, so that classes have rates."""
+        return self.coefficients in (bernoulli_coefficients, choice_coefficients)
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether one of the arms is a success each time, so that their rewards depend on each other."""
+        return self.coefficients is choice_coefficients
 
     def only(self, individuals: IntArray) -> "Sums":
         """The same for some of the individuals."""
@@ -69,18 +79,20 @@ class Mixture:
     """C classes: their shares (C,), coefficients (K q, C), and the log-likelihood they were fitted to.
 
     correlation: between two 0/1 rewards of one individual and arm, beyond its class (see `overdispersion`).
+    strength: (C,) of the Dirichlet distributions around the rates, where one arm is a success each time.
     """
 
     shares: FloatArray
     coefficients: FloatArray
     log_likelihood: float
-    is_bernoulli: bool = False
+    is_counted: bool = False
     correlation: float = 0.0
+    strength: FloatArray | None = None
 
     @property
     def rates(self) -> FloatArray | None:
-        """The rate (C, K) of every class and arm, of a Bernoulli mixture."""
-        if not self.is_bernoulli:
+        """The rate (C, K) of every class and arm, where rewards are 0 or 1."""
+        if not self.is_counted:
             return None
         return np.asarray(np.exp(self.coefficients[1::2].T))
 
@@ -89,11 +101,17 @@ class Mixture:
         """C."""
         return len(self.shares)
 
+    def sorted(self, order: IntArray) -> "Mixture":
+        """The same with the classes in another order."""
+        strength = None if self.strength is None else self.strength[order]
+        return replace(self, shares=self.shares[order], coefficients=self.coefficients[:, order], strength=strength)
+
 
 def sums_of(statistics: Statistics, family: str) -> Sums:
     """The table for a mixture over the tasks of `statistics`, which are individuals here.
 
-    0/1 rewards without contexts are Bernoulli, graded ones categorical; all others linear-Gaussian with an intercept.
+    0/1 rewards without contexts are Bernoulli, or multinomial where one arm is a success each time; graded ones are
+    categorical; all others linear-Gaussian with an intercept.
     """
     if family_named(family).by_chances:
         values = np.column_stack(list(outcome_counts(statistics).values()))
@@ -101,6 +119,8 @@ def sums_of(statistics: Statistics, family: str) -> Sums:
     if family_named(family).counts and not statistics.features:
         successes = statistics.sums[:, 0]
         values = np.column_stack([statistics.count - successes, successes])
+        if one_each_time(statistics):
+            return _sums(statistics, values, choice_coefficients, len(statistics.arms))  # K - 1 rates and a strength
         return _sums(statistics, values, bernoulli_coefficients, len(statistics.arms))
     p = statistics.sums.shape[1] + 1
     values = np.empty((len(statistics.count), p, p))
@@ -109,6 +129,21 @@ def sums_of(statistics: Statistics, family: str) -> Sums:
     values[:, 1:, 1:] = statistics.products
     flat = values.reshape(len(values), p * p)
     return _sums(statistics, flat, gaussian_coefficients, len(statistics.arms) * (p - 1))
+
+
+def one_each_time(statistics: Statistics) -> bool:
+    """Whether every occasion shows all arms of which exactly one is a success: what was bought, of all that was there.
+
+    Seen from the sums: an individual has as many rows of every arm, and as many successes in all. Rows of one occasion
+    then depend on each other, and counting them as independent would take each purchase for K pieces of evidence.
+    """
+    U, K = len(statistics.tasks), len(statistics.arms)
+    if K < 2 or len(statistics.count) != U * K:
+        return False
+    count, successes = np.zeros((U, K)), np.zeros((U, K))
+    count[statistics.task, statistics.arm] = statistics.count
+    successes[statistics.task, statistics.arm] = statistics.sums[:, 0]
+    return bool((count == count[:, :1]).all() and (successes.sum(axis=1) == count[:, 0]).all())
 
 
 def _sums(statistics: Statistics, values: FloatArray, coefficients: Coefficients, n_parameters: int) -> Sums:
@@ -135,6 +170,13 @@ def bernoulli_coefficients(sums: FloatArray) -> FloatArray:
     """log(1 - rate) and log(rate) of every class and arm."""
     rate = np.clip(sums[:, :, 1] / np.maximum(sums.sum(axis=2), 1e-300), FLOOR, 1 - FLOOR)
     return np.asarray(np.log(np.stack([1 - rate, rate], axis=2)).reshape(len(sums), -1).T)
+
+
+def choice_coefficients(sums: FloatArray) -> FloatArray:
+    """0 and log(rate) of every class and arm: the rates of a class add up to 1, and a failure tells nothing more."""
+    rate = np.maximum(sums[:, :, 1], FLOOR * np.maximum(sums[:, :, 1].sum(axis=1, keepdims=True), 1e-300))
+    rate /= rate.sum(axis=1, keepdims=True)
+    return np.asarray(np.stack([np.zeros_like(rate), np.log(rate)], axis=2).reshape(len(sums), -1).T)
 
 
 def gaussian_coefficients(sums: FloatArray) -> FloatArray:
@@ -190,8 +232,7 @@ def _maximise(sums: Sums, chances: FloatArray) -> Mixture:
     n_arms, q = sums.pooled.shape
     by_class = (sums.table.T @ chances).T.reshape(-1, n_arms, q) + sums.pooled
     shares = np.maximum(chances.sum(axis=0), 1e-9)
-    is_bernoulli = sums.coefficients is bernoulli_coefficients
-    return Mixture(shares / shares.sum(), sums.coefficients(by_class), -np.inf, is_bernoulli)
+    return Mixture(shares / shares.sum(), sums.coefficients(by_class), -np.inf, sums.is_counted)
 
 
 def _start(sums: Sums, n_classes: int, rng: np.random.Generator) -> FloatArray:

@@ -3,7 +3,8 @@
 With a correlation rho between two rewards of one individual, kind and arm, n rewards tell as much as
 n / (1 + (n - 1) rho) independent ones. Counting them so keeps EM as it is, and keeps variation within a kind from
 being taken for kinds of its own. rho is estimated by moments; numbers of kinds are compared by the beta-binomial
-likelihood, which is that of rates drawn anew for every individual.
+likelihood, which is that of rates drawn anew for every individual. Where one arm is a success each time, individuals
+are few purchases each and kinds are Dirichlet (see `dirichlet`).
 """
 
 from dataclasses import replace
@@ -11,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from banditree.tasks.arrays import FloatArray
+from banditree.training.dirichlet import fit_tastes, taste_likelihoods
 from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, refine_mixture
 
 ROUNDS = 4  # of estimating rho and the kinds in turn; they settle in two or three
@@ -36,7 +38,24 @@ def refine_kinds(sums: Sums, mixture: Mixture) -> Mixture:
     for _ in range(ROUNDS):
         rho = within_correlation(sums, mixture)
         mixture = replace(refine_mixture(sums.discounted(rho), replace(mixture, correlation=0.0)), correlation=rho)
+    if sums.is_choice:
+        return fit_tastes(sums, mixture)
     return replace(mixture, log_likelihood=log_likelihood(sums, mixture))
+
+
+def kind_chances(sums: Sums, mixture: Mixture) -> FloatArray:
+    """The chance (U, C) of every kind for every individual."""
+    if mixture.strength is None:
+        return posterior(sums, mixture)[0]
+    joint = _taste_joint(sums, mixture)
+    chances = np.exp(joint - joint.max(axis=1, keepdims=True))
+    return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+
+
+def _taste_joint(sums: Sums, mixture: Mixture) -> FloatArray:
+    assert mixture.rates is not None
+    assert mixture.strength is not None
+    return taste_likelihoods(sums.counted()[1], mixture.rates * mixture.strength[:, None]) + np.log(mixture.shares)
 
 
 def within_correlation(sums: Sums, mixture: Mixture) -> float:
@@ -61,6 +80,8 @@ def log_likelihoods(sums: Sums, mixture: Mixture) -> FloatArray:
     """The same of each individual (U,)."""
     from scipy.special import logsumexp
 
+    if mixture.strength is not None:
+        return np.asarray(logsumexp(_taste_joint(sums, mixture), axis=1))
     if mixture.correlation == 0 or mixture.rates is None:
         return np.asarray(logsumexp(sums.table @ mixture.coefficients + np.log(mixture.shares), axis=1))
     n, total = sums.counted()

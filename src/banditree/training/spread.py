@@ -3,28 +3,27 @@
 import numpy as np
 
 from banditree.tasks.arrays import FloatArray
-from banditree.training.estimates import Estimates
+from banditree.tasks.rewards import Rewards
 from banditree.training.statistics import Statistics
 
 ROUNDS = 3  # of weighing individuals by what they tell, which depends on the spread; it settles in two
 
 
-def estimate_spread(estimates: Estimates, individuals: Statistics, chances: FloatArray) -> FloatArray:
+def estimate_spread(means: FloatArray, rewards: Rewards, individuals: Statistics, chances: FloatArray) -> FloatArray:
     """The spread (M, K) by moments, beta-binomial for 0/1 rewards and normal for others; 0 where chance explains all.
 
     The squared deviation of an individual's total of n rewards from n times the kind's mean is
     n v + n (n - 1) spread^2 on average, v being the variance of one reward of the kind: mean (1 - mean) for 0/1
     rewards. Individuals count by what they tell, n / (1 + (n - 1) rho) with rho = spread^2 / v.
-    chances: (U, M) of every individual's kind; 0 or 1 where the log names it.
+    means: (M, K) of the kinds. chances: (U, M) of every individual's kind; 0 or 1 where the log names it.
     """
     shape = (len(individuals.tasks), len(individuals.arms))
     n, total, squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     at = (individuals.task, individuals.arm)
     n[at], total[at], squares[at] = individuals.count, individuals.sums[:, -1], individuals.products[:, -1, -1]
-    means = np.nan_to_num(estimates.means) - individuals.shift[-1]
     found = np.zeros(means.shape)
-    for kind, mean in enumerate(means):
-        found[kind] = _of_kind(n, total, squares, chances[:, kind, None], mean, estimates.rewards.counts)
+    for kind, mean in enumerate(np.nan_to_num(means) - individuals.shift[-1]):
+        found[kind] = _of_kind(n, total, squares, chances[:, kind, None], mean, rewards.counts)
     return found
 
 
