@@ -93,7 +93,7 @@ def addresses(running, north):
         if not hasattr(route, "methods"):
             todo += list(getattr(route, "routes", ())) or list(route.original_router.routes)
             continue
-        path = route.path.replace("{what}", "events")
+        path = route.path.replace("{what}", "events").replace("{job}", north["job"])
         kind = next((kind for kind in ids if f"/{kind}/" in path), None)
         path = path.replace("{id}", ids[kind]) if kind else path
         if "{" not in path and not re.search("login|logout|sign-on|static|password|tokens|users|openapi", path):
@@ -113,6 +113,7 @@ BODIES = {  # what is right for a route, by how its path ends
     "north-1/override": {"arm": "B", "reason": "x"},
     "north-1/note": {"text": "x"},
     "sign": {"comment": "x"},
+    "successor": {"job": "x", "name": "x"},
 }
 
 
@@ -204,3 +205,12 @@ def test_admins_belong_to_no_site_and_move_people(people):
         sites.append(users["max"])
     assert sites == ["south", None]
     assert root.patch("/api/v1/users/max", json={"role": "admin"}).status_code == 200
+
+
+def test_what_is_monitored_over_all_sites_is_for_those_who_see_all(people, north):
+    """A job over the cases of all sites is not shown to those of one."""
+    found = people["olga"].get(f"/api/v1/plans/{north['plan']}/monitor")
+    assert found.status_code in (200, 202, 404)
+    jobs = [job["id"] for job in people["olga"].get("/api/v1/jobs").json()["data"] if job["kind"] == "monitor"]
+    mine = {job["id"] for job in people["nell"].get("/api/v1/jobs").json()["data"]}
+    assert not mine & set(jobs)

@@ -20,6 +20,11 @@ def relearn(
     failure_probability: Annotated[
         float, typer.Option(help="Chance that any of the new margins ever fails, however often this is done.")
     ] = 0.05,
+    since: Annotated[str | None, typer.Option(help="Only outcomes from this day on, where rates have changed.")] = None,
+    log_weight: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="What a row of the log counts; less than 1 where rates have changed."),
+    ] = 1.0,
     steps: Annotated[int | None, typer.Option(min=1, help="How long to search for the new plan.")] = None,
     json: AsJson = False,
 ) -> None:
@@ -37,7 +42,7 @@ def relearn(
     from banditree.files.collections import load_collection, save_collection
     from banditree.files.plans import load_plan, save_plan
     from banditree.monitoring.observed import case_statistics
-    from banditree.monitoring.reading import read_rounds
+    from banditree.monitoring.reading import day_of, read_rounds
     from banditree.reports.relearn import relearned_document, relearned_text, succeed, succession_text
     from banditree.training.relearning import relearn as relearn_from
 
@@ -45,7 +50,10 @@ def relearn(
         raise InvalidInput("--plan and --new-plan go together: the plan in use, and where to write the next one.")
     known = load_collection(collection)
     rounds = [one for source in cases for one in read_rounds(source, known.arms, known.rewards)[0]]
-    found = relearn_from(known, case_statistics(rounds, known.arms), failure_probability=failure_probability)
+    if since is not None:
+        rounds = [one for one in rounds if one.at >= day_of(since)]
+    cases_sums = case_statistics(rounds, known.arms)
+    found = relearn_from(known, cases_sums, failure_probability=failure_probability, log_weight=log_weight)
     save_collection(found.collection, output)
     following = None
     if plan is not None and new_plan is not None:

@@ -149,6 +149,26 @@ def kind_table(plan: Plan, summary: Summary) -> tuple[list[str], list[list[str]]
     return head, rows
 
 
+def monitor_page(plan: Plan, found: Monitoring) -> list[dict[str, Any]]:
+    """The parts of the page of a plan in the field: a title, sentences and tables each."""
+    return [
+        {
+            "title": "All cases" if part.group is None else f"{capital(str(found.by))} {part.group or '(none)'}",
+            "level": level_sentence(found),
+            "sentences": [
+                counts_sentence(plan, part.summary),
+                loss_sentence(plan, part.summary),
+                settled_sentence(part.summary),
+            ],
+            "tables": [
+                {"head": head, "rows": rows}
+                for head, rows in (cell_table(plan, part.summary), kind_table(plan, part.summary))
+            ],
+        }
+        for part in found.parts
+    ]
+
+
 def monitor_markdown(plan: Plan, found: Monitoring, title: str = "Weekly digest") -> str:
     """The digest: what is new this week first, then where the plan stands."""
     new = [alarm for alarm in found.alarms if alarm.noticed > found.until - WEEK]

@@ -1,12 +1,12 @@
 """What a plan's cases changed: rates and shares before and after, and the old plan beside the new one."""
 
 from dataclasses import dataclass
-from difflib import ndiff
 from typing import Any
 
 import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
+from banditree.plans.changes import Kind, changed_lines
 from banditree.plans.plan import Plan
 from banditree.plans.wording import counted, numbered_lines
 from banditree.progress import OnProgress
@@ -37,7 +37,7 @@ def succeed(old: Plan, collection: Collection, on_progress: OnProgress | None = 
     return Succession(old, new, *certificates)
 
 
-def relearned_text(found: Relearned, plan: Plan | None = None) -> str:
+def relearned_text(found: Relearned) -> str:
     """The rates and shares before and after, for people."""
     n = len(found.chances)
     lines = [f"{counted(n, 'case')} and what was known before. Rates that changed, with their margins:", ""]
@@ -85,14 +85,16 @@ def _kept(found: Relearned) -> list[str]:
 
 def succession_text(found: Succession) -> str:
     """The old plan and the new one, what changed, and what each loses on the rates as they are known now."""
-    lines = ["What changes in the plan (- as it was, + as it would be):", "", *changed_lines(found), ""]
+    lines = ["What changes in the plan (- as it was, + as it would be):", "", *marked_lines(found), ""]
     return "\n".join([*lines, *loss_lines(found)])
 
 
-def changed_lines(found: Succession) -> list[str]:
+MARKS = {Kind.SAME: " ", Kind.GONE: "-", Kind.NEW: "+"}
+
+
+def marked_lines(found: Succession) -> list[str]:
     """The lines of both plans, marked by what stays, goes and comes."""
-    both = ndiff(numbered_lines(found.old), numbered_lines(found.new))
-    return [line.rstrip() for line in both if not line.startswith("?")]
+    return [f"{MARKS[one.kind]} {one.text}".rstrip() for one in changed_lines(found.old, found.new)]
 
 
 def loss_lines(found: Succession) -> list[str]:
@@ -137,5 +139,5 @@ def relearned_document(found: Relearned, following: Succession | None = None) ->
                 ("new", following.new, following.new_certificate),
             )
         }
-        document["changes"] = changed_lines(following)
+        document["changes"] = marked_lines(following)
     return document

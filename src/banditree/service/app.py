@@ -16,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from banditree.errors import InvalidInput
-from banditree.service import case_routes, file_routes, job_routes, people_routes, plan_routes
+from banditree.service import case_routes, field_routes, file_routes, job_routes, people_routes, plan_routes
 from banditree.service.access import Door, Viewer
 from banditree.service.database import Database
 from banditree.service.description import describe
@@ -25,7 +25,7 @@ from banditree.service.edge import Edge, Metrics
 from banditree.service.guard import Guard
 from banditree.service.jobs import unfinished
 from banditree.service.models import Answer, Done
-from banditree.service.pages import case_pages, people_pages, plan_pages, rendering, sign_on_pages
+from banditree.service.pages import case_pages, field_pages, people_pages, plan_pages, rendering, sign_on_pages
 from banditree.service.pages.studio import kinds, know, plan, sign, start, trust
 from banditree.service.people import has_admin
 from banditree.service.problems import Refused, Unavailable, body, problem
@@ -46,11 +46,13 @@ an error `{"error": {"code", "message"}}`."""
 ROOMS = (
     case_routes,
     plan_routes,
+    field_routes,
     job_routes,
     file_routes,
     people_routes,
     case_pages,
     plan_pages,
+    field_pages,
     people_pages,
     sign_on_pages,
     start,

@@ -89,14 +89,19 @@ def decision_rows(history: Iterable[list[Any]], features: dict[str, tuple[Featur
     """One row per outcome that is known, as `DECISIONS` and the context columns. Erased cases have none."""
     names = context_columns(features)
     for (case, plan), rows in groupby(history, key=lambda row: (row[0], row[1])):
-        rounds: dict[int, dict[str, Any]] = {}
-        for row in rows:
-            _fold(rounds, Event(*row[2:]))
-        for number, entry in sorted(rounds.items()):
+        for number, entry in folded_rounds(Event(*row[2:]) for row in rows).items():
             if entry.get("reward") is not None:
                 values = context_values(features[plan], entry)
                 line = [case, plan, number, entry["arm"], entry["reward"], entry["overridden"], entry["at"]]
                 yield line + [values.get(name) for name in names]
+
+
+def folded_rounds(history: Iterable[Event]) -> dict[int, dict[str, Any]]:
+    """What the events of a case say of each of its rounds in the end, in order."""
+    rounds: dict[int, dict[str, Any]] = {}
+    for event in history:
+        _fold(rounds, event)
+    return dict(sorted(rounds.items()))
 
 
 def _fold(rounds: dict[int, dict[str, Any]], event: Event) -> None:

@@ -104,7 +104,7 @@ def add_job(
     id = secrets.token_hex(8)
     row = {"id": id, "kind": kind, "key": key, "subject": subject, "settings": json.dumps(dict(settings))}
     row |= {"seconds": seconds, "megabytes": megabytes, "at": utc_now(), "actor": actor}  # type: ignore[dict-item]
-    row["site"] = _site(connection, settings) if key is None or "file" in settings else None
+    row["site"] = _site(connection, settings) if key is None or "file" in settings else settings.get("site")
     begun = {"state": State.WAITING.value, "tries": 0, "done": 0, "total": 0, "text": ""}
     connection.execute(sa.insert(jobs), {**row, **begun})
     note_action(connection, actor, "add job", id, None)
@@ -133,8 +133,8 @@ def _seen(connection: sa.Connection, job: Job) -> bool:
     """Whether a job, and the plan and collection that it is about, may be seen."""
     if site_of(connection) is None:
         return True
-    if not sees(connection, job.site):
-        return False
+    if not sees(connection, job.site) or job.settings.get("site", site_of(connection)) != site_of(connection):
+        return False  # what was computed over the cases of all sites is for those who see all of them
     for table, name in ((plans, "plan"), (collections, "collection")):
         id = job.settings.get(name)
         rows = sa.select(table.c.id).where(table.c.id == id, seen(connection, table))

@@ -85,6 +85,13 @@ class NewPlan(Shape):
     sign: SignPlan | None = None
 
 
+class TakeSuccessor(Shape):
+    """The job that learned from a plan's cases, and the name of the collection and the draft that it proposes."""
+
+    job: Id
+    name: Name
+
+
 class Created(Shape):
     """The id of what is on record now."""
 

@@ -16,6 +16,7 @@ from banditree.files.documents import dump
 from banditree.plans.plan import Plan
 from banditree.service import records
 from banditree.service.database import Database
+from banditree.service.field import monitor, relearn
 from banditree.service.log_files import file_on_disk
 from banditree.service.messages import Reports
 from banditree.service.problems import Refused
@@ -135,6 +136,8 @@ KINDS: dict[str, Run] = {
     "search": search,
     "evaluate": evaluate,
     "report": report,
+    "monitor": monitor,
+    "relearn": relearn,
     "worth": worth,
     "beside": beside,
 }

@@ -15,6 +15,7 @@ from scipy.stats import norm
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import require_likelihood
 from banditree.training.estimates import FAILURE_PROBABILITY
 from banditree.training.found_kinds import rate_covariance, tables
 from banditree.training.intervals import radius_of_clustered_rate, widening
@@ -39,13 +40,18 @@ class Relearned:
 
 
 def relearn(
-    collection: Collection, cases: Statistics, *, failure_probability: float = FAILURE_PROBABILITY
+    collection: Collection,
+    cases: Statistics,
+    *,
+    failure_probability: float = FAILURE_PROBABILITY,
+    log_weight: float = 1.0,
 ) -> Relearned:
     """The collection of the log, brought up to date with the cases of the plans that were made from it.
 
     cases: statistics in which every case is a task, of all cases so far, whatever plan they followed. What the log
     knows counts as many rows as its margins are worth. Margins hold for all rates that changed, at every look, but for
     `failure_probability`; those of the log hold as they did. A rate that no case tells about stays the log's.
+    log_weight: what a row of the log counts, below 1 where rates have changed since then; its margins then end none.
 
     >>> from banditree.training.statistics import collect
     >>> known = Collection.bernoulli([[0.9, 0.5], [0.1, 0.5]], arms=["A", "B"], radius=0.2)
@@ -53,15 +59,15 @@ def relearn(
     >>> relearn(known, cases).collection.means.round(2).tolist()
     [[0.99, 0.5], [0.02, 0.5]]
     """
-    _check(collection, cases, failure_probability)
+    _check(collection, cases, failure_probability, log_weight)
     count, total = _by_arms(collection, cases)
-    log = log_rows(collection)
+    log = log_weight * log_rows(collection)
     rates, shares, chances = _fit(collection, count, total, log)
     rows = chances.T @ count
     radius = _radius(collection, rates, chances, count, total, log, failure_probability)
     kept = rows < FEW
     rates = np.where(kept, collection.means, rates)
-    radius = np.where(kept, collection.radius, _narrowed(collection, rates, radius))
+    radius = np.where(kept, collection.radius, radius if log_weight < 1 else _narrowed(collection, rates, radius))
     known = collection.counts if collection.counts is not None else np.zeros(rows.shape, np.int64)
     found = replace(
         collection,
@@ -74,7 +80,8 @@ def relearn(
     return Relearned(found, collection, chances, rows, kept)
 
 
-def _check(collection: Collection, cases: Statistics, failure_probability: float) -> None:
+def _check(collection: Collection, cases: Statistics, failure_probability: float, log_weight: float) -> None:
+    require_likelihood(collection.rewards, "Relearning")
     if collection.theta is not None or collection.rewards.by_chances:
         raise InvalidInput(
             "Relearning is for rewards known by their means, without contexts. Learn from a log instead."
@@ -85,6 +92,8 @@ def _check(collection: Collection, cases: Statistics, failure_probability: float
         raise InvalidInput("The cases have no outcomes: there is nothing to relearn from.")
     if not 0 < failure_probability < 1:
         raise invalid("failure_probability", "between 0 and 1", failure_probability)
+    if not 0 <= log_weight <= 1:
+        raise invalid("log_weight", "from 0 to 1", log_weight)
 
 
 def _by_arms(collection: Collection, cases: Statistics) -> tuple[FloatArray, FloatArray]:

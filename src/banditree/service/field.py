@@ -1,0 +1,124 @@
+"""A plan in the field: what is on record of its cases, and the jobs that compare it with its promise and relearn."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+
+from banditree.monitoring.observed import Observed, Seen, case_statistics, observe
+from banditree.monitoring.reading import day_of
+from banditree.service import records
+from banditree.service.cases import Followed
+from banditree.service.database import Database
+from banditree.service.events import Event
+from banditree.service.exports import event_rows, folded_rounds
+from banditree.service.messages import Reports
+from banditree.service.problems import NotFound, Refused
+from banditree.service.schema import cases, plans
+from banditree.service.sites import limited, seen
+
+LABELS = ("site", "label")  # of a case, by which it can be told apart
+NAN = float("nan")
+
+
+def monitoring_of(connection: sa.Connection, plan: str, by: str | None, site: str | None) -> dict[str, Any]:
+    """The settings of the job that monitors a plan now: those of the last one, if nothing was told since then today."""
+    records.check_seen(connection, plans, plan)
+    query = sa.select(sa.func.sum(cases.c.rounds - cases.c.waiting), sa.func.count()).where(
+        cases.c.plan == plan, seen(connection, cases)
+    )
+    told, n_cases = connection.execute(query).one()
+    if not told:
+        raise NotFound(f"Plan {plan} has no outcomes yet: there is nothing to monitor.")
+    if records.collection_id_of(connection, plan) is None:
+        raise Refused(f"Plan {plan} was put on record without its collection, so nothing says what it promised.")
+    day = datetime.now(UTC).date().isoformat()
+    return {"plan": plan, "by": by, "site": site, "told": int(told), "cases": int(n_cases), "day": day}
+
+
+def rounds_of(
+    connection: sa.Connection, plan: str, arms: tuple[str, ...]
+) -> tuple[list[Seen], dict[str, float], dict[str, dict[str, str]]]:
+    """The rounds of a plan's cases with what is known of them now, when each case began, and its labels.
+
+    Rounds that wait for their outcome, and erased cases, are not among them.
+    """
+    rounds: list[Seen] = []
+    for case, rows in groupby(event_rows(connection, plan), key=lambda row: row[0]):
+        for number, entry in folded_rounds(Event(*row[2:]) for row in rows).items():
+            if "reward" in entry and "arm" in entry:
+                value = NAN if entry["reward"] is None else entry["reward"]
+                told = Seen(case, number, arms.index(entry["arm"]), value, day_of(entry["at"]), entry["overridden"])
+                rounds.append(told)
+    of_case = sa.select(cases.c.id, cases.c.at, *(cases.c[name] for name in LABELS))
+    lines = connection.execute(of_case.where(cases.c.plan == plan, seen(connection, cases))).mappings().all()
+    known = {one.case for one in rounds}
+    began = {line["id"]: day_of(line["at"]) for line in lines if line["id"] in known}
+    return rounds, began, {name: {line["id"]: line[name] or "" for line in lines} for name in LABELS}
+
+
+def observed_of(connection: sa.Connection, followed: Followed) -> Observed:
+    """What is on record of a plan's cases."""
+    rounds, began, labels = rounds_of(connection, followed.id, followed.plan.arms)
+    return observe(followed.plan, rounds, began=began, labels=labels)
+
+
+def monitor(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """What a plan promised against what was observed: as data, as Markdown, and as charts."""
+    from banditree.figures.monitoring import monitor_scenes
+    from banditree.figures.svg import svg
+    from banditree.monitoring.monitor import monitor as monitor_cases
+    from banditree.reports.monitor import monitor_document, monitor_markdown, monitor_page
+
+    with database.read(seconds=None) as whole:
+        connection = limited(whole, settings["site"])
+        followed = records.followed_of(connection, settings["plan"])
+        observed = observed_of(connection, followed)
+    assert followed.collection is not None
+    found = monitor_cases(followed.plan, followed.collection, observed, by=settings["by"])
+    plan = followed.plan
+    charts = [svg(scene, background=None) for scene in monitor_scenes(plan, found)]
+    return {
+        "document": monitor_document(plan, found),
+        "markdown": monitor_markdown(plan, found),
+        "tables": monitor_page(plan, found),
+        "charts": charts,
+    }
+
+
+def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """A new collection from the one of a plan and the cases of all plans made from it, and the plan that may follow."""
+    from banditree.files.collections import collection_document
+    from banditree.files.documents import dump
+    from banditree.files.plans import fingerprint, plan_document
+    from banditree.reports.relearn import relearned_document, relearned_text, succeed, succession_text
+    from banditree.training.relearning import relearn as relearn_from
+
+    with database.read(seconds=None) as whole:
+        connection = limited(whole, settings["site"])
+        followed = records.followed_of(connection, settings["plan"])
+        if followed.collection is None:
+            raise Refused(f"Plan {followed.id} was put on record without its collection: there is nothing to add to.")
+        arms, mine = followed.plan.arms, records.collection_id_of(connection, followed.id)
+        same = sa.select(plans.c.id).where(plans.c.collection == mine, seen(connection, plans))
+        rounds = [one for id in connection.execute(same).scalars().all() for one in rounds_of(connection, id, arms)[0]]
+    found = relearn_from(followed.collection, case_statistics(rounds, arms))
+    following = succeed(followed.plan, found.collection, reports)
+    return {
+        "collection": json.loads(dump(collection_document(found.collection))),
+        "plan": json.loads(dump(plan_document(following.new))),
+        "id": fingerprint(following.new),
+        "document": relearned_document(found, following),
+        "text": [relearned_text(found), succession_text(following)],
+    }
+
+
+def take_relearned(connection: sa.Connection, actor: str, old: str, name: str, collection: Any, document: Any) -> str:
+    """Put what was relearned on record: the collection, and the plan as a draft that replaces the old one; its id."""
+    id, text = records.read_collection(collection)
+    records.add_collection(connection, actor, name, id, text)
+    plan_id, plan = records.read_plan(document)
+    return records.add_plan(connection, actor, name, plan_id, plan, id, None, old)

@@ -1,0 +1,77 @@
+"""The pages of a plan in the field: promised against observed, and what its cases teach."""
+
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from markupsafe import Markup
+
+from banditree.service import jobs, records
+from banditree.service.access import Operator, Viewer
+from banditree.service.field import LABELS
+from banditree.service.field_routes import monitored, relearning, succeeded
+from banditree.service.job_routes import JobId
+from banditree.service.jobs import Job, State
+from banditree.service.models import TakeSuccessor
+from banditree.service.pages.forms import fields, shaped, to
+from banditree.service.pages.rendering import page
+from banditree.service.plan_routes import DocumentId
+from banditree.service.problems import NotFound, Refused
+from banditree.service.replies import read
+from banditree.service.schema import plans
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/plans/{id}/field")
+async def show_field(request: Request, person: Viewer, id: DocumentId, by: str = "") -> Response:
+    """What the plan promised against what its cases show; comes again by itself while that is computed."""
+    line, label = await _line(request, id), by if by in LABELS else None
+    job, why = None, ""
+    try:
+        job = await monitored(request, person, id, label)
+    except (NotFound, Refused) as problem:  # nothing to show yet, and the page says why
+        why = str(problem)
+    done = job.result if job is not None and job.state is State.DONE else {}
+    return page(
+        request,
+        "field.html",
+        line=line,
+        job=job,
+        why=why,
+        labels=LABELS,
+        by=label,
+        refresh=job is not None and not job.state.is_final,
+        found=done.get("document"),
+        charts=[Markup(chart) for chart in done.get("charts", ())],
+        tables=done.get("tables", []),
+    )
+
+
+@router.post("/plans/{id}/relearn")
+async def relearn(request: Request, person: Operator, id: DocumentId) -> Response:
+    """Learn from the cases of the plan."""
+    await fields(request)
+    return to(f"/plans/{id}/relearned/{(await relearning(request, person, id)).id}")
+
+
+@router.get("/plans/{id}/relearned/{job}")
+async def show_relearned(request: Request, person: Viewer, id: DocumentId, job: JobId) -> Response:
+    """What was learned, and the plan that may follow; comes again by itself until that is known."""
+    found: Job = await read(request, jobs.find_job, job)
+    if found.kind != "relearn" or found.settings["plan"] != id:
+        raise NotFound(f"There is no job {job} about plan {id}.")
+    return page(request, "relearned.html", line=await _line(request, id), job=found, refresh=not found.state.is_final)
+
+
+@router.post("/plans/{id}/relearned/{job}")
+async def take(request: Request, person: Operator, id: DocumentId, job: JobId) -> Response:
+    """Put the new collection and the draft of the new plan on record."""
+    await read(request, records.check_seen, plans, id)
+    body = shaped(TakeSuccessor, {**await fields(request), "job": job})
+    return to(f"/plans/{await succeeded(request, person, id, body)}")
+
+
+async def _line(request: Request, id: str) -> dict[str, Any]:
+    await read(request, records.check_seen, plans, id)
+    lines = await read(request, records.documents, plans)
+    return next(dict(one) for one in lines if one["id"] == id)
