@@ -134,8 +134,8 @@ def main(picture: str | Path | None = None) -> dict[str, Any]:
     free = learn_classes(log, None)
     assert free.classes is not None
     print(f"{len(kept)} households to learn from, {len(held_out)} held out.")
-    print(f"BIC would have {free.classes.n_classes} classes, with means known to {free.collection.radius.max():.2f}:")
-    print(f"too fine for {PURCHASES} purchases. We ask for 2, and look at 3 and 4 beside it.\n")
+    print(f"BIC would have {free.classes.n_classes} classes, with rates within {free.collection.radius.max():.2f}.")
+    print("Which are worth telling apart is another question: we look at 2, 3 and 4.\n")
     reports = {n: learn_classes(log, n) for n in (2, 3, 4)}
     for n, report in reports.items():
         print(f"{n} classes: {_shares(report)}")
