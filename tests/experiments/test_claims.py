@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from banditree.experiments.claims import bend, check_claims, commitment, late_growth, optimism_behind_mts, rightly
+from banditree.experiments.claims import (
+    bend,
+    check_claims,
+    commitment,
+    late_growth,
+    optimism_behind_mts,
+    rightly,
+    small_regret_in_a_handful,
+)
 from banditree.simulation.results import Results
 
 ROUNDS = np.arange(1, 101)
@@ -33,7 +41,19 @@ def test_numbers_of_a_curve():
 def test_a_verdict_follows_its_numbers():
     assert optimism_behind_mts({"c": RESULTS, "d": RESULTS}).reproduced
     other = made_up(**{"DT-ECE": BENT, "mUCB": BENT / 4, "mTS": STRAIGHT})
-    assert not optimism_behind_mts({"c": RESULTS, "d": other}).reproduced
+    partly = optimism_behind_mts({"c": RESULTS, "d": other})
+    assert not partly.reproduced
+    assert partly.answer == "(c) only"
+    assert optimism_behind_mts({"c": other, "d": other}).answer == "no"
+
+
+def test_a_handful_of_rounds_is_a_number_of_rounds():
+    """Of a long horizon, 11% is not a handful: 44,075 rounds in (b)."""
+    late = made_up(**{"DT-ECE": BENT * 2, "mUCB": STRAIGHT, "mTS": BENT / 4})
+    late.committed[0] = 44_075
+    verdict = small_regret_in_a_handful({"a": RESULTS, "b": late})
+    assert verdict.answer == "(a) only"
+    assert "8 times the regret of mTS" in verdict.measured
 
 
 def test_every_claim_gets_a_verdict():

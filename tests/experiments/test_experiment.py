@@ -38,7 +38,7 @@ def test_the_panels_are_those_of_the_paper(panel):
     collection = draw_tasks(experiment.collection)
     shapes = {"a": (5, 10), "b": (5, 10), "c": (10, 20), "d": (40, 40)}
     assert collection.means.shape == shapes[panel]
-    assert experiment.runs == 20
+    assert experiment.runs >= 100  # the paper's 20 are too few to cover the mean of mTS
     assert [contender.name for contender in experiment.policies] == ["DT-ECE", "mUCB", "mTS", "score plan"]
     assert list(panel_files(panel)) == [f"{panel}.toml", f"score-{panel}.json"]
     if panel == "a":

@@ -35,11 +35,13 @@ def reproduce(
     except Stopped:
         raise _stopped(folder) from None
     if json:
-        rows = [{"claim": v.claim, "measured": v.measured, "reproduced": v.reproduced} for v in verdicts]
+        rows = [
+            {"claim": v.claim, "measured": v.measured, "reproduced": v.reproduced, "holds": v.holds} for v in verdicts
+        ]
         typer.echo(json_module.dumps({"folder": str(folder), "claims": rows}))
         return
     for verdict in verdicts:
-        typer.echo(f"{'reproduced    ' if verdict.reproduced else 'NOT reproduced'}  {verdict.claim}")
+        typer.echo(f"reproduced: {verdict.answer:<10}  {verdict.claim}")
         typer.echo(f"                {verdict.measured}")
     typer.echo(f"\n{summary}\nThe figure, the numbers and the table of claims are in {folder}.")
 

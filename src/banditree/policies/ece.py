@@ -57,7 +57,8 @@ def make_ece(collection: Collection, horizon: int, options: Mapping[str, Any]) -
     """The table of separations, the pulls per test and the slack of Algorithm 2.
 
     Options: separation (lambda in the Hellinger sense; the collection's own), failure_probability (delta; 1/H), slack
-    ("printed": 3 log(M/delta), or "tight": log(M (M - 1)/delta)), stop_early (NOTES 11).
+    ("printed": 3 log(M/delta), or "tight": log(M (M - 1)/delta), with which the proof gives a failure probability of
+    2 delta (M - 1)/M: give half of the delta that is wanted), stop_early (NOTES 11).
     """
     taken = take_options(options, separation=None, failure_probability=None, slack="printed", stop_early=False)
     require_likelihood(collection.rewards, "ECE")

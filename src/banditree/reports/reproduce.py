@@ -55,8 +55,9 @@ def claims_table(verdicts: Sequence[Verdict]) -> str:
         "| --- | --- | --- | --- | --- |",
     ]
     for verdict in verdicts:
-        word = "yes" if verdict.reproduced else "**no**"
-        lines.append(f"| {verdict.claim} | {verdict.panels} | {verdict.meaning} | {verdict.measured} | {word} |")
+        word = verdict.answer if verdict.reproduced else f"**{verdict.answer}**"
+        panels = ", ".join(verdict.panels)
+        lines.append(f"| {verdict.claim} | {panels} | {verdict.meaning} | {verdict.measured} | {word} |")
     return "\n".join(lines) + "\n"
 
 

@@ -60,7 +60,8 @@ def ece_samples(*, n_tasks: int, separation: float, failure_probability: float, 
     N_cls = ceil((slack + 2 beta) / (2 lambda^2)), beta = log(M T / delta) with T = M - 1 tests (NOTES 5).
 
     n_tasks: M. separation: lambda in the Hellinger sense (NOTES 1). failure_probability: delta.
-    slack: of Algorithm 2; the printed 3 log(M / delta) by default.
+    slack: of Algorithm 2; the printed 3 log(M / delta) by default. A slack of beta ("tight") proves a failure
+    probability of 2 delta (M - 1)/M.
 
     >>> ece_samples(n_tasks=5, separation=0.289, failure_probability=1e-4)
     341
