@@ -31,6 +31,7 @@ bench-plans: .venv/bench.done
 # The pages that come from the code, after a change of commands, errors, routes, schemas or examples.
 pages: .venv/test.done
 	@$(PY) docs/make_pages.py
+	@$(PY) docs/make_pictures.py
 
 # The documentation site, in site/.
 docs: .venv/test.done

@@ -83,6 +83,7 @@ MORE = {  # modules and names that are documented without being public names of 
         "banditree.simulation.frames.as_pandas",
         "banditree.simulation.frames.as_polars",
     ],
+    "evaluation": ["banditree.evaluation.worth.worth_of_kinds", "banditree.evaluation.worth.Worth"],
     "theory": [
         "banditree.theory.coefficients.deterministic_coefficient",
         "banditree.theory.coefficients.soft_coefficient",

@@ -96,7 +96,7 @@ def type_words(window):
 def test_from_a_spreadsheet_to_a_followed_case(chromium, address, tmp_path):
     path = tmp_path / "visits.xlsx"
     path.write_bytes(workbook(log()))
-    with looking(chromium, DESK) as window:
+    with looking(chromium, DESK, dark=True) as window:
         window.get(f"{address}/studio")
         is_good(window)
         fill_in(window, "form", name="Clinic")

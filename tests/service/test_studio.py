@@ -6,13 +6,14 @@ import httpx
 import pytest
 from running_service import in_thread, local
 from starlette.concurrency import run_in_threadpool
-from tables_to_bring import BAD, LOG, RATES, workbook
+from tables_to_bring import BAD, LOG, RATES, SHEET, workbook
 
 from banditree.service.database import Database
 from banditree.service.people import Role, add_user, hashed
 from banditree.service.schema import files, studies
 from banditree.service.uploads import Reader
 
+APART = Reader.apart
 PASSWORD = "correct horse battery"
 HOW = {
     "role-individual": "patient",
@@ -256,3 +257,18 @@ def test_roles_and_sites(people):
     assert otto.post(f"{address}/delete").status_code == 404
     for one in (olga, otto, vera):
         one.close()
+
+
+@pytest.mark.slow
+def test_a_sheet_that_unfolds_in_memory_ends_only_the_process_that_reads_it(tmp_path):
+    sheet = f'{SHEET}<row r="1"><c r="A1"><v>1</v></c></row><row r="1048576"><c r="XFD1048576"><v>1</v></c></row>'
+    content = workbook([], sheet=f"{sheet}</sheetData></worksheet>")
+    with pytest.MonkeyPatch.context() as patch, in_thread(local(tmp_path / "cases.db")) as (app, http):
+        patch.setattr(Reader, "apart", APART)
+        http.headers["accept"] = "text/html"
+        refused = http.post("/studio", data={"name": "x"}, files={"file": ("wide.xlsx", content)})
+        assert refused.status_code == 422
+        assert "Reading this takes more than" in alert(refused)
+        assert on_record(app) == [[], []]
+        http.follow_redirects = True
+        assert begin(http).startswith("/studio/")  # the next file is read

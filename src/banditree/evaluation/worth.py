@@ -40,10 +40,13 @@ def worth_of_kinds(
     """For one kind and each of some numbers of kinds, what cases of other folds earn by the best option of their kind.
 
     The kind of a case is told from every other round of it, and its reward is that of the rounds between, weighted by
-    the chance with which options were given; then the other way round.
+    the chance with which options were given; then the other way round. With one kind, everyone gets the option that is
+    best over all cases, those judged included: where two options tie, other folds would choose the wrong one.
     """
-    fold, tried = fold_numbers(history.n_cases, folds, seed), [1, *sorted(set(numbers) - {1})]
-    earned = {n: np.zeros((2, history.n_cases)) for n in tried}
+    fold, tried = fold_numbers(history.n_cases, folds, seed), sorted(set(numbers) - {1})
+    single = np.full(history.n_cases, best_single(history))
+    earned = {1: _by_arm(history, single, np.ones(len(history.outcomes), bool))}
+    earned |= {n: np.zeros((2, history.n_cases)) for n in tried}
     n_folds = int(fold.max()) + 1
     for number in range(n_folds):
         judged = np.flatnonzero(fold == number)
@@ -57,8 +60,6 @@ def worth_of_kinds(
 
 def _earned(rest: History, other: History, n_kinds: int, rewards: Rewards, seed: int) -> FloatArray:
     """Weighted rewards and weights (2, U) of other cases."""
-    if n_kinds == 1:
-        return _by_arm(other, np.full(other.n_cases, best_single(rest)), np.ones(len(other.outcomes), bool))
     kinds = find_kinds(rest, n_kinds, rewards, seed=seed)
     place = np.arange(len(other.outcomes)) - other.first[other.owner]
     return sum(_half(kinds, other, place % 2 == half) for half in (0, 1))  # type: ignore[return-value]

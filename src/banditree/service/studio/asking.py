@@ -6,6 +6,7 @@ from banditree.service.job_models import EvaluateSettings, LearnSettings, Search
 from banditree.service.studio.content import Content, Log, Parts
 
 FAMILIES = {"yes or no": "bernoulli", "grades": "graded", "number": "gaussian"}
+BY_MEANS = {**FAMILIES, "grades": "gaussian"}  # what kinds are worth is about their means, also those of grades
 MOST_KINDS = 6  # numbers of kinds that are compared
 
 
@@ -19,7 +20,7 @@ def learn_settings(log: Log, parts: Parts, n_kinds: int | None) -> dict[str, Any
 def worth_settings(log: Log, parts: Parts) -> dict[str, Any]:
     """How it is found out what so many kinds are worth."""
     roles = log.roles.model_dump(include={"individual", "arm", "reward", "time", "propensity"})
-    how = {"rewards": FAMILIES[log.outcomes], "drop_bad_rows": log.drop, "kinds": list(range(2, MOST_KINDS + 1))}
+    how = {"rewards": BY_MEANS[log.outcomes], "drop_bad_rows": log.drop, "kinds": list(range(2, MOST_KINDS + 1))}
     return {"file": parts.learn, **roles, **how, "seed": 0}
 
 

@@ -10,6 +10,7 @@ from banditree.service import records
 from banditree.service.database import Database
 from banditree.service.log_files import file_on_disk
 from banditree.service.messages import Reports
+from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
 
@@ -28,7 +29,10 @@ def worth(database: Database, settings: Mapping[str, Any], reports: Reports) -> 
 
 
 def beside(database: Database, settings: Mapping[str, Any], reports: Reports) -> list[dict[str, Any]]:
-    """What is lost over the rounds of one case without a plan: by one option for all, by what was done, and by mTS."""
+    """What is lost over the rounds of one case without a plan: by one option for all, by what was done, and by mTS.
+
+    worst, mean: at the rates as they are estimated. at_most: at the worst rates within their margins; None for mTS.
+    """
     from banditree.reports.beside import thompson_loss
 
     with database.read() as connection:
@@ -38,16 +42,15 @@ def beside(database: Database, settings: Mapping[str, Any], reports: Reports) ->
     lost = thompson_loss(collection, horizon)
     if lost is not None:
         name = "mTS, which needs a computer at every decision"
-        found.append({"name": name, "short": "mTS", "worst": lost.worst, "mean": lost.mean, "runs": lost.runs})
+        found.append({"name": name, "short": "mTS", **lost._asdict(), "at_most": None})
     return found
 
 
 def _single(collection: Collection, horizon: int) -> dict[str, Any]:
     """The one option that loses least in its worst kind."""
-    lost = horizon * collection.gaps
-    arm = int(lost.max(axis=0).argmin())
+    arm = int(collection.gaps.max(axis=0).argmin())
     name = f"{collection.arms[arm]} for all"
-    return {"name": name, "short": name, **_rated(collection, lost[:, arm])}
+    return {"name": name, "short": name, **_lost(collection, np.eye(collection.n_arms)[arm], horizon)}
 
 
 def _as_logged(collection: Collection, horizon: int) -> list[dict[str, Any]]:
@@ -55,9 +58,29 @@ def _as_logged(collection: Collection, horizon: int) -> list[dict[str, Any]]:
     if collection.counts is None or not (collection.counts.sum(axis=1) > 0).all():
         return []
     shares = collection.counts / collection.counts.sum(axis=1, keepdims=True)
-    lost = horizon * (shares * collection.gaps).sum(axis=1)
-    return [{"name": "what was done, as the log shows it", "short": "as logged", **_rated(collection, lost)}]
+    about = {"name": "what was done, as the log shows it", "short": "as logged"}
+    return [{**about, **_lost(collection, shares, horizon)}]
 
 
-def _rated(collection: Collection, lost: "np.ndarray[Any, np.dtype[np.float64]]") -> dict[str, float]:
-    return {"worst": float(lost.max()), "mean": float(collection.weights @ lost)}
+def _lost(collection: Collection, shares: FloatArray, horizon: int) -> dict[str, Any]:
+    """What is lost when options are given in these shares (M, K) or (K,)."""
+
+    def rated(gaps: FloatArray) -> dict[str, float]:
+        lost = horizon * (shares * gaps).sum(axis=1)
+        return {"worst": float(lost.max()), "mean": float(collection.weights @ lost)}
+
+    return {**rated(collection.gaps), "at_most": rated(largest_gaps(collection))}
+
+
+def largest_gaps(collection: Collection) -> FloatArray:
+    """By how much (M, K) each option may be behind the best of the others, within the margins of the rates.
+
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.1)
+    >>> largest_gaps(two).round(2).tolist()
+    [[0.0, 0.7], [0.5, 0.0]]
+    """
+    low, high = collection.means - collection.radius, collection.means + collection.radius
+    if collection.rewards.has_range:
+        low, high = np.maximum(low, collection.rewards.low), np.minimum(high, collection.rewards.high)
+    others = np.stack([np.delete(high, k, axis=1).max(axis=1) for k in range(collection.n_arms)], axis=1)
+    return np.asarray(np.maximum(others - low, 0.0))

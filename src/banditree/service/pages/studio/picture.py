@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 from banditree.figures.axes import Axis, tick_label
 
 WIDTH, HEIGHT = 640, 340
-LEFT, RIGHT, TOP, BOTTOM = 64, 24, 24, 52  # margins
+LEFT, RIGHT, TOP, BOTTOM = 64, 24, 40, 52  # margins
 WIDE = 12.0  # times the least loss from which losses are shown by powers of ten
 ROOM = 1.08  # above the highest
-GAP, NAME_HEIGHT = 6, 20  # between a line across and its name, and between two names
+GAP, NAME_HEIGHT = 6, 18  # between a line across and its name above it, and of a name
 FEW_POWERS = 4
 
 
@@ -47,24 +47,26 @@ class Picture(NamedTuple):
 
 def picture(found: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], objective: str, chosen: int) -> Picture:
     """The picture of the plans found so far beside what else could be done; chosen: the number of the plan shown."""
-    losses = [one["loss"] for one in found] + [one[objective] for one in others]
+    across = [((one["at_most"] or one)[objective], one["short"]) for one in others]  # dots are bounds too
+    losses = [one["loss"] for one in found] + [loss for loss, _ in across]
     x, y = _axes(max(one["lines"] for one in found), losses)
     best = unbeaten(found)
     dots = [
         Dot(n, x.at(one["lines"]), y.at(one["loss"]), one["lines"], one["loss"], n in best, n == chosen)
         for n, one in enumerate(found)
     ]
-    levels = _levels([(y.at(one[objective]), one["short"]) for one in others])
-    across = [(x.at(tick), tick_label(tick)) for tick in x.ticks() if tick == int(tick)]
-    return Picture(dots, levels, across, [(y.at(tick), tick_label(tick)) for tick in _ticks(y)])
+    dots.sort(key=lambda dot: (dot.is_chosen, dot.is_unbeaten))  # these on top of those near them
+    levels = _levels([(y.at(loss), name) for loss, name in across])
+    ticks = [(x.at(tick), tick_label(tick)) for tick in x.ticks() if tick == int(tick)]
+    return Picture(dots, levels, ticks, [(y.at(tick), tick_label(tick)) for tick in _ticks(y)])
 
 
 def _levels(places: list[tuple[float, str]]) -> list[Level]:
-    """The lines across from the top down, with names above them that do not stand in each other's place."""
+    """The lines across from the top down, each with its name above it, or below where there is no room above."""
     found: list[Level] = []
     for y, name in sorted(places):
-        name_y = y - GAP if not found else max(y - GAP, found[-1].name_y + NAME_HEIGHT)
-        found.append(Level(y, name, name_y))
+        is_free = not found or y - GAP >= found[-1].name_y + NAME_HEIGHT
+        found.append(Level(y, name, y - GAP if is_free else y + NAME_HEIGHT))
     return found
 
 

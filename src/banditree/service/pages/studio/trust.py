@@ -34,7 +34,7 @@ async def show(request: Request, person: Viewer, id: StudyId) -> Response:
         study,
         "trust",
         busy=is_busy(certificate, evaluation),
-        title=heading(followed.plan),
+        title=heading(followed.plan, (certificate.result or {}).get("loss", "")),
         certificate=certificate,
         evaluation=evaluation,
         rests=rests_on(study.content, followed.collection),
