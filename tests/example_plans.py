@@ -3,7 +3,7 @@
 import numpy as np
 
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import NONE, BoxKind, Form, Plan, SafetyRule
+from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Fallback, Form, Plan, SafetyRule
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Gaussian
 
@@ -99,6 +99,22 @@ def protocol(rule=RULE, cap=0, horizon=1000):
         Box(b),
     ]
     return assemble(lines, FIVE, horizon, form=Form.LINES, rule=rule)
+
+
+def handing_over(to=None, horizon=1000, hands_over=True):
+    """Four lines with an end between two arms, a hand-over in a line, and one by the rule."""
+    a, b, c, d, e = range(5)
+    lines = [
+        Box(e, low=1, high=3, points=(-1, 1), floor=2, ceil=8),
+        Box(d, low=2, points=(-3, 1), floor=2),
+        Box(a, low=6, high=5, points=(-3, 1), floor=4, ceil=10),
+        Box(c, low=4, points=(-3, 2), floor=6),
+        Box(b),
+        Box(SEVERAL, among=(a, d)),
+        Box(HAND_OVER),
+    ]
+    rule = SafetyRule((-3, 1), 6, hands_over=hands_over)
+    return assemble(lines, FIVE, horizon, form=Form.LINES, rule=rule, fallback=to or Fallback())
 
 
 def binned_protocol():

@@ -4,6 +4,7 @@ import json
 import re
 
 from banditree.plans.plan import Vocabulary
+from banditree.policies.base import Outcome
 
 NUMBER = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
 QUOTED = r'"(?:[^"\\]|\\.)*"'
@@ -125,6 +126,7 @@ class PrintedProtocol(Printed):
         give = re.escape(self.words.give)
         lines = re.findall(rf"^(\d+)\. ({give} .*)$", text, re.MULTILINE)
         self.lines = {int(n): sentence for n, sentence in lines}
+        self.last = next((line for line in text.splitlines() if line.startswith("Hand over: ")), None)
         self.spell(self.lines[1])
         self.enter(1)
 
@@ -135,25 +137,32 @@ class PrintedProtocol(Printed):
 
     def enter(self, box):
         super().enter(box)
-        self.settled = None
+        self.settled, self.chosen_by_others = None, False
 
     @property
     def sentence(self):
         return self.lines[self.box]
 
     def arm(self, values=None):
-        if self.settled is not None:
+        """The arm to give; a set of arms where Thompson sampling chooses; None where a person does."""
+        if self.settled is not None or self.chosen_by_others:
             return self.settled
         give = re.escape(self.words.give)
         return unquoted(re.match(rf"{give} ({NAME})(?:; | for as long as | from now on\.)", self.sentence)[1])
 
     def tell(self, reward):
         give = re.escape(self.words.give)
+        if self.chosen_by_others:
+            return
         if self.settled is not None or re.fullmatch(rf"{give} {NAME} from now on\.", self.sentence):
             if self.rule is not None:
-                points, level = re.search(r"score it from 0: (.*)\. At ([+-]\d+) start again", self.rule).groups()
+                points, level, then = re.search(
+                    r"score it from 0: (.*)\. At ([+-]\d+) (start again|hand over)", self.rule
+                ).groups()
                 if self.score(points, reward) <= int(level):
                     self.enter(1)
+                    if then == "hand over":
+                        self.leave(then)
             return
         rest = re.match(rf"{give} {NAME}(; | for as long as )(.*)$", self.sentence)
         if rest[1] == "; ":
@@ -173,12 +182,43 @@ class PrintedProtocol(Printed):
                 self.leave(down)
 
     def leave(self, where):
-        if match := re.fullmatch(rf"(?:stay with|settle on) ({NAME})", where):
+        if match := re.fullmatch(rf"settle on the best of ({NAME}(?:, {NAME})*) and ({NAME})", where):
+            first = [unquoted(name) for name in re.findall(rf"(?:^|, )({QUOTED}|[^\",]+)", match[1])]
+            self.settled, self.chosen_by_others = {*first, unquoted(match[2])}, True
+        elif where == "hand over":
+            self.settled, self.chosen_by_others = self.handed_over(), True
+        elif match := re.fullmatch(rf"(?:stay with|settle on) ({NAME})", where):
             self.settled, self.total = unquoted(match[1]), 0
         elif where == "next line":
             self.enter(self.box + 1)
         else:
             self.enter(int(re.fullmatch(r"(?:start again at |go back to )?line (\d+)", where)[1]))
+
+    def handed_over(self):
+        """Who decides after a hand-over: everything Thompson sampling may give, nobody here, or an arm."""
+        if "Thompson sampling chooses" in re.sub(QUOTED, "NAME", self.last):
+            return ANYTHING
+        if self.last.endswith("From now on a person decides."):
+            return None
+        give = re.escape(self.words.give)
+        return unquoted(re.search(rf"\. {give} ({NAME}) from now on\.$", self.last)[1])
+
+
+class Anything:
+    """A set of which everything is a member."""
+
+    def __contains__(self, name):
+        return True
+
+
+ANYTHING = Anything()
+
+
+def agrees(step, said):
+    """Whether a session's step is what a reader of the text would do."""
+    if said is None:
+        return step.outcome is Outcome.PERSON_NEEDED
+    return step.name == said if isinstance(said, str) else step.name in said
 
 
 def reader_of(plan):

@@ -1,6 +1,7 @@
 """Random small plans and collections, and the slow obvious evaluation of a plan."""
 
 import itertools
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import NONE, BoxKind, Form, SafetyRule, Vocabulary
+from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Decider, Fallback, Form, SafetyRule, Vocabulary
 from banditree.policies.follow import follow
 from banditree.tasks.collection import Collection
 
@@ -66,6 +67,12 @@ def cases(draw, links_back=True, most_pulls=3, most_level=4):
     return assemble([*tests, *leaves], collection, horizon=10), collection
 
 
+def fallbacks(n_arms):
+    """No fallback, or one of each kind."""
+    given = [Fallback(), Fallback(Decider.PERSON), Fallback(Decider.OPTION, n_arms - 1)]
+    return st.sampled_from([None, *given])
+
+
 GRADES = ("none", "2", "full +1")
 # Collections of every family that a protocol can be made for, by their number of arms; their cuts; their bins.
 FAMILIES = (
@@ -81,7 +88,7 @@ FAMILIES = (
 
 @st.composite
 def protocols(draw, most_lines=5, horizon=40):
-    """A protocol of up to five lines of both kinds with every kind of exit, caps and perhaps a rule."""
+    """A protocol of up to five lines of both kinds with every kind of exit, caps, perhaps a rule and a fallback."""
     n_arms, n_lines = draw(st.integers(2, 4)), draw(st.integers(0, most_lines))
     known, cuts, n_bins = draw(st.sampled_from(FAMILIES))
     known, cuts = known(n_arms), st.sampled_from(cuts)
@@ -89,8 +96,13 @@ def protocols(draw, most_lines=5, horizon=40):
     points = st.tuples(st.integers(-4, -1), *between, st.integers(1, 4))
     level, cap = st.integers(1, 6), st.sampled_from([0, 0, 2, 20])
     arms, lines = st.integers(0, n_arms - 1), []
+    fallback = draw(fallbacks(n_arms)) if n_lines else None
+    ends = [Box(k) for k in range(n_arms)]
+    if fallback is not None:
+        among = draw(st.sets(arms, min_size=2))
+        ends = [*ends[:1], Box(SEVERAL, among=tuple(sorted(among))), Box(HAND_OVER)]
     for place in range(n_lines):
-        forward, back = st.integers(place + 1, n_lines + n_arms - 1), st.integers(0, place)
+        forward, back = st.integers(place + 1, n_lines + len(ends) - 1), st.integers(0, place)
         scored = {"points": draw(points), "cuts": draw(cuts), "floor": draw(level)}
         if draw(st.booleans()):
             onward = draw(st.one_of(forward, st.just(0), back))
@@ -98,9 +110,10 @@ def protocols(draw, most_lines=5, horizon=40):
         else:
             one, other = draw(st.permutations([draw(forward), draw(st.one_of(forward, st.just(0), back))]))
             lines.append(Box(draw(arms), low=one, high=other, ceil=draw(level), **scored))
-    rule = SafetyRule(draw(points), draw(level), draw(cuts), draw(cap)) if draw(st.booleans()) else None
+    hands_over = fallback is not None and draw(st.booleans())
+    rule = SafetyRule(draw(points), draw(level), draw(cuts), draw(cap), hands_over) if draw(st.booleans()) else None
     try:
-        return assemble([*lines, *(Box(k) for k in range(n_arms))], known, horizon, form=Form.LINES, rule=rule)
+        return assemble([*lines, *ends], known, horizon, form=Form.LINES, rule=rule, fallback=fallback)
     except InvalidInput:  # it never comes to rest, or jumps back without returning
         reject()
 
@@ -156,7 +169,14 @@ def protocol_cases(draw, most_level=5):
             lines.append(Box(draw(arm), low, draw(onward), points=points, floor=floor, ceil=draw(level)))
     rule = draw(st.one_of(st.none(), st.builds(SafetyRule, st.tuples(step.map(lambda x: -x), step), level, cap=cap)))
     ends = [Box(k) for k in range(n_arms)]
-    return assemble([*lines, *ends], collection, horizon=50, form=Form.LINES, rule=rule), collection
+    fallback = draw(fallbacks(n_arms))
+    if fallback is not None and fallback.to is Decider.THOMPSON:
+        fallback = None  # what it loses is no exact number
+    if fallback is not None:
+        # Where a case would have ended with the last arm, and by the rule, it is handed over.
+        ends[-1] = Box(HAND_OVER)
+        rule = replace(rule, hands_over=True) if rule is not None else None
+    return assemble([*lines, *ends], collection, horizon=50, form=Form.LINES, rule=rule, fallback=fallback), collection
 
 
 def certified(plan, collection, horizon):
@@ -181,13 +201,14 @@ class Slow(NamedTuple):
 
 def slow_course(plan, means, horizon):
     """The course of a protocol of 0/1 rewards, as its words say it, over every (box, score) that can be reached."""
-    gaps = max(means) - np.array(means)
+    gaps = np.array([*(max(means) - np.array(means)), 0.0])
     at = {(0, 0): 1.0}
     entered, exits = np.zeros(plan.n_boxes), np.zeros((plan.n_boxes, 2))
     entered[0] = 1.0
     regret, undecided = [0.0], [float(plan.kind[0] in TESTS)]
+    arm = np.where(plan.arm == HAND_OVER, -1 if plan.fallback is None else plan.fallback.arm, plan.arm)
     for _ in range(horizon):
-        regret.append(regret[-1] + sum(p * gaps[plan.arm[box]] for (box, _), p in at.items()))
+        regret.append(regret[-1] + sum(p * gaps[arm[box]] for (box, _), p in at.items()))
         after = {}
         for (box, score), p in at.items():
             for reward, chance in ((0, 1 - means[plan.arm[box]]), (1, means[plan.arm[box]])):
@@ -207,9 +228,10 @@ def slow_course(plan, means, horizon):
 def slow_step(plan, box, score, reward):
     """((box, score), the side on which the box was left or None) after one reward."""
     if plan.kind[box] == BoxKind.EXPLOIT:
-        if plan.rule is None:
+        if plan.rule is None or plan.arm[box] == HAND_OVER:
             return (box, 0), None
-        points, floor, ceil, cap, low, high = plan.rule.points, plan.rule.floor, None, plan.rule.cap, 0, None
+        points, floor, ceil, cap, high = plan.rule.points, plan.rule.floor, None, plan.rule.cap, None
+        low = plan.hand_over if plan.rule.hands_over else 0
     else:
         points, floor, cap, low = plan.points[box], plan.floor[box], plan.cap[box], int(plan.low[box])
         ceil, high = (plan.ceil[box], int(plan.high[box])) if plan.kind[box] == BoxKind.SCORE else (None, None)

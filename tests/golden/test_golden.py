@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from example_plans import protocol
+from example_plans import handing_over, protocol
 
 from banditree.files.collections import load_collection
 from banditree.files.plans import load_plan, plan_json
@@ -15,7 +15,8 @@ PLANS = {
     "hard-5-10": lambda: build_tree(hard(5, 10, 0.4, 0.01), 4000, 0.4),
     "rand-10-20": lambda: build_tree(rand(10, 20, 0.4), 10_000, 0.4),
     "linear-4-5-3": lambda: build_tree(linear(4, 5, 3, 0.2), 5000, 0.2),
-    "protocol": lambda: protocol(cap=20),  # the first of version 2; the others are of version 1
+    "protocol": lambda: protocol(cap=20),  # the first of version 2; those above are of version 1
+    "handing-over": handing_over,  # the first of version 3
 }
 
 

@@ -103,9 +103,12 @@ def test_estimated_protocols_cover_every_truth_in_the_intervals(case, radius, se
     assert (real.regret <= bound.regret + 1e-7).all()
     assert (real.pulls <= bound.pulls + 1e-7).all()
     assert (real.undecided <= bound.undecided + 1e-9).all()
-    rest = (plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)
+    rest = ((plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)) & (plan.arm >= 0)
     wrong = ((collection.gaps[:, plan.arm] > 1e-12) & rest) * real.at_end
     assert (wrong.sum(axis=1) <= bound.wrong_arm + 1e-9).all()
+    if plan.hand_over is not None:
+        assert (real.handed_over <= bound.handed_over + 1e-9).all()
+        assert (real.until_hand_over <= bound.until_hand_over + 1e-7).all()
 
 
 @settings(max_examples=40)

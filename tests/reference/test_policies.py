@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from banditree.policies import classic, ece, latent, uncertain
+from banditree.policies import classic, ece, latent, mucb, uncertain
 from banditree.policies.alarm import EvidenceState, init_evidence, make_evidence, update_evidence
 from banditree.policies.families import information
 from banditree.policies.random import uniform
@@ -87,7 +87,7 @@ def test_an_outlier_does_not_wipe_out_the_posterior():
 @pytest.mark.parametrize("collection", [rand(6, 5, 0.3), hard(4, 8, 0.4, 0.01), GAUSSIAN, linear(4, 5, 3, 0.2)])
 def test_mucb_keeps_what_its_definition_keeps(collection):
     horizon, spread = 1000, 1.0 if collection.rewards.sigma == 0 else 2 * collection.rewards.sigma
-    for _params, state, history, context, arm, _t in played(latent.mucb, collection, 300, horizon=horizon):
+    for _params, state, history, context, arm, _t in played(mucb.mucb, collection, 300, horizon=horizon):
         kept = []
         for i in range(collection.n_tasks):
             fits = True
@@ -118,7 +118,7 @@ def test_mucb_of_beliefs_keeps_what_its_definition_keeps():
     collection, horizon = rand(6, 5, 0.3), 1000
     shortfall, rounds = np.zeros(6), np.zeros(6)
     kept = set(range(6))
-    for _params, state, history, _context, arm, _t in played(latent.mucb_belief, collection, 300, horizon=horizon):
+    for _params, state, history, _context, arm, _t in played(mucb.mucb_belief, collection, 300, horizon=horizon):
         if history:
             _x, pulled, reward = history[-1]
             shortfall[believed] += collection.means[believed, pulled] - reward  # noqa: F821
@@ -132,9 +132,9 @@ def test_mucb_of_beliefs_keeps_what_its_definition_keeps():
 def test_ties_of_mucb_go_to_every_task_in_turn():
     """In `hard` all tasks promise the same: each of the M best arms is tried first in about one case in M."""
     collection = hard(4, 8, 0.4, 0.01)
-    params = latent.mucb.make(collection, 1000, {})
-    state, available = latent.mucb.init(params), np.ones(8, bool)
-    firsts = [latent.mucb.choose(params, state, NO_CONTEXT, available, (0, case, 1)) for case in range(400)]
+    params = mucb.mucb.make(collection, 1000, {})
+    state, available = mucb.mucb.init(params), np.ones(8, bool)
+    firsts = [mucb.mucb.choose(params, state, NO_CONTEXT, available, (0, case, 1)) for case in range(400)]
     counts = np.bincount(firsts, minlength=8)
     assert counts[4:].sum() == 0
     assert counts[:4].min() > 60  # 100 expected, 4.6 standard deviations below: one false alarm in 100,000

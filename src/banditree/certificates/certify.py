@@ -14,9 +14,10 @@ from banditree.certificates.to_the_horizon import carry
 from banditree.certificates.watched_scores import unfold
 from banditree.certificates.worst_cases import worst_cases
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.plan import HAND_OVER, BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
+from banditree.theory.thompson import thompson_loss
 
 MOST_COURSE = 50_000_000  # rounds times tasks of a course, two numbers of 8 bytes each
 
@@ -32,7 +33,10 @@ class Certificate:
     often each box is entered; exits (M, N, 2), how often it is left below and above; regret_at (M, N), the regret spent
     at each box; within (M,), the rounds after which 95% of the cases are decided, or the horizon. error: (M,), how far
     the chances may be off where scores without a ceiling were cut off; the regret has it added. shares:
-    (M,) of the tasks, None if unknown.
+    (M,) of the tasks, None if unknown. Of a plan with a fallback: handed_over (M,), the chance that the case has been
+    handed over when the horizon ends, and until_hand_over (M,), the expected rounds before that (all of them for a case
+    that is not). What Thompson sampling loses at the ends where it chooses is an estimate, a part of the regret that
+    `by_thompson` (M,) says; what a person loses after a hand-over is not counted.
     """
 
     tasks: tuple[str, ...]
@@ -52,6 +56,9 @@ class Certificate:
     reasons: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     shares: FloatArray | None = None
+    handed_over: FloatArray | None = None
+    until_hand_over: FloatArray | None = None
+    by_thompson: FloatArray | None = None
 
     @property
     def worst_regret(self) -> float:
@@ -100,12 +107,13 @@ def certify(plan: Plan, collection: Collection, horizon: int | None = None, *, m
         require_end(plan, collection, outcomes, horizon)
     carried = carry(plan, outcomes, horizon)
     spent, at_end = np.array([c.spent for c in carried]), np.array([c.at_end for c in carried])
+    by_thompson = at_end * thompson_losses(plan, collection, horizon)
     tests = (plan.kind == BoxKind.FIXED) | (plan.kind == BoxKind.SCORE)
     return Certificate(
         tasks=collection.tasks,
         horizon=horizon,
         claim=outcomes.claim,
-        regret=np.array([c.regret for c in carried]),
+        regret=np.array([c.regret for c in carried]) + by_thompson.sum(axis=1),
         pulls=spent[:, tests].sum(axis=1),
         wrong_arm=(at_end * outcomes.wrong_arm).sum(axis=1),
         wrong_task=None if outcomes.wrong_task is None else (at_end * outcomes.wrong_task).sum(axis=1),
@@ -114,15 +122,28 @@ def certify(plan: Plan, collection: Collection, horizon: int | None = None, *, m
         entered=np.array([c.entered for c in carried]),
         exits=np.array([c.exits for c in carried]),
         error=np.array([c.error for c in carried]),
-        regret_at=spent * outcomes.cost,
+        regret_at=spent * outcomes.cost + by_thompson,
         within=np.array([c.within for c in carried]),
         remarks=outcomes.remarks,
         shares=collection.shares,
+        handed_over=None if plan.hand_over is None else at_end[:, plan.hand_over],
+        until_hand_over=None if plan.hand_over is None else horizon - spent[:, plan.hand_over],
+        by_thompson=by_thompson.sum(axis=1) if plan.by_thompson.any() else None,
     )
+
+
+def thompson_losses(plan: Plan, collection: Collection, horizon: int) -> FloatArray:
+    """About what Thompson sampling loses (M, N) at each end where it chooses, in finding the best of its arms."""
+    losses = np.zeros((collection.n_tasks, plan.n_boxes))
+    for box in np.flatnonzero(plan.by_thompson):
+        losses[:, box] = thompson_loss(collection, horizon, plan.arms_at(int(box)))
+    return losses
 
 
 def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Course:
     """The exact regret and the exact chance of still testing after every round, for every task.
+
+    What Thompson sampling or a person loses where they choose is not part of it.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> from banditree.trees.tree import build_tree
@@ -159,8 +180,9 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
         return _certify_worst(plan, collection, outcomes, horizon).regret
     down, up, pulls = require_end(plan, collection, outcomes, horizon)
     leaf = plan.kind == BoxKind.EXPLOIT
-    value = solve(plan, down, up, np.where(leaf[:, None], horizon, pulls) * outcomes.cost.T)
-    most = horizon * outcomes.cost.max(axis=1)
+    losses = thompson_losses(plan, collection, horizon)
+    value = solve(plan, down, up, np.where(leaf[:, None], horizon, pulls) * outcomes.cost.T + losses.T)
+    most = horizon * outcomes.cost.max(axis=1) + losses.max(axis=1)
     if (plan.kind == BoxKind.WATCH).any():
         return np.asarray(most if value is None else np.minimum(value, most))
     assert value is not None  # the equations of a plan that ends have a solution
@@ -176,9 +198,11 @@ def _horizon(plan: Plan, horizon: int | None) -> int:
 
 def _certify_worst(plan: Plan, collection: Collection, outcomes: Outcomes, horizon: int) -> Certificate:
     rest = (plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)
-    nothing = np.zeros(plan.n_boxes)
+    nothing, away = np.zeros(plan.n_boxes), plan.arm == HAND_OVER
     M = collection.n_tasks
     worst = worst_cases(plan, outcomes, horizon)
+
+    losses = thompson_losses(plan, collection, horizon)
 
     def chance(wrong: BoolArray) -> FloatArray:
         return np.array([min(worst(i, nothing, wrong[i].astype(float)), 1.0) for i in range(M)])
@@ -187,7 +211,7 @@ def _certify_worst(plan: Plan, collection: Collection, outcomes: Outcomes, horiz
         tasks=collection.tasks,
         horizon=horizon,
         claim=outcomes.claim,
-        regret=np.array([worst(i, outcomes.cost[i], nothing) for i in range(M)]),
+        regret=np.array([worst(i, outcomes.cost[i], losses[i]) for i in range(M)]),
         pulls=np.array([worst(i, np.where(rest, 0.0, 1.0), nothing) for i in range(M)]),
         wrong_arm=chance(outcomes.wrong_arm),
         wrong_task=None if outcomes.wrong_task is None else chance(outcomes.wrong_task),
@@ -195,4 +219,8 @@ def _certify_worst(plan: Plan, collection: Collection, outcomes: Outcomes, horiz
         reasons=outcomes.reasons,
         remarks=outcomes.remarks,
         shares=collection.shares,
+        handed_over=None if plan.hand_over is None else chance(np.broadcast_to(away, (M, plan.n_boxes))),
+        until_hand_over=None
+        if plan.hand_over is None
+        else np.array([worst(i, np.where(away, 0.0, 1.0), nothing) for i in range(M)]),
     )

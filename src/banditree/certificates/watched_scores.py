@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Form, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 
 STAYS = 1e-11  # a case that leaves with a smaller chance is counted as staying for good, and the chance as an error
@@ -17,7 +17,8 @@ BISECTIONS = 60  # halvings of the interval that holds a decay; the end on the s
 
 
 def unfold(plan: Plan) -> Plan:
-    """The same plan with its safety rule written out: every end becomes a watch line that leads back to box 0.
+    """The same plan with its safety rule written out: every end becomes a watch line that leads back to box 0, or
+    to where cases are handed over.
 
     >>> from banditree.plans.assemble import Box, assemble
     >>> from banditree.plans.plan import SafetyRule
@@ -30,7 +31,7 @@ def unfold(plan: Plan) -> Plan:
     rule = plan.rule
     if rule is None:
         return plan
-    end = plan.kind == BoxKind.EXPLOIT
+    end = (plan.kind == BoxKind.EXPLOIT) & ~np.isin(plan.arm, (HAND_OVER, SEVERAL))
     bins = len(rule.points)
     points, cuts = np.zeros((plan.n_boxes, bins), np.int64), np.zeros((plan.n_boxes, bins - 1))
     if not end.all():
@@ -39,7 +40,7 @@ def unfold(plan: Plan) -> Plan:
     return replace(
         plan,
         kind=np.where(end, BoxKind.WATCH, plan.kind),
-        low=np.where(end, 0, plan.low),
+        low=np.where(end, plan.rule_target, plan.low),
         floor=np.where(end, rule.floor, plan.floor),
         cap=np.where(end, rule.cap, plan.cap),
         points=points,

@@ -15,6 +15,7 @@ from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import (
     capital,
     counted,
+    foot_sentences,
     heading,
     numbered_lines,
     outcome_names,
@@ -53,7 +54,7 @@ def card_info(plan: Plan, promise: tuple[str, ...] = (), loss: str = "") -> Card
         title=f"{what} for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)}",
         subtitle=heading(plan, loss),
         lines=(*numbered_lines(plan), *note_sentences(plan)),
-        rule="" if plan.rule is None else rule_sentence(plan),
+        rule=" ".join([*([] if plan.rule is None else [rule_sentence(plan)]), *foot_sentences(plan)]),
         meanings=tuple(_meanings(plan)),
         promise=promise or _unknown(plan),
         columns=(unit(plan), words.arm, *tallies, "score", "next"),
@@ -94,7 +95,9 @@ def _meanings(plan: Plan) -> list[tuple[str, str]]:
             found.append(
                 (f"treat as {with_article(words.task)}", f"Give what its rule says for the case at hand.{rest}")
             )
-    if "start again" in f"{text}{plan.rule}" or plan.rule is not None:
+    if plan.fallback is not None:
+        found.append(("hand over", "The last sentence of the plan says who decides from now on."))
+    if "start again" in text or (plan.rule is not None and not plan.rule.hands_over):
         found.append((f"start again at {place} 1", f"Go back to {place} 1. Its score starts at 0."))
     if BoxKind.FIXED in kinds:
         found.append(("113 times", f"Give {with_article(words.arm)} that often, whatever happens, then compare."))

@@ -17,6 +17,7 @@ from banditree.plans.wording import (
     counted,
     end_phrase,
     exits,
+    foot_sentences,
     heading,
     plural,
     quoted,
@@ -62,7 +63,7 @@ class Row:
 
 @dataclass(frozen=True)
 class LadderInfo:
-    """A whole plan as rows. unit: the word for a row. rule: the sentence at the foot, or "". notes: how to read it.
+    """A whole plan as rows. unit: the word for a row. rule: the sentences at the foot, or "". notes: how to read it.
     predictions: line by line, the predictions that a contextual plan goes by; its rules by kind are among the notes."""
 
     title: str
@@ -101,7 +102,7 @@ def ladder_info(plan: Plan, reach: ReachInfo | None = None, loss: str = "") -> L
         rows=rows,
         n_boxes=plan.n_boxes,
         unit=unit(plan),
-        rule="" if plan.rule is None else rule_sentence(plan),
+        rule=" ".join([*([] if plan.rule is None else [rule_sentence(plan)]), *foot_sentences(plan)]),
         notes=(*note_sentences(plan), *reading_notes(plan)),
         tasks=plan.tasks,
         task_word=plan.vocabulary.task,

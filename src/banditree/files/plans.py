@@ -19,7 +19,19 @@ from banditree.files.collections import (
 from banditree.files.documents import Document, Part, dump, parse, read_json, write_text
 from banditree.plans.assemble import Box, from_boxes
 from banditree.plans.by_context import Grading, KindRule
-from banditree.plans.plan import NONE, BoxKind, Form, Plan, SafetyRule, Vocabulary, pack_survivors
+from banditree.plans.plan import (
+    HAND_OVER,
+    NONE,
+    SEVERAL,
+    BoxKind,
+    Decider,
+    Fallback,
+    Form,
+    Plan,
+    SafetyRule,
+    Vocabulary,
+    pack_survivors,
+)
 
 SCHEMA: Literal["banditree/plan/3"] = "banditree/plan/3"
 SECOND_SCHEMA: Literal["banditree/plan/2"] = "banditree/plan/2"
@@ -115,16 +127,42 @@ class ExploitBox(Part):
     possible: list[str] | None = None
 
 
-BoxPart = FixedBox | ScoreBox | WatchBox | ExploitBox
+class SeveralBox(Part):
+    """From now on Thompson sampling chooses between some arms, having learned from the first round."""
+
+    kind: Literal["several"] = "several"
+    box: int
+    arms: Annotated[list[str], Field(min_length=2)]
+    possible: list[str] | None = None
+
+
+class HandOverBox(Part):
+    """The case fits no task: from now on the fallback of the plan decides."""
+
+    kind: Literal["hand over"] = "hand over"
+    box: int
+    possible: list[str] | None = None
+
+
+BoxPart = FixedBox | ScoreBox | WatchBox | ExploitBox | SeveralBox | HandOverBox
 
 
 class RulePart(Part):
-    """The safety rule: every exploit box is scored from 0; at -`floor` the case starts again at box 1."""
+    """The safety rule: every exploit box is scored from 0; at -`floor` the case starts again at box 1, or is handed
+    over."""
 
     cuts: list[float]
     points: Points
     floor: int
     cap: int | None = None
+    hands_over: Literal[True] | None = None
+
+
+class FallbackPart(Part):
+    """Who decides after a hand-over: Thompson sampling, an arm, or a person."""
+
+    to: Decider
+    arm: str | None = None
 
 
 class VocabularyPart(Part):
@@ -157,6 +195,7 @@ class PlanFile(Document):
     features: list[FeaturePart] = Field(default_factory=list)
     boxes: list[Annotated[BoxPart, Field(discriminator="kind")]]
     rule: RulePart | None = None
+    fallback: FallbackPart | None = None
     theta: list[list[list[float]]] | None = None
     kind_rules: list[KindRulePart] | None = None
 
@@ -200,9 +239,8 @@ def plan_document(plan: Plan) -> PlanFile:
         versions=plan.versions,
         features=features_part(plan.features),
         boxes=boxes,
-        rule=None
-        if rule is None
-        else RulePart(cuts=list(rule.cuts), points=list(rule.points), floor=rule.floor, cap=rule.cap or None),
+        rule=None if rule is None else _rule_part(rule),
+        fallback=None if plan.fallback is None else _fallback_part(plan, plan.fallback),
         theta=None if plan.theta is None else plan.theta.tolist(),
         kind_rules=[_kind_rule(plan, task) for task, rule in enumerate(plan.kind_rules) if rule is not None] or None,
     )
@@ -211,7 +249,8 @@ def plan_document(plan: Plan) -> PlanFile:
 def _version(plan: Plan, boxes: list[BoxPart]) -> Literal["banditree/plan/1", "banditree/plan/2", "banditree/plan/3"]:
     """The earliest version that can say the plan."""
     scored = [box for box in boxes if isinstance(box, ScoreBox | WatchBox)]
-    if plan.kind_rules or any(box.arm is None or box.fit is not None for box in scored):
+    by_others = plan.fallback is not None or plan.among is not None
+    if by_others or plan.kind_rules or any(box.arm is None or box.fit is not None for box in scored):
         return SCHEMA
     first = plan.form is Form.BOXES and plan.rule is None and not any(isinstance(box, WatchBox) for box in boxes)
     return FIRST_SCHEMA if first else SECOND_SCHEMA
@@ -238,10 +277,28 @@ def _fit_part(plan: Plan, box: int) -> FitPart | None:
     return FitPart(favoured=favoured, other=other, unit=grading.unit, most=grading.most)
 
 
+def _rule_part(rule: SafetyRule) -> RulePart:
+    return RulePart(
+        cuts=list(rule.cuts),
+        points=list(rule.points),
+        floor=rule.floor,
+        cap=rule.cap or None,
+        hands_over=True if rule.hands_over else None,
+    )
+
+
+def _fallback_part(plan: Plan, fallback: Fallback) -> FallbackPart:
+    return FallbackPart(to=fallback.to, arm=None if fallback.arm == NONE else plan.arms[fallback.arm])
+
+
 def _box_part(plan: Plan, box: int) -> BoxPart:
     members = plan.survivors_at(box)
     possible = None if members is None else [plan.tasks[i] for i in members]
     kind, arm, task = BoxKind(plan.kind[box]), int(plan.arm[box]), int(plan.task[box])
+    if arm == HAND_OVER:
+        return HandOverBox(box=box + 1, possible=possible)
+    if arm == SEVERAL:
+        return SeveralBox(box=box + 1, arms=[plan.arms[k] for k in plan.arms_at(box)], possible=possible)
     if kind is BoxKind.EXPLOIT:
         return ExploitBox(
             box=box + 1,
@@ -274,13 +331,16 @@ def _plan(document: PlanFile) -> Plan:
     if [box.box for box in boxes] != list(range(1, n + 1)):
         raise InvalidInput("boxes must be numbered 1, 2, 3, ... in order.")
     arms, tasks = _numbers(document.arms, "arm"), _numbers(document.tasks, "task")
-    rule = document.rule
+    rule, fallback = document.rule, document.fallback
     gradings: list[Grading] = []
     return from_boxes(
         [_box(part, arms, tasks, gradings) for part in boxes],
         gradings=gradings,
         kind_rules=_kind_rules(document, arms, tasks),
-        rule=None if rule is None else SafetyRule(tuple(rule.points), rule.floor, tuple(rule.cuts), rule.cap or 0),
+        rule=None
+        if rule is None
+        else SafetyRule(tuple(rule.points), rule.floor, tuple(rule.cuts), rule.cap or 0, bool(rule.hands_over)),
+        fallback=None if fallback is None else _fallback(fallback, arms),
         form=Form.BOXES if document.form is None else Form(document.form),
         arms=tuple(document.arms),
         tasks=tuple(document.tasks),
@@ -318,7 +378,17 @@ def _kind_rules(document: PlanFile, arms: dict[str, int], tasks: dict[str, int])
     return tuple(found)
 
 
+def _fallback(part: FallbackPart, arms: dict[str, int]) -> Fallback:
+    if part.arm is not None and part.arm not in arms:
+        raise InvalidInput(f"The fallback names the arm {part.arm!r}, which the plan does not have.")
+    return Fallback(part.to, NONE if part.arm is None else arms[part.arm])
+
+
 def _box(part: BoxPart, arms: dict[str, int], tasks: dict[str, int], gradings: list[Grading]) -> Box:
+    if isinstance(part, HandOverBox):
+        return Box(HAND_OVER)
+    if isinstance(part, SeveralBox):
+        return Box(SEVERAL, among=tuple(sorted({_look_up(arms, name, "arm", part.box) for name in part.arms})))
     arm = NONE if part.arm is None else _look_up(arms, part.arm, "arm", part.box)
     if isinstance(part, ExploitBox):
         return Box(arm, task=NONE if part.task is None else _look_up(tasks, part.task, "task", part.box))

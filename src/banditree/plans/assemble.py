@@ -9,14 +9,14 @@ import numpy as np
 from banditree.errors import InvalidInput
 from banditree.plans.by_context import Grading
 from banditree.plans.links import reading_order
-from banditree.plans.plan import NONE, BoxKind, Form, Plan
+from banditree.plans.plan import HAND_OVER, NONE, BoxKind, Form, Plan, SafetyRule
 from banditree.tasks.collection import Collection
 
 
 @dataclass(frozen=True)
 class Box:
     """One box of a plan: a fixed test if it has pulls; with points a score, or a watch line if it has no high side;
-    otherwise an arm for good.
+    otherwise an arm for good, an end between several arms (`among`, with the arm SEVERAL), or HAND_OVER.
 
     low, high: places in the list. points: of the bins of a reward, lowest first; cuts: between them (0/1 rewards: 0.5).
     cap: the score of a watch line is never counted above it; 0 for no cap. arm NONE with a task: treat as that task.
@@ -35,11 +35,12 @@ class Box:
     task: int = NONE
     cap: int = 0
     grading: int = NONE
+    among: tuple[int, ...] = ()
 
     @property
-    def option(self) -> tuple[int, int]:
-        """What the box gives: (arm, NONE), or (NONE, task) for "treat as the task"."""
-        return (self.arm, NONE) if self.arm != NONE else (NONE, self.task)
+    def option(self) -> tuple[int, ...]:
+        """What the box gives: (arm, NONE), (NONE, task) for "treat as the task", or (SEVERAL, NONE, arms ...)."""
+        return (self.arm, NONE, *self.among) if self.arm != NONE else (NONE, self.task)
 
     @property
     def kind(self) -> BoxKind:
@@ -61,7 +62,8 @@ def assemble(boxes: Sequence[Box], collection: Collection, horizon: int, method:
 
     Boxes are numbered so that only links back lead to a lower number, the low side of a box coming first where it can.
     The lines of a protocol (form=Form.LINES) keep their order, and its ends follow them, one per arm.
-    more: further fields of the Plan (survivors are a row per box of the list).
+    more: further fields of the Plan (survivors are a row per box of the list); a fallback that nothing leads to is
+    omitted.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> test = Box(arm=0, low=1, high=2, points=(-2, 1), floor=4, ceil=6)
@@ -74,9 +76,12 @@ def assemble(boxes: Sequence[Box], collection: Collection, horizon: int, method:
     """
     if more.get("form") is Form.LINES:
         boxes = _one_end_per_arm(boxes)
-        order = _line_order(boxes)
+        order = _line_order(boxes, _by_rule(boxes, more.get("rule")))
     else:
         order = reading_order([box.links for box in boxes])
+        order += [place for place in _by_rule(boxes, more.get("rule")) if place not in order]
+    if not any(boxes[place].arm == HAND_OVER for place in order):
+        more |= {"fallback": None, "rule": _starting_again(more.get("rule"))}
     number = {place: new for new, place in enumerate(order)}
     kept = [boxes[place] for place in order]
     numbered = [replace(box, low=number.get(box.low, NONE), high=number.get(box.high, NONE)) for box in kept]
@@ -108,6 +113,7 @@ def from_boxes(boxes: Sequence[Box], **more: Any) -> Plan:
         threshold=column("threshold", np.float64),
         cuts=np.array([_cuts(box, bins) for box in boxes], dtype=np.float64),
         points=np.array([box.points or (0,) * bins for box in boxes], dtype=np.int64),
+        among=_among(boxes, len(more["arms"])),
         **more,
     )
 
@@ -127,9 +133,30 @@ def _cuts(box: Box, bins: int) -> tuple[float, ...]:
     return box.cuts if box.points and box.grading == NONE else (0.0,) * (bins - 1)
 
 
+def _by_rule(boxes: Sequence[Box], rule: SafetyRule | None) -> list[int]:
+    """The hand-over, where the rule leads to it from an end that it scores."""
+    reached = [boxes[place] for place in reading_order([box.links for box in boxes])]
+    if rule is None or not rule.hands_over or not any(box.kind is BoxKind.EXPLOIT and box.arm >= 0 for box in reached):
+        return []
+    return [place for place, box in enumerate(boxes) if box.arm == HAND_OVER][:1]
+
+
+def _starting_again(rule: SafetyRule | None) -> SafetyRule | None:
+    return None if rule is None else replace(rule, hands_over=False)
+
+
+def _among(boxes: Sequence[Box], n_arms: int) -> np.ndarray | None:
+    if not any(box.among for box in boxes):
+        return None
+    among = np.zeros((len(boxes), n_arms), dtype=bool)
+    for row, box in zip(among, boxes, strict=True):
+        row[list(box.among)] = True
+    return among
+
+
 def _one_end_per_arm(boxes: Sequence[Box]) -> list[Box]:
     """The same boxes, with links to an end leading to the first end of its arm."""
-    first: dict[tuple[int, int], int] = {}
+    first: dict[tuple[int, ...], int] = {}
     for place, box in enumerate(boxes):
         if box.kind is BoxKind.EXPLOIT:
             first.setdefault(box.option, place)
@@ -141,9 +168,15 @@ def _one_end_per_arm(boxes: Sequence[Box]) -> list[Box]:
     return [replace(box, low=moved(box.low), high=moved(box.high)) for box in boxes]
 
 
-def _line_order(boxes: Sequence[Box]) -> list[int]:
-    """The lines that are reached as they are listed, then the ends by arm."""
-    places = sorted(reading_order([box.links for box in boxes]))
+def _line_order(boxes: Sequence[Box], by_rule: Sequence[int]) -> list[int]:
+    """The lines that are reached as they are listed, then the ends by arm, the hand-over last."""
+    places = sorted({*reading_order([box.links for box in boxes]), *by_rule})
     lines = [place for place in places if boxes[place].kind is not BoxKind.EXPLOIT]
     ends = [place for place in places if boxes[place].kind is BoxKind.EXPLOIT]
-    return lines + sorted(ends, key=lambda place: boxes[place].option)
+    return lines + sorted(ends, key=lambda place: _end_order(boxes[place]))
+
+
+def _end_order(box: Box) -> tuple[int, ...]:
+    """Ends with one option by its number, then those between several, then the hand-over."""
+    group = 2 if box.arm == HAND_OVER else 1 if box.among else 0
+    return group, *box.option

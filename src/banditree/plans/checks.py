@@ -17,6 +17,7 @@ def check_plan(plan: "Plan") -> None:
     _check_shapes(plan)
     _check_boxes(plan)
     _check_contexts(plan)
+    _check_hand_over(plan)
     _check_links(plan)
     _check_lines(plan)
 
@@ -44,6 +45,8 @@ def _check_shapes(plan: "Plan") -> None:
         raise invalid("cuts and points", f"of shapes ({n}, B - 1) and ({n}, B)", plan.points.shape)
     if plan.rule is not None and bins > 1 and len(plan.rule.points) != bins:
         raise invalid("the points of the safety rule", f"{bins}, as the boxes have", plan.rule.points)
+    if plan.among is not None and plan.among.shape != (n, n_arms):
+        raise invalid("among", f"of shape {(n, n_arms)}", plan.among.shape)
     if plan.survivors is not None and plan.survivors.shape != (n, (n_tasks + 7) // 8):
         raise invalid("survivors", "one row of bits per box", plan.survivors.shape)
     if plan.theta is not None and plan.theta.shape != (n_tasks, n_arms, len(plan.features)):
@@ -51,7 +54,7 @@ def _check_shapes(plan: "Plan") -> None:
 
 
 def _check_boxes(plan: "Plan") -> None:
-    from banditree.plans.plan import NONE, BoxKind
+    from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind
 
     n, n_tasks, n_arms = plan.n_boxes, len(plan.tasks), len(plan.arms)
     fixed, score, exploit, watch = (plan.kind == kind for kind in BoxKind)
@@ -73,7 +76,8 @@ def _check_boxes(plan: "Plan") -> None:
     require((plan.high == NONE) & (plan.ceil == 0), watch, "watches a score and yet leaves above")
     require((plan.low == NONE) & (plan.high == NONE), exploit, "uses an arm for good and yet leads on")
     require(number_below(plan.task, n_tasks) | (plan.task == NONE), everywhere, "names an unknown task")
-    require(number_below(plan.arm, n_arms) | by_context, exploit, "says neither an arm nor a task to exploit")
+    special = np.isin(plan.arm, (HAND_OVER, SEVERAL))
+    require(number_below(plan.arm, n_arms) | by_context | special, exploit, "says neither an arm nor a task to exploit")
     require(plan.pulls >= 1, fixed, "has fewer than one pull")
     require(np.isfinite(plan.threshold), fixed, "has no finite threshold")
     if plan.rewards.counts:
@@ -117,12 +121,35 @@ def _check_contexts(plan: "Plan") -> None:
             raise _fail(box, "has other points than those that its outcomes are compared by")
 
 
+def _check_hand_over(plan: "Plan") -> None:
+    """A plan with a fallback has one box that hands over, behind the first, and a plan without one has none."""
+    from banditree.plans.plan import HAND_OVER, NONE, SEVERAL
+
+    several = np.flatnonzero(plan.arm == SEVERAL)
+    if several.size and (plan.among is None or plan.among[several].sum(axis=1).min() < 2):
+        raise _fail(several[0], "is an end between several arms, and does not name two of them")
+    if plan.theta is not None and (several.size or plan.fallback is not None):
+        raise InvalidInput("A plan whose ends depend on the context has no fallback and no ends between several arms.")
+    boxes = np.flatnonzero(plan.arm == HAND_OVER)
+    if plan.fallback is None:
+        if boxes.size:
+            raise _fail(boxes[0], "hands over, and the plan does not say to whom")
+        if plan.rule is not None and plan.rule.hands_over:
+            raise InvalidInput("The safety rule hands over, and the plan does not say to whom. Give it a fallback.")
+        return
+    if boxes.size != 1 or boxes[0] == 0:
+        raise invalid("a plan with a fallback", "with one box that hands over, behind the first", boxes.tolist())
+    if not (plan.fallback.arm == NONE or 0 <= plan.fallback.arm < len(plan.arms)):
+        raise invalid("the arm of the fallback", f"one of the {len(plan.arms)} arms", plan.fallback.arm)
+
+
 def _check_links(plan: "Plan") -> None:
     """Every box can be reached; from each one the plan can come to rest; numbers fall only where a path returns."""
     from banditree.plans.plan import BoxKind
 
     everything = set(range(plan.n_boxes))
-    if unreached := everything - reached([0], plan.links):
+    by_rule = [plan.rule_target] if (plan.kind[plan.arm >= 0] == BoxKind.EXPLOIT).any() else []
+    if unreached := everything - reached([0, *by_rule], plan.links):
         raise _fail(min(unreached), "cannot be reached from box 1")
     # A score or a fixed test is left with probability one, so a plan that can come to rest does, and one that cannot
     # starts again for ever.
@@ -146,6 +173,7 @@ def _check_lines(plan: "Plan") -> None:
     is_end = plan.kind == BoxKind.EXPLOIT
     if (early := np.flatnonzero(is_end[:-1] & ~is_end[1:])).size:
         raise _fail(early[0], "is an end before the last line of the protocol")
-    options = {(int(arm), int(task) if arm < 0 else -1) for arm, task in zip(plan.arm[is_end], plan.task[is_end])}  # noqa: B905
-    if len(options) < is_end.sum():
-        raise _fail(np.flatnonzero(is_end)[0], "is one of two ends with the same arm in a protocol")
+    ends = [(int(plan.arm[end]), int(plan.task[end]), int(end)) for end in np.flatnonzero(is_end)]
+    options = {(arm, task if arm == -1 else -1, *plan.arms_at(end).tolist()) for arm, task, end in ends}
+    if len(options) < len(ends):
+        raise _fail(ends[0][2], "is one of two ends with the same arm in a protocol")

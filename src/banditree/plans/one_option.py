@@ -22,7 +22,7 @@ def at_once(plan: Plan) -> Plan:
     """
     ends = np.flatnonzero(plan.kind == BoxKind.EXPLOIT)
     staying = plan.arm[np.isin(plan.kind, (BoxKind.EXPLOIT, BoxKind.WATCH))]  # a watch line may never be left either
-    if plan.n_boxes == 1 or not ends.size or staying.min() != staying.max() or staying[0] == NONE:
+    if plan.n_boxes == 1 or not ends.size or staying.min() != staying.max() or staying[0] < 0:
         return plan
     arrays = {f.name: value for f in fields(plan) if isinstance(value := getattr(plan, f.name), np.ndarray)}
     rows: dict[str, Any] = {name: value[ends[:1]] for name, value in arrays.items() if name not in OF_THE_PLAN}

@@ -12,12 +12,14 @@ import numpy as np
 from banditree.errors import invalid
 from banditree.plans.by_context import Grading, KindRule
 from banditree.plans.links import longest_path
-from banditree.tasks.arrays import ByteArray, FloatArray, IntArray, frozen
+from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Rewards
 from banditree.version import __version__
 
 NONE = -1
+HAND_OVER = -2  # the arm of the end at which a case goes to the fallback of the plan
+SEVERAL = -3  # the arm of an end between several arms, among which Thompson sampling chooses
 
 
 class BoxKind(IntEnum):
@@ -37,18 +39,39 @@ class Form(StrEnum):
     LINES = "lines"
 
 
+class Decider(StrEnum):
+    """Who decides about a case that fits no task."""
+
+    THOMPSON = "thompson"
+    OPTION = "option"
+    PERSON = "person"
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """What happens at a hand-over: Thompson sampling that has learned from the first round, one arm, or a person."""
+
+    to: Decider = Decider.THOMPSON
+    arm: int = NONE
+
+    def __post_init__(self) -> None:
+        if (self.to is Decider.OPTION) != (self.arm != NONE):
+            raise invalid("fallback", "one arm exactly where it goes to an option", (str(self.to), self.arm))
+
+
 @dataclass(frozen=True)
 class SafetyRule:
     """Whenever an arm is used for good it is scored from 0; at -floor or less the case starts again at box 0.
 
     points: of the bins of a reward, lowest first; cuts: between them. cap: the score is never counted above it; 0 for
-    no cap.
+    no cap. hands_over: the case does not start again, but goes to the plan's fallback.
     """
 
     points: tuple[int, ...]
     floor: int
     cuts: tuple[float, ...] = (0.5,)
     cap: int = 0
+    hands_over: bool = False
 
     def __post_init__(self) -> None:
         if not (self.points and min(self.points) < 0 < max(self.points)):
@@ -78,15 +101,18 @@ class Plan:
     """N boxes, starting at box 0; where a case stands is (box, pulls, total). Arrays are of length N.
 
     kind: a `BoxKind`. arm: the arm to pull, for good if EXPLOIT; NONE for "treat as the task": the arm that is best for
-    it at the context, by its rule (kind_rules, one per task) or, without one, the highest x'theta.
+    it at the context, by its rule (kind_rules, one per task) or, without one, the highest x'theta; HAND_OVER at the one
+    end where a case that fits no task goes to the fallback; SEVERAL at an end between some arms, which are those of its
+    row of among (N, K), None where there is no such end.
     low, high: the next box; both NONE exactly for EXPLOIT, high alone for WATCH.
     pulls, threshold (FIXED): after n pulls, a total of at most the threshold leads to low, else to high.
     cuts (N, B-1), points (N, B) (SCORE): the reward's bin gives integer points; floor, ceil: score <= -floor leads to
     low, score >= ceil to high; the tally is fresh on entry. WATCH has no ceil, and never counts its score above cap
     (0: no cap). task: the one that is treated as or, at an EXPLOIT box, classified; or NONE.
     grading (N,), gradings: which of them gives the points of a box, in place of cuts; NONE, or no array, for cuts.
-    rule: scores every EXPLOIT box from 0 and starts again at box 0, or None. form: LINES are protocols: first the lines
-    (SCORE or WATCH) in reading order, then the EXPLOIT boxes, at most one per arm, which are printed inside the lines.
+    rule: scores every EXPLOIT box with one arm from 0 and starts again at box 0 or hands over, or None. form: LINES are
+    protocols: first the lines (SCORE or WATCH) in reading order, then the EXPLOIT boxes, at most one per arm, which are
+    printed inside the lines.
     survivors: packed bits (N, ceil(M/8)) of the tasks still possible, or None. theta: (M, K, d), or None.
     """
 
@@ -108,6 +134,8 @@ class Plan:
     horizon: int
     method: str
     rule: SafetyRule | None = None
+    fallback: Fallback | None = None
+    among: BoolArray | None = None
     form: Form = Form.BOXES
     survivors: ByteArray | None = None
     theta: FloatArray | None = None
@@ -144,6 +172,31 @@ class Plan:
     def n_tests(self) -> int:
         """How many boxes are tests."""
         return int((self.kind != BoxKind.EXPLOIT).sum())
+
+    @cached_property
+    def hand_over(self) -> int | None:
+        """The box at which a case goes to the fallback, or None."""
+        found = np.flatnonzero((self.kind == BoxKind.EXPLOIT) & (self.arm == HAND_OVER))
+        return int(found[0]) if found.size else None
+
+    @cached_property
+    def by_thompson(self) -> BoolArray:
+        """The boxes (N,) at which Thompson sampling chooses: ends between several arms, and perhaps the hand-over."""
+        chosen = self.arm == SEVERAL
+        if self.fallback is not None and self.fallback.to is Decider.THOMPSON:
+            chosen = chosen | (self.arm == HAND_OVER)
+        return np.asarray(chosen)
+
+    def arms_at(self, box: int) -> IntArray:
+        """The arms between which an end of `by_thompson` chooses."""
+        several = self.among is not None and self.arm[box] == SEVERAL
+        return np.flatnonzero(self.among[box]) if several and self.among is not None else np.arange(len(self.arms))
+
+    @property
+    def rule_target(self) -> int:
+        """The box that the safety rule leads to."""
+        hands_over = self.rule is not None and self.rule.hands_over
+        return self.hand_over if hands_over and self.hand_over is not None else 0
 
     @cached_property
     def has_links_back(self) -> bool:

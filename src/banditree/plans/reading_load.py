@@ -21,6 +21,7 @@ HUGE_FROM = 100  # ... and above this it needs arithmetic: the same again
 RULE_OF_POINTS = 0.5  # every scoring rule beyond the first must be learned anew
 SAFETY_RULE = 1.0  # one sentence that is read again at every end
 LEAF = 0.25  # of the printed rule of a kind: one row to look up
+LAST_LINE = 0.5  # a sentence at the foot that is read once: what a hand-over is, or the best of several
 END = 0.25  # an end in a box of its own must be looked up
 
 
@@ -40,6 +41,7 @@ def reading_load(plan: Plan) -> float:
     load += LEAF * sum(rule.n_leaves for task, rule in enumerate(plan.kind_rules) if rule is not None and task in used)
     if plan.rule is not None:
         load += SAFETY_RULE + _levels([plan.rule.floor, plan.rule.cap])
+    load += LAST_LINE * ((plan.fallback is not None) + (plan.among is not None))
     return float(load)
 
 

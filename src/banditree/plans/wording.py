@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditree.plans.plan import NONE, BoxKind, Form, Plan, Vocabulary
+from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Decider, Form, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
 from banditree.tasks.rewards import Rewards
 
@@ -19,7 +19,7 @@ MOST_NAMES = 12  # names that a sentence lists before the rest is only counted
 # marks and phrases that hold a sentence together. Any other name is printed in quotation marks.
 MARKS = re.compile(
     r'[;:"\\]|\.(?:\s|$)|^\s|\s$|\s\s|[^\S ]|\b(?:line|box|times|once|then|otherwise|at|above|below|from now on|next'
-    r"|for as long as|start again|stay with|settle on)\b",
+    r"|for as long as|start again|stay with|settle on|hand over|the best of)\b",
     re.IGNORECASE,
 )
 
@@ -107,12 +107,15 @@ def place_name(plan: Plan, box: int) -> str:
 
 
 def plan_text(plan: Plan, loss: str = "") -> str:
-    """The whole plan: a heading, its lines or boxes, the safety rule, and what contextual plans say of contexts."""
+    """The whole plan: a heading, its lines or boxes, the safety rule, the fallback, and what contextual plans say of
+    contexts."""
     from banditree.plans.context_wording import context_notes
 
     lines = [heading(plan, loss), "", *numbered_lines(plan)]
     if plan.rule is not None:
         lines += ["", rule_sentence(plan)]
+    if notes := foot_sentences(plan):
+        lines += ["", *notes]
     lines += [line for part in context_notes(plan) for line in ("", *part)]
     return "\n".join(lines)
 
@@ -158,6 +161,10 @@ def box_state(plan: Plan, box: int) -> str:
 def box_action(plan: Plan, box: int, spelled: bool = True) -> str:
     """What to do in a box, without what it leads to and without the full stop."""
     words, kind = plan.vocabulary, BoxKind(plan.kind[box])
+    if plan.arm[box] == HAND_OVER:
+        return "Hand over"
+    if plan.arm[box] == SEVERAL:
+        return f"{words.give} {several_phrase(plan, box)} from now on"
     if plan.arm[box] == NONE and plan.form is Form.BOXES and not plan.kind_rules:
         return f"From now on, {words.give.lower()} the {words.arm} with the highest prediction for it"
     give = capital(given(plan, box))
@@ -212,6 +219,10 @@ def _leads_to(plan: Plan, box: int, target: int) -> str:
     """What to do on leaving a box for another, in words."""
     if plan.form is Form.BOXES:
         return f"go to box {target + 1}"
+    if plan.arm[target] == HAND_OVER:
+        return "hand over"
+    if plan.arm[target] == SEVERAL:
+        return f"settle on {several_phrase(plan, target)}"
     if plan.kind[target] == BoxKind.EXPLOIT:
         same = plan.arm[target] == plan.arm[box]
         if plan.arm[target] == NONE:
@@ -242,10 +253,44 @@ def rule_sentence(plan: Plan) -> str:
     assert plan.rule is not None
     rule, words = plan.rule, plan.vocabulary
     points = points_phrase(plan, np.array(rule.points), np.array(rule.cuts), spelled=plan.n_tests == 0)
+    then = "hand over" if rule.hands_over else f"start again at {unit(plan)} 1"
     return (
         f"Whenever you stay with or settle on {with_article(words.arm)}, score it from 0: {points}"
-        f"{cap_phrase(rule.cap)}. At {-rule.floor:+d} start again at {unit(plan)} 1."
+        f"{cap_phrase(rule.cap)}. At {-rule.floor:+d} {then}."
     )
+
+
+def several_phrase(plan: Plan, box: int) -> str:
+    """The arms of an end between several: "the best of D, B and Q"."""
+    names = [_in_a_list(plan.arms[k]) for k in plan.arms_at(box)]
+    return f"the best of {', '.join(names[:-1])} and {names[-1]}"
+
+
+def _in_a_list(name: str) -> str:
+    plain = quoted(name)
+    apart = plain == name and ("," in name or " and " in f" {name} ")
+    return json.dumps(name, ensure_ascii=not name.isprintable()) if apart else plain
+
+
+def foot_sentences(plan: Plan) -> list[str]:
+    """What the ends mean at which Thompson sampling or the fallback chooses."""
+    notes = []
+    if (plan.arm == SEVERAL).any():
+        notes.append("The best of several: Thompson sampling chooses each time; it has learned from the first round.")
+    return notes if plan.fallback is None else [*notes, fallback_sentence(plan)]
+
+
+def fallback_sentence(plan: Plan) -> str:
+    """The last line of a plan for cases that are none of the tasks: what "hand over" means."""
+    assert plan.fallback is not None
+    words, to = plan.vocabulary, plan.fallback.to
+    if to is Decider.THOMPSON:
+        decides = "From now on Thompson sampling chooses; it has learned from the first round"
+    elif to is Decider.PERSON:
+        decides = "From now on a person decides"
+    else:
+        decides = f"{words.give} {quoted(plan.arms[plan.fallback.arm])} from now on"
+    return f"Hand over: what was seen contradicts every {words.task}. {decides}."
 
 
 def cap_phrase(cap: int) -> str:
@@ -323,7 +368,7 @@ def score_levels(plan: Plan, box: int) -> tuple[int, int | None]:
 
 def is_scored(plan: Plan, box: int) -> bool:
     """Whether a case in this box has a score: on a score or watch line, or at an end with a safety rule."""
-    by_rule = plan.kind[box] == BoxKind.EXPLOIT and plan.rule is not None
+    by_rule = plan.kind[box] == BoxKind.EXPLOIT and plan.rule is not None and plan.arm[box] >= 0
     return bool(by_rule or plan.kind[box] in (BoxKind.SCORE, BoxKind.WATCH))
 
 

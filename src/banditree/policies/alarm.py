@@ -18,7 +18,7 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.policies.base import ADAPTIVE, FALLBACK, Facts, Policy, Rng
-from banditree.policies.classic import ucb1
+from banditree.policies.classic import thompson
 from banditree.policies.model import CONTEXT_NEEDED, Model, lacks_context, model_of, predicted
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
@@ -104,8 +104,8 @@ def log_evidence(params: EvidenceParams, residual: float, pulls: int, radius: fl
 
 
 @cache
-def with_alarm(policy: Policy, fallback: Policy = ucb1) -> Policy:
-    """`policy` until the alarm goes off, `fallback` from then on (it learns from the first round).
+def with_alarm(policy: Policy, fallback: Policy = thompson) -> Policy:
+    """`policy` until the alarm goes off, `fallback` from then on: Thompson sampling that has learned from round one.
 
     Options: `false_alarm_rate`, 0.05 by default; the others are the policy's own. What was asked in advance (several
     open rounds) is not taken back: the alarm is heard with the first choice after it.
@@ -117,7 +117,7 @@ def with_alarm(policy: Policy, fallback: Policy = ucb1) -> Policy:
     return guard(policy, fallback)
 
 
-def guard(policy: Policy, fallback: Policy = ucb1) -> Policy:
+def guard(policy: Policy, fallback: Policy = thompson) -> Policy:
     """`with_alarm`, made anew each time: for a policy that is made for one case and must not be kept for good."""
     inner_choose, inner_update, inner_patience = policy.choose, policy.update, policy.patience
     inner_replan = policy.replan

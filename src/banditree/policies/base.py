@@ -30,6 +30,7 @@ class Outcome(IntEnum):
     NO_ARM_AVAILABLE = -3
     CONTEXT_NEEDED = -4
     OUTCOME_NEEDED = -5
+    PERSON_NEEDED = -6
 
     def sentence(self, words: Vocabulary | None = None) -> str:
         """What to tell the person, in the words of the plan where there is one."""
@@ -42,6 +43,7 @@ _SENTENCES = {
     Outcome.NO_ARM_AVAILABLE: "No {arm} is available. Wait until one is.",
     Outcome.CONTEXT_NEEDED: "The choice depends on the context. Give the context of this round.",
     Outcome.OUTCOME_NEEDED: "What comes next depends on outcomes that are still missing. Report them first.",
+    Outcome.PERSON_NEEDED: "The case has been handed over to a person. Record which {arm} the person gives (override).",
 }
 
 

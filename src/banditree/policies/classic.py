@@ -24,12 +24,14 @@ TIES = 1_000_000  # number of the draw that breaks ties, above those of the arms
 
 
 class ArmParams(NamedTuple):
-    """K arms with rewards of sub-Gaussian variance s^2 in [low, low + width]; Gaussian rewards: low 0, width 1."""
+    """K arms with rewards of sub-Gaussian variance s^2 in [low, low + width]; Gaussian rewards: low 0, width 1, and not
+    in_range."""
 
     n_arms: int
     variance: float
     low: float
     width: float
+    in_range: bool
 
 
 class ArmState(NamedTuple):
@@ -44,7 +46,7 @@ def make_arms(subject: Subject, horizon: int, options: Mapping[str, Any]) -> Arm
     take_options(options)
     rewards = subject.rewards
     low, width = (rewards.low, rewards.width) if rewards.has_range else (0.0, 1.0)
-    return ArmParams(len(subject.arms), float(rewards.variance_proxy), float(low), float(width))
+    return ArmParams(len(subject.arms), float(rewards.variance_proxy), float(low), float(width), rewards.has_range)
 
 
 def make_bernoulli_ts(subject: Subject, horizon: int, options: Mapping[str, Any]) -> ArmParams:
@@ -129,11 +131,38 @@ def choose_bernoulli_ts(params: ArmParams, state: ArmState, context: FloatArray,
     arm, highest = NO_ARM_AVAILABLE, -math.inf
     for k in range(params.n_arms):
         if available[k]:
-            successes = (state.sums[k] - params.low * state.pulls[k]) / params.width
-            failures = max(state.pulls[k] - successes, 0.0)
-            one = gamma_draw(1.0 + max(successes, 0.0), rng, 2 * k)
-            other = gamma_draw(1.0 + failures, rng, 2 * k + 1)
-            value = one / (one + other)
+            value = drawn_rate(params, state, k, rng)
+            if value > highest:
+                arm, highest = k, value
+    return arm
+
+
+def drawn_rate(params: ArmParams, state: ArmState, k: int, rng: Rng) -> float:
+    """A draw from Beta(1 + successes, 1 + failures) of an arm."""
+    successes = (state.sums[k] - params.low * state.pulls[k]) / params.width
+    failures = max(state.pulls[k] - successes, 0.0)
+    one = gamma_draw(1.0 + max(successes, 0.0), rng, 2 * k)
+    other = gamma_draw(1.0 + failures, rng, 2 * k + 1)
+    return one / (one + other)
+
+
+def drawn_mean(params: ArmParams, state: ArmState, k: int, rng: Rng) -> float:
+    """A draw of the mean of an arm, as its rewards are: beta, or normal, which is infinite for an arm never pulled."""
+    if params.in_range:
+        return drawn_rate(params, state, k, rng)
+    if state.pulls[k] == 0:
+        return math.inf
+    first, second = uniform_pair(rng, k)
+    spread = math.sqrt(params.variance / state.pulls[k])
+    return float(state.sums[k] / state.pulls[k] + spread * normal(first, second))
+
+
+def choose_thompson(params: ArmParams, state: ArmState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
+    """The highest draw of a mean, whatever the family of the rewards."""
+    arm, highest = NO_ARM_AVAILABLE, -math.inf
+    for k in range(params.n_arms):
+        if available[k]:
+            value = drawn_mean(params, state, k, rng)
             if value > highest:
                 arm, highest = k, value
     return arm
@@ -168,6 +197,7 @@ def explain_arms(params: ArmParams, state: ArmState) -> Facts:
 uniform_play = Policy("uniform", make_arms, init_arms, choose_uniform, update_arms, explain_arms)
 ucb1 = Policy("ucb1", make_arms, init_arms, choose_ucb1, update_arms, explain_arms)
 gaussian_ts = Policy("gaussian-ts", make_arms, init_arms, choose_gaussian_ts, update_arms, explain_arms)
+thompson = Policy("thompson", make_arms, init_arms, choose_thompson, update_arms, explain_arms)
 bernoulli_ts = Policy("bernoulli-ts", make_bernoulli_ts, init_arms, choose_bernoulli_ts, update_arms, explain_arms)
 
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditree.plans.plan import BoxKind, Plan
-from banditree.policies.base import NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
+from banditree.errors import InvalidInput
+from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Plan
+from banditree.policies.base import FALLBACK, NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
 from banditree.policies.families import log_ratio
 from banditree.policies.options import take_options
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
@@ -18,6 +19,7 @@ from banditree.trees.tree import LazyTree, build_tree
 # Plain numbers, which numba takes as constants.
 FIXED, SCORE, EXPLOIT, WATCH = int(BoxKind.FIXED), int(BoxKind.SCORE), int(BoxKind.EXPLOIT), int(BoxKind.WATCH)
 ARM_NOT_AVAILABLE, CONTEXT_NEEDED = int(Outcome.ARM_NOT_AVAILABLE), int(Outcome.CONTEXT_NEEDED)
+PERSON_NEEDED = int(Outcome.PERSON_NEEDED)
 UNLIMITED = 2**31
 TOTAL_SLACK = 1e-9  # sums of rewards are compared with this much rounding forgiven (NOTES 17)
 
@@ -50,7 +52,8 @@ class Gradings(NamedTuple):
 
 
 class FollowParams(NamedTuple):
-    """The arrays of a Plan (see there); rule_floor is 0 for a plan without a safety rule."""
+    """The arrays of a Plan (see there); rule_floor is 0 for a plan without a safety rule. fallback: the arm that is
+    given after a hand-over, or PERSON_NEEDED."""
 
     kind: IntArray
     arm: IntArray
@@ -68,6 +71,8 @@ class FollowParams(NamedTuple):
     rule_cuts: FloatArray
     rule_floor: int
     rule_cap: int
+    rule_target: int
+    fallback: int
     theta: FloatArray
     survivors: ByteArray
     n_tasks: int
@@ -83,6 +88,13 @@ class FollowState(NamedTuple):
 
 
 def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowParams:
+    """The plan's arrays, unless Thompson sampling chooses at some of its ends."""
+    if plan.by_thompson.any():
+        raise InvalidInput("Thompson sampling chooses at some ends of this plan. Follow it with policy_for(plan).")
+    return follow_params(plan)
+
+
+def follow_params(plan: Plan) -> FollowParams:
     """The plan's arrays."""
     theta = np.zeros((0, 0, 0)) if plan.theta is None else plan.theta
     survivors = np.zeros((0, 0), np.uint8) if plan.survivors is None else plan.survivors
@@ -104,6 +116,8 @@ def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowP
         frozen([] if rule is None else rule.cuts, float),
         0 if rule is None else rule.floor,
         0 if rule is None else rule.cap,
+        plan.rule_target,
+        PERSON_NEEDED if plan.fallback is None or plan.fallback.arm == NONE else plan.fallback.arm,
         theta,
         survivors,
         len(plan.tasks),
@@ -149,7 +163,11 @@ def choose_follow(params: FollowParams, state: FollowState, context: FloatArray,
     """The arm of the current box; never another one in place of an arm that is not available."""
     box = state.place[BOX]
     arm = params.arm[box]
-    if arm < 0 or params.gradings.number[box] >= 0:
+    if arm == HAND_OVER:
+        arm = params.fallback
+        if arm < 0:
+            return int(arm)
+    elif arm < 0 or params.gradings.number[box] >= 0:
         if context_missing(context):
             return CONTEXT_NEEDED
         if arm < 0:
@@ -212,7 +230,7 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
     """Tally the reward; at the end of the box go on to the next with a fresh tally."""
     box = state.place[BOX]
     kind = params.kind[box]
-    if kind == EXPLOIT and params.rule_floor == 0:
+    if kind == EXPLOIT and not is_scored_end(params, box):
         return
     state.place[PULLS] += 1
     following = -1
@@ -224,7 +242,7 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
     elif kind == EXPLOIT:
         tally(state, points_of(params.rule_cuts, params.rule_points, reward), params.rule_cap)
         if state.total[0] <= -params.rule_floor:
-            following = 0
+            following = params.rule_target
     else:
         number = params.gradings.number[box]
         if number >= 0:
@@ -240,6 +258,11 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
         state.place[BOX] = following
         state.place[PULLS] = 0
         state.total[0] = 0.0
+
+
+def is_scored_end(params: FollowParams, box: int) -> bool:
+    """Whether the safety rule scores an end: others than the plan choose at a hand-over and between several arms."""
+    return bool(params.rule_floor > 0 and params.arm[box] != HAND_OVER and params.arm[box] != SEVERAL)
 
 
 def points_of(cuts: FloatArray, points: IntArray, reward: float) -> int:
@@ -264,7 +287,7 @@ def patience_follow(params: FollowParams, state: FollowState) -> int:
     if kind == FIXED:
         return int(params.pulls[box] - state.place[PULLS])
     if kind == EXPLOIT:
-        if params.rule_floor == 0:
+        if not is_scored_end(params, box):
             return UNLIMITED
         return pulls_to_move(params.rule_points, -1, state.total[0] + params.rule_floor)
     fall = pulls_to_move(params.points[box], -1, state.total[0] + params.floor[box])
@@ -287,6 +310,8 @@ def explain_follow(params: FollowParams, state: FollowState) -> Facts:
     arm, possible, details = int(params.arm[box]), None, {}
     if params.kind[box] == FIXED:
         details = {"pulls": int(params.pulls[box]), "at_most": float(params.threshold[box])}
+    elif arm == HAND_OVER:
+        details = {"handed_over": True}
     if params.survivors.size:
         possible = tuple(np.flatnonzero(np.unpackbits(params.survivors[box], count=params.n_tasks)).tolist())
     return Facts(
@@ -305,6 +330,8 @@ def commitment_follow(params: FollowParams, state: FollowState) -> int:
     box = state.place[BOX]
     if params.kind[box] != EXPLOIT and params.kind[box] != WATCH:
         return UNDECIDED
+    if params.arm[box] == HAND_OVER:
+        return FALLBACK
     task = params.task[box]
     return int(task) if task >= 0 else NO_TASK
 

@@ -11,6 +11,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Plan
 from banditree.policies.base import Facts, Outcome, Policy
 from banditree.policies.follow import follow, follow_lazily
+from banditree.policies.hand_over import follow_thompson
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, encode
@@ -322,8 +323,10 @@ def arm_number(arms: Sequence[str], arm: str | int) -> int:
 
 
 def policy_for(subject: Plan | LazyTree) -> Policy:
-    """The policy that follows a plan, held whole or computed box by box."""
-    return follow_lazily if isinstance(subject, LazyTree) else follow
+    """The policy that follows a plan, held whole or computed box by box, with Thompson sampling where it chooses."""
+    if isinstance(subject, LazyTree):
+        return follow_lazily
+    return follow_thompson if subject.by_thompson.any() else follow
 
 
 def start_session(subject: Plan | LazyTree, *, seed: int = 0, case: int = 0) -> Session:

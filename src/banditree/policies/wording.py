@@ -2,11 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from banditree.plans.plan import BoxKind, Plan, Vocabulary
+from banditree.plans.plan import HAND_OVER, BoxKind, Plan, Vocabulary
 from banditree.plans.wording import (
     MOST_NAMES,
     box_sentence,
     counted,
+    fallback_sentence,
     fixed_tally,
     is_scored,
     number,
@@ -49,8 +50,10 @@ def describe(session: "Session") -> str:
 
 
 def _place(plan: Plan, box: int) -> str:
-    at_end = plan.rule is not None and plan.kind[box] == BoxKind.EXPLOIT
+    at_end = plan.rule is not None and plan.kind[box] == BoxKind.EXPLOIT and is_scored(plan, box)
     rule = f" {rule_sentence(plan)}" if at_end else ""
+    if plan.arm[box] == HAND_OVER:
+        return fallback_sentence(plan)
     return f"The case is at {place_name(plan, box)}: {box_sentence(plan, box)}{rule}"
 
 

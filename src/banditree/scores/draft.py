@@ -80,7 +80,7 @@ class Draft:
     @property
     def n_ends(self) -> int:
         """K."""
-        return int(self.tables.gaps.shape[1])
+        return self.tables.n_ends
 
     @property
     def first_line(self) -> int:

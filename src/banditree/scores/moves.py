@@ -68,7 +68,8 @@ class Moves:
         self.steps, self.last, self.total = done, done + steps, total or done + steps
         self.on_progress, self.stopped_early = on_progress, False
         self.set_power(power)
-        everyone = int(np.argmin([added(cost, self.adding) for cost in ends(tables, NO_RULE)[0]]))
+        alone = ends(tables, NO_RULE)[0][: tables.n_arms]
+        everyone = int(np.argmin([added(cost, self.adding) for cost in alone]))
         self.nothing = self.best = empty_draft(tables, everyone, limits.links_back)
 
     def set_power(self, power: float) -> None:

@@ -5,20 +5,21 @@ costs more than it can gain, the plan settles at once.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.plan import Decider, Fallback, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import counted
 from banditree.progress import OnProgress
 from banditree.scores.objectives import Limits, Objective, objective_named, power_mean
 from banditree.scores.reading import plan_of
-from banditree.scores.worlds import World, known_world, with_scenarios
+from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios, with_strangers
 from banditree.tasks.arrays import FloatArray
+from banditree.tasks.cases import with_spread
 from banditree.tasks.collection import Collection, trust_estimates
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ DOUBTS = 3  # searches for estimated rates, each of which also allows for the ra
 ATTEMPTS = 4  # searches, with wrong arms ever more costly, until the cap on them is met
 DEARER = 10.0  # times, from one attempt to the next
 
+SHARE_OF_STRANGERS = 0.05  # of the cases, where a fallback is asked for and nothing is said of how many need it
+
 Numbers = Literal["round", "free"]
 
 
@@ -57,6 +60,9 @@ def build_protocol(
     max_wrong_arm: float | None = None,
     points: "Points | None" = None,
     rule_size: int | None = None,
+    allow: float | None = None,
+    unknown: float | None = None,
+    fallback: Fallback | str | None = None,
     seed: int = 0,
     steps: int | None = None,
     vocabulary: Vocabulary | None = None,
@@ -77,6 +83,11 @@ def build_protocol(
     the session and the console compute), or "outcome", as for tasks without contexts. rule_size: what is best for a
     task is printed as a tree of at most so many leaves; by default it is the arm with the highest prediction.
 
+    allow: the rates of a case may be off by up to so much. unknown: the share of the cases that are none of the tasks.
+    fallback: where a plan hands a case over that contradicts every task: "thompson" (the default if any of these three
+    is given), "person", or the name of an arm. With allow, or where cases of a task differ, a plan with a fallback may
+    also settle on the best of several arms.
+
     For estimated rates there are three searches, of which each also allows for the rates, within their intervals, at
     which the plans before it did worst. Where cases of a task differ from each other, the regret of a task is an
     average over drawn cases.
@@ -94,7 +105,9 @@ def build_protocol(
     if by_context is not None and by_context.gradings:
         limits = replace(limits, rule=False)  # a rule would need points that suit every end
     kind = objective_named(objective)
-    seek = Seeker(collection, horizon, limits, kind, numbers, seed, steps, on_progress, by_context)
+    strangers = strangers_of(collection, allow, unknown, fallback)
+    collection = collection if not allow else with_spread(collection, allow / math.sqrt(3.0))  # evenly within it
+    seek = Seeker(collection, horizon, limits, kind, numbers, seed, steps, on_progress, by_context, strangers)
     prices = [0.0] if max_wrong_arm is None else [DEARER**attempt / max_wrong_arm for attempt in range(ATTEMPTS)]
     seek.parts = len(prices) * seek.doubts
     words = vocabulary or Vocabulary()
@@ -176,6 +189,45 @@ def _check(
         raise InvalidInput("links_back must be omitted with forward_only: the one allows what the other forbids.")
 
 
+@dataclass(frozen=True)
+class Strangers:
+    """Cases that are none of the tasks: their share, and what a plan does with them."""
+
+    share: float
+    fallback: Fallback
+
+
+def strangers_of(
+    collection: Collection, allow: float | None, unknown: float | None, fallback: Fallback | str | None
+) -> Strangers | None:
+    """What the options on doubtful cases ask for; None where none is given."""
+    if allow is not None and not 0 <= allow < 1:
+        raise invalid("allow", "at least 0 and below 1", allow)
+    if unknown is not None and not 0 <= unknown < 1:
+        raise invalid("unknown", "at least 0 and below 1", unknown)
+    if not (allow or unknown or fallback):
+        return None
+    if collection.theta is not None:
+        raise InvalidInput("allow, unknown and fallback must be omitted with contexts: they are for rates.")
+    share = (0.0 if allow and not fallback else SHARE_OF_STRANGERS) if unknown is None else unknown
+    return Strangers(share, fallback_named(fallback or Decider.THOMPSON, collection.arms))
+
+
+def fallback_named(given: Fallback | str, arms: Sequence[str]) -> Fallback:
+    """The fallback that a user names: "thompson", "person", or an arm.
+
+    >>> fallback_named("person", ["A", "B"]).to, fallback_named("B", ["A", "B"]).arm
+    (<Decider.PERSON: 'person'>, 1)
+    """
+    if isinstance(given, Fallback):
+        return given
+    if given in (Decider.THOMPSON, Decider.PERSON):
+        return Fallback(Decider(given))
+    if given in arms:
+        return Fallback(Decider.OPTION, list(arms).index(given))
+    raise invalid("fallback", f"thompson, person, or an arm ({', '.join(arms[:5])}, ...)", given)
+
+
 @dataclass
 class Seeker:
     """The searches for one plan, which share their steps. parts: how many there may be."""
@@ -189,6 +241,7 @@ class Seeker:
     steps: int | None
     on_progress: OnProgress | None
     by_context: "ContextualTasks | None" = None
+    strangers: Strangers | None = None
     parts: int = 1
     done: int = 0
     stopped: bool = False
@@ -218,7 +271,17 @@ class Seeker:
     @property
     def world(self) -> World:
         """The rates as they are given."""
-        return known_world(self.collection, self.seed) if self.by_context is None else self.by_context.world
+        if self.by_context is not None:
+            return self.by_context.world
+        known = replace(known_world(self.collection, self.seed), choosers=self.choosers)
+        if self.strangers is None:
+            return known
+        return with_strangers(known, self.collection, self.strangers.share, self.seed)
+
+    @property
+    def choosers(self) -> tuple[Chooser, ...]:
+        """The ends at which others than the plan may choose."""
+        return () if self.strangers is None else choosers_for(self.collection, self.strangers.fallback)
 
     def draft(self, world: World, price: float) -> "Draft":
         """The best draft for a world of scenarios."""
@@ -275,7 +338,9 @@ class Seeker:
         return float(kinds.max() if self.objective is Objective.WORST else kinds @ world.share)
 
     def _plan(self, draft: "Draft") -> Plan:
-        return plan_of(draft, self.collection, self.horizon, self.seed, Vocabulary(), self.by_context)
+        fallback = None if self.strangers is None else self.strangers.fallback
+        made_for = (self.collection, self.horizon, self.seed, Vocabulary(), self.by_context)
+        return plan_of(draft, *made_for, fallback, self.choosers)
 
     def _judged(self, plan: Plan, world: World) -> float:
         """The objective over all scenarios."""

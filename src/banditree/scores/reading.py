@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import NONE, Form, Plan, SafetyRule, Vocabulary, pack_survivors
+from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, Fallback, Form, Plan, SafetyRule, Vocabulary, pack_survivors
+from banditree.scores.worlds import Chooser
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards.base import Scoring
@@ -27,33 +29,43 @@ def plan_of(
     seed: int,
     vocabulary: Vocabulary,
     by_context: "ContextualTasks | None" = None,
+    fallback: Fallback | None = None,
+    choosers: Sequence[Chooser] = (),
 ) -> Plan:
     """The draft as a protocol. The first scenarios of its tables are the tasks of the collection.
 
-    by_context: what the options and points of the draft stand for, where tasks have contexts.
+    by_context: what the options and points of the draft stand for, where tasks have contexts. fallback, choosers: where
+    its hand-over leads, and the ends at which others choose, if its tables have any.
     """
     from banditree.scores.draft import NO_RULE
+    from banditree.scores.tables import HANDS_OVER
 
     K, first, tables = draft.n_ends, draft.first_line, draft.tables
     order = [first + n for n in line_order(draft)]
-    places = order + [place for place in range(K) if place == draft.root or (draft.links == place).any()]
+    by_rule = draft.rule != NO_RULE and tables.rules[draft.rule, HANDS_OVER]
+    used = {draft.root, *draft.links.ravel().tolist(), *([K - 1] if by_rule else [])}
+    places = order + [place for place in range(K) if place in used]
     number = {place: index for index, place in enumerate(places)} | {K: 0, NONE: NONE}
-    boxes = [Box(arm=place) if place < K else _line(draft, place - first, number) for place in places]
+    boxes = [_end(place, tables, choosers) if place < K else _line(draft, place - first, number) for place in places]
     more = {} if by_context is None else by_context.fields_of_a_plan(collection)
     if by_context is not None:
         boxes = [by_context.box(box) for box in boxes]
     rule = None
     if draft.rule != NO_RULE and len(places) > len(order):
-        template, floor, cap, _level = (int(value) for value in tables.rules[draft.rule])
-        rule = SafetyRule(_whole(tables.templates.points[template]), floor, _real(tables.templates.cuts[template]), cap)
+        template, floor, cap, _level, over = (int(value) for value in tables.rules[draft.rule])
+        points, cuts = _whole(tables.templates.points[template]), _real(tables.templates.cuts[template])
+        rule = SafetyRule(points, floor, cuts, cap, bool(over))
     entered = _entered(draft)[:, : collection.n_tasks][places]
     possible = [np.flatnonzero(row >= STILL_POSSIBLE * row.sum()) for row in entered]
+    if fallback is not None:
+        possible = [here[:0] if box.arm == HAND_OVER else here for box, here in zip(boxes, possible, strict=True)]
     return assemble(
         boxes,
         collection,
         horizon,
         "protocol",
         rule=rule,
+        fallback=fallback if any(box.arm == HAND_OVER for box in boxes) else None,
         form=Form.LINES,
         survivors=pack_survivors(possible, collection.n_tasks),
         radius=float(collection.radius.max()),
@@ -61,6 +73,15 @@ def plan_of(
         vocabulary=vocabulary,
         **more,
     )
+
+
+def _end(place: int, tables: "Tables", choosers: Sequence[Chooser]) -> Box:
+    """The end at a place: an arm, and behind the arms those at which others choose, the hand-over last."""
+    if place < tables.n_arms:
+        return Box(place)
+    if place == tables.n_ends - 1:
+        return Box(HAND_OVER)
+    return Box(SEVERAL, among=choosers[place - tables.n_arms].among)
 
 
 def _line(draft: "Draft", n: int, number: dict[int, int]) -> Box:
@@ -148,9 +169,11 @@ def scorings_of(plan: Plan) -> list[Scoring]:
 def draft_of(plan: Plan, tables: "Tables", back: bool = False) -> "Draft":
     """The draft of a protocol, among the lines of `tables`: what `plan_of` made a plan of, or a plan from a file."""
     from banditree.scores.draft import NO_RULE, drafted
-    from banditree.scores.tables import Line
+    from banditree.scores.tables import HANDS_OVER, Line
 
-    K, templates = len(plan.arms), tables.templates
+    if plan.by_thompson.any() or plan.fallback is not None:
+        raise InvalidInput("A plan at whose ends others choose cannot be changed line by line. Search for it again.")
+    K, templates = tables.n_ends, tables.templates
     scorings = list(zip(map(_whole, templates.points), map(_real, templates.cuts), strict=True))
     ways = {(int(arm), scorings[t]): way for way, (arm, t) in enumerate(zip(tables.arm, tables.template, strict=True))}
     N = plan.n_tests
@@ -166,5 +189,6 @@ def draft_of(plan: Plan, tables: "Tables", back: bool = False) -> "Draft":
     rule = NO_RULE
     if plan.rule is not None:
         wanted = (scorings.index((plan.rule.points, plan.rule.cuts)), plan.rule.floor, plan.rule.cap)
-        rule = int(np.flatnonzero((tables.rules[:, :3] == wanted).all(axis=1))[0])
+        alike = (tables.rules[:, :3] == wanted).all(axis=1) & (tables.rules[:, HANDS_OVER] == plan.rule.hands_over)
+        rule = int(np.flatnonzero(alike)[0])
     return drafted(tables, place[0], lines, links, rule, back)

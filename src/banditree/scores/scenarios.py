@@ -8,7 +8,7 @@ import numpy as np
 from banditree.scores.draft import NO_RULE, Chain, Draft, affine_values, pass_values
 from banditree.scores.exits import score_exits, watch_exits
 from banditree.scores.scoring import bin_chances
-from banditree.scores.tables import NO_CAP
+from banditree.scores.tables import HANDS_OVER, NO_CAP
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection, with_parameters
 
@@ -80,7 +80,7 @@ class Corners:
         M = self.collection.n_tasks
         if rule == NO_RULE:
             return np.zeros(M), np.full(M, 1.0 / (1.0 - tables.going))
-        template, floor, cap, _level = tables.rules[rule]
+        template, floor, cap, _level, _over = tables.rules[rule]
         down, rounds = watch_exits(
             tables.templates.points[template],
             chance[template, arm],
@@ -102,8 +102,16 @@ class Corners:
         solve = pass_values if draft.back else affine_values
         cost = self.rounds[line] * gaps[:, arm].T
         chain = Chain(draft.root, draft.links, draft.order, self.down[line], self.up[line], cost)
-        values = solve(chain, self.end_rounds[end] * gaps.T, self.end_down[end])
+        values = solve(chain, *self._with_choosers(self.end_rounds[end] * gaps.T, self.end_down[end]))
         return np.asarray(values[3])
+
+    def _with_choosers(self, cost: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Costs and chances of starting again (K, M) of all ends; where others choose, as at the given rates."""
+        tables, M = self.draft.tables, self.collection.n_tasks
+        lost = tables.resting[:M, tables.n_arms :].T / (1.0 - tables.going)
+        if self.draft.rule != NO_RULE and tables.rules[self.draft.rule, HANDS_OVER]:
+            cost, down = cost + down * lost[-1], np.zeros_like(down)
+        return np.vstack([cost, lost]), np.vstack([down, np.zeros_like(lost)])
 
     def parameters(self, chosen: IntArray) -> FloatArray:
         """The means or chances at the chosen ends."""

@@ -59,8 +59,8 @@ def _uncapped(draft: Draft) -> Iterator[Draft]:
         if draft.line(n).cap:
             yield _changed(draft, n, draft.line(n)._replace(cap=0))
     if draft.rule != NO_RULE and draft.tables.rules[draft.rule, 2]:
-        template, floor, _cap, level = draft.tables.rules[draft.rule]
-        same = (draft.tables.rules == (template, floor, 0, level)).all(axis=1)
+        template, floor, _cap, level, over = draft.tables.rules[draft.rule]
+        same = (draft.tables.rules == (template, floor, 0, level, over)).all(axis=1)
         yield draft.with_rule(int(np.flatnonzero(same)[0]))
 
 

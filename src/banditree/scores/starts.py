@@ -106,7 +106,8 @@ class Pool:
     def draft(self) -> Draft:
         """The draft that starts at the best place."""
         moves, longest = self.moves, self.moves.limits.longest_path or len(self.heights)
-        within = (self.heights <= longest) & (np.arange(len(self.heights)) != self.K)
+        place = np.arange(len(self.heights))  # a plan does not begin with a restart, nor where others choose
+        within = (self.heights <= longest) & ((place < moves.tables.n_arms) | (place > self.K))
         judged = [
             added(value, moves.adding) if here else np.inf for value, here in zip(self.values, within, strict=True)
         ]

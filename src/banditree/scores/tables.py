@@ -20,6 +20,7 @@ from banditree.tasks.rewards.base import Scoring
 
 NO_CAP = 1_000  # points above which a score no longer matters: an uncapped one is computed with this cap
 COARSE = 2  # every so many levels are looked at first; those between are for refining
+HANDS_OVER = 4  # the column of `Tables.rules` that says whether a rule hands over
 CAPS = (0, 20)  # where the score of a watch line or of the safety rule is capped; 0: nowhere
 
 
@@ -65,8 +66,9 @@ class Tables:
     """W ways at L levels, S scenarios, K arms.
 
     arm, template: (W,). gaps, resting: (S, K), what a round costs on a score line, and on a watch line or at an end.
-    Rules: (R, K, S) each, rule_down, rule_cost and rule_rest of ends, with `rules` (R, 4): template, floor, cap and the
-    number of the level. rows: (n, 3), the score lines that are screened (way, ceil, floor, as numbers of levels), in
+    Rules: (R, K, S) each, rule_down, rule_cost and rule_rest of ends, with `rules` (R, 5): template, floor, cap, the
+    number of the level, and 1 where the rule hands over. After the arms, the K ends are those at which others choose,
+    the hand-over last. rows: (n, 3), the score lines that are screened (way, ceil, floor, as numbers of levels), in
     random order; watch_rows: (n, 3), the watch lines (way, cap, floor). rule_allowed: (R,), which rules may be used.
     known: exits that were computed before.
     """
@@ -95,6 +97,16 @@ class Tables:
         unit = int(self.templates.unit[self.template[way]])
         top = int(self.levels[ceil]) * unit if ceil >= 0 else 0
         return Line(way, int(self.levels[floor]) * unit, top, 0 if top else CAPS[cap])
+
+    @property
+    def n_arms(self) -> int:
+        """The ends that are arms."""
+        return int(self.templates.chance.shape[1])
+
+    @property
+    def n_ends(self) -> int:
+        """K: the arms, and the ends at which others choose."""
+        return int(self.gaps.shape[1])
 
     def exits(self, line: Line) -> Exits:
         """The exits of a line with any levels, in full precision."""
@@ -126,6 +138,12 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
     ways = _ways(templates, levels, template, arm, gaps, resting, going)
     rules, rule_down, rule_cost = _rules(templates, levels, resting, going)
     drift = np.einsum("tb,tkbs->tks", templates.points, templates.chance)[rules[:, 0]]
+    rule_rest = np.where(drift > 0, 1.0 - rule_down, 0.0)
+    if world.choosers:
+        # What an end costs once is spread over the rounds, as for every end.
+        losses = np.array([chooser.loss(scenarios, horizon) for chooser in world.choosers])
+        gaps, resting = np.hstack([gaps, losses.T / horizon]), np.hstack([resting, losses.T / horizon])
+        rules, rule_down, rule_cost, rule_rest = _with_choosers(rules, rule_down, rule_cost, rule_rest, losses)
     return Tables(
         templates,
         levels,
@@ -138,7 +156,7 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
         rules,
         rule_down,
         rule_cost,
-        np.where(drift > 0, 1.0 - rule_down, 0.0),
+        rule_rest,
         *_screened(ways),
         np.ones(len(rules), dtype=bool),
     )
@@ -183,11 +201,29 @@ def _rules(
         ]
         for c, cap in enumerate(CAPS):
             for level, floor in enumerate(here):
-                rules.append((template, floor, cap, level))
+                rules.append((template, floor, cap, level, 0))
                 downs.append([down[c, level] for down, _rounds in exits])
                 costs.append([exits[k][1][c, level] * resting[:, k] for k in range(K)])
     S = resting.shape[0]
-    return np.array(rules, np.int64).reshape(-1, 4), np.reshape(downs, (-1, K, S)), np.reshape(costs, (-1, K, S))
+    return np.array(rules, np.int64).reshape(-1, 5), np.reshape(downs, (-1, K, S)), np.reshape(costs, (-1, K, S))
+
+
+def _with_choosers(
+    rules: IntArray, down: FloatArray, cost: FloatArray, rest: FloatArray, losses: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray, FloatArray]:
+    """The rules, which leave ends where others choose alone, and as many more that hand over; losses: (E, S)."""
+    R, K, S = down.shape
+    E = len(losses)
+    lost = np.broadcast_to(losses, (R, E, S))
+    stays, never = np.ones((R, E, S)), np.zeros((R, E, S))
+    over = rules.copy()
+    over[:, HANDS_OVER] = 1
+    return (
+        np.vstack([rules, over]),
+        np.concatenate([np.concatenate([down, never], axis=1), np.zeros((R, K + E, S))]),
+        np.concatenate([np.concatenate([part, lost], axis=1) for part in (cost, cost + down * losses[-1])]),
+        np.concatenate([np.concatenate([rest, stays], axis=1), np.ones((R, K + E, S))]),
+    )
 
 
 def _screened(ways: Ways) -> tuple[IntArray, Screened, IntArray, Screened]:

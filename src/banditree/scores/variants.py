@@ -51,11 +51,13 @@ def variants(
     longest_path: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> list[Variant]:
-    """What one line less, two lines more and no safety rule would give; empty for a plan that tries nothing.
+    """What one line less, two lines more and no safety rule would give; empty for a plan that tries nothing, or
+    at whose ends others choose.
 
     plan: a protocol with round numbers that was made for the collection.
     """
-    if plan.n_tests == 0 or collection.theta is not None:  # with contexts, nothing is sought beside the plan yet
+    by_others = plan.fallback is not None or plan.by_thompson.any()
+    if plan.n_tests == 0 or collection.theta is not None or by_others:  # nothing is sought beside such a plan yet
         return []
     near = Nearby(plan, collection, objective, on_progress)
     allowed = replace(near.limits, longest_path=longest_path or near.longest_path)

@@ -7,12 +7,12 @@ from typing import Any
 from banditree.plans.plan import Plan
 from banditree.policies.alarm import AlarmParams, guard
 from banditree.policies.base import Policy
-from banditree.policies.follow import FollowParams, follow, make_follow
+from banditree.policies.session import policy_for
 from banditree.tasks.collection import Collection
 
 
 def policy_of(plan: Plan, collection: Collection | None) -> Policy:
-    """`follow`; with a collection, `follow` until the evidence fits none of its tasks, and UCB1 from then on.
+    """The plan's own; with a collection, until the evidence fits none of its tasks, and Thompson sampling from then on.
 
     Both are made for the plan: the alarm takes its means from the collection, which the plan does not have.
 
@@ -22,12 +22,13 @@ def policy_of(plan: Plan, collection: Collection | None) -> Policy:
     'follow+alarm'
     """
     if collection is None:
-        return follow
+        return policy_for(plan)
+    planned = policy_for(plan)
 
-    def make_planned(_collection: Collection, horizon: int, options: Mapping[str, Any]) -> FollowParams:
-        return make_follow(plan, horizon, options)
+    def make_planned(_collection: Collection, horizon: int, options: Mapping[str, Any]) -> Any:
+        return planned.make(plan, horizon, options)
 
-    guarded = guard(replace(follow, make=make_planned))
+    guarded = guard(replace(planned, make=make_planned))
 
     def make(_plan: Plan, horizon: int, options: Mapping[str, Any]) -> AlarmParams:
         params: AlarmParams = guarded.make(collection, horizon, options)

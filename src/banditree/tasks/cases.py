@@ -1,5 +1,6 @@
 """Cases that vary within their kind: draws of what each option does for one case."""
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +42,12 @@ def draw_cases(collection: Collection, n: int, seed: int = 0) -> Cases:
     rng = np.random.default_rng([seed, 20])
     task = np.repeat(np.arange(collection.n_tasks), n)
     return Cases(_drawn(collection, task, rng), task, collection.weights[task] / n)
+
+
+def with_spread(collection: Collection, least: float) -> Collection:
+    """The collection with cases that vary by a standard deviation of at least so much around every rate."""
+    spread = np.zeros(collection.means.shape) if collection.spread is None else collection.spread
+    return replace(collection, spread=np.maximum(spread, least))
 
 
 def _drawn(collection: Collection, task: IntArray, rng: np.random.Generator) -> FloatArray:

@@ -40,7 +40,11 @@ def where(plan: Plan, standing: Standing) -> str:
     if standing.box is None:
         return f"The plan is no longer followed, since the evidence fits no {plan.vocabulary.task} of the collection."
     box = standing.box - 1
-    rule = f" {rule_sentence(plan)}" if plan.rule is not None and plan.kind[box] == BoxKind.EXPLOIT else ""
+    rule = (
+        f" {rule_sentence(plan)}"
+        if plan.rule is not None and plan.kind[box] == BoxKind.EXPLOIT and is_scored(plan, box)
+        else ""
+    )
     return f"{capital(place_name(plan, box))}: {box_sentence(plan, box)}{rule}"
 
 

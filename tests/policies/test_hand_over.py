@@ -1,0 +1,132 @@
+"""Plans at whose ends others choose: between several arms, or after a hand-over."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from example_plans import FIVE, handing_over
+
+from banditree.certificates.certify import certify
+from banditree.errors import InvalidInput
+from banditree.files.plans import load_plan, plan_json, save_plan
+from banditree.plans.plan import Decider, Fallback
+from banditree.policies.base import Outcome
+from banditree.policies.follow import follow
+from banditree.policies.hand_over import follow_thompson
+from banditree.policies.session import policy_for, resume_session, start_session
+from banditree.simulation.compiling import compiled
+from banditree.simulation.engine import simulate
+
+OPTION, PERSON = Fallback(Decider.OPTION, 2), Fallback(Decider.PERSON)
+
+
+def failing(plan, rounds=5):
+    """A case in which everything fails: it is handed over by line 3."""
+    case = start_session(plan)
+    for _ in range(rounds):
+        case.tell(0, case.ask().round)
+    return case
+
+
+def test_thompson_sampling_has_learned_from_the_first_round():
+    case = failing(handing_over())
+    assert case.explain().details["handed_over"]
+    assert case.explain().possible is None or not case.explain().possible
+    assert "contradicts every task" in case.describe()
+    assert case.state.arms.pulls.sum() == 5
+    for _ in range(40):  # of the arms that failed before, none is better than one never tried
+        step = case.ask()
+        case.tell(float(step.name == "B"), step.round)
+    assert case.state.arms.pulls[1] > 25
+
+
+def test_a_fixed_option_is_given_from_then_on_and_not_scored():
+    case = failing(handing_over(OPTION))
+    for _ in range(30):
+        step = case.ask()
+        assert step.name == "C"
+        case.tell(0, step.round)
+    assert len(case.ask(100)) == 100
+
+
+def test_a_person_decides_and_the_rounds_are_recorded():
+    case = failing(handing_over(PERSON))
+    assert case.ask().outcome is Outcome.PERSON_NEEDED
+    assert "person" in str(case.ask())
+    step = case.override("B")
+    case.tell(1, step.round)
+    assert case.off_plan_rounds == [6]
+    assert case.ask().outcome is Outcome.PERSON_NEEDED
+
+
+def test_a_case_goes_on_from_its_snapshot():
+    case = failing(handing_over(), 4)
+    case.ask()
+    again = resume_session(handing_over(), case.snapshot())
+    for _ in range(20):
+        assert case.ask() == again.ask()
+        for one in (case, again):
+            one.tell(1, one.ask().round)
+
+
+@pytest.mark.parametrize("to", [Fallback(), OPTION, PERSON], ids=lambda to: str(to.to))
+def test_files_keep_it(tmp_path, to):
+    plan = handing_over(to)
+    save_plan(plan, tmp_path / "plan.json")
+    assert plan_json(load_plan(tmp_path / "plan.json")) == plan_json(plan)
+    assert str(load_plan(tmp_path / "plan.json")) == str(plan)
+    assert '"banditree/plan/3"' in plan_json(plan)
+
+
+def test_the_plain_policy_refuses_what_it_cannot_follow():
+    assert policy_for(handing_over()) is follow_thompson
+    with pytest.raises(InvalidInput, match="policy_for"):
+        follow.make(handing_over(), 100, {})
+
+
+@pytest.mark.parametrize("problem", ["no fallback", "nowhere to hand over", "arm", "one of several"])
+def test_a_plan_that_does_not_add_up_is_refused(problem):
+    plan = handing_over()
+    changes = {
+        "no fallback": {"fallback": None},
+        "nowhere to hand over": {"arm": np.where(plan.arm == -2, 0, plan.arm)},
+        "arm": {"fallback": Fallback(Decider.OPTION, 9)},
+        "one of several": {"among": None},
+    }
+    with pytest.raises(InvalidInput):
+        replace(plan, **changes[problem])
+
+
+@pytest.mark.slow
+def test_compiled_and_interpreted_agree():
+    plan, rng = handing_over(), np.random.default_rng(2)
+    params = follow_thompson.make(plan, plan.horizon, {})
+    slow, fast = follow_thompson.init(params), follow_thompson.init(params)
+    choose, update = compiled(follow_thompson.choose), compiled(follow_thompson.update)
+    everything, nothing = np.ones(5, dtype=bool), np.zeros(0)
+    for number in range(1, 600):
+        key = (0, number % 3, number)
+        arm = follow_thompson.choose(params, slow, nothing, everything, key)
+        assert choose(params, fast, nothing, everything, key) == arm
+        reward = float(rng.random() < 0.3)
+        follow_thompson.update(params, slow, nothing, arm, reward)
+        update(params, fast, nothing, arm, reward)
+        for one, other in zip((*slow.plan, *slow.arms), (*fast.plan, *fast.arms), strict=True):
+            assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("to", [Fallback(), OPTION], ids=["thompson", "option"])
+@pytest.mark.slow
+def test_the_certificate_knows_how_often_and_when_cases_are_handed_over(to):
+    """400 runs: chances within 5 standard errors, rounds within 10%; a false alarm in about 10,000."""
+    plan = handing_over(to, horizon=400)
+    certificate = certify(plan, FIVE, must_rest=False)
+    results = simulate(FIVE, {"plan": plan}, horizon=400, runs=400, rounds=[400])
+    if to is OPTION:
+        handed = (results.alarmed[0] > 0).mean(axis=1)
+        error = np.sqrt(certificate.handed_over * (1 - certificate.handed_over) / 400)
+        assert (np.abs(handed - certificate.handed_over) <= 5 * error + 1e-9).all()
+        until = np.where(results.alarmed[0] > 0, results.alarmed[0] - 1, 400).mean(axis=1)
+        assert np.abs(until / certificate.until_hand_over - 1).max() < 0.1
+    lost = results.regret[0, ..., -1]
+    assert (np.abs(lost.mean(axis=1) - certificate.regret) < 5 * lost.std(axis=1) / 20 + 5).all()
