@@ -12,7 +12,7 @@ RATES = {"Alpha": (0.95, 0.1), "Beta": (0.1, 0.9)}  # by kind
 LONG = 400  # seconds that a job may take on a busy machine where nothing is compiled yet
 
 
-def log(n_cases=60, n_rounds=10):
+def log(n_cases=36, n_rounds=10):
     """Rows of an invented clinic, the last of them without an outcome."""
     rng = np.random.default_rng(0)
     rows = [["patient", "treatment", "recovered"]]
@@ -102,7 +102,7 @@ def test_from_a_spreadsheet_to_a_followed_case(chromium, address, tmp_path):
         fill_in(window, "form", name="Clinic")
         choose_file(window, path)
         press(window, "Read the file")
-        has(window, "visits.xlsx: 601 rows, 60 cases, 2 options.")
+        has(window, "visits.xlsx: 361 rows, 36 cases, 2 options.")
         assert "recovered missing in 1 row" in text(window)
         is_good(window)
         fill_in(window, "form.card", horizon="12")
@@ -110,7 +110,7 @@ def test_from_a_spreadsheet_to_a_followed_case(chromium, address, tmp_path):
         has(window, "The next page needs columns that can be read")
         tap(window, "input[name=drop]")
         press(window, "On to the kinds")
-        until(lambda: "20 other cases are held out" in text(window), LONG)
+        until(lambda: "12 other cases are held out" in text(window), LONG)
         until(lambda: "more than one option for all" in text(window), LONG)
         until(lambda: window.find_elements("css selector", "input[name=word-arm]"))
         is_good(window)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from banditree.evaluation import worth
 from banditree.evaluation.history import history_of
 from banditree.evaluation.worth import worth_of_kinds
 from banditree.tasks.rewards import BERNOULLI
@@ -46,3 +47,18 @@ def test_options_given_more_often_count_no_more():
 def test_the_same_again():
     history = drawn(40, 10, full=False)
     assert worth_of_kinds(history, [2], BERNOULLI, folds=2) == worth_of_kinds(history, [2], BERNOULLI, folds=2)
+
+
+def test_a_stop_leaves_the_folds_that_are_done():
+    history = drawn(60, 20, full=False)
+    told = []
+    one, two = worth_of_kinds(history, [2], BERNOULLI, folds=3, on_progress=lambda now: told.append(now) or False)
+    assert len(told) == 1
+    assert two.value.value == pytest.approx(0.9, abs=0.2)  # from a third of the cases
+    assert two.value.error > worth_of_kinds(history, [2], BERNOULLI, folds=3)[1].value.error
+    assert one.gain.value == 0
+
+
+def test_of_many_cases_some_are_drawn(monkeypatch):
+    monkeypatch.setattr(worth, "MOST_CASES", 40)
+    assert worth_of_kinds(drawn(60, 10, full=False), [2], BERNOULLI, folds=2)[1].gain.low > 0
