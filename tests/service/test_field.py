@@ -1,9 +1,14 @@
 """A plan in the field: monitored, shown, relearned and succeeded, over the API and on the pages."""
 
+import json
+
 import numpy as np
 import pytest
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
+from banditree.cli.app import main
+from banditree.files.collections import save_collection
+from banditree.files.plans import save_plan
 from banditree.service import job_routes
 from banditree.service.worker import Worker
 from banditree.tasks.collection import Collection
@@ -24,6 +29,7 @@ def field(tmp_path_factory):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(job_routes, "PATIENCE", 0.0)
             client = client_of(http)
+            client.database = app.state.settings.database
             collection = client.add_collection(ESTIMATED, "clinic")
             plan = client.add_plan(clinic_plan(60), "clinic", collection, sign="as agreed")
             follow(client, plan, 12)
@@ -71,6 +77,20 @@ def test_the_page_shows_alarms_charts_and_tables(field):
     assert text.count("<svg") == 4
     assert "Learn from these cases" in text
     assert http.get("/plans/nothing/field", headers={"accept": "text/html"}).status_code == 404
+
+
+@pytest.mark.parametrize("place", ["address", "database"])
+def test_the_command_reads_the_cases_of_a_service(field, place, tmp_path, capsys):
+    _client, http, _plan, _work = field
+    save_plan(clinic_plan(60), tmp_path / "plan.json")
+    save_collection(ESTIMATED, tmp_path / "tasks.json")
+    where = [str(http.base_url)] if place == "address" else ["--database", field[0].database]
+    with pytest.raises(SystemExit) as ended:
+        main(["monitor", str(tmp_path / "plan.json"), str(tmp_path / "tasks.json"), *where, "--json"])
+    assert ended.value.code == 0
+    told = json.loads(capsys.readouterr().out)["parts"][0]
+    assert (told["cases"], told["rounds"], told["overridden"]) == (12, 119, 1)
+    assert told["missing"] == (0 if place == "address" else 1)  # an export has the outcomes that are known
 
 
 def test_a_plan_without_outcomes_has_nothing_to_monitor(field):

@@ -1,15 +1,26 @@
 """`banditree monitor`: is a plan doing what it promised?"""
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from banditree.cli.options import AsJson, CollectionFile, PlanFile
 
+if TYPE_CHECKING:
+    from banditree.monitoring.observed import Observed
+    from banditree.plans.plan import Plan
+
 Export = Annotated[
-    str,
-    typer.Argument(help="The cases: `decisions` as the service exports them, or any table with one row per outcome."),
+    str | None,
+    typer.Argument(
+        help="The cases: `decisions` as the service exports them, any table with one row per outcome, or the address "
+        "of a service (with a token in BANDITREE_TOKEN where people log in)."
+    ),
 ]
 Column = Annotated[str | None, typer.Option(help="Column, where it has another name than this option.")]
 
@@ -17,7 +28,10 @@ Column = Annotated[str | None, typer.Option(help="Column, where it has another n
 def monitor(
     plan: PlanFile,
     collection: CollectionFile,
-    cases: Export,
+    cases: Export = None,
+    database: Annotated[
+        str | None, typer.Option(help="In place of CASES: the database of a service, a file or postgresql://...")
+    ] = None,
     by: Annotated[str | None, typer.Option(help="Also for each value of this column, such as site.")] = None,
     every: Annotated[float, typer.Option(min=0.01, help="Days between two looks.")] = 7.0,
     level: Annotated[float, typer.Option(help="Chance of any false alarm of the plan in a year.")] = 0.05,
@@ -44,6 +58,7 @@ def monitor(
     """
     import json as json_module
 
+    from banditree.errors import InvalidInput
     from banditree.files.collections import load_collection
     from banditree.files.documents import write_text
     from banditree.files.plans import fingerprint, load_plan
@@ -53,8 +68,16 @@ def monitor(
 
     known = load_plan(plan)
     columns = {"case": case, "round": round, "arm": arm, "reward": reward, "at": at}
+    if (cases is None) == (database is None):
+        raise InvalidInput("Say where the cases are: a table, the address of a service, or --database.")
     labels = [] if by is None else [by]
-    observed = read_cases(cases, known, plan_id=fingerprint(known), labels=labels, table=table, **columns)
+    if database is not None:
+        observed = from_database(database, known)
+    elif cases is not None and cases.startswith(("http://", "https://")):
+        with downloaded(cases, fingerprint(known)) as export:
+            observed = read_cases(export, known, labels=labels)
+    else:
+        observed = read_cases(cases, known, plan_id=fingerprint(known), labels=labels, table=table, **columns)
     last = None if until is None else day_of(until)
     found = monitor_cases(
         known, load_collection(collection), observed, by=by, until=last, every=every, level=level, block=block
@@ -65,3 +88,46 @@ def monitor(
     typer.echo(document if json else monitor_text(known, found))
     if found.alarms:
         raise typer.Exit(1)
+
+
+def from_database(database: str, plan: "Plan") -> "Observed":
+    """What is on record of the plan's cases in the database of a service."""
+    from banditree.cli.serve import needs_extra
+
+    needs_extra()
+    from banditree.errors import InvalidInput
+    from banditree.files.plans import fingerprint
+    from banditree.monitoring.observed import observe
+    from banditree.service.database import Database
+    from banditree.service.field import rounds_of
+    from banditree.service.settings import Settings
+
+    if "://" not in database and not Path(database).is_file():
+        raise InvalidInput(f"{database}: no such file. Check the name and the folder.")
+    with Database(Settings(database=database), migrates=False).read(seconds=None) as connection:
+        rounds, began, labels = rounds_of(connection, fingerprint(plan), plan.arms)
+    return observe(plan, rounds, began=began, labels=labels)
+
+
+@contextmanager
+def downloaded(address: str, plan: str) -> Iterator[str]:
+    """The decisions of a plan's cases as a file, from the service at an address."""
+    from banditree.cli.serve import needs_extra
+
+    needs_extra()
+    import httpx
+
+    from banditree.errors import InvalidInput
+
+    token = os.environ.get("BANDITREE_TOKEN")
+    headers = {"authorization": f"Bearer {token}"} if token else {}
+    try:
+        url = f"{address.rstrip('/')}/api/v1/export/decisions"
+        answer = httpx.get(url, params={"plan": plan, "format": "csv"}, headers=headers, timeout=300)
+        answer.raise_for_status()
+    except httpx.HTTPError as problem:
+        raise InvalidInput(f"{address} does not give its cases ({problem}). Check the address and the token.") from None
+    with TemporaryDirectory(prefix="banditree-") as folder:
+        path = Path(folder, "decisions.csv")
+        path.write_bytes(answer.content)
+        yield str(path)

@@ -65,6 +65,10 @@ def serve(
     oidc_sites: Annotated[str, typer.Option(help="Sites of groups, as in ward-3=north,ward-4=south.")] = "",
     oidc_groups: Annotated[str, typer.Option(help="The claim with a person's groups.")] = "groups",
     oidc_name: Annotated[str, typer.Option(help="The claim with a person's name.")] = "preferred_username",
+    webhook_url: Annotated[str, typer.Option(help="Where alarms over a plan's cases are sent, once each.")] = "",
+    webhook_secret: Annotated[
+        str, typer.Option(envvar="BANDITREE_WEBHOOK_SECRET", help="What signs them; better in the environment.")
+    ] = "",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     demo: Annotated[
         bool, typer.Option("--demo", help="With plans and cases to click through, gone when it stops.")
@@ -110,6 +114,8 @@ def serve(
         oidc_sites=pairs("--oidc-sites", oidc_sites),
         oidc_groups=oidc_groups,
         oidc_name=oidc_name,
+        webhook_url=webhook_url,
+        webhook_secret=webhook_secret,
         log_level=log_level,
     )
     if log_level not in ("debug", "info", "warning", "error"):

@@ -33,6 +33,7 @@ from banditree.service.replies import ERRORS, reply
 from banditree.service.settings import Settings
 from banditree.service.sign_on import Provider
 from banditree.service.uploads import Reader
+from banditree.service.watch import Watch
 from banditree.service.witness import Witness
 from banditree.service.worker import Workers
 from banditree.version import __version__
@@ -83,9 +84,12 @@ def create_app(settings: Settings) -> FastAPI:
             if unfinished(connection):
                 workers.wake()
         writing = asyncio.create_task(witness.run())
+        watching = asyncio.create_task(Watch(desk, workers, settings).run()) if settings.webhook_url else None
         yield
         reader.close()
         writing.cancel()
+        if watching is not None:
+            watching.cancel()
         await witness.write()
         await run_in_threadpool(workers.close)
         await run_in_threadpool(desk.close)

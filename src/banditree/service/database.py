@@ -37,6 +37,7 @@ class Database:
     """
 
     def __init__(self, settings: Settings, *, migrates: bool = True) -> None:
+        self.settings = settings
         self.engine = open_engine(settings.url, most=WRITERS)
         self._readers = open_engine(settings.url, most=READERS)  # so that those who write never wait for those
         self._writes = self.engine.execution_options(writes=True)

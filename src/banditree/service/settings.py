@@ -14,6 +14,7 @@ DRIVERS = {
     "postgresql": "postgresql+psycopg",
 }
 ROLES = ("viewer", "operator", "signer", "admin")
+LEAST_SECRET = 16  # characters of the secret that signs what a webhook sends
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 
@@ -36,6 +37,7 @@ class Settings:
     oidc_issuer, oidc_client, oidc_secret: the provider of single sign-on, and who the service is there.
     oidc_roles, oidc_sites: (group, role) and (group, site) pairs. oidc_groups, oidc_name: the claims that hold a
     person's groups and name.
+    webhook_url, webhook_secret: where alarms over a plan's cases are sent, and what signs them.
     login_attempts: wrong passwords per name or address within login_window seconds before 429 is answered.
     """
 
@@ -67,6 +69,8 @@ class Settings:
     oidc_sites: tuple[tuple[str, str], ...] = ()
     oidc_groups: str = "groups"
     oidc_name: str = "preferred_username"
+    webhook_url: str = ""
+    webhook_secret: str = field(default="", repr=False)
     log_level: str = "info"
 
     def __post_init__(self) -> None:
@@ -84,6 +88,8 @@ class Settings:
 
         if self.oidc_issuer:
             self._check_sign_on()
+        if self.webhook_url:
+            self._check_webhook()
 
     def _check_sign_on(self) -> None:
         """What single sign-on cannot be without."""
@@ -95,6 +101,14 @@ class Settings:
         for group, role in self.oidc_roles:
             if role not in ROLES:
                 raise InvalidInput(f"--oidc-roles must give group {group!r} one of {', '.join(ROLES)}. Got {role!r}.")
+
+    def _check_webhook(self) -> None:
+        """An alarm goes to one known place, over a connection that nobody reads, and proves where it comes from."""
+        url = urlsplit(self.webhook_url)
+        if not url.hostname or (url.scheme != "https" and not (url.scheme == "http" and is_loopback(url.hostname))):
+            raise InvalidInput(f"--webhook-url must begin with https://. Got {self.webhook_url!r}.")
+        if len(self.webhook_secret) < LEAST_SECRET:
+            raise InvalidInput(f"--webhook-secret must have at least {LEAST_SECRET} characters: it signs what is sent.")
 
     @property
     def url(self) -> str:

@@ -22,6 +22,7 @@ from banditree.service.messages import Reports
 from banditree.service.problems import Refused
 from banditree.service.searching import search
 from banditree.service.studio.work import beside, worth
+from banditree.service.webhook import webhook
 from banditree.tasks.arrays import FloatArray
 
 LOG_COLUMNS = ("task", "individual", "arm", "reward", "propensity", "context")
@@ -138,6 +139,7 @@ KINDS: dict[str, Run] = {
     "report": report,
     "monitor": monitor,
     "relearn": relearn,
+    "webhook": webhook,
     "worth": worth,
     "beside": beside,
 }
