@@ -107,7 +107,7 @@ def test_from_a_spreadsheet_to_a_followed_case(chromium, address, tmp_path):
         is_good(window)
         fill_in(window, "form.card", horizon="12")
         press(window, "On to the kinds")
-        has(window, "The next page needs columns that can be read")
+        has(window, "Some rows cannot be used. Leave them out")
         tap(window, "input[name=drop]")
         press(window, "On to the kinds")
         until(lambda: "12 other cases are held out" in text(window), LONG)

@@ -4,13 +4,19 @@ import re
 
 import httpx
 import pytest
-from running_service import in_thread, local
+from running_service import CLINIC, clinic_plan, in_thread, local
 from starlette.concurrency import run_in_threadpool
 from tables_to_bring import BAD, LOG, RATES, SHEET, workbook
 
+from banditree.files.plans import fingerprint
+from banditree.service import records
 from banditree.service.database import Database
 from banditree.service.people import Role, add_user, hashed
-from banditree.service.schema import files, studies
+from banditree.service.schema import files
+from banditree.service.schema import studies as table_of_studies
+from banditree.service.sites import limited
+from banditree.service.studio import studies, taking
+from banditree.service.studio.kinds import _document
 from banditree.service.uploads import Reader
 
 APART = Reader.apart
@@ -55,6 +61,12 @@ def change(http, address, step="know", **given):
     return http.post(f"{address}/{step}", data={"version": version(http, address, step), **given})
 
 
+def goes_to(http, address, **given):
+    """Where the first page sends one on to, without going there: that would learn the kinds."""
+    form = {"version": version(http, address), **given}
+    return http.post(f"{address}/know", data=form, follow_redirects=False).headers["location"]
+
+
 def alert(answer):
     """The sentence of an answer that says what is wrong."""
     return re.search(r'role="alert"[^>]*>([^<]*)<', answer.text)[1]
@@ -62,7 +74,7 @@ def alert(answer):
 
 def on_record(app):
     with app.state.desk.database.read() as connection:
-        return [connection.execute(table.select()).all() for table in (studies, files)]
+        return [connection.execute(table.select()).all() for table in (table_of_studies, files)]
 
 
 def test_a_log_is_read_at_once_and_can_be_read_in_another_way(http):
@@ -81,13 +93,11 @@ def test_rows_that_cannot_be_used_are_shown_and_left_out_only_if_a_person_says_s
     address = begin(http, LOG + b"P1,A,\nP3,B,often\n")
     page = change(http, address, **HOW, go="on")
     assert page.url.path == f"{address}/know"
+    assert "Leave them out, or correct the file" in alert(page)
     assert "2 rows of 242: recovered missing in 1 row; recovered not a number in 1 row." in page.text
     assert re.search(r'<th scope="row">241</th><td>P1</td><td>A</td><td>–</td>', page.text)
     assert not re.search(rf'href="{address}/kinds"', page.text)
-    http.follow_redirects = False
-    answer = change(http, address, **HOW, drop="yes", go="on")
-    http.follow_redirects = True
-    assert answer.headers["location"] == f"{address}/kinds"
+    assert goes_to(http, address, **HOW, drop="yes", go="on") == f"{address}/kinds"
 
 
 @pytest.mark.parametrize("what", BAD)
@@ -149,7 +159,7 @@ def test_a_form_without_its_version_or_with_nonsense_is_refused(http):
 
 def test_another_file_begins_anew_and_its_predecessor_is_gone(service, http):
     address = begin(http)
-    change(http, address, **HOW, go="on")
+    goes_to(http, address, **HOW, go="on")
     n_files = len(on_record(service[0])[1])
     given = {"version": version(http, address)}
     page = http.post(f"{address}/file", data=given, files={"file": ("rates.xlsx", rates_workbook())})
@@ -194,6 +204,49 @@ def test_rates_are_typed_named_and_become_a_collection(http):
     assert change(http, address, "plan", excluded=["A"], go="search").status_code == 422  # one option is no choice
 
 
+def drafted(app, address, plan, collection):
+    """Let the draft at an address have come to a plan, as the search and a click would."""
+    with app.state.desk.database.write() as everybody:
+        connection = limited(everybody, "n")
+        known = records.add_collection(connection, "test", "x", *records.read_collection(_document(collection)))
+        study = studies.find_study(connection, address.removeprefix("/studio/"))
+        content = study.content.model_copy(update={"collection": known})
+        taking.take(connection, "test", study._replace(content=content), plan, known)
+    return fingerprint(plan)
+
+
+def begin_with_rates(http):
+    answer = http.post("/studio", data={"name": "Clinic", "begin": "rates"})
+    return str(answer.url.path).removesuffix("/know")
+
+
+def test_a_plan_is_signed_by_a_signer_and_then_starts_cases(people):
+    olga, sue = people("olga"), people("sue")
+    app = people.app
+    first, second = begin_with_rates(olga), begin_with_rates(olga)
+    old = drafted(app, first, clinic_plan(100), CLINIC)
+    page = olga.get(first)
+    assert page.url.path == f"{first}/sign"
+    assert "Signing needs the role signer." in page.text
+    given = {"version": version(sue, first, "sign"), "comment": "Looked at by two of us"}
+    assert olga.post(f"{first}/sign", data=given).status_code == 403
+    assert "comment: " in alert(sue.post(f"{first}/sign", data={"version": given["version"]}))
+    page = sue.post(f"{first}/sign", data=given).text
+    assert "Signed by <strong>sue</strong>" in page
+    assert "Looked at by two of us" in page
+    assert "Give <strong>A</strong>" in olga.post("/cases", data={"plan": old}).text
+    drafted(app, second, clinic_plan(50), CLINIC)
+    page = sue.get(f"{second}/sign", params={"replaces": old}).text
+    assert "What changes" in page
+    assert "Sign and replace" in page
+    given = {"version": version(sue, second, "sign"), "comment": "Shorter", "replaces": old}
+    sue.post(f"{second}/sign", data=given)
+    assert "It was replaced by" in olga.get(f"{first}/sign").text
+    assert olga.post("/cases", data={"plan": old}).status_code == 409
+    olga.close()
+    sue.close()
+
+
 def test_pages_before_their_time_say_what_they_need(http):
     address = begin(http)
     for step in ("kinds", "plan", "trust", "sign", "report"):
@@ -230,8 +283,9 @@ def people(tmp_path):
         for name, role, site in (("root", Role.ADMIN, None), ("vera", Role.VIEWER, None), ("olga", Role.OPERATOR, "n")):
             add_user(connection, "test", name, role, hashed(PASSWORD), site)
         add_user(connection, "test", "otto", Role.OPERATOR, hashed(PASSWORD), "s")
+        add_user(connection, "test", "sue", Role.SIGNER, hashed(PASSWORD), "n")
     database.close()
-    with in_thread(settings) as (_app, http):
+    with in_thread(settings) as (app, http):
 
         def enter(name):
             one = httpx.Client(base_url=http.base_url, headers={"accept": "text/html"}, follow_redirects=True)
@@ -239,6 +293,7 @@ def people(tmp_path):
             one.headers["x-csrf-token"] = answer.json()["data"]["csrf_token"]
             return one
 
+        enter.app = app
         yield enter
 
 

@@ -44,11 +44,11 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/studio/{id}/know")
-async def show(request: Request, person: Viewer, id: StudyId) -> Response:
-    """What was brought, how it is read, and what is wrong with it."""
+async def show(request: Request, person: Viewer, id: StudyId, stuck: bool = False) -> Response:
+    """What was brought, how it is read, and what is wrong with it. stuck: somebody wanted to go on and could not."""
     study = await study_of(request, id)
     content = study.content
-    shown: dict[str, Any] = {"roles": ROLES, "outcomes": OUTCOMES, "is_known": is_known(content)}
+    shown: dict[str, Any] = {"roles": ROLES, "outcomes": OUTCOMES, "is_known": is_known(content), "stuck": stuck}
     return step_page(request, study, "know", problem="" if content.rates is None else _wrong(content.rates), **shown)
 
 
@@ -62,13 +62,14 @@ async def change(request: Request, person: Operator, id: StudyId) -> Response:
     """Read the log in another way, or write the rates down; then stay, or go on to the kinds."""
     study, given = await study_in_form(request, id), await fields(request)
     content = await (_changed_log if study.content.log else _changed_rates)(request, study, given)
-    goes_on = given.get("go") == "on" and is_known(content)
+    wants_on = given.get("go") == "on"
+    goes_on = wants_on and is_known(content)
     if not goes_on or content.log is None:
         await save(request, person, study, content)
     else:
         parts = await apart(request, split, await table_of(request, content.log), content.log)
         await write(request, studies.save_with_parts, person.name, study, content, parts)
-    return to_step(study, "kinds" if goes_on else "know")
+    return to_step(study, "kinds" if goes_on else "know?stuck=true" if wants_on else "know")
 
 
 @router.post("/studio/{id}/file")

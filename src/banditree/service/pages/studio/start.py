@@ -7,7 +7,7 @@ from banditree.service.models import Name, Shape
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.rendering import page
 from banditree.service.pages.studio.bringing import bring, brought_file
-from banditree.service.pages.studio.steps import StudyId, furthest, study_of, to_step
+from banditree.service.pages.studio.steps import STEPS, StudyId, furthest, study_of, to_step
 from banditree.service.replies import read, write
 from banditree.service.studio import studies
 from banditree.service.studio.content import Content, Rates
@@ -25,7 +25,8 @@ class NewStudy(Shape):
 @router.get("/studio")
 async def list_studies(request: Request, person: Viewer) -> Response:
     """The drafts, and how to begin one."""
-    return page(request, "studio/start.html", lines=await read(request, studies.list_studies))
+    lines = [(study, STEPS[furthest(study.content)]) for study in await read(request, studies.list_studies)]
+    return page(request, "studio/start.html", lines=lines)
 
 
 @router.post("/studio")
