@@ -112,7 +112,7 @@ def clean_root(tmp_path_factory):
     folder = tmp_path_factory.mktemp("image")
     root, wheels = folder / "root", folder / "root" / "wheels"
     subprocess.run(["mmdebstrap", "--quiet", "--variant=apt", "bookworm", root], check=True)
-    made = ["-m", "pip", "wheel", "--quiet", "-c", ROOT / "constraints.txt", "-w", wheels, f"{ROOT}[service]"]
+    made = ["-m", "pip", "wheel", "--quiet", "-c", ROOT / "constraints.txt", "-w", wheels, f"{ROOT}[service,excel]"]
     subprocess.run([sys.executable, *made], check=True)
     shutil.copy(DEPLOY / "install", root / "install")
     shutil.copy("/etc/resolv.conf", root / "etc" / "resolv.conf")
