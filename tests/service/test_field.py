@@ -86,9 +86,10 @@ def test_the_command_reads_the_cases_of_a_service(field, place, tmp_path, capsys
     save_collection(ESTIMATED, tmp_path / "tasks.json")
     where = [str(http.base_url)] if place == "address" else ["--database", field[0].database]
     with pytest.raises(SystemExit) as ended:
-        main(["monitor", str(tmp_path / "plan.json"), str(tmp_path / "tasks.json"), *where, "--json"])
+        main(["monitor", str(tmp_path / "plan.json"), str(tmp_path / "tasks.json"), *where, "--by", "label", "--json"])
     assert ended.value.code == 0
-    told = json.loads(capsys.readouterr().out)["parts"][0]
+    told, *by_label = json.loads(capsys.readouterr().out)["parts"]
+    assert [part["group"] for part in by_label] == ["ward 0", "ward 1"]
     assert (told["cases"], told["rounds"], told["overridden"]) == (12, 119, 1)
     assert told["missing"] == (0 if place == "address" else 1)  # an export has the outcomes that are known
 

@@ -7,7 +7,7 @@ decisions: one row per outcome, with the value after all corrections and the nam
 import csv
 import io
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice
 from typing import IO, Any, Literal
 
@@ -25,6 +25,7 @@ ROWS_TOGETHER = 20_000
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet computes
 Columns = dict[str, type]
 Rows = Iterator[list[Any]]
+LABELS = ("site", "label")  # of a case, by which cases can be told apart
 
 DECISIONS: Columns = {
     "case": str,
@@ -34,6 +35,8 @@ DECISIONS: Columns = {
     "reward": float,
     "overridden": bool,
     "at": str,
+    "site": str,
+    "label": str,
 }
 EVENTS: Columns = {
     "case": str,
@@ -62,10 +65,10 @@ def write_export(
         with database.read(seconds=None) as whole:
             connection = limited(whole, site)
             features = plan_features(connection, plan)
-            history = event_rows(connection, plan)
             if what == "events":
-                write(file, EVENTS, history)
+                write(file, EVENTS, event_rows(connection, plan))
             else:
+                history = event_rows(connection, plan, LABELS)
                 write(file, DECISIONS | context_columns(features), decision_rows(history, features))
         file.seek(0)
     except BaseException:
@@ -74,9 +77,10 @@ def write_export(
     return file
 
 
-def event_rows(connection: sa.Connection, plan: str | None) -> Rows:
-    """Every event, ordered by case and number, as the columns `EVENTS`."""
+def event_rows(connection: sa.Connection, plan: str | None, labels: Sequence[str] = ()) -> Rows:
+    """Every event, ordered by case and number, as the columns `EVENTS` and then the labels of its case."""
     columns = [cases.c.id, cases.c.plan, *(events.c[name] for name in list(EVENTS)[2:])]
+    columns += [cases.c[name] for name in labels]
     query = sa.select(*columns).join(cases, cases.c.number == events.c.case).where(seen(connection, cases))
     query = query.order_by(events.c.case, events.c.seq)
     if plan is not None:
@@ -86,14 +90,18 @@ def event_rows(connection: sa.Connection, plan: str | None) -> Rows:
 
 
 def decision_rows(history: Iterable[list[Any]], features: dict[str, tuple[Feature, ...]]) -> Rows:
-    """One row per outcome that is known, as `DECISIONS` and the context columns. Erased cases have none."""
+    """One row per outcome that is known, as `DECISIONS` and the context columns. Erased cases have none.
+
+    history: as `event_rows` gives it with the labels `LABELS`.
+    """
     names = context_columns(features)
-    for (case, plan), rows in groupby(history, key=lambda row: (row[0], row[1])):
-        for number, entry in folded_rounds(Event(*row[2:]) for row in rows).items():
+    n = len(EVENTS)
+    for (case, plan, *labels), rows in groupby(history, key=lambda row: (*row[:2], *row[n:])):
+        for number, entry in folded_rounds(Event(*row[2:n]) for row in rows).items():
             if entry.get("reward") is not None:
                 values = context_values(features[plan], entry)
                 line = [case, plan, number, entry["arm"], entry["reward"], entry["overridden"], entry["at"]]
-                yield line + [values.get(name) for name in names]
+                yield line + labels + [values.get(name) for name in names]
 
 
 def folded_rounds(history: Iterable[Event]) -> dict[int, dict[str, Any]]:

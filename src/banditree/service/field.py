@@ -14,13 +14,12 @@ from banditree.service import records
 from banditree.service.cases import Followed
 from banditree.service.database import Database
 from banditree.service.events import Event
-from banditree.service.exports import event_rows, folded_rounds
+from banditree.service.exports import LABELS, event_rows, folded_rounds
 from banditree.service.messages import Reports
 from banditree.service.problems import NotFound, Refused
 from banditree.service.schema import cases, plans
 from banditree.service.sites import limited, seen
 
-LABELS = ("site", "label")  # of a case, by which it can be told apart
 NAN = float("nan")
 
 

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from banditree.service import jobs, records
 from banditree.service.access import Operator, Viewer
-from banditree.service.field import LABELS
+from banditree.service.exports import LABELS
 from banditree.service.field_routes import monitored, relearning, succeeded
 from banditree.service.job_routes import JobId
 from banditree.service.jobs import Job, State
