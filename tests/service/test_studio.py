@@ -202,6 +202,13 @@ def test_rates_are_typed_named_and_become_a_collection(http):
     assert http.get(f"/api/v1/collections/{known}").json()["data"]["tasks"] == ["early", "late <b>"]
     assert "late &lt;b&gt;" in http.get(f"{address}/kinds").text
     assert change(http, address, "plan", excluded=["A"], go="search").status_code == 422  # one option is no choice
+    same = {"horizon": "50", **full}
+    before = version(http, address)
+    assert goes_to(http, address, **same, go="on") == f"{address}/kinds"
+    assert version(http, address) == before  # who goes through the pages again loses nothing
+    assert http.get(f"{address}/plan").status_code == 200
+    goes_to(http, address, **{**same, "rate-0-0": "0.8"}, go="on")
+    assert http.get(f"{address}/plan").status_code == 422
 
 
 def drafted(app, address, plan, collection):

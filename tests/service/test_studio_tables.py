@@ -90,6 +90,13 @@ def test_columns_are_recognised_and_outcomes_in_words_too():
     assert swapped.seen.options[0].mean == pytest.approx(1 - sum(alpha) / len(alpha))
 
 
+def test_truth_as_spreadsheets_write_it():
+    written = LOG.replace(b",0\n", b",FALSE\n").replace(b",1\n", b",TRUE\n")
+    _, log = log_of(written)
+    assert (log.seen.problem, log.seen.n_bad, log.success) == ("", 0, "")
+    assert [option.mean for option in log.seen.options] == [option.mean for option in log_of(LOG)[1].seen.options]
+
+
 def test_what_is_wrong_with_which_rows():
     _, log = log_of(LOG + b"P1,A,\nP2,,1\nP3,B,often\n")
     assert log.seen.n_bad == 3

@@ -168,7 +168,8 @@ def _check_roles(log: Log) -> None:
         raise InvalidInput("Say which column is the option that was given, and which is the outcome.")
     if roles.individual is None and roles.task is None:
         raise InvalidInput("Say which column tells cases apart, or which one names their kind; both is best.")
-    if log.outcomes == "yes or no" and values and not TRUE_OR_FALSE & set(values) and not log.success:
+    is_told = bool(TRUE_OR_FALSE & {value.lower() for value in values})
+    if log.outcomes == "yes or no" and values and not is_told and not log.success:
         raise InvalidInput(_no_success(roles.reward, values))
     if log.outcomes == "grades" and len(_numbers(values)) < 2:
         rule = f"Grades must be from 2 to {MOST_VALUES} different numbers"

@@ -24,7 +24,6 @@ from banditree.service.studio.content import Content, Log, Rates, Roles
 from banditree.service.studio.looking import look
 from banditree.service.studio.rates import problem_of_rates, resized
 from banditree.service.studio.splitting import split
-from banditree.service.studio.studies import Study
 
 ROLES = {  # what a person is asked, in this order
     "individual": ("Who the row is about", "the case: a patient, a customer"),
@@ -61,14 +60,15 @@ def _wrong(rates: Rates) -> str:
 async def change(request: Request, person: Operator, id: StudyId) -> Response:
     """Read the log in another way, or write the rates down; then stay, or go on to the kinds."""
     study, given = await study_in_form(request, id), await fields(request)
-    content = await (_changed_log if study.content.log else _changed_rates)(request, study, given)
+    said = await (_said_of_log if study.content.log else _said_of_rates)(request, study.content, given)
+    content = study.content if said == study.content else said.since("know")
     wants_on = given.get("go") == "on"
     goes_on = wants_on and is_known(content)
-    if not goes_on or content.log is None:
-        await save(request, person, study, content)
-    else:
+    if goes_on and content.log is not None and content.parts is None:
         parts = await apart(request, split, await table_of(request, content.log), content.log)
         await write(request, studies.save_with_parts, person.name, study, content, parts)
+    elif content is not study.content:
+        await save(request, person, study, content)
     return to_step(study, "kinds" if goes_on else "know?stuck=true" if wants_on else "know")
 
 
@@ -82,8 +82,8 @@ async def replace_file(request: Request, person: Operator, id: StudyId) -> Respo
     return to_step(study, "know")
 
 
-async def _changed_log(request: Request, study: Study, given: dict[str, str]) -> Content:
-    log = study.content.log
+async def _said_of_log(request: Request, content: Content, given: dict[str, str]) -> Content:
+    log = content.log
     assert log is not None
     said: dict[str, Any] = {
         "roles": shaped(Roles, {role: given.get(f"role-{role}") for role in ROLES}),
@@ -94,17 +94,16 @@ async def _changed_log(request: Request, study: Study, given: dict[str, str]) ->
     asked = shaped(Log, {**log.model_dump(), **said})
     if asked != log:
         asked = await apart(request, look, await table_of(request, log), asked)
-    return _with_horizon(study.content, given).model_copy(update={"log": asked})
+    return _with_horizon(content, given).model_copy(update={"log": asked})
 
 
-async def _changed_rates(request: Request, study: Study, given: dict[str, str]) -> Content:
-    rates = study.content.rates
-    assert rates is not None
-    typed = await _typed(request, rates)
+async def _said_of_rates(request: Request, content: Content, given: dict[str, str]) -> Content:
+    assert content.rates is not None
+    typed = await _typed(request, content.rates)
     wanted = {"add-kind": (1, 0), "drop-kind": (-1, 0), "add-option": (0, 1), "drop-option": (0, -1)}
     more = wanted.get(given.get("go", ""), (0, 0))
     typed = resized(typed, len(typed.kinds) + more[0], len(typed.options) + more[1])
-    return _with_horizon(study.content, given).model_copy(update={"rates": typed})
+    return _with_horizon(content, given).model_copy(update={"rates": typed})
 
 
 async def _typed(request: Request, rates: Rates) -> Rates:
@@ -125,9 +124,8 @@ async def _typed(request: Request, rates: Rates) -> Rates:
 
 
 def _with_horizon(content: Content, given: dict[str, str]) -> Content:
-    """The content with the rounds of one case, without what was computed before."""
+    """The content with the rounds of one case."""
     horizon = whole(given, "horizon")
     if horizon is None:
         raise Refused("Say how many rounds one case has.")
-    again = content.since("know").model_dump(exclude={"horizon"})
-    return shaped(Content, {**again, "horizon": horizon})
+    return shaped(Content, {**content.model_dump(), "horizon": horizon})

@@ -3,12 +3,8 @@
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
-from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
-from banditree.figures.html import ladder_list
-from banditree.figures.ladder import ladder_info
-from banditree.plans.plan import Plan
 from banditree.plans.wording import heading
 from banditree.reports.promise import lost_word
 from banditree.service import jobs, records
@@ -22,6 +18,7 @@ from banditree.service.pages.studio.picture import picture, unbeaten
 from banditree.service.pages.studio.steps import (
     StudyId,
     is_busy,
+    ladder_of,
     require,
     step_page,
     study_in_form,
@@ -40,6 +37,13 @@ from banditree.service.studio.splitting import held_without
 from banditree.service.studio.studies import Study
 from banditree.service.studio.taking import plan_found, take
 
+NOTHING: dict[str, Any] = {
+    "picture": None,
+    "lost": [],
+    "chosen": None,
+    "ladder": None,
+    "best": [],
+}  # before a plan is found
 CHANCES = {"0.1": "1 in 10", "0.05": "1 in 20", "0.01": "1 in 100", "0.001": "1 in 1,000"}
 
 router = APIRouter(include_in_schema=False)
@@ -65,9 +69,6 @@ async def show(
     )
 
 
-NOTHING: dict[str, Any] = {"picture": None, "lost": [], "chosen": None, "ladder": None, "best": []}
-
-
 def _shown(objective: str, job: Job, beside: Job | None, dot: int | None) -> dict[str, Any]:
     """What is shown of the plans found: all of them as dots, and one of them in full beside what else could be done."""
     others = beside.result if beside is not None and beside.state is State.DONE else []
@@ -80,7 +81,7 @@ def _shown(objective: str, job: Job, beside: Job | None, dot: int | None) -> dic
         "best": [(n, found[n]) for n in best],
         "lost": [*_lost(found[number]), *others],
         "chosen": {**found[number], "number": number, "heading": heading(plan), "lost": lost_word(plan)},
-        "ladder": _ladder(plan),
+        "ladder": ladder_of(plan),
     }
 
 
@@ -91,11 +92,6 @@ def _lost(found: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"name": "this plan", **at_most}]
     worst = {"name": "this plan, at the worst rates within the margins", **at_most}
     return [{"name": "this plan", **found["at_estimates"]}, worst]
-
-
-def _ladder(plan: Plan) -> Markup:
-    """The lines of a plan as a picture, safe as it is: every text in it was escaped where it was made."""
-    return Markup(f'<div class="flow">{ladder_list(ladder_info(plan))}</div>')
 
 
 async def _beside(request: Request, person: Person, collection: str, horizon: int) -> Job:

@@ -3,15 +3,20 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
-from markupsafe import Markup
 
-from banditree.figures.html import ladder_list
-from banditree.figures.ladder import ladder_info
 from banditree.service import records, signing
 from banditree.service.access import Signer, Viewer
 from banditree.service.models import SignPlan
 from banditree.service.pages.forms import fields, shaped
-from banditree.service.pages.studio.steps import StudyId, require, step_page, study_in_form, study_of, to_step
+from banditree.service.pages.studio.steps import (
+    StudyId,
+    ladder_of,
+    require,
+    step_page,
+    study_in_form,
+    study_of,
+    to_step,
+)
 from banditree.service.plan_routes import changes
 from banditree.service.replies import read, write
 from banditree.service.schema import plans
@@ -38,7 +43,7 @@ async def show(
         study,
         "sign",
         plan=followed.plan,
-        ladder=Markup(f'<div class="flow">{ladder_list(ladder_info(followed.plan))}</div>'),
+        ladder=ladder_of(followed.plan),
         signature=signature,
         replaceable=[line for line in lines if line["state"] == PlanState.SIGNED and line["id"] != plan],
         replaces=old,

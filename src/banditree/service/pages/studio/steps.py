@@ -3,8 +3,11 @@
 from typing import Annotated, Any
 
 from fastapi import Path, Request, Response
+from markupsafe import Markup
 
-from banditree.plans.plan import Vocabulary
+from banditree.figures.html import ladder_list
+from banditree.figures.ladder import ladder_info
+from banditree.plans.plan import Plan, Vocabulary
 from banditree.service.files import file_of
 from banditree.service.jobs import Job
 from banditree.service.pages.forms import fields, to, whole
@@ -95,3 +98,8 @@ def to_step(study: Study, step: str) -> Response:
 def is_busy(*jobs: Job | None) -> bool:
     """Whether some of the jobs still run."""
     return any(job is not None and not job.state.is_final for job in jobs)
+
+
+def ladder_of(plan: Plan) -> Markup:
+    """The lines of a plan as a picture, safe as it is: every text in it was escaped where it was made."""
+    return Markup(f'<div class="flow">{ladder_list(ladder_info(plan))}</div>')
