@@ -241,3 +241,39 @@ def largest(values: FloatArray, shape: Shape, power: FloatArray, at: IntArray) -
                 most = value
                 at[:last], at[last] = z[:last], part
     return most
+
+
+@njit(cache=True)
+def play_backwards(
+    gaps: FloatArray, chances: FloatArray, weights: FloatArray, after: IntArray, horizon: int, steady: float
+) -> FloatArray:
+    """The regret (N, M) of `horizon` rounds from each of N states, with the arm that is best for its weights (N, M).
+
+    after: (N, K, G), the state that each arm and outcome leads to. Once a round adds no more than a share of `steady`
+    of the largest regret, the rounds that are left are played like that one, and none of them adds more.
+    """
+    n_states, n_arms, n_outcomes = after.shape
+    n_tasks = gaps.shape[0]
+    regret, new = np.zeros((n_states, n_tasks)), np.zeros((n_states, n_tasks))
+    arm, best = np.zeros(n_tasks), np.zeros(n_tasks)
+    for done in range(horizon):
+        change, most = 0.0, 0.0
+        for s in range(n_states):
+            least = np.inf
+            for k in range(n_arms):
+                total = 0.0
+                for i in range(n_tasks):
+                    arm[i] = gaps[i, k]
+                    for o in range(n_outcomes):
+                        arm[i] += chances[o, i, k] * regret[after[s, k, o], i]
+                    total += weights[s, i] * arm[i]
+                if total < least:
+                    least = total
+                    best[:] = arm
+            for i in range(n_tasks):
+                change, most = max(change, best[i] - regret[s, i]), max(most, best[i])
+                new[s, i] = best[i]
+        regret, new = new, regret
+        if change <= steady * most:
+            return regret + (horizon - done - 1) * max(change, 0.0)
+    return regret

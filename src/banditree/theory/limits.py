@@ -67,7 +67,7 @@ def limit(
         raise invalid("horizon", "at least 1", horizon)
     if effort < 1:
         raise invalid("effort", "at least 1", effort)
-    search = _Search(_problem(collection), horizon, effort, on_progress)
+    search = _Search(problem_of(collection), horizon, effort, on_progress)
     members = tuple(range(collection.n_tasks))
     if len(members) > MOST_TASKS:
         members = search.choose()
@@ -78,7 +78,8 @@ def limit(
     return Limit(best.value, horizon, best.members, best.prior, best.depth, search.work)
 
 
-def _problem(collection: Collection) -> Problem:
+def problem_of(collection: Collection) -> Problem:
+    """The gaps and outcomes of a collection whose rewards have a few possible values."""
     if collection.theta is not None or not collection.rewards.support:
         raise InvalidInput("A limit is only worked out for rewards of a few possible values, without contexts.")
     chances = collection.rewards.outcome_chances(collection.parameters)
