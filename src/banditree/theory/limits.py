@@ -71,6 +71,7 @@ def limit(
     members = tuple(range(collection.n_tasks))
     if len(members) > MOST_TASKS:
         members = search.choose()
+        search.largest = len(members)
     search.refine(members)
     best = search.best
     if best is None or best.value <= 0:
@@ -125,6 +126,7 @@ class _Search:
         self.tables: dict[int, dict[tuple[int, ...], Table]] = {}
         self.work = 0
         self.best: Table | None = None
+        self.largest = len(problem.gaps)  # tasks of a set to which no other will be added
         self.scale = fitting_scale(problem.chances)
         self.ratio = 1.0  # of what the last level took to what was foreseen
 
@@ -208,8 +210,8 @@ class _Search:
         faces = pack(members, table.step, known)
         nested = max((known[inside].depth for inside in _subsets(members)[:-1]), default=0)
         table.start(faces, nested)
-        # Half of the rounds that are left, so that larger sets have some too.
-        rounds = max(1, (self.horizon - nested) // 2) if nested < self.horizon else 0
+        left = self.horizon - nested
+        rounds = left if len(members) == self.largest else (left + 1) // 2  # so that larger sets have some too
         best, goes = 0.0, True
         while goes and rounds > 0:
             before, now = best, min(LOOK_EVERY, rounds)
