@@ -1,6 +1,7 @@
 import json
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from banditree.files.plans import save_plan
 from banditree.files.results import load_results
 from banditree.policies.registry import POLICIES
 from banditree.simulation import engine
+from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 from banditree.trees.tree import build_tree
 
@@ -26,6 +28,22 @@ def run(capsys, *arguments):
         main([str(argument) for argument in arguments])
     out, err = capsys.readouterr()
     return ended.value.code, out, err
+
+
+def test_cases_that_differ_are_drawn_and_policies_know_their_tasks_only(tmp_path, capsys):
+    """Many cases of the first task have another best arm than the task: a plan that finds the task is wrong there."""
+    alike = Collection.bernoulli([[0.6, 0.5], [0.2, 0.85]])
+    save_collection(replace(alike, spread=[[0.3, 0.3], [0.01, 0.01]]), tmp_path / "varied.json")
+    save_collection(alike, tmp_path / "alike.json")
+    save_plan(build_tree(alike, 500), tmp_path / "plan.json")
+    given = ("--policies", tmp_path / "plan.json", "--horizon", 500, "--runs", 2, "--json", "--cases", 30)
+    code, out, _ = run(capsys, "simulate", tmp_path / "varied.json", *given)
+    document = json.loads(out)
+    assert code == 0
+    assert "60 cases drawn with seed 0" in document["settings"]["truth"]
+    assert 0.6 < document["policies"][0]["arm_right"] < 0.95
+    code, _, err = run(capsys, "simulate", tmp_path / "alike.json", *given)
+    assert (code, "The collection has no spread" in err) == (2, True)
 
 
 def test_policies_and_plans_are_compared(tasks, tmp_path, capsys):
@@ -71,7 +89,7 @@ def test_bad_input_is_one_line(tasks, capsys, arguments, message):
 
 def test_the_help_names_every_policy(capsys):
     _, out, _ = run(capsys, "simulate", "--help")
-    words = " ".join(out.replace("│", " ").split())
+    words = "".join(out.replace("│", " ").split())  # lines may end within a name
     assert all(f"{name}," in words or f"{name};" in words for name in POLICIES)
 
 

@@ -15,6 +15,8 @@ def test_larger_separations_leave_fewer_tasks_and_shorter_plans():
     assert [row.n_tasks for row in rows][:1] == [6]
     assert 3 in [row.n_tasks for row in rows]
     assert [row.n_tasks for row in rows] == sorted((row.n_tasks for row in rows), reverse=True)
+    assert rows[0].loss < 10 < rows[-1].loss  # a protocol does not need tasks that are far apart
+    assert rows[0].lines >= rows[-2].lines
     pulls = {row.n_tasks: row.pulls for row in rows}
     assert pulls[3] < pulls[6] / 20
     assert rows[0].suboptimality == 0
@@ -30,6 +32,8 @@ def test_separations_can_be_given_and_what_has_no_plan_says_why():
     assert f"no tree: {rows[0].problem}" in text
     assert "no plan: All tasks" in text or rows[2].problem in text
     assert len(text.splitlines()) == 5
+    assert rows[0].loss is not None  # where there is no tree there may be a protocol
+    assert rows[2].loss is None
 
 
 def test_the_table_stays_short():

@@ -29,11 +29,11 @@ def people(rng, n_people, rows, spread):
     return Statistics(names, arms, (), who, arm, count[who, arm], sums, sums[:, :, None], np.zeros(1)), labels
 
 
-def holds(means, radius):
+def holds(means, radius, truth):
     """Whether all means are within their radius, under the permutation of kinds that fits best."""
-    orders = [list(order) for order in itertools.permutations(range(3))]
-    best = min(orders, key=lambda order: np.abs(means[order] - RATES).sum())
-    return bool((np.abs(means[best] - RATES) <= radius[best]).all())
+    orders = [list(order) for order in itertools.permutations(range(len(truth)))]
+    best = min(orders, key=lambda order: np.abs(means[order] - truth).sum())
+    return bool((np.abs(means[best] - truth) <= radius[best]).all())
 
 
 @pytest.mark.slow
@@ -49,17 +49,71 @@ def test_labelled_kinds(n_people, rows, spread):
     assert right >= 177
 
 
+# Rates of the kinds, their shares, individuals, rows of each, and how much individuals differ; the margins were made
+# looking at others. For choices, rows are occasions on which one option is taken.
+FOUND = {
+    "uneven shares": ([[0.8, 0.3, 0.4], [0.3, 0.7, 0.4]], [0.85, 0.15], 400, 18, 0.1),
+    "a rare kind": ([[0.8, 0.3, 0.4], [0.3, 0.7, 0.4]], [0.95, 0.05], 400, 15, 0.1),
+    "four kinds": (
+        [[0.8, 0.3, 0.2], [0.2, 0.7, 0.3], [0.3, 0.2, 0.8], [0.6, 0.6, 0.6]],
+        [0.4, 0.3, 0.2, 0.1],
+        600,
+        30,
+        0.08,
+    ),
+    "few rows": ([[0.8, 0.2], [0.2, 0.7]], [0.6, 0.4], 800, 6, 0.1),
+    "close kinds": ([[0.6, 0.4], [0.4, 0.6]], [0.5, 0.5], 300, 12, 0.1),
+    "few people": (RATES.tolist(), SHARES.tolist(), 80, 12, 0.15),
+    "choices": ([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3]], [0.7, 0.3], 400, 10, 0.3),
+    "close choices": ([[0.5, 0.3, 0.2], [0.3, 0.4, 0.3]], [0.5, 0.5], 400, 10, 0.25),
+    "few who choose": ([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3]], [0.7, 0.3], 60, 8, 0.3),
+}
+
+
+def drawn(rng, setting, is_choice):
+    """The statistics of individuals whose own rates vary around those of their kinds."""
+    rates, shares, n_people, rows, spread = setting
+    mean = np.array(rates)[rng.choice(len(rates), n_people, p=shares)]
+    if is_choice:
+        own = [rng.dirichlet(m * (1 / spread**2 - 1)) for m in mean]
+        n = 1 + rng.poisson(rows - 1, n_people)
+        total = np.array([rng.multinomial(*one) for one in zip(n, own, strict=True)])
+        count = np.repeat(n[:, None], mean.shape[1], axis=1)
+    else:
+        strength = mean * (1 - mean) / spread**2 - 1
+        count = rng.poisson(rows / mean.shape[1], mean.shape)
+        total = rng.binomial(count, rng.beta(mean * strength, (1 - mean) * strength))
+    who, arm = np.nonzero(count)
+    sums = total[who, arm].astype(float)[:, None]
+    names, arms = tuple(map(str, range(n_people))), tuple("xyz"[: mean.shape[1]])
+    return Statistics(names, arms, (), who, arm, count[who, arm], sums, sums[:, :, None], np.zeros(1))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("n_people", "rows", "spread"), [(200, 5, 0.15), (200, 10, 0.2)])
-def test_found_kinds(n_people, rows, spread):
-    """At least 93% of 40 logs; at a true 95% fewer than 32 would come once in 10,000 test runs."""
-    rng, right = np.random.default_rng(1), 0
-    for _ in range(40):
-        statistics, _ = people(rng, n_people, rows, spread)
-        classes = find_classes(statistics, n_classes=3, n_starts=3)
+@pytest.mark.parametrize("name", FOUND)
+def test_found_kinds(name):
+    """At least 93% of the logs: at a true 95% fewer than 31 of 40 would come once in 100,000 test runs.
+
+    That is too few logs to tell 95% from 90%; all settings together do, below.
+    """
+    assert covered(name, range(40)) >= 34
+
+
+def covered(name, seeds):
+    """In how many logs all rates are within their margins, under the permutation of kinds that fits best."""
+    right, truth = 0, np.array(FOUND[name][0])
+    for seed in seeds:
+        statistics = drawn(np.random.default_rng([seed, 6]), FOUND[name], "choose" in name or "choices" in name)
+        classes = find_classes(statistics, n_classes=len(truth), n_starts=3)
         found = by_mixture(estimate(classes.statistics), statistics, classes)
-        right += classes.n_classes == 3 and holds(found.means, found.radius)
-    assert right >= 32
+        right += classes.n_classes == len(truth) and holds(found.means, found.radius, truth)
+    return right
+
+
+@pytest.mark.soak
+def test_found_kinds_hold_in_93_percent_of_logs():
+    """Each setting in 200 logs: at a true 95% fewer than 179 come once in 1,000 runs, at 85% always."""
+    assert min(covered(name, range(200)) for name in FOUND) >= 179
 
 
 def purchases(name):

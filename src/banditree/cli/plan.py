@@ -212,7 +212,7 @@ def _show_front(
     if choose_method(known, method, set(given) - {"vocabulary"}).name != "protocol":
         raise InvalidInput('pareto must be omitted with method="tree" or "optimal": a front is of protocols.')
     with progress("Searching", visible=not as_json) as on_progress:
-        plans = pareto_front(known, horizon, on_progress=on_progress, **given)
+        plans = [_marked(plan, known) for plan in pareto_front(known, horizon, on_progress=on_progress, **given)]
     rows = front_rows(plans, known)
     typer.echo(json_module.dumps(rows) if as_json else front_text(rows))
     for plan, row in zip(plans, rows, strict=True):

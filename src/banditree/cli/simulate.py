@@ -9,9 +9,11 @@ import typer
 
 from banditree.cli.options import AsJson, CollectionFile, Shares, SimulationDevice, TrustEstimates, known_collection
 from banditree.cli.progress import progress
+from banditree.errors import InvalidInput
 
 if TYPE_CHECKING:
     from banditree.simulation.results import Summary
+    from banditree.tasks.collection import Collection
 
 INTERRUPTED = 130
 
@@ -31,6 +33,10 @@ def simulate(
     believed: Annotated[
         Path | None, typer.Option(help="What the policies know, if not the true tasks: an estimated collection.")
     ] = None,
+    cases: Annotated[
+        int,
+        typer.Option(min=0, help="Play so many cases of each task, drawn with its spread; policies know the tasks."),
+    ] = 0,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,
     rounds: Annotated[str, typer.Option(help="Rounds to record, as in 100,1000,10000; by default 200 of them.")] = "",
@@ -60,7 +66,9 @@ def simulate(
 
     if output is not None:
         check_results_name(output)
-    truth = known_collection(collection, shares, trust_estimates)
+    known = known_collection(collection, shares, trust_estimates)
+    truth = _drawn(known, cases, seed) if cases else known
+    knows = known if cases else None
     with _cluster(dask), progress("Simulating", visible=not json) as on_progress:
         results = run_simulation(
             truth,
@@ -68,7 +76,7 @@ def simulate(
             horizon=horizon,
             runs=runs,
             seed=seed,
-            believed=None if believed is None else load_collection(believed),
+            believed=knows if believed is None else load_collection(believed),
             rounds=_numbers(rounds) if rounds else None,
             workers="joblib" if dask else workers,
             device=device,
@@ -88,6 +96,18 @@ def simulate(
     if finished < asked:
         typer.echo(f"Stopped early: {finished:,} of {asked:,} runs are finished and kept.", err=True)
         raise typer.Exit(INTERRUPTED)
+
+
+def _drawn(known: "Collection", cases: int, seed: int) -> "Collection":
+    """Cases that differ within their tasks, as a collection of their own."""
+    from banditree.tasks.cases import case_collection
+
+    if not known.varies:
+        raise InvalidInput(
+            "The collection has no spread, so all cases of a task are alike. Omit --cases, or learn the collection "
+            "from a log that names individuals."
+        )
+    return case_collection(known, cases, seed)
 
 
 def _numbers(text: str) -> list[int]:
@@ -119,8 +139,6 @@ def _cluster(address: str | None) -> Iterator[None]:
     if address is None:
         yield
         return
-    from banditree.errors import InvalidInput
-
     try:
         from distributed import Client
         from joblib import parallel_config

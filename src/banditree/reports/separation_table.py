@@ -2,24 +2,29 @@
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, PlanWarning
-from banditree.scores.build import build_plan
+from banditree.scores.build import METHODS, build_plan
 from banditree.tasks.collection import Collection
 from banditree.training.merging import merge, merge_gaps
 
 MAX_ROWS = 12
 MAX_BOXES = 20_000
+STEPS = 200  # of the search for each row's protocol: enough to compare rows, fewer than for a plan to follow
+MOST_TASKS = 15  # before merging, up to which a search and a certificate take a moment
 
 
 @dataclass(frozen=True)
 class Choice:
-    """One lambda: tasks left, what merging costs a task per round at worst, and the plan's boxes and most pulls.
+    """One lambda: tasks left, what merging costs a task per round at worst, and the plans for what is left.
 
-    boxes and pulls are None where there is no plan, and `problem` says why.
+    lines, loss: of a protocol, and what it loses over the horizon in the worst of all tasks before merging; None where
+    there is none. boxes, pulls: of the tree, and its most pulls; None where there is none, and `problem` says why.
     """
 
     separation: float
@@ -28,6 +33,8 @@ class Choice:
     boxes: int | None = None
     pulls: int | None = None
     problem: str = ""
+    lines: int | None = None
+    loss: float | None = None
 
 
 def choices(collection: Collection, horizon: int, separations: Sequence[float] | None = None) -> list[Choice]:
@@ -57,23 +64,37 @@ def _choice(collection: Collection, horizon: int, separation: float) -> Choice:
     except InvalidInput as problem:
         return Choice(separation, 1, float("nan"), problem=str(problem))
     lost = min(merged.suboptimality, collection.rewards.width)  # margins may add up to more than a reward can differ
-    row = Choice(separation, merged.collection.n_tasks, lost)
+    row = Choice(separation, merged.collection.n_tasks, lost, **_protocol(merged.collection, collection, horizon))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlanWarning)
             plan = build_plan(merged.collection, horizon, "tree", max_boxes=MAX_BOXES)
     except InvalidInput as problem:
-        return Choice(separation, row.n_tasks, row.suboptimality, problem=str(problem))
-    return Choice(separation, row.n_tasks, row.suboptimality, plan.n_boxes, plan.most_pulls)
+        return replace(row, problem=str(problem))
+    return replace(row, boxes=plan.n_boxes, pulls=plan.most_pulls)
+
+
+def _protocol(merged: Collection, collection: Collection, horizon: int) -> dict[str, Any]:
+    """The lines of a protocol for the merged tasks, and its loss in the worst of the tasks that there were."""
+    if METHODS[0].why_not(merged) or collection.n_tasks > MOST_TASKS:
+        return {}
+    try:
+        plan = build_plan(merged, horizon, METHODS[0].name, steps=STEPS)
+        return {"lines": plan.n_tests, "loss": certify(plan, collection, must_rest=False).worst_regret}
+    except InvalidInput:  # a horizon too long to certify
+        return {}
 
 
 def choices_text(rows: Sequence[Choice], horizon: int) -> str:
     """The table for people."""
     lines = [
-        f"Choosing the separation, for {horizon:,} rounds (--merge SEPARATION); boxes and pulls are of the tree:",
-        f"{'separation':>10}  {'tasks left':>10}  {'worst loss per round':>20}  {'boxes':>7}  {'most pulls':>10}",
+        f"Choosing the separation, for {horizon:,} rounds (--merge SEPARATION). A protocol's loss is over all rounds, "
+        "in the worst task before merging:",
+        f"{'separation':>10}  {'tasks left':>10}  {'worst loss per round':>20}  {'protocol lines':>14}  "
+        f"{'its loss':>8}  {'tree boxes':>10}  {'most pulls':>10}",
     ]
     for row in rows:
-        size = f"no tree: {row.problem}" if row.boxes is None else f"{row.boxes:>7,}  {row.pulls or 0:>10,}"
-        lines.append(f"{row.separation:>10.4g}  {row.n_tasks:>10}  {row.suboptimality:>20.4g}  {size}")
+        protocol = f"{'-':>14}  {'-':>8}" if row.loss is None else f"{row.lines:>14}  {row.loss:>8,.4g}"
+        tree = f"no tree: {row.problem}" if row.boxes is None else f"{row.boxes:>10,}  {row.pulls or 0:>10,}"
+        lines.append(f"{row.separation:>10.4g}  {row.n_tasks:>10}  {row.suboptimality:>20.4g}  {protocol}  {tree}")
     return "\n".join(lines)
