@@ -39,7 +39,7 @@ def attained(collection: Collection, horizon: int, *, step: float | None = None)
 
     >>> two = Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]])
     >>> round(attained(two, 100, step=1 / 8).worst, 2)
-    2.51
+    2.52
     """
     from banditree.theory.belief_sweeps import play_backwards
 
