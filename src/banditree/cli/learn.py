@@ -44,7 +44,10 @@ def learn(
     ] = Untried.REFUSE,
     drop_bad_rows: Annotated[bool, typer.Option("--drop-bad-rows", help="Drop bad rows instead of refusing.")] = False,
     failure_probability: Annotated[float, typer.Option(help="Chance that any mean is outside its radius.")] = 0.05,
-    keep_sample: Annotated[int, typer.Option(min=0, help="Contexts to keep in place of their moments.")] = 0,
+    keep_sample: Annotated[
+        int | None,
+        typer.Option(min=0, help="Contexts to keep beside their moments. [default: 2,000, none with --add-to]"),
+    ] = None,
     classes: Annotated[int | None, typer.Option(min=2, help="How many classes, with --individual.")] = None,
     criterion: Annotated[Criterion, typer.Option(help="How their number is chosen.")] = Criterion.BIC,
     merge: Annotated[float | None, typer.Option(help="Merge tasks that no arm tells apart by this much.")] = None,

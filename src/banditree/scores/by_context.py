@@ -27,7 +27,7 @@ Points = Literal["fit", "outcome"]
 
 UNITS = (0.25, 1.0)  # of a log-likelihood ratio per point: fine steps, and coarse ones for telling outcomes
 MOST_POINTS = 6  # of one round, up or down
-ROWS = 2_000  # contexts that the search averages over; certificates take them all
+ROWS = 1_000  # contexts that the search averages over; certificates take them all
 FULL_PAIRS = 6  # kinds up to which every option may be scored by every pair of kinds
 
 

@@ -43,8 +43,9 @@ class Feature:
 class Contexts:
     """The distribution of the d-dimensional contexts of a collection, the same for all tasks.
 
-    `mean` (d,) and `covariance` (d, d) are always there; `rows` (n, d) only for SAMPLE. MOMENTS knows nothing
-    beyond the first two moments; what needs the whole distribution treats it as Gaussian and says so.
+    `mean` (d,) and `covariance` (d, d) are always there; `rows` (n, d) only for SAMPLE: all contexts, or some of a log
+    whose mean and covariance are those of all. MOMENTS knows nothing beyond the first two moments; what needs the whole
+    distribution treats it as Gaussian and says so.
 
     >>> age = gaussian_contexts([1.0, 50.0], [[0, 0], [0, 100.0]], [INTERCEPT, "age"])
     >>> age.n_features

@@ -35,7 +35,10 @@ def mean_rewards(theta: FloatArray, contexts: Contexts, rewards: Rewards) -> Flo
     if not rewards.has_range:
         return np.asarray(centre)
     if contexts.rows is not None:
-        return np.asarray(predict(theta, contexts.rows, rewards).mean(axis=0))
+        # The rows may be a sample of those that the mean context is of.
+        apart = theta @ (contexts.mean - contexts.rows.mean(axis=0))
+        found = predict(theta, contexts.rows, rewards).mean(axis=0) + apart
+        return np.asarray(np.clip(found, rewards.low, rewards.high))
     spread = np.sqrt(np.maximum(_variance(theta, contexts), 0.0))
     return _clipped_normal_mean(centre, spread, rewards.low, rewards.high)
 

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray
-from banditree.tasks.contexts import INTERCEPT, Contexts, moment_contexts, sampled_contexts
+from banditree.tasks.contexts import INTERCEPT, ContextKind, Contexts, moment_contexts
 from banditree.tasks.predictions import mean_rewards
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards, family_named
 from banditree.training.grades import observed_chances, radius_of_chances
@@ -77,7 +77,7 @@ def estimate(
     With them it is the average of x'theta over all logged contexts, not over those the arm was given in (NOTES 9).
     rewards: the family, or Family.GAUSSIAN to estimate sigma as well. ridge: the penalty on theta, 0 for least squares.
     failure_probability: of any mean being outside its radius, shared equally by the M K means; an (M, K) array gives
-    each its own. sample: (n, d) contexts to keep in place of their moments, in the order of the statistics' features.
+    each its own. sample: (n, d) contexts to keep beside their moments, in the order of the statistics' features.
 
     >>> from banditree.training.statistics import collect
     >>> found = estimate(collect(["a"] * 4 + ["b"] * 4, ["x", "y"] * 4, [1, 0, 1, 1, 0, 0, 0, 1]))
@@ -265,17 +265,18 @@ def _into_range(
 
 def _contexts(statistics: Statistics, design: Design, sample: FloatArray | None) -> tuple[Contexts, int]:
     """The distribution of all logged contexts, whatever the task and arm, and how many rows tell it."""
-    if sample is not None:
-        rows = np.asarray(sample, float)[:, design.columns]
-        rows = np.column_stack([np.ones(len(rows)), rows]) if design.intercept else rows
-        return sampled_contexts(rows, design.features), len(rows)
     n = statistics.n_rows
     centre = statistics.sums.sum(axis=0)[design.columns] / n
     products = statistics.products.sum(axis=0)[np.ix_(design.columns, design.columns)]
     mean, covariance = centre + statistics.shift[design.columns], products / n - np.outer(centre, centre)
     if design.intercept:
         mean, covariance = np.append(1.0, mean), np.pad(covariance, ((1, 0), (1, 0)))
-    return moment_contexts(mean, covariance, design.features), n
+    if sample is None:
+        return moment_contexts(mean, covariance, design.features), n
+    rows = np.asarray(sample, float)[:, design.columns]
+    rows = np.column_stack([np.ones(len(rows)), rows]) if design.intercept else rows
+    # The moments are those of all rows, which the sample stands for.
+    return Contexts(ContextKind.SAMPLE, design.features, mean, covariance, rows), n
 
 
 def _propensity_notes(statistics: Statistics) -> tuple[str, ...]:

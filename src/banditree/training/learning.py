@@ -24,12 +24,15 @@ from banditree.training.merging import Merged, merge
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics, merge_statistics
 
+KEPT_CONTEXTS = 2_000  # contexts that tell their distribution well enough for rules and certificates
+
 
 @dataclass(frozen=True)
 class Settings:
     """How a log is turned into a collection; see `read_log`, `find_classes`, `estimate`, `to_collection`, `merge`.
 
-    shares: of the tasks among cases, instead of those found in the log.
+    shares: of the tasks among cases, instead of those found in the log. sample_size: how many contexts are kept beside
+    their moments; by default 2,000, and none where rows are added to statistics, which have none.
     """
 
     rewards: Rewards | Family = BERNOULLI
@@ -38,7 +41,7 @@ class Settings:
     failure_probability: float = FAILURE_PROBABILITY
     untried: Untried = Untried.REFUSE
     drop_bad_rows: bool = False
-    sample_size: int = 0
+    sample_size: int | None = None
     n_classes: int | None = None
     criterion: Criterion = Criterion.BIC
     separation: float | None = None
@@ -81,6 +84,8 @@ def learn(
     [[1.0, 0.0], [0.0, 0.0]]
     """
     how = settings or Settings()
+    if how.sample_size is None:
+        how = replace(how, sample_size=KEPT_CONTEXTS if add_to is None else 0)
     if how.sample_size and add_to is not None:
         raise InvalidInput("A sample of contexts is of the rows that are read: keep none when adding to statistics.")
     reading = read_log(
@@ -88,7 +93,7 @@ def learn(
         rewards=how.rewards,
         table=table,
         drop_bad_rows=how.drop_bad_rows,
-        sample_size=how.sample_size,
+        sample_size=how.sample_size or 0,
         seed=how.seed,
         **columns,
     )
