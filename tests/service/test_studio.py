@@ -317,6 +317,10 @@ def test_roles_and_sites(people):
     assert refused.status_code == 403
     assert vera.post("/studio", files={"file": ("visits.csv", LOG)}).status_code == 403
     assert otto.post(f"{address}/delete").status_code == 404
+    del olga.headers["x-csrf-token"]  # as a browser, which sends the token of the form
+    assert olga.post(f"{address}/delete").status_code == 403
+    token = re.search(r'name="csrf_token" value="([^"]+)"', olga.get("/studio").text)[1]
+    assert begin(olga, csrf_token=token).startswith("/studio/")
     for one in (olga, otto, vera):
         one.close()
 

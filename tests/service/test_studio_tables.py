@@ -1,6 +1,7 @@
 """Tables that people bring are read as they are meant, or refused with a sentence."""
 
 import io
+import random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -44,6 +45,25 @@ def test_a_zip_bomb_is_refused_by_its_list_of_contents(monkeypatch):
     assert len(content) < 10_000
     with pytest.raises(Refused, match="unpacks to 2,0"):
         read_table(content)
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "parquet"])
+def test_a_mangled_file_is_read_or_refused(kind):
+    rows = [["patient", "arm", "reward"], *[["a", "x", 1], ["b", "y", 0]] * 3]
+    good = {"csv": LOG[:600], "xlsx": workbook(rows), "parquet": parquet(arm=["x", "y"] * 9, reward=[1, 0] * 9)}[kind]
+    rng = random.Random(20)
+    sentences = []
+    for _ in range(150):
+        content = bytearray(good)
+        for _ in range(rng.randint(1, 5)):
+            content[rng.randrange(len(content))] = rng.randrange(256)
+        cut = rng.choice([None, None, rng.randrange(len(content))])
+        try:
+            read_table(bytes(content[:cut]))
+        except Refused as refused:
+            sentences.append(refused.message)
+    assert sentences
+    assert all(sentence.endswith((".", "...")) for sentence in sentences)
 
 
 def test_the_same_table_in_every_format():

@@ -149,7 +149,7 @@ def _check_workbook(content: bytes) -> None:
     """Refuse what has macros, unpacks to too much, or is another kind of archive; by its list of contents."""
     try:
         parts = zipfile.ZipFile(io.BytesIO(content)).infolist()
-    except (zipfile.BadZipFile, OSError, ValueError) as problem:
+    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as problem:
         raise Refused(f"The file cannot be unpacked: {problem}. Save it again, or as CSV.") from None
     names = [part.filename.lower() for part in parts]
     if any("vbaproject" in name or "/macrosheets/" in name for name in names):
