@@ -9,13 +9,16 @@ from field_worlds import switching_plan, three_kinds
 
 from banditree.errors import InvalidInput
 from banditree.monitoring.monitor import monitor
-from banditree.monitoring.observed import Seen, observe
+from banditree.monitoring.observed import Seen, boxes_of, observe
 from banditree.monitoring.reading import read_cases
 from banditree.monitoring.sequences import mean_sequence
 from banditree.monitoring.simulated import simulate_cases
 from banditree.monitoring.summary import unfit_since
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import HAND_OVER, SEVERAL, Fallback
 from banditree.policies.alarm import init_evidence, make_evidence, update_evidence
 from banditree.policies.session import MISSING, start_session
+from banditree.reports.monitor import monitor_text
 
 
 def test_boxes_are_those_of_a_session_with_overrides_and_missing_outcomes() -> None:
@@ -129,3 +132,27 @@ def test_what_cannot_be_monitored_is_refused() -> None:
         monitor(plan, known, seen, level=0)
     with pytest.raises(InvalidInput, match="no outcomes yet"):
         monitor(plan, known, observe(plan, []))
+
+
+def test_what_the_plan_does_not_give_is_off_the_plan() -> None:
+    seen = [Seen("a", 1, 2, 0.0, 1.0), Seen("a", 2, 1, 1.0, 2.0), Seen("a", 3, 0, 1.0, 3.0)]
+    assert observe(switching_plan(), seen).box.tolist() == [0, -1, 1]  # B where A was due, as a fallback gives it
+
+
+def test_plans_that_end_between_several_options_or_hand_over_are_monitored() -> None:
+    known = three_kinds()
+    boxes = [
+        Box(arm=2, low=1, high=3, points=(-3, 1), floor=1, ceil=2),
+        Box(arm=0, low=2, high=4, points=(-3, 2), floor=3, ceil=12),
+        Box(arm=HAND_OVER),
+        Box(arm=2),
+        Box(arm=SEVERAL, among=(0, 1)),
+    ]
+    plan = assemble(boxes, known, horizon=30, fallback=Fallback())
+    seen = simulate_cases(plan, known, 60, seed=2)
+    assert (seen.box == boxes_of(plan, seen)).all()
+    assert set(np.unique(seen.box)) == {0, 1, 2, 3, 4}
+    found = monitor(plan, known, seen, every=200)
+    assert not found.alarms
+    assert {cell.box for cell in found.summary.boxes} == set(np.flatnonzero(plan.arm >= 0).tolist())
+    assert monitor_text(plan, found)

@@ -11,7 +11,7 @@ from banditree.monitoring.observed import Observed, of_cases
 from banditree.monitoring.promised import promised_for
 from banditree.monitoring.summary import Summary, beliefs, summarise
 from banditree.monitoring.years import YEAR, Alarm, Course, WatchedYear
-from banditree.plans.plan import NONE, Plan
+from banditree.plans.plan import Plan
 from banditree.tasks.collection import Collection
 
 LEVEL = 0.05  # chance of any false alarm of a plan in a year, all tests together
@@ -111,7 +111,7 @@ def _check(
 def questions_of(plan: Plan) -> tuple[Question, ...]:
     """For every option, whether it gives less or more than assumed; and for each of its boxes if it has several."""
     found = []
-    for arm in sorted({arm for arm in plan.arm.tolist() if arm != NONE}):
+    for arm in sorted({arm for arm in plan.arm.tolist() if arm >= 0}):
         boxes = tuple(np.flatnonzero(plan.arm == arm).tolist())
         for direction in (-1, 1):
             found.append(Question(arm, boxes, direction, boxes[0] if len(boxes) == 1 else None))

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from banditree.errors import InvalidInput
 from banditree.plans.plan import NONE, Plan
-from banditree.policies.follow import BOX, init_follow, make_follow, update_follow
+from banditree.policies.follow import BOX
+from banditree.policies.session import policy_for
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.training.statistics import Statistics, collect
 
@@ -119,19 +120,28 @@ def observe(
 
 def boxes_of(plan: Plan, observed: Observed) -> IntArray:
     """The box (R,) that gave the arm of every round, as whoever follows the plan goes through it; NONE off the plan."""
-    params = make_follow(plan, plan.horizon, {})
+    policy = policy_for(plan)
+    params = policy.make(plan, plan.horizon, {})
     box = np.full(len(observed.arm), NONE)
+    given = [{arm} if arm >= 0 else set(plan.arms_at(here).tolist()) for here, arm in enumerate(plan.arm.tolist())]
     arms, rewards, overridden = observed.arm.tolist(), observed.reward.tolist(), observed.overridden.tolist()
     for begin, end in zip(observed.first[:-1].tolist(), observed.first[1:].tolist(), strict=True):
-        state = init_follow(params)
+        state = policy.init(params)
+        place = place_of(state)
         for r in range(begin, end):
-            here = int(state.place[BOX])
-            if overridden[r] or plan.arm[here] != arms[r]:
+            here = int(place[BOX])
+            if overridden[r] or arms[r] not in given[here]:
                 continue
             box[r] = here
             if rewards[r] == rewards[r]:
-                update_follow(params, state, NO_CONTEXT, arms[r], rewards[r])
+                policy.update(params, state, NO_CONTEXT, arms[r], rewards[r])
     return box
+
+
+def place_of(state: Any) -> IntArray:
+    """Where a case stands in its plan: (box, pulls), kept up to date by the policy."""
+    found: IntArray = state.plan.place if hasattr(state, "plan") else state.place
+    return found
 
 
 def of_cases(observed: Observed, chosen: IntArray) -> Observed:

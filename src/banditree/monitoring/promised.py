@@ -60,5 +60,6 @@ def in_force_at(plan: Plan, known: Collection, rounds: int) -> FloatArray:
     certificate, boxes = certify(plan, known, rounds, must_rest=False), unfold(plan)
     assert certificate.at_end is not None
     chance = np.zeros(known.means.shape)
-    np.add.at(chance.T, boxes.arm, certificate.at_end.T)
+    one = boxes.arm >= 0  # ends at which several options are given are part of none
+    np.add.at(chance.T, boxes.arm[one], certificate.at_end.T[one])
     return chance

@@ -5,9 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from banditree.errors import invalid
-from banditree.monitoring.observed import NO_CONTEXT, Observed
+from banditree.monitoring.observed import NO_CONTEXT, Observed, place_of
 from banditree.plans.plan import Plan
-from banditree.policies.follow import BOX, init_follow, make_follow, update_follow
+from banditree.policies.follow import BOX
+from banditree.policies.session import policy_for
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.cases import Cases, draw_cases
 from banditree.tasks.collection import Collection
@@ -45,7 +46,7 @@ def simulate_cases(
     parameters = np.broadcast_to(means[:, None], (n_cases, T, *means.shape[1:]))
     if drift is not None:
         parameters = truth.rewards.shifted(parameters, drift(at))
-    arm, box, reward = follow_many(plan, truth.rewards.sample(parameters, rng))
+    arm, box, reward = follow_many(plan, truth.rewards.sample(parameters, rng), seed)
     first = np.arange(n_cases + 1) * T
     labels = {"site": tuple(sites[u % len(sites)] for u in range(n_cases))} if sites else {}
     names = tuple(f"case {u + 1}" for u in range(n_cases))
@@ -61,17 +62,18 @@ def _means(truth: Collection, n_cases: int, rng: np.random.Generator) -> FloatAr
     return np.asarray(drawn.means[kind * n_cases + np.arange(n_cases)])
 
 
-def follow_many(plan: Plan, outcomes: FloatArray) -> tuple[IntArray, IntArray, FloatArray]:
+def follow_many(plan: Plan, outcomes: FloatArray, seed: int = 0) -> tuple[IntArray, IntArray, FloatArray]:
     """Arm, box and reward of every round of many cases, one after the other, from what each arm gives (U, T, K)."""
-    params = make_follow(plan, plan.horizon, {})
+    policy, every = policy_for(plan), np.ones(len(plan.arms), bool)
+    params = policy.make(plan, plan.horizon, {})
     arms, boxes, rewards = [], [], []
-    for case in outcomes.tolist():
-        state = init_follow(params)
-        for given in case:
-            box = int(state.place[BOX])
-            arm = int(plan.arm[box])
+    for number, case in enumerate(outcomes.tolist()):
+        state = policy.init(params)
+        place = place_of(state)
+        for turn, given in enumerate(case, 1):
+            arm = int(policy.choose(params, state, NO_CONTEXT, every, (seed, number, turn)))
             arms.append(arm)
-            boxes.append(box)
+            boxes.append(int(place[BOX]))
             rewards.append(given[arm])
-            update_follow(params, state, NO_CONTEXT, arm, given[arm])
+            policy.update(params, state, NO_CONTEXT, arm, given[arm])
     return np.array(arms, np.int64), np.array(boxes, np.int64), np.array(rewards, float)

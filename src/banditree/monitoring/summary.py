@@ -113,7 +113,8 @@ def summarise(
         unfit=int(np.isfinite(unfit).sum()),
         options=tuple(_cell(observed, expected, known & (observed.arm == k), k, None) for k in range(K)),
         boxes=tuple(
-            _cell(observed, expected, known & (observed.box == b), int(plan.arm[b]), b) for b in range(plan.n_boxes)
+            _cell(observed, expected, known & (observed.box == b), int(plan.arm[b]), b)
+            for b in np.flatnonzero(plan.arm >= 0).tolist()
         ),
         shares=tuple(belief[begun].mean(axis=0).tolist()),
         assumed=None if collection.shares is None else tuple(collection.shares.tolist()),
