@@ -133,7 +133,7 @@ def main() -> None:
             found = list(pool.map(play, range(n)))
             days = np.array([day for day, _named in found if day is not None])
             late = days[days > CHANGE] if setting.fall else days
-            most = beta.ppf(0.975, len(days) + 1, n - len(days))
+            most = beta.ppf(0.975, len(days) + 1, n - len(days)) if len(days) < n else 1.0
             text = f"{setting.name}: alarms in {len(days)} of {n} years (at most {most:.1%} with 97.5% confidence)"
             if setting.fall:
                 early = int((days <= CHANGE).sum())

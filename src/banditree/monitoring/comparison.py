@@ -7,7 +7,7 @@ from hashlib import sha256
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
-from banditree.monitoring.observed import Observed
+from banditree.monitoring.observed import Observed, of_cases
 from banditree.monitoring.summary import Between
 from banditree.tasks.arrays import FloatArray
 from banditree.training.intervals import widening
@@ -22,6 +22,12 @@ def goes_to_new(case: str, seed: int, share: float = 0.5) -> bool:
     if not 0 <= share <= 1:
         raise invalid("share", "between 0 and 1", share)
     return int.from_bytes(sha256(f"{seed}:{case}".encode()).digest()[:8]) < share * 2.0**64
+
+
+def split_cases(observed: Observed, seed: int, share: float, *, is_new: bool) -> tuple[Observed, int]:
+    """The cases of a plan that the seed gave it, and how many followed it although the seed says the other plan."""
+    mine = np.array([goes_to_new(case, seed, share) is is_new for case in observed.cases], bool)
+    return of_cases(observed, np.flatnonzero(mine)), int((~mine).sum())
 
 
 @dataclass(frozen=True)

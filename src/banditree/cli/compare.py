@@ -1,0 +1,42 @@
+"""`banditree compare`: two plans on cases that were split between them by chance."""
+
+from typing import Annotated
+
+import typer
+
+from banditree.cli.options import AsJson, PlanFile
+
+
+def compare(
+    old: PlanFile,
+    new: PlanFile,
+    cases: Annotated[str, typer.Argument(help="The cases of both plans: `decisions` as the service exports them.")],
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the split, as it was recorded.")],
+    share: Annotated[float, typer.Option(min=0.0, max=1.0, help="The share of the cases for the new plan.")] = 0.5,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, help="Rounds of a case that are compared. [default: those of a whole case]")
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Compare two plans on new cases that a recorded seed split between them; look as often as you like.
+
+    A case for which the seed says one plan and which followed the other is counted by nobody, and reported.
+
+    Example: banditree compare plan.json plan-2.json decisions.csv --seed 7 --rounds 50
+    """
+    import json as json_module
+
+    from banditree.files.plans import fingerprint, load_plan
+    from banditree.monitoring.comparison import compare_plans, split_cases
+    from banditree.monitoring.reading import read_cases
+    from banditree.reports.compare import comparison_document, comparison_text
+
+    plans = load_plan(old), load_plan(new)
+    seen = [read_cases(cases, plan, plan_id=fingerprint(plan)) for plan in plans]
+    (before, strays), (after, more_strays) = (
+        split_cases(one, seed, share, is_new=bool(side)) for side, one in enumerate(seen)
+    )
+    found = compare_plans(before, after, min(plan.horizon for plan in plans) if rounds is None else rounds)
+    strays += more_strays
+    document = comparison_document(found, seed, share, strays)
+    typer.echo(json_module.dumps(document) if json else comparison_text(plans[0], found, seed, strays))

@@ -1,0 +1,29 @@
+"""What `banditree compare` shows."""
+
+from dataclasses import asdict
+from typing import Any
+
+from banditree.monitoring.comparison import Comparison
+from banditree.plans.plan import Plan
+from banditree.plans.wording import counted
+from banditree.reports.promise import lost_word
+
+
+def comparison_text(plan: Plan, found: Comparison, seed: int, strays: int) -> str:
+    """Which plan gives more, for people."""
+    more, what = found.difference, lost_word(plan)
+    word = "gives more than" if more.low > 0 else "gives less than" if more.high < 0 else "is not shown to differ from"
+    lines = [
+        f"The new plan {word} the old one: {found.new:.2f} {what} per case over {counted(found.rounds, 'round')}, "
+        f"against {found.old:.2f}: a difference of {more.value:+.2f} ({more.low:+.2f} to {more.high:+.2f}).",
+        f"{counted(found.old_cases, 'case')} of the old plan and {found.new_cases:,} of the new one have had so many "
+        f"rounds, split by seed {seed}. The interval holds at every look.",
+    ]
+    if strays:
+        lines.append(f"Left out: {counted(strays, 'case')} that did not follow the plan that the seed says.")
+    return "\n".join(lines)
+
+
+def comparison_document(found: Comparison, seed: int, share: float, strays: int) -> dict[str, Any]:
+    """The same as JSON."""
+    return {**asdict(found), "seed": seed, "share": share, "left_out": strays}
