@@ -239,14 +239,52 @@ def test_printing_a_case_leaves_the_forms_out(chromium, console):
         assert window.find_element("css selector", "#history").is_displayed()
 
 
+@SIZES
+def test_a_draft_is_read_and_signed_and_a_case_moved(size, chromium, tmp_path):
+    fill(local(tmp_path / "cases.db"))
+    with in_thread(local(tmp_path / "cases.db")) as (_app, http), looking(chromium, size) as window:
+        window.get(f"{http.base_url}/")
+        window.get(window.find_element("css selector", 'a[href$="/sign"]').get_attribute("href"))
+        until(lambda: "What changes from Clinic, protocol" in text(window))
+        assert "no longer: 2. Give Beta; +1/-1. At +8: stay with Beta. At -3: next line." in text(window)
+        assert_fits(window)
+        fill_in(window, 'form[method="post"]', comment="Seen by two of us.")
+        press(window, "Sign")
+        until(lambda: "Seen by two of us." in text(window))
+        window.get(f"{http.base_url}/cases/demo-2")
+        press(window, "Move it to the new plan")
+        press(window, "Move this case")
+        until(lambda: window.current_url.split("#")[0].endswith("/cases/demo-2-v2"))
+        assert "Moved from case demo-2" in text(window)
+
+
+def test_the_page_of_a_job_follows_it(chromium, console):
+    api, _ = console
+    known = api.http.get("/api/v1/collections").json()["data"][0]["id"]
+    with looking(chromium, PHONE) as window:
+        job = api.add_job("search", collection=known, horizon=50, steps=10_000_000).id
+        window.get(f"{api.http.base_url}/jobs/{job}")
+        until(lambda: "plans of at most" in text(window, "#status"), seconds=60)
+        press(window, "Stop with the best so far")
+        until(lambda: "The one that loses least, in words:" in text(window), seconds=60)
+
+
 def paths(api):
-    clinic, careful, shop, *_ = (line["id"] for line in api.http.get("/api/v1/plans").json()["data"])
+    clinic, careful, shop, draft, *_ = (line["id"] for line in api.http.get("/api/v1/plans").json()["data"])
     known = [line["id"] for line in api.http.get("/api/v1/collections").json()["data"]]
     return [
         *("/cases", "/cases/demo-2", "/cases/demo-6", "/cases/demo-9", "/cases/demo-7", "/cases?state=erased"),
+        *("/", "/jobs", f"/plans/{draft}/sign", f"/plans/{draft}", f"/jobs/{search_of(api, known[0])}"),
         *("/plans", f"/plans/{clinic}", f"/plans/{clinic}/compare?other={careful}", f"/plans/{shop}"),
         *("/collections", f"/collections/{known[0]}", f"/collections/{known[1]}", "/tokens"),
     ]
+
+
+def search_of(api, collection):
+    """The id of a small search that is done."""
+    job = api.add_job("search", collection=collection, horizon=20, lines=1, steps=10)
+    assert api.wait(job.id).problem is None
+    return job.id
 
 
 @pytest.mark.parametrize(("size", "dark"), [(PHONE, False), (DESK, True)], ids=["phone, light", "desk, dark"])
@@ -291,7 +329,9 @@ def test_log_in_and_roles(chromium, tmp_path):
         press(window, "Log out")
         until(lambda: "/login" in window.current_url)
         log_in("vic", PASSWORD)
-        until(lambda: window.current_url == f"{address}/cases")
+        until(lambda: window.current_url == f"{address}/")
+        assert "Nothing waits for anybody now." in text(window)
+        window.get(f"{address}/cases")
         assert "Start a case" not in text(window)
         assert "Users" not in text(window, "header")
         window.get(f"{address}/users")

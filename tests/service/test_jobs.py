@@ -12,7 +12,7 @@ from banditree.errors import InvalidInput
 from banditree.progress import goes_on
 from banditree.service import job_routes, jobs, work
 from banditree.service.database import Database
-from banditree.service.jobs import State, Wish
+from banditree.service.jobs import Lane, State, Wish
 from banditree.service.worker import Worker, Workers
 
 LIMITS = {"seconds": 20, "megabytes": 500}
@@ -200,20 +200,20 @@ def test_a_killed_worker_is_replaced_and_the_job_done(tmp_path):
         client = client_of(http)
         plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"), sign="tested")
         workers = app.state.workers
-        workers.wake()
-        workers._processes[0].kill()
-        workers._processes[0].wait()
+        workers.wake(Lane.PAGES)
+        workers.processes[Lane.PAGES][0].kill()
+        workers.processes[Lane.PAGES][0].wait()
         with app.state.desk.database.write() as connection:
             settings = {"plan": plan}
             id = jobs.add_job(connection, "ada", "certificate", settings, subject=plan, once=True, **LIMITS)
-            dead = f"{os.uname().nodename}:{workers._processes[0].pid}:1"
+            dead = f"{os.uname().nodename}:{workers.processes[Lane.PAGES][0].pid}:1"
             jobs.claim(connection, dead)
         answer = http.get(f"/api/v1/plans/{plan}/certificate")
         while answer.status_code == 202:
             answer = http.get(f"/api/v1/plans/{plan}/certificate")
         assert answer.json()["data"]["claim"] == "exact"
         assert http.get(f"/api/v1/jobs/{id}").json()["data"]["state"] == "done"
-        pids = [process.pid for process in workers._processes]
+        pids = [process.pid for process in workers.processes[Lane.PAGES]]
     for pid in pids:  # nothing is left when the service has ended
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -223,10 +223,10 @@ def test_a_worker_ends_with_its_server_and_hands_its_job_back(tmp_path):
     settings = local(tmp_path / "cases.db")
     database = Database(settings)
     workers = Workers(settings)
-    workers.wake()
+    workers.wake(Lane.ASKED)
     with database.write() as connection:  # the kinds of this module are not known there
         jobs.add_job(connection, "ada", "certificate", {"plan": "none"}, **LIMITS)
-    workers.wake()
+    workers.wake(Lane.ASKED)
     until = time.monotonic() + 30
     while time.monotonic() < until:
         with database.read() as connection:
@@ -235,7 +235,7 @@ def test_a_worker_ends_with_its_server_and_hands_its_job_back(tmp_path):
             break
         time.sleep(0.1)
     assert (job.state, job.problem) == (State.FAILED, "There is no plan none.")
-    process = workers._processes[0]
+    process = workers.processes[Lane.ASKED][0]
     workers.close()
     assert process.returncode == 0
     database.close()

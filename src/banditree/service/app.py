@@ -25,7 +25,17 @@ from banditree.service.edge import Edge, Metrics
 from banditree.service.guard import Guard
 from banditree.service.jobs import unfinished
 from banditree.service.models import Answer, Done
-from banditree.service.pages import case_pages, field_pages, people_pages, plan_pages, rendering, sign_on_pages
+from banditree.service.pages import (
+    case_pages,
+    field_pages,
+    job_pages,
+    people_pages,
+    plan_pages,
+    rendering,
+    sign_on_pages,
+    sign_pages,
+    start_pages,
+)
 from banditree.service.pages.studio import kinds, know, plan, sign, start, trust
 from banditree.service.people import has_admin
 from banditree.service.problems import Refused, Unavailable, body, problem
@@ -54,6 +64,9 @@ ROOMS = (
     case_pages,
     plan_pages,
     field_pages,
+    sign_pages,
+    job_pages,
+    start_pages,
     people_pages,
     sign_on_pages,
     start,
@@ -81,8 +94,8 @@ def create_app(settings: Settings) -> FastAPI:
         desk.open()
         app.state.readers = CapacityLimiter(settings.readers)
         with database.read() as connection:
-            if unfinished(connection):
-                workers.wake()
+            for lane in unfinished(connection):
+                workers.wake(lane)
         writing = asyncio.create_task(witness.run())
         watching = asyncio.create_task(Watch(desk, workers, settings).run()) if settings.webhook_url else None
         yield

@@ -10,7 +10,7 @@ from pydantic import StringConstraints
 from starlette.concurrency import run_in_threadpool
 
 from banditree.policies.session import MISSING, Missing
-from banditree.service import records
+from banditree.service import moving, records
 from banditree.service.access import Admin, Operator, Viewer
 from banditree.service.cases import MAX_NUMBER, Case
 from banditree.service.desk import TRIES, Transaction
@@ -26,6 +26,7 @@ from banditree.service.models import (
     EventOut,
     Failure,
     Id,
+    MoveCase,
     NewCase,
     NewCases,
     Note,
@@ -134,13 +135,13 @@ async def list_cases(
     request: Request,
     person: Viewer,
     plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
-    state: Annotated[Literal["open", "waiting", "closed", "erased"] | None, Query()] = None,
+    state: Annotated[Literal["open", "waiting", "alarm", "closed", "erased"] | None, Query()] = None,
     after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     search: Annotated[Search | None, Query(description="only cases with this in their id or label")] = None,
     newest: Annotated[bool, Query(description="the newest first")] = False,
 ) -> Response:
-    """Cases in the order they were started; waiting: with a round whose outcome is not known yet."""
+    """Cases in the order they were started. waiting: an outcome is not known yet; alarm: the case fits no task."""
     options = {"plan": plan, "state": state, "after": after, "limit": limit, "search": search, "newest": newest}
     return await read(request, _page_of_cases, **options)  # type: ignore[no-any-return]
 
@@ -242,6 +243,22 @@ async def close_case(request: Request, person: Operator, id: CaseId, body: Close
         return Done(done=transaction.case(id).close(person.name, body.reason))
 
     return reply(await decide(request, act, (id,)))
+
+
+@router.post("/cases/{id}/move", response_model=Answer[Standing])
+async def move_case(request: Request, person: Operator, id: CaseId, body: MoveCase) -> Response:
+    """Close a case and go on with a new one at the beginning of another plan: that which replaced its own."""
+    return reply(await move(request, person, id, body))
+
+
+def move(request: Request, person: Person, id: str, body: MoveCase) -> "Future[Standing]":
+    """Move one case; where the new one stands."""
+    new_id = body.id or moving.next_id(id)
+
+    def act(transaction: Transaction) -> Standing:
+        return standing(moving.move(transaction, person.name, id, new_id, body.plan))
+
+    return decide(request, act, (id, new_id))
 
 
 @router.post("/cases/{id}/erase", response_model=Answer[Done])

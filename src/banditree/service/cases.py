@@ -65,6 +65,12 @@ class Case:
         """open, closed or erased."""
         return "erased" if self.erased else "closed" if self.closed else "open"
 
+    @property
+    def rings(self) -> bool:
+        """Whether the alarm went off: the evidence fits no task."""
+        alarm = getattr(self.session.state, "alarm", None)
+        return not self.erased and alarm is not None and bool(alarm.alarmed[0])
+
     def fold(self, events: Sequence[Event]) -> None:
         """Apply events that are on record. Nothing follows an erasure, and what it blanked cannot be folded."""
         for event in events[-1:] if events and events[-1].kind == Erased.kind else events:

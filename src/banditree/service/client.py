@@ -97,6 +97,14 @@ class Client:
         """Sign a draft, so that cases can start on it; False if it was signed before."""
         return self._call("POST", f"plans/{plan}/sign", Done, {"comment": comment, "replaces": replaces}).done
 
+    def card(self, plan: str, format: str = "pdf", paper: str = "a4") -> bytes:
+        """The card of a plan with its worksheet, as a file."""
+        while True:
+            answer = self._send("GET", f"plans/{plan}/card?format={format}&paper={paper}", None, again=True)
+            if answer.status_code != 202:
+                return answer.content
+            self.wait(answer.json()["data"]["id"])
+
     def changes(self, plan: str) -> list[ChangedLine]:
         """What changed, line by line, from the plan that this one replaces."""
         return self._call("GET", f"plans/{plan}/changes", list[ChangedLine])
@@ -131,6 +139,10 @@ class Client:
     def end(self, case: str, reason: str | None = None) -> None:
         """Close a case."""
         self._call("POST", f"cases/{case}/close", Done, {"reason": reason})
+
+    def move(self, case: str, plan: str | None = None, id: str | None = None) -> Standing:
+        """Close a case and go on with a new one on another plan, by default that which replaced its own."""
+        return self._call("POST", f"cases/{case}/move", Standing, {"plan": plan, "id": id})
 
     def case(self, case: str) -> Standing:
         """Where a case stands and why."""

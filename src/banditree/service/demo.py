@@ -42,12 +42,15 @@ SHOP = Collection.gaussian(
 ACTOR = "demo"
 
 
-def clinic_protocol() -> Plan:
-    """Three lines and a safety rule, as a person would sign them; written down here so that the demo starts at once."""
+def clinic_protocol(beta_floor: int = 3) -> Plan:
+    """Three lines and a safety rule, as a person would sign them; written down here so that the demo starts at once.
+
+    beta_floor: the score at which the second line gives up.
+    """
     alpha, beta, gamma, _delta = range(4)
     lines = [
         Box(alpha, low=1, high=3, points=(-1, 1), floor=3, ceil=8),
-        Box(beta, low=2, high=4, points=(-1, 1), floor=3, ceil=8),
+        Box(beta, low=2, high=4, points=(-1, 1), floor=beta_floor, ceil=8),
         Box(gamma, low=0, points=(-3, 1), floor=6),
         Box(alpha),
         Box(beta),
@@ -66,6 +69,7 @@ def fill(settings: Settings, seed: int = 0) -> None:
         clinic_plan = _add_plan(desk, "Clinic, protocol", clinic_protocol(), clinic)
         _add_plan(desk, "Clinic, tree of the paper", tree, clinic)
         shop_plan = _add_plan(desk, "Shop", build_plan(SHOP, 200, "tree", vocabulary=SHOP_WORDS), shop)
+        _add_plan(desk, "Clinic, more patient", clinic_protocol(4), clinic, replaces=clinic_plan, signed=False)
         for number, (label, what) in enumerate(_stories(rng).items(), 1):
             _follow(desk, f"demo-{number}", shop_plan if "customer" in label else clinic_plan, label, what)
 
@@ -155,8 +159,11 @@ def _add(desk: Desk, name: str, collection: Collection) -> str:
     return id
 
 
-def _add_plan(desk: Desk, name: str, plan: Plan, collection: str, *, signed: bool = True) -> str:
-    id: str = _do(desk, lambda now: records.add_plan(now.connection, ACTOR, name, fingerprint(plan), plan, collection))
+def _add_plan(
+    desk: Desk, name: str, plan: Plan, collection: str, *, signed: bool = True, replaces: str | None = None
+) -> str:
+    given = (ACTOR, name, fingerprint(plan), plan, collection, None, replaces)
+    id: str = _do(desk, lambda now: records.add_plan(now.connection, *given))
     if signed:
         _do(desk, lambda now: sign(now.connection, ACTOR, id, "Read and agreed."))
     return id

@@ -233,3 +233,4 @@ def start_logging(level: str) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.getLogger("fontTools").setLevel(logging.WARNING)  # which tells of every table of every font

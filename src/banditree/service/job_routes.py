@@ -15,7 +15,7 @@ from banditree.service import jobs, records
 from banditree.service.access import Operator, Viewer
 from banditree.service.cases import MAX_NUMBER
 from banditree.service.job_models import NewJob, settings_of
-from banditree.service.jobs import Job, State, Wish
+from banditree.service.jobs import Job, Lane, State, Wish
 from banditree.service.models import Answer, Done, EndJob, JobOut
 from banditree.service.people import Person
 from banditree.service.problems import NotFound, Refused, TooMany
@@ -46,7 +46,7 @@ async def asked(request: Request, person: Person, new: NewJob) -> Job:
     if (new.seconds or 0) > limits.job_seconds:
         raise Refused(f"seconds must be at most {limits.job_seconds:,} here. Got {new.seconds:,}.")
     id = await write(request, _add_asked, person.name, new, limits)
-    request.app.state.workers.wake()
+    request.app.state.workers.wake(Lane.ASKED)
     job: Job = await read(request, jobs.find_job, id)
     return job
 
@@ -71,7 +71,7 @@ async def computed(
         job = await read(request, jobs.find_job, id)
     assert job is not None
     if not job.state.is_final:
-        request.app.state.workers.wake()
+        request.app.state.workers.wake(Lane.PAGES)
     pause, until = 0.02, time.monotonic() + PATIENCE * waits
     while not job.state.is_final and time.monotonic() < until:
         await asyncio.sleep(pause)
@@ -155,10 +155,14 @@ def _event(name: str, data: Any, number: int) -> str:
 
 @router.get("/jobs/{id}/file", response_class=Response)
 async def download(request: Request, person: Viewer, id: JobId) -> Response:
-    """The file that a job wrote: a report, as HTML or PDF."""
-    job: Job = await read(request, jobs.find_job, id)
+    """The file that a job wrote: a report or a card, as HTML or PDF."""
+    return file_of_job(await read(request, jobs.find_job, id))
+
+
+def file_of_job(job: Job) -> Response:
+    """The file that a job wrote, to be kept and not to be shown: it is not a page of ours."""
     if job.state is not State.DONE or "content" not in job.result:
-        raise NotFound(f"Job {id} has no file.")
+        raise NotFound(f"Job {job.id} has no file.")
     name = job.result["name"]
     headers = {"content-disposition": f'attachment; filename="{name}"'}
     media = "application/pdf" if name.endswith(".pdf") else "text/html; charset=utf-8"
@@ -181,6 +185,12 @@ async def end(request: Request, person: Person, id: str, best_so_far: bool | Non
 @router.post("/jobs/{id}/again", response_model=Answer[Done])
 async def try_again(request: Request, person: Operator, id: JobId) -> Response:
     """Put a job back in line that failed, was cancelled or interrupted."""
+    return reply(Done(done=await again(request, person, id)))
+
+
+async def again(request: Request, person: Person, id: str) -> bool:
+    """Put a job back in line; False if there is nothing to try again."""
     done = await write(request, jobs.try_again, person.name, id)
-    request.app.state.workers.wake()
-    return reply(Done(done=done))
+    for lane in Lane:
+        request.app.state.workers.wake(lane)
+    return bool(done)

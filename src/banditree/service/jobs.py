@@ -47,6 +47,13 @@ class State(StrEnum):
         return self not in (State.WAITING, State.RUNNING)
 
 
+class Lane(StrEnum):
+    """Jobs that pages wait for, each computed once, and jobs that people ask for: neither waits for the other."""
+
+    PAGES = "pages"
+    ASKED = "asked"
+
+
 class Wish(StrEnum):
     """What was asked of a running job: end with the best so far, or end with nothing."""
 
@@ -104,7 +111,7 @@ def add_job(
     id = secrets.token_hex(8)
     row = {"id": id, "kind": kind, "key": key, "subject": subject, "settings": json.dumps(dict(settings))}
     row |= {"seconds": seconds, "megabytes": megabytes, "at": utc_now(), "actor": actor}  # type: ignore[dict-item]
-    row["site"] = _site(connection, settings) if key is None or "file" in settings else settings.get("site")
+    row["site"] = _site(connection, settings, site_of(connection) if key is None else settings.get("site"))
     begun = {"state": State.WAITING.value, "tries": 0, "done": 0, "total": 0, "text": ""}
     connection.execute(sa.insert(jobs), {**row, **begun})
     note_action(connection, actor, "add job", id, None)
@@ -143,13 +150,12 @@ def _seen(connection: sa.Connection, job: Job) -> bool:
     return True
 
 
-def _site(connection: sa.Connection, settings: Mapping[str, Any]) -> str | None:
-    """Whose a job is that somebody asks for: of that person's site, or of that of what it is about."""
-    sites = [site_of(connection)]
+def _site(connection: sa.Connection, settings: Mapping[str, Any], site: str | None) -> str | None:
+    """Whose a job is: of the site of who asks for it, or of that of what it is about, also once that is gone."""
     for table, name in ((plans, "plan"), (collections, "collection"), (files, "file")):
-        if (id := settings.get(name)) is not None:
-            sites += connection.execute(sa.select(table.c.site).where(table.c.id == id)).scalars()
-    return next((site for site in sites if site is not None), None)
+        if site is None and (id := settings.get(name)) is not None:
+            site = connection.execute(sa.select(table.c.site).where(table.c.id == id)).scalar()
+    return site
 
 
 def find_by_key(connection: sa.Connection, key: str) -> Job | None:
@@ -173,10 +179,11 @@ def list_jobs(
     return [job for job in found if _seen(connection, job)]
 
 
-def unfinished(connection: sa.Connection) -> bool:
-    """Whether there is anything for a worker to do."""
+def unfinished(connection: sa.Connection) -> set[Lane]:
+    """The lanes in which there is something to do."""
     todo = jobs.c.state.in_((State.WAITING, State.RUNNING))
-    return connection.execute(sa.select(jobs.c.number).where(todo).limit(1)).first() is not None
+    found = connection.execute(sa.select(jobs.c.key.is_(None)).where(todo).distinct()).scalars()
+    return {Lane.ASKED if asked else Lane.PAGES for asked in found}
 
 
 def wish(connection: sa.Connection, actor: str, id: str, wanted: Wish) -> bool:
@@ -204,10 +211,10 @@ def try_again(connection: sa.Connection, actor: str, id: str) -> bool:
     return True
 
 
-def claim(connection: sa.Connection, worker: str) -> Job | None:
-    """The next job, now this worker's; None if none waits. What a page waits for, which has a key, comes first."""
-    next_one = jobs.c.key.is_(None), jobs.c.number
-    oldest = sa.select(jobs).where(jobs.c.state == State.WAITING).order_by(*next_one).limit(1)
+def claim(connection: sa.Connection, worker: str, lane: Lane | None = None) -> Job | None:
+    """The job of a lane, or of any, that waited longest, now this worker's; None if none waits."""
+    mine_too = {None: sa.true(), Lane.PAGES: jobs.c.key.is_not(None), Lane.ASKED: jobs.c.key.is_(None)}[lane]
+    oldest = sa.select(jobs).where(jobs.c.state == State.WAITING, mine_too).order_by(jobs.c.number).limit(1)
     row = connection.execute(oldest.with_for_update(skip_locked=True)).mappings().first()
     if row is None:
         return None

@@ -19,6 +19,8 @@ RoundNumber = Annotated[int, Strict(), Field(ge=1, le=MAX_NUMBER)]
 Number = Annotated[float, Strict()]
 Reward = Number | Literal["missing"]
 Context = dict[ArmName, Number | ArmName] | list[Number]
+CardFormat = Literal["pdf", "html"]
+PaperName = Literal["a4", "letter"]
 RoleName = Literal["viewer", "operator", "signer", "admin"]
 Password = Annotated[str, StringConstraints(min_length=10, max_length=200, pattern=NO_NUL)]
 
@@ -151,6 +153,13 @@ class NewCases(Shape):
     """Many cases to start."""
 
     cases: list[NewCase] = Field(min_length=1, max_length=1000)
+
+
+class MoveCase(Shape):
+    """Where a case is to go on. plan: that which replaced its own, when omitted. id: of the new case."""
+
+    plan: Id | None = None
+    id: Id | None = None
 
 
 class Ask(Shape):
@@ -316,7 +325,7 @@ class SeparationOut(Shape):
 
 
 class CaseLine(Shape):
-    """A case in a list; number orders the list and is where the next page begins."""
+    """A case in a list; number orders the list and is where the next page begins. rings: its alarm went off."""
 
     number: int
     id: str
@@ -328,6 +337,7 @@ class CaseLine(Shape):
     rounds: int
     waiting: int
     site: str | None = None
+    rings: bool = False
 
 
 class EventOut(Shape):

@@ -14,10 +14,11 @@ from banditree.plans.changes import Change, changed_lines
 from banditree.plans.plan import Plan
 from banditree.service import exports, records, signing, uploads
 from banditree.service.access import Operator, Signer, Viewer
-from banditree.service.job_routes import computed, job_out
+from banditree.service.job_routes import computed, file_of_job, job_out
 from banditree.service.jobs import Job, State
 from banditree.service.models import (
     Answer,
+    CardFormat,
     ChangedLine,
     Created,
     DocumentLine,
@@ -25,6 +26,7 @@ from banditree.service.models import (
     Id,
     NewCollection,
     NewPlan,
+    PaperName,
     PlanLine,
     SeparationOut,
     SignPlan,
@@ -38,6 +40,7 @@ from banditree.tasks.separation import least_separation
 
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
 MOST_COMPARED = 1_500  # boxes of plans that are compared line by line, which takes seconds at most
+CARD: dict[int | str, dict[str, Any]] = {200: {"content": {"application/pdf": {}, "text/html": {}}}}
 PIECE = 262_144  # bytes of an export that are sent at a time
 DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
@@ -141,6 +144,23 @@ async def show_certificate(
     if job.state is not State.DONE:
         return reply(job_out(job), 202)
     return Response(json.dumps({"data": job.result["document"]}), media_type="application/json")
+
+
+@router.get("/plans/{id}/card", response_class=Response, tags=["plans"], responses=CARD)
+async def show_card(
+    request: Request, person: Viewer, id: DocumentId, format: CardFormat = "pdf", paper: PaperName = "a4"
+) -> Response:
+    """The card of a plan with its worksheet, as `banditree show --card`. Until it is there, 202 and the job."""
+    job = await printed(request, person, id, format, paper)
+    if job.state is State.FAILED:
+        raise Refused(job.problem or "The job failed.")
+    return file_of_job(job) if job.state is State.DONE else reply(job_out(job), 202)
+
+
+async def printed(request: Request, person: Person, id: str, format: CardFormat, paper: PaperName) -> Job:
+    """The card of a plan, printed once."""
+    await read(request, records.document_of, plans, id)
+    return await computed(request, person, "card", {"plan": id, "format": format, "paper": paper}, id)
 
 
 async def certified(request: Request, person: Person, id: str, collection: str | None = None) -> Job:

@@ -15,7 +15,7 @@ from banditree.service.cases import Case, Followed, utc_now
 from banditree.service.events import Event
 from banditree.service.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused
-from banditree.service.schema import WAITING, cases, collections, events, plans, snapshots
+from banditree.service.schema import RINGS, WAITING, cases, collections, events, plans, snapshots
 from banditree.service.signing import REPLACED_BY, STATE, check_replaceable
 from banditree.service.sites import seen, sees, site_of
 from banditree.service.trail import content_digest, cover, note_action
@@ -42,10 +42,11 @@ ADD_EVENT = sa.insert(events)
 SET_STATE = (
     sa.update(cases)
     .where(cases.c.number == sa.bindparam("of"))
-    .values({name: sa.bindparam(name) for name in ("state", "rounds", "waiting")})
+    .values({name: sa.bindparam(name) for name in ("state", "rounds", "waiting", "rings")})
 )
 CASE_LINE = [
-    cases.c[name] for name in ("number", "id", "plan", "label", "at", "actor", "state", "rounds", "waiting", "site")
+    cases.c[name]
+    for name in ("number", "id", "plan", "label", "at", "actor", "state", "rounds", "waiting", "site", "rings")
 ]
 
 
@@ -204,7 +205,7 @@ def add_events(connection: sa.Connection, written: Iterable[Case]) -> int:
 def _state_of(case: Case) -> dict[str, Any]:
     waiting = len(case.session.open_rounds) if case.state == "open" else 0
     counts = {"rounds": len(case.session.rounds), "waiting": waiting}
-    return {"of": case.number, "state": case.state, **counts}
+    return {"of": case.number, "state": case.state, "rings": case.rings, **counts}
 
 
 def put_snapshot(connection: sa.Connection, case: Case, content: str) -> None:
@@ -262,6 +263,8 @@ def list_cases(
         query = query.where(cases.c.plan == plan)
     if state == "waiting":
         query = query.where(WAITING)
+    elif state == "alarm":
+        query = query.where(RINGS, cases.c.state == "open")
     elif state is not None:
         query = query.where(cases.c.state == state)
     return [dict(row) for row in connection.execute(query).mappings()]

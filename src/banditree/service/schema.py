@@ -17,6 +17,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
     literal_column,
     text,
 )
@@ -25,6 +26,7 @@ from banditree.service.events import REPORTS
 
 metadata = MetaData()
 WAITING = text("waiting > 0")
+RINGS = text("rings")
 IS_SIGNED = text("signed_at IS NOT NULL")
 # SQLite keeps texts of any length whatever the type says, so its column was left as the first version made it.
 EVENT_KIND = String(40).with_variant(String(10), "sqlite")
@@ -85,6 +87,8 @@ cases = Table(
     Column("rounds", Integer, nullable=False, server_default="0"),
     Column("waiting", Integer, nullable=False, server_default="0"),
     Column("site", String(64)),
+    Column("rings", Boolean, nullable=False, server_default=false()),
+    Index("cases_ringing", "number", sqlite_where=RINGS, postgresql_where=RINGS),
     Index("cases_by_site", "site", "number"),
     Index("cases_by_state", "state", "number"),
     Index("cases_by_plan", "plan", "number"),

@@ -114,6 +114,24 @@ def report(database: Database, settings: Mapping[str, Any], reports: Reports) ->
     return {"name": f"report-{settings['plan']}.{settings['format']}", "content": b64encode(content).decode()}
 
 
+def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """The card of a plan as a file; where its collection is known it says what the plan promises."""
+    from banditree.certificates.certify import certify
+    from banditree.figures.card import card_html, card_info, card_pages
+    from banditree.figures.drawing import A4, LETTER
+    from banditree.figures.pdf import pdf
+    from banditree.reports.promise import promise_sentences
+
+    plan, collection = _plan(database, settings, needed=False)
+    promise = () if collection is None else tuple(promise_sentences(plan, certify(plan, collection)))
+    info, paper = card_info(plan, promise), settings["paper"]
+    if settings["format"] == "html":
+        content = card_html(info, "A4" if paper == "a4" else "letter").encode()
+    else:
+        content = pdf(card_pages(info, A4 if paper == "a4" else LETTER))
+    return {"name": f"card-{settings['plan']}.{settings['format']}", "content": b64encode(content).decode()}
+
+
 def _plan(database: Database, settings: Mapping[str, Any], *, needed: bool = True) -> tuple[Plan, Any]:
     """The plan of some settings, with the collection that they name or its own; needed: refuse one without."""
     with database.read() as connection:
@@ -142,4 +160,5 @@ KINDS: dict[str, Run] = {
     "webhook": webhook,
     "worth": worth,
     "beside": beside,
+    "card": card,
 }

@@ -28,7 +28,7 @@ from banditree.errors import InvalidInput
 from banditree.progress import Progress
 from banditree.service import jobs
 from banditree.service.database import Database
-from banditree.service.jobs import Job, State, Wish
+from banditree.service.jobs import Job, Lane, State, Wish
 from banditree.service.messages import Ended, Reports
 from banditree.service.problems import Refused, Unavailable
 from banditree.service.settings import Settings
@@ -47,34 +47,39 @@ log = logging.getLogger("banditree.service")
 
 
 class Workers:
-    """The worker processes of a server: started with the first job, ended with the server."""
+    """The worker processes of a server: started with the first job of their lane, ended with the server.
+
+    `workers` of the settings do what people ask for; one more does what pages wait for.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._processes: list[subprocess.Popen[bytes]] = []
+        self._numbers = {Lane.ASKED: settings.workers, Lane.PAGES: min(settings.workers, 1)}
+        self.processes: dict[Lane, list[subprocess.Popen[bytes]]] = {lane: [] for lane in Lane}
 
-    def wake(self) -> None:
-        """Tell the workers that there is a job; start those that are not there."""
-        self._processes = [one for one in self._processes if one.poll() is None]
-        while len(self._processes) < self._settings.workers:
-            self._processes.append(self._start())
-        for process in self._processes:
+    def wake(self, lane: Lane) -> None:
+        """Tell the workers of a lane that there is a job; start those that are not there."""
+        self.processes[lane] = [one for one in self.processes[lane] if one.poll() is None]
+        while len(self.processes[lane]) < self._numbers[lane]:
+            self.processes[lane].append(self._start(lane))
+        for process in self.processes[lane]:
             _tell(process, b"\n")
 
     def close(self) -> None:
         """End the workers; what they were at is put back in line."""
-        for process in self._processes:
+        every = [process for lane in Lane for process in self.processes[lane]]
+        for process in every:
             with suppress(OSError):
                 process.stdin.close()  # type: ignore[union-attr]
-        for process in self._processes:
+        for process in every:
             try:
                 process.wait(2 * GRACE)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "banditree.service.worker"]
+    def _start(self, lane: Lane) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "banditree.service.worker", lane.value]
         environment = {**os.environ, **ONE_THREAD}
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, start_new_session=True)
         _tell(process, json.dumps(asdict(self._settings)).encode() + b"\n")  # not as arguments, which all can read
@@ -92,11 +97,11 @@ class ServerGone(Exception):
 
 
 class Worker:
-    """Takes jobs and does them, one at a time. source: where the server's bytes come from; None for none."""
+    """Takes jobs of a lane, or of any, and does them, one at a time. source: where the server's bytes come from."""
 
-    def __init__(self, settings: Settings, source: int | None = None) -> None:
+    def __init__(self, settings: Settings, source: int | None = None, lane: Lane | None = None) -> None:
         self.database = Database(settings, migrates=False)
-        self.settings, self.source = settings, source
+        self.settings, self.source, self.lane = settings, source, lane
         self.name = f"{socket.gethostname()}:{os.getpid()}:{int(time.time())}"
 
     def serve(self) -> None:
@@ -116,7 +121,7 @@ class Worker:
         with self.database.write() as connection:
             gone = [name for name, silent in jobs.holders(connection) if silent or _has_ended(name)]
             jobs.hand_back(connection, gone)
-            job = jobs.claim(connection, self.name)
+            job = jobs.claim(connection, self.name, self.lane)
         if job is None:
             return False
         self._do(job)
@@ -311,7 +316,7 @@ def main() -> None:
     import banditree.reports.report
     import banditree.service.work  # noqa: F401  (here once, so that children have it)
 
-    Worker(settings, source=0).serve()
+    Worker(settings, 0, Lane(sys.argv[1])).serve()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from banditree.service.access import Admin, Operator, Viewer
 from banditree.service.case_routes import CaseId
 from banditree.service.cases import MAX_NUMBER
 from banditree.service.events import sentence_of
-from banditree.service.models import Ask, Close, Correct, NewCase, Note, Outlook, Override, StepOut, Tell
+from banditree.service.models import Ask, Close, Correct, MoveCase, NewCase, Note, Outlook, Override, StepOut, Tell
 from banditree.service.outlook import Seen, outlook
 from banditree.service.pages import words
 from banditree.service.pages.forms import context_fields, context_of, fields, reward_of, shaped, to, whole
@@ -35,7 +35,7 @@ NOWHERE = 0  # the number of no box
 MOST_BOXES = 1_500  # of a plan that is drawn; larger ones are in words only
 
 router = APIRouter(include_in_schema=False)
-States = ("waiting", "open", "closed", "erased")
+States = ("waiting", "alarm", "open", "closed", "erased")
 
 
 class Task(NamedTuple):
@@ -94,7 +94,9 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
     rings = standing.alarm is not None and standing.alarm.ringing
     after = 0 if everything else max(0, standing.events - SHOWN_EVENTS)
     events = await read(request, records.history, id, after, MOST_EVENTS)
-    names = {line["id"]: line["name"] for line in await read(request, records.documents, plans)}
+    known = await read(request, records.documents, plans)
+    names = {line["id"]: line["name"] for line in known}
+    successor = next(line["replaced_by"] for line in known if line["id"] == standing.plan)
     rounds = zip(standing.open_rounds, seen.round_arms, strict=True) if standing.state == "open" else ()
     return page(
         request,
@@ -103,6 +105,8 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         plan=plan,
         words=plan.vocabulary,
         plan_name=names[standing.plan],
+        successor=successor,
+        successor_name=names.get(successor, successor),
         outcomes=[(number(value), name) for value, name in words.outcomes(plan)],
         rounds=list(rounds),
         last_told=seen.last_told,
@@ -196,6 +200,13 @@ async def correct(request: Request, person: Operator, id: CaseId) -> Response:
     body = {"round": whole(given, "round"), "reward": reward_of(given), "reason": given.get("reason", "")}
     await case_routes.correct_case(request, person, id, shaped(Correct, body))
     return to(f"/cases/{id}#next")
+
+
+@router.post("/cases/{id}/move")
+async def move(request: Request, person: Operator, id: CaseId) -> Response:
+    """Go on with a new case on the plan that replaced this one's."""
+    moved = await case_routes.move(request, person, id, shaped(MoveCase, await fields(request)))
+    return to(f"/cases/{moved.id}#next")
 
 
 @router.post("/cases/{id}/note")

@@ -15,11 +15,11 @@ from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import heading, plan_text
-from banditree.service import plan_routes, records, signing, uploads
-from banditree.service.access import Operator, Signer, Viewer
+from banditree.service import plan_routes, records, uploads
+from banditree.service.access import Operator, Viewer
 from banditree.service.job_routes import computed
 from banditree.service.jobs import Job, State
-from banditree.service.models import NewCollection, NewPlan, SignPlan
+from banditree.service.models import NewCollection, NewPlan
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded
 from banditree.service.pages.rendering import page
@@ -86,16 +86,7 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         refresh=COMPUTING in (side.why, note),
         others=[one for one in lines if one["id"] != id],
         names={one["id"]: one["name"] for one in lines},
-        changes=[] if line["state"] != "draft" else await plan_routes.changes(request, id, line["replaces"]),
     )
-
-
-@router.post("/plans/{id}/sign")
-async def sign(request: Request, person: Signer, id: DocumentId) -> Response:
-    """Sign a draft, with a comment."""
-    body = shaped(SignPlan, await fields(request))
-    await write(request, signing.sign, person.name, id, body.comment, body.replaces)
-    return to(f"/plans/{id}")
 
 
 async def _reach(request: Request, person: Person, id: str, side: Side) -> tuple[ReachInfo | None, str]:

@@ -23,6 +23,7 @@ STATIC = {
     "console.js": ("banditree.service", "pages/static/console.js", "text/javascript"),
     "studio.css": ("banditree.service", "pages/static/studio.css", "text/css"),
     "studio.js": ("banditree.service", "pages/static/studio.js", "text/javascript"),
+    "job.js": ("banditree.service", "pages/static/job.js", "text/javascript"),
     "icon.svg": ("banditree.service", "pages/static/icon.svg", "image/svg+xml"),
 }
 
@@ -36,12 +37,6 @@ async def static(name: str) -> Response:
         raise NotFound(f"There is no file {name}.")
     package, path, media = STATIC[name]
     return Response(_content(package, path), media_type=media)
-
-
-@router.get("/")
-async def home() -> Response:
-    """The first page is that of the cases."""
-    return RedirectResponse("/cases", SEE_OTHER)
 
 
 @cache
@@ -101,7 +96,7 @@ def parent(path: str) -> str:
     ('/cases/p-17', '/plans', '/studio/4f1c', '/')
     """
     parts = path.strip("/").split("/")
-    if parts[0] not in ("cases", "plans", "collections", "studio", "users", "tokens", "login", "password"):
+    if parts[0] not in ("cases", "plans", "collections", "studio", "jobs", "users", "tokens", "login", "password"):
         return "/"
     return "/" + "/".join(parts[:2] if parts[0] in ("cases", "studio") and len(parts) > 2 else parts[:1])
 

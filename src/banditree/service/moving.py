@@ -1,0 +1,43 @@
+"""Moving a case to another plan: it is closed, and a new one goes on where the other plan begins.
+
+What was found out on the old plan is not carried over: its lines and scores mean nothing on the new one.
+"""
+
+import re
+
+from banditree.plans.wording import counted
+from banditree.service.cases import Case
+from banditree.service.desk import Transaction
+from banditree.service.problems import Conflict, Refused
+from banditree.service.signing import signature_of
+
+LONGEST_ID = 64
+
+
+def next_id(id: str) -> str:
+    """The id of the case that goes on for another one.
+
+    >>> next_id("p-17"), next_id("p-17-v2"), len(next_id("x" * 64))
+    ('p-17-v2', 'p-17-v3', 64)
+    """
+    found = re.fullmatch(r"(.*)-v(\d{1,4})", id)
+    stem, number = (found[1], int(found[2]) + 1) if found else (id, 2)
+    end = f"-v{number}"
+    return stem[: LONGEST_ID - len(end)] + end
+
+
+def move(transaction: Transaction, actor: str, id: str, new_id: str, plan: str | None) -> Case:
+    """The new case, on a plan or on that which replaced the old case's; the same again changes nothing."""
+    old = transaction.case(id)
+    target = plan or signature_of(transaction.connection, old.followed.id).replaced_by
+    if target is None:
+        raise Conflict(f"Plan {old.followed.id} was not replaced. Say which plan case {id} is to move to.")
+    if target == old.followed.id:
+        raise Refused(f"Case {id} follows plan {target} already.")
+    if old.erased or (old.closed and new_id not in transaction.touched):
+        raise Conflict(f"Case {id} is {old.state}. Only an open case can be moved.")
+    new = transaction.start(actor, new_id, target, old.label)
+    if old.close(actor, f"Moved to case {new_id} on plan {target}."):
+        rounds = counted(len(old.session.rounds), "round")
+        new.note(actor, f"Moved from case {id}, which followed plan {old.followed.id} for {rounds}.")
+    return new

@@ -1,0 +1,62 @@
+"""The pages on which a plan is signed, and the card that people work with."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from banditree.plans.wording import heading, plan_text
+from banditree.service import plan_routes, records, signing
+from banditree.service.access import Signer, Viewer
+from banditree.service.job_routes import file_of_job
+from banditree.service.jobs import State
+from banditree.service.models import CardFormat, PaperName, SignPlan
+from banditree.service.pages.forms import fields, shaped, to
+from banditree.service.pages.rendering import page
+from banditree.service.plan_routes import DocumentId
+from banditree.service.replies import read, write
+from banditree.service.schema import plans
+from banditree.service.signing import PlanState
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/plans/{id}/sign")
+async def show_sign(
+    request: Request, person: Viewer, id: DocumentId, instead: Annotated[str, Query(max_length=64)] = ""
+) -> Response:
+    """What is signed: the plan in words, and what changes from the one that it replaces."""
+    lines = await read(request, records.documents, plans)
+    plan = (await read(request, records.followed_of, id)).plan
+    line = next(one for one in lines if one["id"] == id)
+    old = next((one for one in lines if one["id"] == (instead or line["replaces"])), None)
+    if line["state"] != PlanState.DRAFT:
+        return to(f"/plans/{id}")
+    return page(
+        request,
+        "sign.html",
+        line=line,
+        title=heading(plan),
+        text=await run_in_threadpool(plan_text, plan),
+        old=old,
+        replaceable=[one for one in lines if one["state"] == PlanState.SIGNED],
+        changes=[] if old is None else await plan_routes.changes(request, id, old["id"]),
+        running=0 if old is None else len(await read(request, records.list_cases, plan=old["id"], state="open")),
+    )
+
+
+@router.post("/plans/{id}/sign")
+async def sign(request: Request, person: Signer, id: DocumentId) -> Response:
+    """Sign a draft, with a comment."""
+    body = shaped(SignPlan, await fields(request))
+    await write(request, signing.sign, person.name, id, body.comment, body.replaces)
+    return to(f"/plans/{id}")
+
+
+@router.get("/plans/{id}/card")
+async def card(
+    request: Request, person: Viewer, id: DocumentId, format: CardFormat = "pdf", paper: PaperName = "a4"
+) -> Response:
+    """The card with its worksheet, to print; the page of its job until it is there."""
+    job = await plan_routes.printed(request, person, id, format, paper)
+    return file_of_job(job) if job.state is State.DONE else to(f"/jobs/{job.id}")
