@@ -198,7 +198,7 @@ def test_what_a_page_waits_for_does_not_wait_for_what_people_ask_for(running):
     client, work = running
     known = client.add_collection(CLINIC, "clinic")
     plan = client.add_plan(clinic_plan(44), "clinic", known)
-    search = client.add_job("search", collection=known, horizon=5, method="tree").id
+    search = client.add_job("search", collection=known, horizon=50, method="tree").id
     job_routes.PATIENCE, before = 0.0, job_routes.PATIENCE
     certificate = client.http.get(f"/api/v1/plans/{plan}/certificate").json()["data"]["id"]
     job_routes.PATIENCE = before

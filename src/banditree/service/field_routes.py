@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query, Request, Response
 from banditree.service import field, jobs, records
 from banditree.service.access import Operator, Viewer
 from banditree.service.job_routes import computed, job_out
-from banditree.service.jobs import Job, State
+from banditree.service.jobs import Job, Lane, State
 from banditree.service.models import Answer, Created, JobOut, TakeSuccessor
 from banditree.service.people import Person
 from banditree.service.plan_routes import DocumentId
@@ -61,7 +61,7 @@ async def relearning(request: Request, person: Person, id: str) -> Job:
     settings = await read(request, field.monitoring_of, id, None, person.site)
     given = {"plan": id, "site": person.site, "told": settings["told"]}
     job_id = await write(request, _add_relearning, person.name, given, request.app.state.settings)
-    request.app.state.workers.wake()
+    request.app.state.workers.wake(Lane.ASKED)
     job: Job = await read(request, jobs.find_job, job_id)
     return job
 

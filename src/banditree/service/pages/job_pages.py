@@ -21,6 +21,10 @@ KINDS = {
     "certificate": "Computing a certificate",
     "reach": "Computing the chances of a plan",
     "card": "Printing a card",
+    "monitor": "Comparing a plan's promise with its cases",
+    "relearn": "Learning from the cases of a plan",
+    "worth": "Weighing numbers of kinds",
+    "beside": "Comparing with what else could be done",
 }
 
 router = APIRouter(include_in_schema=False)
