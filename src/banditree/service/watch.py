@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from banditree.service import field, jobs
 from banditree.service.desk import Desk, Transaction
-from banditree.service.jobs import Job, State
+from banditree.service.jobs import Job, Lane, State
 from banditree.service.problems import NotFound, Refused
 from banditree.service.schema import plans
 from banditree.service.settings import Settings
@@ -48,7 +48,7 @@ class Watch:
     async def look(self) -> None:
         """Put in line what is to be done now."""
         await self.desk.submit(self._act, None)
-        self.workers.wake()
+        self.workers.wake(Lane.PAGES)
 
     def _act(self, transaction: Transaction) -> None:
         connection = transaction.connection
