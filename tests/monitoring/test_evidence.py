@@ -81,6 +81,7 @@ def test_a_null_that_em_has_not_reached_is_not_too_low(monkeypatch: pytest.Monke
     assert fit_null(table, np.zeros(60, np.int64), test_null).log_likelihood >= slow - 1e-6
 
 
+@pytest.mark.slow
 def test_rates_within_their_margins_are_part_of_the_null() -> None:
     plan, exact = switching_plan(20), three_kinds()
     off = Collection.bernoulli(exact.means - 0.1, arms=exact.arms, tasks=exact.tasks)
@@ -100,6 +101,7 @@ def test_a_fall_is_noticed_and_named() -> None:
     assert first.expected - first.observed == pytest.approx(0.3, abs=0.12)
 
 
+@pytest.mark.slow
 def test_a_fall_at_one_site_is_noticed_there() -> None:
     plan, known = switching_plan(), three_kinds()
     good = simulate_cases(plan, known, 100, seed=1)
@@ -130,6 +132,7 @@ def test_false_alarms_are_rare(margin: float) -> None:
     assert alarms <= 8
 
 
+@pytest.mark.slow
 def test_rewards_of_every_family_are_monitored() -> None:
     from banditree.trees.tree import build_tree
 

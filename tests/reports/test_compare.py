@@ -16,6 +16,7 @@ from banditree.monitoring.simulated import simulate_cases
 from banditree.plans.assemble import Box, assemble
 
 
+@pytest.mark.slow
 def test_the_command_compares_what_the_seed_split(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     truth = three_kinds()
     plans = assemble([Box(arm=1)], truth, horizon=20), switching_plan(20)

@@ -15,6 +15,7 @@ from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
 
+@pytest.mark.slow
 def test_the_command_writes_collection_and_plan_and_says_what_changed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

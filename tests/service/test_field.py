@@ -79,6 +79,7 @@ def test_the_page_shows_alarms_charts_and_tables(field):
     assert http.get("/plans/nothing/field", headers={"accept": "text/html"}).status_code == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", ["address", "database"])
 def test_the_command_reads_the_cases_of_a_service(field, place, tmp_path, capsys):
     _client, http, _plan, _work = field

@@ -14,7 +14,7 @@ from banditree.plans.plan import Plan
 from banditree.plans.wording import capital, place_name, plural
 
 MOST_OPTIONS = 8  # options with a chart of their own, those with the most outcomes
-MOST_TESTS = 4  # tests in the chart of the evidence, the strongest
+MOST_TESTS = 3  # tests in the chart of the evidence, the strongest
 LEAST = -3.0  # powers of ten of the evidence, relative to an alarm, below which nothing is drawn
 DASH = (4.0, 3.0)
 
@@ -103,10 +103,10 @@ def _legend(series: Sequence[Series]) -> list[Shape]:
     shapes: list[Shape] = []
     at = 64.0
     for name, _values, colour, dash in series:
-        text = fitted(name, 110, SIZE)
+        text = fitted(name, 84, SIZE)
         shapes.append(Line(((at, 22.0), (at + 16, 22.0)), colour, 1.8, dash=dash))
         shapes.append(Text(at + 20, 25, text, SIZE, GREY))
-        at += 32 + text_width(text, SIZE)
+        at += 28 + text_width(text, SIZE)
     return shapes
 
 
