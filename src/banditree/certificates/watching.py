@@ -13,31 +13,35 @@ from banditree.certificates.certify import Certificate
 from banditree.certificates.outcomes import box_outcomes
 from banditree.certificates.watched_scores import unfold
 from banditree.plans.plan import BoxKind, Plan
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection, with_parameters
 
-HIGHEST = 20_000  # points above which a score is counted as staying there: as far as it can fall in most horizons
-SETTLED_TO = 1e-12  # relative change at which the average time between false alarms is known
+MIXED = 30  # a capped score has forgotten its start after so many times its height
+UNSEEN = 1e-12  # a chance that makes no difference
 GRID = 400  # scores of a CUSUM between 0 and its limit, whose points are no whole numbers
 
 
 @dataclass(frozen=True, eq=False)
 class Noticed:
-    """What happens in each of M tasks if the option in force does worse by `drop` from the middle of the horizon on.
+    """What happens in each of M tasks if the option in force does worse by `drop` for the last `most` rounds.
 
-    rounds: (M,), until the score of that option has fallen, on average, the rest of the horizon where it does not;
-    missed: (M,), the chance that it does not. Both None for a plan that does not watch at all. unwatched: (M,), whether
-    most cases of the task rest where nothing is watched.
+    rounds: (M,), until the score of that option has fallen, on average, the rest of the horizon where it does not; None
+    for a plan that does not watch at all. unwatched: (M,), whether most cases of the task rest where nothing is
+    watched. uncapped: (M,), whether they rest where the score has no cap.
     """
 
     drop: float
+    most: int
     rounds: FloatArray | None
-    missed: FloatArray | None
-    unwatched: np.ndarray
+    unwatched: BoolArray
+    uncapped: BoolArray
 
 
 def noticed(plan: Plan, collection: Collection, certificate: Certificate, drop: float) -> Noticed:
-    """How soon a change half-way is noticed, at the box where most cases of each task rest. Exact.
+    """How soon a change half-way is noticed, at the box where most cases of each task rest.
+
+    Exact for capped scores. One without a cap stands at about its drift times the rounds so far, and takes as long to
+    come down from there (Wald's equation): an approximation.
 
     >>> from banditree.certificates.certify import certify
     >>> from banditree.plans.assemble import Box, assemble
@@ -53,37 +57,43 @@ def noticed(plan: Plan, collection: Collection, certificate: Certificate, drop: 
     assert certificate.at_end is not None
     box = np.where(watches | (plan.kind == BoxKind.EXPLOIT), certificate.at_end, -1.0).argmax(axis=1)
     unwatched = ~watches[box]
+    rest = certificate.horizon - certificate.horizon // 2
     if not watches.any():
-        return Noticed(drop, None, None, unwatched)
+        return Noticed(drop, rest, None, unwatched, ~unwatched)
     worse = with_parameters(collection, collection.rewards.shifted(collection.parameters, np.full((), -drop)))
     before, after = box_outcomes(plan, collection).least, box_outcomes(plan, worse).least
-    M, rest = collection.n_tasks, certificate.horizon - certificate.horizon // 2
-    rounds, missed = np.full(M, float(rest)), np.ones(M)
+    rounds = np.full(collection.n_tasks, float(rest))
     for i in np.flatnonzero(~unwatched):
-        score = (plan.points[box[i]], int(plan.floor[box[i]]), int(plan.cap[box[i]]))
-        chances = (before[i, box[i]], after[i, box[i]])
-        rounds[i], missed[i] = _until(*score, *chances, certificate.horizon // 2, rest)
-    return Noticed(drop, rounds, missed, unwatched)
+        points, floor, cap = plan.points[box[i]], int(plan.floor[box[i]]), int(plan.cap[box[i]])
+        chances = before[i, box[i]], after[i, box[i]]
+        uncapped = not cap
+        rounds[i] = (
+            _from_afar(points, floor, *chances, rest) if uncapped else _until(points, floor, cap, *chances, rest)
+        )
+    return Noticed(drop, rest, rounds, unwatched, ~unwatched & (plan.cap[box] == 0))
 
 
-def _until(
-    points: IntArray, floor: int, cap: int, before: FloatArray, after: FloatArray, settled: int, rest: int
-) -> tuple[float, float]:
-    """(expected rounds until the score is at -floor, at most `rest`; chance that it is not by then)."""
-    top = cap or min(HIGHEST, int(points.max()) * settled)
-    at = np.zeros(floor + top)  # scores -floor + 1 to top
+def _from_afar(points: IntArray, floor: int, before: FloatArray, after: FloatArray, rest: int) -> float:
+    """About how long a score without a cap takes to come down that has risen for as many rounds as are left."""
+    rise, fall = (float(points @ chance[: len(points)]) for chance in (before, after))
+    return float(rest) if fall >= 0 else min((max(rise, 0.0) * rest + floor) / -fall, float(rest))
+
+
+def _until(points: IntArray, floor: int, cap: int, before: FloatArray, after: FloatArray, rest: int) -> float:
+    """The expected rounds until a capped score, as it is half-way, is at -floor; at most `rest`."""
+    at = np.zeros(floor + cap)  # scores -floor + 1 to the cap
     at[floor - 1] = 1.0
-    for _ in range(settled):
+    for _ in range(min(rest, MIXED * len(at))):
         at = _step(at, points, before)
         at /= max(at.sum(), 1e-300)  # of the cases that are still there
-    total, left = 0.0, 1.0
+    total = 0.0
     for _ in range(rest):
-        total += left
-        at = _step(at, points, after)
         left = float(at.sum())
-        if left < 1e-12:
+        total += left
+        if left < UNSEEN:
             break
-    return total, left
+        at = _step(at, points, after)
+    return total
 
 
 def _step(at: FloatArray, points: IntArray, chance: FloatArray) -> FloatArray:

@@ -19,6 +19,14 @@ def certify(
     plan: PlanFile,
     collection: CollectionFile,
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of one case. [default: the plan's]")] = None,
+    allow: Annotated[
+        float, typer.Option(min=0, max=1, help="Also with rates of cases that are off by up to this.")
+    ] = 0.0,
+    unknown: Annotated[
+        float, typer.Option(min=0, max=1, help="Also with this share of cases that are none of the tasks.")
+    ] = 0.0,
+    late: Annotated[int, typer.Option(min=0, help="Also with outcomes that come so many rounds late.")] = 0,
+    batch: Annotated[int, typer.Option(min=0, help="Also with outcomes known only after every so many rounds.")] = 0,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,
     limit_seconds: LimitSeconds = 2.0,
@@ -32,8 +40,11 @@ def certify(
 
     from banditree.files.plans import load_plan
     from banditree.reports.certify import certificate_document, certificate_report, certificate_text
+    from banditree.reports.field import Questions
     from banditree.reports.limits import A_SECOND
 
     known = known_collection(collection, shares, trust_estimates)
-    report = certificate_report(load_plan(plan), known, horizon, effort=int(limit_seconds * A_SECOND))
+    asked = Questions(allow, unknown, late, batch)
+    effort = int(limit_seconds * A_SECOND)
+    report = certificate_report(load_plan(plan), known, horizon, effort=effort, asked=asked)
     typer.echo(json_module.dumps(certificate_document(report)) if json else certificate_text(report))

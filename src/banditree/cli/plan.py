@@ -93,6 +93,22 @@ def plan(
         float | None,
         typer.Option(help="Highest chance of settling on an arm that is not the best.", rich_help_panel=PROTOCOL_PANEL),
     ] = None,
+    allow: Annotated[
+        float | None,
+        typer.Option(help="The rates of a case may be off by up to this.", rich_help_panel=PROTOCOL_PANEL),
+    ] = None,
+    unknown: Annotated[
+        float | None,
+        typer.Option(help="Share of the cases that are none of the tasks.", rich_help_panel=PROTOCOL_PANEL),
+    ] = None,
+    fallback: Annotated[
+        str | None,
+        typer.Option(
+            help="Who decides about a case that contradicts every task: thompson, person, or the name of an arm. "
+            "[default: thompson with --allow or --unknown, otherwise nobody]",
+            rich_help_panel=PROTOCOL_PANEL,
+        ),
+    ] = None,
     points: Annotated[
         str | None,
         typer.Option(
@@ -158,10 +174,15 @@ def plan(
         "links_back": links_back or None,
         "numbers": numbers,
         "max_wrong_arm": max_wrong_arm,
+        "allow": allow,
+        "unknown": unknown,
+        "fallback": fallback,
         "steps": steps,
         "seed": seed,
         "vocabulary": vocabulary(words),
     }
+    if pareto and (allow or unknown or fallback):
+        raise InvalidInput("--pareto must be omitted with --allow, --unknown and --fallback.")
     if pareto:
         _show_front(known, horizon, method, options, output, json)
         return
@@ -176,7 +197,8 @@ def plan(
     typer.echo(plan_text(built, loss) if built.n_boxes <= LONG else heading(built, loss))
     if certificate is not None:
         typer.echo(f"\n{_regret(built, certificate)}")
-    if built.method == "protocol" and numbers != "free":
+    by_others = built.fallback is not None or built.by_thompson.any()  # nothing is sought beside such a plan
+    if built.method == "protocol" and numbers != "free" and not by_others:
         typer.echo(f"\n{_variants(built, known, options)}")
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
     if output is not None:

@@ -9,6 +9,7 @@ from banditree.certificates.varying import Estimated, VaryingCertificate, certif
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import counted, plural
+from banditree.reports.field import FieldReport, Questions, field_document, field_report, field_sentences
 from banditree.reports.limits import QUICK, limit_document, limit_or_none, limit_sentence
 from banditree.tasks.collection import TRUSTED, Collection
 from banditree.theory.limits import Limit
@@ -21,7 +22,8 @@ MANY_SHARES = 6  # shares named in a sentence
 class CertificateReport:
     """A certificate, what the paper's plan is guaranteed on the same collection, the plan's size and its words.
 
-    limit: what no algorithm can beat on the collection, None where that is not worked out.
+    limit: what no algorithm can beat on the collection, None where that is not worked out. field: what the plan does
+    for cases that change, or that it was not made for.
     """
 
     certificate: Certificate
@@ -32,12 +34,19 @@ class CertificateReport:
     collection: Collection
     varying: VaryingCertificate | None = None
     limit: Limit | None = None
+    field: FieldReport | None = None
 
 
 def certificate_report(
-    plan: Plan, collection: Collection, horizon: int | None = None, *, effort: int = QUICK
+    plan: Plan,
+    collection: Collection,
+    horizon: int | None = None,
+    *,
+    effort: int = QUICK,
+    asked: Questions | None = None,
 ) -> CertificateReport:
-    """Everything that `banditree certify` shows. effort: additions for the limit of every algorithm; 0 omits it."""
+    """Everything that `banditree certify` shows. effort: additions for the limit of every algorithm; 0 omits it. asked:
+    what else is asked of the plan."""
     certificate = certify(plan, collection, horizon)
     if collection.provenance.endswith(TRUSTED) or TRUSTED in plan.versions.values():
         remark = f"This rests on {TRUSTED}: it is no promise about new cases."
@@ -45,8 +54,8 @@ def certificate_report(
     bound = dt_ece_guarantee(collection, certificate.horizon)
     varying, certificate = _varying(plan, collection, certificate)
     found = limit_or_none(collection, certificate.horizon, effort)
-    words = plan.vocabulary
-    return CertificateReport(certificate, bound, plan.n_boxes, plan.method, words, collection, varying, found)
+    words, field = plan.vocabulary, field_report(plan, collection, certificate, asked or Questions())
+    return CertificateReport(certificate, bound, plan.n_boxes, plan.method, words, collection, varying, found, field)
 
 
 def certificate_document(report: CertificateReport) -> dict[str, Any]:
@@ -62,6 +71,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "mean_regret": c.mean_regret,
         "dt_ece_bound": report.dt_ece_bound,
         "limit": limit_document(report.limit, report.collection),
+        "field": None if report.field is None else field_document(report.field),
         "tasks": [
             {
                 "task": name,
@@ -166,6 +176,8 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
         lines.append(f"These are upper bounds: {'; '.join(c.reasons)}.")
     if report.varying is not None:
         lines.append(varying_sentence(report.varying, words))
+    if report.field is not None:
+        lines += field_sentences(report.field, words, c.mean_regret)
     if report.limit is not None:
         ending = f"this plan loses {'' if exact else 'at most '}{c.worst_regret:,.3g}"
         lines.append(limit_sentence(report.limit, report.collection, words, ending))

@@ -8,7 +8,7 @@ import numpy as np
 from banditree.plans.plan import NONE, Fallback
 from banditree.scores.scoring import Templates
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
-from banditree.tasks.cases import draw_cases
+from banditree.tasks.cases import draw_cases, draw_strangers
 from banditree.tasks.collection import Collection, with_parameters
 from banditree.theory.thompson import thompson_loss
 
@@ -99,14 +99,13 @@ def with_scenarios(world: World, parameters: FloatArray) -> World:
 
 
 def with_strangers(world: World, collection: Collection, share: float, seed: int) -> World:
-    """The world in which a share of the cases is none of the kinds: each rate is some kind's rate of some arm.
+    """The world in which a share of the cases is none of the kinds.
 
     Every kind gets its own part of them, so that what is lost for a kind is (1 - share) of its own and share of theirs.
     """
-    M, K = collection.means.shape
+    M = collection.n_tasks
     each = max(FEWEST_STRANGERS, STRANGERS // M)
-    rates = collection.parameters.reshape(M * K, *collection.parameters.shape[2:])
-    drawn = rates[np.random.default_rng([seed, 21]).integers(M * K, size=(M * each, K))]
+    drawn = draw_strangers(collection, M * each, seed)
     group = np.concatenate([world.group, np.tile(np.arange(M), each)])
     weight = np.concatenate([world.weight * (1.0 - share), np.full(M * each, share / each)])
     scenarios = _scenarios(world.scenarios, np.concatenate([world.scenarios.parameters, drawn]))

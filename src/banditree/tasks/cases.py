@@ -50,6 +50,13 @@ def with_spread(collection: Collection, least: float) -> Collection:
     return replace(collection, spread=np.maximum(spread, least))
 
 
+def draw_strangers(collection: Collection, n: int, seed: int = 0) -> FloatArray:
+    """The parameters (n, K, ...) of cases that are none of the tasks: each rate is that of some task and arm."""
+    M, K = collection.means.shape
+    rates = collection.parameters.reshape(M * K, *collection.parameters.shape[2:])
+    return np.asarray(rates[np.random.default_rng([seed, 21]).integers(M * K, size=(n, K))])
+
+
 def _drawn(collection: Collection, task: IntArray, rng: np.random.Generator) -> FloatArray:
     rewards, spread = collection.rewards, collection.spread
     assert spread is not None

@@ -1,0 +1,203 @@
+"""What a plan does in the field: hand-overs, watching, cases that it was not made for, and late outcomes."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from banditree.certificates.certify import Certificate, certify
+from banditree.certificates.lateness import Lateness, with_late_outcomes
+from banditree.certificates.varying import VaryingCertificate, certify_cases
+from banditree.certificates.watching import Noticed, noticed
+from banditree.errors import InvalidInput, invalid
+from banditree.plans.plan import Decider, Plan, Vocabulary
+from banditree.plans.wording import counted, plural, with_article
+from banditree.tasks.cases import draw_strangers, with_spread
+from banditree.tasks.collection import Collection, with_parameters
+
+STRANGERS = 60  # drawn cases that are none of the tasks
+DROP = 0.25  # of the range of rewards: the change that a plan is asked about
+NEAR_DRAWS = 20  # drawn cases of each task whose rates are off
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What is asked of a plan besides its promise: rates off by `allow`, a share `unknown` of cases that are none of
+    the tasks, outcomes that come `late` rounds late or in batches of `batch`; 0 where nothing is asked."""
+
+    allow: float = 0.0
+    unknown: float = 0.0
+    late: int = 0
+    batch: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.allow < 1:
+            raise invalid("allow", "at least 0 and below 1", self.allow)
+        if not 0 <= self.unknown < 1:
+            raise invalid("unknown", "at least 0 and below 1", self.unknown)
+        if self.late < 0 or self.batch < 0:
+            raise invalid("late and batch", "at least 0", (self.late, self.batch))
+
+
+@dataclass(frozen=True, eq=False)
+class FieldReport:
+    """The answers. rule_costs: (M,), what the safety rule adds to the regret of each task, less than 0 where it pays.
+
+    strangers: the certificate of cases that are none of the tasks; near: that of cases whose rates are off.
+    """
+
+    handed_over: float | None
+    to: Decider | None
+    rule_costs: np.ndarray | None
+    noticed: Noticed | None
+    near: VaryingCertificate | None
+    strangers: Certificate | None
+    unknown: float
+    lateness: tuple[tuple[str, Lateness], ...]
+
+
+def field_report(plan: Plan, collection: Collection, certificate: Certificate, asked: Questions) -> FieldReport:
+    """The answers for one plan; what cannot be worked out for it is None."""
+    exact = certificate.at_end is not None and plan.theta is None
+    late = [(f"outcomes that come {counted(asked.late, 'round')} late", asked.late)] if asked.late else []
+    late += [(f"batches of {counted(asked.batch, 'round')}", asked.batch - 1)] if asked.batch else []
+    return FieldReport(
+        handed_over=None if certificate.handed_over is None else float(certificate.handed_over.max()),
+        to=None if plan.fallback is None else plan.fallback.to,
+        rule_costs=_rule_costs(plan, collection, certificate) if exact else None,
+        noticed=noticed(plan, collection, certificate, DROP * _width(collection)) if exact else None,
+        near=_near(plan, collection, certificate.horizon, asked.allow),
+        strangers=_strangers(plan, collection, certificate.horizon) if asked.unknown else None,
+        unknown=asked.unknown,
+        lateness=tuple(
+            (name, with_late_outcomes(plan, collection, certificate, rounds)) for name, rounds in late if exact
+        ),
+    )
+
+
+def _width(collection: Collection) -> float:
+    return collection.rewards.width if collection.rewards.has_range else 2.0 * collection.rewards.sigma
+
+
+def _rule_costs(plan: Plan, collection: Collection, certificate: Certificate) -> np.ndarray | None:
+    if plan.rule is None or plan.rule.hands_over:
+        return None
+    without = certify(replace(plan, rule=None), collection, certificate.horizon, must_rest=False)
+    return certificate.regret - without.regret
+
+
+def _near(plan: Plan, collection: Collection, horizon: int, allow: float) -> VaryingCertificate | None:
+    if not allow:
+        return None
+    if collection.theta is not None or collection.parameters.ndim > 2:
+        raise InvalidInput("allow must be omitted with contexts and with graded rewards: it is for rates.")
+    known = replace(collection, radius=np.zeros(()), spread=None)
+    return certify_cases(plan, with_spread(known, allow / np.sqrt(3.0)), horizon, draws=NEAR_DRAWS)
+
+
+def _strangers(plan: Plan, collection: Collection, horizon: int) -> Certificate:
+    if collection.theta is not None:
+        raise InvalidInput("unknown must be omitted with contexts: it is for rates.")
+    names = tuple(f"stranger {number}" for number in range(1, STRANGERS + 1))
+    drawn = with_parameters(
+        collection,
+        draw_strangers(collection, STRANGERS),
+        tasks=names,
+        counts=None,
+        shares=None,
+        spread=None,
+        radius=0.0,
+    )
+    return certify(plan, drawn, horizon, must_rest=False)
+
+
+def field_sentences(report: FieldReport, words: Vocabulary, mean: float) -> list[str]:
+    """The answers in words. mean: what the plan loses on average over the tasks."""
+    lines = [*_hand_over(report, words), *_watching(report, words)]
+    if report.near is not None:
+        lines.append(
+            f"With rates that are off, {report.near.regret.mean:,.1f} ± {report.near.regret.within:.1f} is lost on "
+            f"average over {report.near.draws} drawn cases of each {words.task}."
+        )
+    if report.strangers is not None:
+        lines += _strange(report, report.strangers, words, mean)
+    for name, late in report.lateness:
+        lines.append(
+            f"With {name}, if nobody waits, at most {late.regret.max():,.1f} is lost in the worst {words.task}; "
+            f"who waits loses no more than at once, and waits up to {late.moves.max():,.1f} times on average."
+        )
+    return lines
+
+
+def _hand_over(report: FieldReport, words: Vocabulary) -> list[str]:
+    if report.handed_over is None:
+        return []
+    return [
+        f"A case of a known {words.task} is handed over with a chance of at most {100 * report.handed_over:.2g}%"
+        + ("; what a person then loses is not counted." if report.to is Decider.PERSON else ".")
+    ]
+
+
+def _watching(report: FieldReport, words: Vocabulary) -> list[str]:
+    found, lines = report.noticed, []
+    if found is None:
+        return []
+    if report.rule_costs is not None:
+        cost = float(report.rule_costs.max())
+        lines.append(
+            f"The safety rule {'costs' if cost >= 0 else 'saves'} {abs(cost):.2g} in some {words.task}, exactly."
+        )
+    if found.rounds is None or found.unwatched.all():
+        return [*lines, f"Once settled, this plan would not notice if {with_article(words.arm)} stopped working."]
+    in_time = ~found.unwatched & (found.rounds < found.most)
+    notice = f"If the {words.arm} in force does {found.drop:.2g} worse from the middle on, this is "
+    if in_time.any():
+        about = "about " if found.uncapped[in_time].any() else ""
+        notice += f"noticed after {about}{found.rounds[in_time].max():,.0f} rounds on average at most"
+        notice += f", in {counted(int((~in_time).sum()), words.task)} not before the end." if not in_time.all() else "."
+    else:
+        notice += "not noticed before the end: scores without a cap have far to fall."
+    return [*lines, notice]
+
+
+def _strange(report: FieldReport, strangers: Certificate, words: Vocabulary, mean: float) -> list[str]:
+    lost = float(strangers.regret.mean())
+    line = (
+        f"A case that is none of the {plural(words.task)} (its rates drawn from all that are known) loses {lost:,.0f} "
+        f"on average, {strangers.worst_regret:,.0f} in the worst of {STRANGERS} drawn ones"
+    )
+    if strangers.handed_over is not None and strangers.until_hand_over is not None:
+        often, until = strangers.handed_over, strangers.until_hand_over
+        line += f"; {often.mean():.0%} are handed over, after {np.average(until, weights=often + 1e-12):,.0f} rounds"
+    both = (1 - report.unknown) * mean + report.unknown * lost
+    return [f"{line}. With {report.unknown:.0%} of such cases the plan loses {both:,.1f} on average."]
+
+
+def field_document(report: FieldReport) -> dict[str, Any]:
+    """The answers as JSON."""
+    found, strangers, near = report.noticed, report.strangers, report.near
+    return {
+        "handed_over": report.handed_over,
+        "rule_costs": None if report.rule_costs is None else report.rule_costs.tolist(),
+        "noticed": None
+        if found is None
+        else {
+            "drop": found.drop,
+            "rounds": None if found.rounds is None else found.rounds.tolist(),
+            "unwatched": found.unwatched.tolist(),
+        },
+        "near": None if near is None else {"mean": near.regret.mean, "within": near.regret.within},
+        "strangers": None
+        if strangers is None
+        else {
+            "share": report.unknown,
+            "mean_regret": float(strangers.regret.mean()),
+            "worst_regret": strangers.worst_regret,
+            "handed_over": None if strangers.handed_over is None else float(strangers.handed_over.mean()),
+            "until_hand_over": None if strangers.until_hand_over is None else float(strangers.until_hand_over.mean()),
+        },
+        "late": [
+            {"with": name, "worst_regret": float(late.regret.max()), "moves": float(late.moves.max())}
+            for name, late in report.lateness
+        ],
+    }
