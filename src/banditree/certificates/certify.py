@@ -10,6 +10,7 @@ import numpy as np
 
 from banditree.certificates.equations import require_end, solve
 from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
+from banditree.certificates.over_contexts import Contextual
 from banditree.certificates.to_the_horizon import carry
 from banditree.certificates.watched_scores import unfold
 from banditree.certificates.worst_cases import worst_cases
@@ -85,13 +86,21 @@ class Course:
     undecided: FloatArray
 
 
-def certify(plan: Plan, collection: Collection, horizon: int | None = None, *, must_rest: bool = True) -> Certificate:
+def certify(
+    plan: Plan,
+    collection: Collection,
+    horizon: int | None = None,
+    *,
+    must_rest: bool = True,
+    over: Contextual | None = None,
+) -> Certificate:
     """The exact regret, error and length of `plan` under every task, or upper bounds of them if these are not known.
 
     horizon: H, the plan's own by default. Known Bernoulli and Gaussian rewards give exact numbers, to about 12
     digits however small; where scores have no ceiling (watch lines, a safety rule) to within 1e-9 H of regret, which is
     added. For estimated means, and rewards known by their mean and range, every box takes its worst distribution: an
-    upper bound. must_rest: refuse a plan that never comes to rest under some task.
+    upper bound. must_rest: refuse a plan that never comes to rest under some task. over: what is known already of
+    contexts, where plans with the same predictions and rules are certified one after the other.
 
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
@@ -100,7 +109,7 @@ def certify(plan: Plan, collection: Collection, horizon: int | None = None, *, m
     (28.804, '3.2e-05')
     """
     plan, horizon = unfold(plan), _horizon(plan, horizon)
-    outcomes = box_outcomes(plan, collection)
+    outcomes = box_outcomes(plan, collection, over)
     if outcomes.claim is Claim.UPPER_BOUND:
         return _certify_worst(plan, collection, outcomes, horizon)
     if must_rest:

@@ -77,12 +77,13 @@ class Outcomes:
         return Claim.AS_IF_GAUSSIAN if self.by_moments else Claim.EXACT
 
 
-def box_outcomes(plan: Plan, collection: Collection) -> Outcomes:
+def box_outcomes(plan: Plan, collection: Collection, over: Contextual | None = None) -> Outcomes:
     """What all boxes of `plan` do under all tasks of `collection`, which must have the same arms and rewards."""
     _check_match(plan, collection)
     M, N, B = collection.n_tasks, plan.n_boxes, max(2, plan.points.shape[1])
     least, most = np.zeros((M, N, B)), np.zeros((M, N, B))
-    over = None if collection.theta is None else contextual(plan, collection)
+    if over is None and collection.theta is not None:
+        over = contextual(plan, collection)
     for boxes, (low, high) in _chances(plan, collection, over):
         least[:, boxes, : low.shape[2]], most[:, boxes, : low.shape[2]] = low, high
     rest = ((plan.kind == BoxKind.EXPLOIT) & (plan.arm >= NONE)) | (plan.kind == BoxKind.WATCH)
@@ -168,7 +169,7 @@ def _costs(
         for box in np.flatnonzero(arm < 0):
             cost[:, box] = _shared_gaps(plan, int(box), collection.means, radius)
         return cost, np.zeros(collection.n_tasks)
-    by_arm, by_task = over.gaps()
+    by_arm, by_task = over.gaps
     cost = by_arm[:, arm]
     cost[:, by_context] = by_task[:, plan.task[by_context]]
     return cost, best_options(plan, by_arm, by_task)

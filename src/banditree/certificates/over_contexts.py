@@ -20,12 +20,14 @@ class Contextual:
     """A plan and a collection over the contexts (n, d) that averages are taken over.
 
     predicted: (M, n, K), by task. margin: the same, how far each may be off; None where all is known.
-    choices: (tasks of the plan, n), the arm that is given when treating as each.
+    choices: (tasks of the plan, n), the arm that is given when treating as each. known: bins that were computed before;
+    plans with the same predictions and rules may share them.
     """
 
     def __init__(self, collection: Collection, choices: IntArray, rows: FloatArray, certain: bool = False) -> None:
         assert collection.theta is not None
         self.rewards, self.choices, self.rows, self.theta = collection.rewards, choices, rows, collection.theta
+        self.known: dict[tuple[object, ...], Bounds] = {}
         self.margin: FloatArray | None = None
         if collection.is_estimated and not certain:
             margins = [margin_at(collection, rows, k).T for k in range(collection.n_arms)]
@@ -58,6 +60,7 @@ class Contextual:
             least, most = self.rewards.ratio_bins(cells, first, second, grading.unit, grading.most)
         return least.mean(axis=1), most.mean(axis=1)
 
+    @cached_property
     def gaps(self) -> tuple[FloatArray, FloatArray]:
         """What each arm (M, K), and treating as each task (M, tasks), costs per round, at the worst in the margins."""
         low, high, every = self.rewards.low, self.rewards.high, np.arange(len(self.rows))
@@ -83,7 +86,7 @@ def looks_at_contexts(plan: Plan, boxes: IntArray) -> IntArray:
 def context_bins(plan: Plan, collection: Collection, boxes: IntArray, over: Contextual) -> Bounds:
     """Bounds (M, boxes, B) of the chances of the bins of boxes that look at the context."""
     assert plan.theta is not None
-    known: dict[tuple[object, ...], Bounds] = {}
+    known = over.known
     for box in boxes:
         arm, task, grading = int(plan.arm[box]), int(plan.task[box]), plan.grading_of(box)
         key = _key(plan, box)

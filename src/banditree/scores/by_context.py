@@ -27,7 +27,7 @@ Points = Literal["fit", "outcome"]
 
 UNITS = (0.25, 1.0)  # of a log-likelihood ratio per point: fine steps, and coarse ones for telling outcomes
 MOST_POINTS = 6  # of one round, up or down
-ROWS = 1_000  # contexts that the search averages over; certificates take them all
+ROWS = 2_000  # contexts that the search averages over; certificates take them all
 FULL_PAIRS = 6  # kinds up to which every option may be scored by every pair of kinds
 
 
@@ -99,7 +99,7 @@ def _options(collection: Collection, choices: IntArray, points: Points) -> Optio
 
 def _values(collection: Collection, choices: IntArray, rows: FloatArray, points: Points) -> FloatArray:
     """V (M, O): the mean reward of every option in every kind, less than the best policy's by what it costs."""
-    by_arm, by_task = Contextual(collection, choices, rows, certain=True).gaps()
+    by_arm, by_task = Contextual(collection, choices, rows, certain=True).gaps
     gaps = by_task if points == "fit" else np.concatenate([by_arm, by_task], axis=1)
     return np.asarray(collection.values[:, None] - gaps)
 

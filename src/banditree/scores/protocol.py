@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from banditree.certificates.certify import certify
+from banditree.certificates.over_contexts import Contextual, contextual
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Decider, Fallback, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
@@ -245,6 +246,7 @@ class Seeker:
     parts: int = 1
     done: int = 0
     stopped: bool = False
+    over: Contextual | None = None
 
     @property
     def doubts(self) -> int:
@@ -305,8 +307,11 @@ class Seeker:
         )
 
         def exact(draft: "Draft") -> FloatArray:
-            truth = world.scenarios if self.by_context is None else trust_estimates(self.collection)
-            return certify(self._plan(draft), truth, must_rest=False).regret
+            if self.by_context is None:
+                return certify(self._plan(draft), world.scenarios, must_rest=False).regret
+            plan, truth = self._plan(draft), trust_estimates(self.collection)
+            self.over = self.over or contextual(plan, truth)
+            return certify(plan, truth, must_rest=False, over=self.over).regret
 
         draft = search(moves, self.objective.power, exact if price == 0 else None)
         self.stopped = moves.stopped_early

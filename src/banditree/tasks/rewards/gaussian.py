@@ -118,10 +118,10 @@ class Gaussian(Rewards):
     @staticmethod
     def _bins(means: FloatArray, radius: FloatArray, deviations: Sequence[FloatArray], cuts: FloatArray) -> Bounds:
         """The chance of a bin grows as the mean comes closer to its middle, at each of the deviations."""
-        left, right = between_edges(cuts)
         if len(deviations) == 1 and not np.any(radius):
-            chance = _interval(left, right, means[..., None], deviations[0][..., None])
+            chance = _between((cuts - means[..., None]) / deviations[0][..., None])
             return chance, chance
+        left, right = between_edges(cuts)
         low, high = ((means + sign * radius)[..., None] for sign in (-1, 1))
         with np.errstate(invalid="ignore"):
             middle = np.where(np.isinf(left), -np.inf, np.where(np.isinf(right), np.inf, (left + right) / 2))
@@ -207,6 +207,20 @@ def _interval(left: FloatArray, right: FloatArray, mu: FloatArray, deviation: Fl
 
     a, b = (left - mu) / deviation, (right - mu) / deviation
     return np.asarray(np.where(a > 0, ndtr(-a) - ndtr(-b), ndtr(b) - ndtr(a)))
+
+
+def _between(edges: FloatArray) -> FloatArray:
+    """The chances (..., B) that a standard normal number is between increasing edges (..., B-1), with all their digits.
+
+    Each edge is looked up once from either side, and the side away from the middle is subtracted.
+    """
+    from scipy.special import ndtr
+
+    ends = np.zeros((*edges.shape[:-1], 1))
+    below = np.concatenate([ends, ndtr(edges), ends + 1.0], axis=-1)
+    above = np.concatenate([ends + 1.0, ndtr(-edges), ends], axis=-1)
+    right_of_middle = np.concatenate([ends > 0, edges > 0], axis=-1)
+    return np.asarray(np.where(right_of_middle, above[..., :-1] - above[..., 1:], below[..., 1:] - below[..., :-1]))
 
 
 def _likeliest(left: FloatArray, right: FloatArray) -> FloatArray:
