@@ -4,12 +4,17 @@ import json
 
 import numpy as np
 import pytest
+import sqlalchemy as sa
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
 from banditree.cli.app import main
 from banditree.files.collections import save_collection
 from banditree.files.plans import save_plan
 from banditree.service import job_routes
+from banditree.service.database import Database
+from banditree.service.field import forget_old
+from banditree.service.schema import jobs
+from banditree.service.settings import Settings
 from banditree.service.worker import Worker
 from banditree.tasks.collection import Collection
 
@@ -77,6 +82,18 @@ def test_the_page_shows_alarms_charts_and_tables(field):
     assert text.count("<svg") == 4
     assert "Learn from these cases" in text
     assert http.get("/plans/nothing/field", headers={"accept": "text/html"}).status_code == 404
+
+
+def test_what_was_found_out_long_ago_is_forgotten(field):
+    client, http, plan, work = field
+    http.get(f"/api/v1/plans/{plan}/monitor")
+    work()
+    with Database(Settings(database=client.database)).write() as connection:
+        before = connection.execute(sa.update(jobs).where(jobs.c.kind == "monitor").values(ended="2020-01-01")).rowcount
+        forget_old(connection, plan)
+        left = connection.execute(sa.select(sa.func.count()).where(jobs.c.kind == "monitor")).scalar_one()
+    assert before > 0
+    assert left == 0
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
@@ -17,25 +17,44 @@ from banditree.service.events import Event
 from banditree.service.exports import LABELS, event_rows, folded_rounds
 from banditree.service.messages import Reports
 from banditree.service.problems import NotFound, Refused
-from banditree.service.schema import cases, plans
+from banditree.service.schema import cases, jobs, plans
 from banditree.service.sites import limited, seen
 
 NAN = float("nan")
+NEWS = 20  # a plan is monitored anew once its outcomes have grown by a part of so many, and every day
+KEPT = 7  # days for which what was found out about a plan's cases is kept
 
 
 def monitoring_of(connection: sa.Connection, plan: str, by: str | None, site: str | None) -> dict[str, Any]:
     """The settings of the job that monitors a plan now: those of the last one, if nothing was told since then today."""
     records.check_seen(connection, plans, plan)
-    query = sa.select(sa.func.sum(cases.c.rounds - cases.c.waiting), sa.func.count()).where(
+    query = sa.select(sa.func.sum(cases.c.rounds - cases.c.waiting)).where(
         cases.c.plan == plan, seen(connection, cases)
     )
-    told, n_cases = connection.execute(query).one()
+    told = connection.execute(query).scalar()
     if not told:
         raise NotFound(f"Plan {plan} has no outcomes yet: there is nothing to monitor.")
     if records.collection_id_of(connection, plan) is None:
         raise Refused(f"Plan {plan} was put on record without its collection, so nothing says what it promised.")
     day = datetime.now(UTC).date().isoformat()
-    return {"plan": plan, "by": by, "site": site, "told": int(told), "cases": int(n_cases), "day": day}
+    return {"plan": plan, "by": by, "site": site, "told": _rounded(int(told)), "day": day}
+
+
+def _rounded(told: int) -> int:
+    """A number of outcomes in steps of a twentieth, so that a busy plan is not monitored anew at every look.
+
+    >>> _rounded(7), _rounded(1234)
+    (7, 1220)
+    """
+    step = max(told // NEWS, 1)
+    return told // step * step
+
+
+def forget_old(connection: sa.Connection, plan: str) -> None:
+    """Remove what was found out about a plan's cases more than a week ago: it can be computed again at any time."""
+    before = (datetime.now(UTC) - timedelta(days=KEPT)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    old = sa.delete(jobs).where(jobs.c.kind == "monitor", jobs.c.subject == plan, jobs.c.ended < before)
+    connection.execute(old)
 
 
 def rounds_of(
@@ -111,7 +130,8 @@ def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -
         "plan": json.loads(dump(plan_document(following.new))),
         "id": fingerprint(following.new),
         "document": relearned_document(found, following),
-        "text": [relearned_text(found), succession_text(following)],
+        "text": "\n\n".join(parts := [relearned_text(found), succession_text(following)]),
+        "parts": parts,
     }
 
 

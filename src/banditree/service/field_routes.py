@@ -44,6 +44,8 @@ async def digest(request: Request, person: Viewer, id: DocumentId, by: By = None
 async def monitored(request: Request, person: Person, id: str, by: str | None) -> Job:
     """The job that monitors a plan, for whoever asks first today or after something was told."""
     settings = await read(request, field.monitoring_of, id, by, person.site)
+    if await read(request, jobs.find_by_key, jobs.key_of("monitor", settings)) is None:
+        await write(request, field.forget_old, id)
     job = await computed(request, person, "monitor", settings, id)
     if job.state is State.FAILED:
         raise Refused(f"The plan could not be monitored. {job.problem}")
