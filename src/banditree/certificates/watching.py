@@ -18,7 +18,7 @@ from banditree.tasks.collection import Collection, with_parameters
 
 MIXED = 30  # a capped score has forgotten its start after so many times its height
 UNSEEN = 1e-12  # a chance that makes no difference
-GRID = 400  # scores of a CUSUM between 0 and its limit, whose points are no whole numbers
+GRID = 200  # scores of a CUSUM between 0 and its limit, whose points are no whole numbers
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,105 @@
+"""What a plan does in the field, against simulations that are as plain as can be."""
+
+import numpy as np
+import pytest
+from example_plans import FIVE, handing_over, protocol
+
+from banditree.certificates.certify import certify
+from banditree.certificates.lateness import with_late_outcomes
+from banditree.certificates.watching import capped_delay, cusum_delay, noticed
+from banditree.errors import InvalidInput
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import Decider, Fallback
+from banditree.policies.follow import follow
+from banditree.reports.certify import certificate_document, certificate_report, certificate_text
+from banditree.reports.field import Questions
+from banditree.tasks.collection import Collection
+from banditree.trees.tree import build_tree
+
+ASKED = Questions(allow=0.05, unknown=0.1, late=3, batch=5)
+
+
+def test_every_question_has_an_answer_in_words_and_numbers():
+    report = certificate_report(handing_over(horizon=200), FIVE, effort=0, asked=ASKED)
+    text, field = certificate_text(report), certificate_document(report)["field"]
+    for phrase in (
+        "is handed over with a chance of",
+        "rates that are off",
+        "none of the tasks",
+        "3 rounds late",
+        "batches of 5",
+    ):
+        assert phrase in text
+    assert field["strangers"]["worst_regret"] >= field["strangers"]["mean_regret"] > 0
+    assert [late["with"] for late in field["late"]] == ["outcomes that come 3 rounds late", "batches of 5 rounds"]
+
+
+def test_what_a_person_loses_is_said_not_to_be_counted():
+    plan = handing_over(Fallback(Decider.PERSON), horizon=200)
+    assert "what a person then loses is not counted" in certificate_text(certificate_report(plan, FIVE, effort=0))
+
+
+def test_a_plan_that_does_not_watch_says_so():
+    assert "would not notice" in certificate_text(certificate_report(build_tree(FIVE, 500), FIVE, effort=0))
+    assert "would not notice" not in certificate_text(certificate_report(protocol(cap=20), FIVE, effort=0))
+
+
+@pytest.mark.parametrize("asked", [{"allow": 1.5}, {"unknown": -0.1}, {"late": -1}])
+def test_questions_that_make_no_sense_are_refused(asked):
+    with pytest.raises(InvalidInput):
+        Questions(**asked)
+
+
+def late_loss(plan, means, late, rng):
+    """What one case loses whose outcomes come `late` rounds late, if nobody waits."""
+    params = follow.make(plan, plan.horizon, {})
+    state, lost, nothing, t = follow.init(params), 0.0, np.zeros(0), 0
+    while t < plan.horizon:
+        box = int(state.place[0])
+        arm = int(plan.arm[box])
+        follow.update(params, state, nothing, arm, float(rng.random() < means[arm]))
+        overrun = late if int(state.place[0]) != box else 0  # rounds of the old arm, whose outcomes count for nothing
+        rounds = min(1 + overrun, plan.horizon - t)
+        lost += rounds * (means.max() - means[arm])
+        t += rounds
+    return lost
+
+
+@pytest.mark.slow
+def test_late_outcomes_cost_at_most_what_is_said_and_little_less():
+    """400 cases of each task, 5 standard errors: a false alarm in a million."""
+    plan, rng = protocol(rule=None, horizon=300), np.random.default_rng(0)
+    bound = with_late_outcomes(plan, FIVE, certify(plan, FIVE), 6).regret
+    for task in range(FIVE.n_tasks):
+        lost = np.array([late_loss(plan, FIVE.means[task], 6, rng) for _ in range(400)])
+        within = 5 * lost.std() / 20
+        assert lost.mean() <= bound[task] + within
+        assert bound[task] <= 1.3 * lost.mean() + within + 1
+
+
+def test_a_capped_score_notices_a_change_as_a_simulation_says():
+    """2,000 cases, 5 standard errors."""
+    two = Collection.bernoulli([[0.9, 0.2], [0.3, 0.8]])
+    plan = assemble([Box(0, 1, points=(-3, 1), floor=6, cap=10), Box(1)], two, 400)
+    exact = noticed(plan, two, certify(plan, two), 0.4).rounds[0]
+    rng, delays = np.random.default_rng(1), []
+    while len(delays) < 2000:
+        score, wait = 0, 0
+        for good in rng.random(200) < 0.9:
+            score = min(score + (1 if good else -3), 10)
+            if score <= -6:
+                break
+        else:
+            for good in rng.random(200) < 0.5:
+                score, wait = min(score + (1 if good else -3), 10), wait + 1
+                if score <= -6:
+                    break
+            delays.append(wait)
+    assert abs(np.mean(delays) - exact) < 5 * np.std(delays) / np.sqrt(2000)
+
+
+@pytest.mark.slow
+def test_a_capped_score_is_hardly_slower_than_a_cusum_that_knows_the_change():
+    between, delay = capped_delay((-3, 1), 10, 10, 0.9, 0.5)
+    best = cusum_delay(0.9, 0.5, between)
+    assert 0.99 * best <= delay <= 3 * best
