@@ -2,6 +2,7 @@
 
     python benchmarks/bench_field.py                                  # one draw of rand-10-20, some minutes
     python benchmarks/bench_field.py --draws 2000-2009 --workers 16   # ten draws side by side
+    python benchmarks/bench_field.py --known draws.json --picture docs/images/distance.png
     python benchmarks/bench_field.py --changes                        # only: how fast a change half-way is noticed
 
 For each draw of rand-10-20 (H = 10,000) the truths are the known kinds, kinds with every rate off by up to 0.02, 0.05,
@@ -21,6 +22,7 @@ import numpy as np
 
 from banditree.certificates.certify import certify
 from banditree.certificates.watching import capped_delay, cusum_delay
+from banditree.figures.distance import DistanceInfo, draw_distance
 from banditree.scores.protocol import build_protocol
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
@@ -90,6 +92,17 @@ def summary(draws):
                 print(f"    asked of {who}: {worst} / {average}: {'reached' if reached else 'missed'}")
 
 
+def picture(draws, path):
+    """Loss against distance, averaged over the draws."""
+    far = {"0": "known kinds", NONE: "none of them"}
+    lost = {
+        who: [float(np.mean([d["lost"][truth][who][1] for d in draws])) for truth in draws[0]["lost"]]
+        for who in (*PLANS, *POLICIES)
+    }
+    words = tuple(far.get(truth, f"off by {truth}") for truth in draws[0]["lost"])
+    draw_distance(DistanceInfo(f"rand-10-20, H = 10,000, {len(draws)} draws", words, lost), path)
+
+
 def changes():
     """How fast a capped score notices a change half-way, beside a CUSUM that knows it, at the same false-alarm rate."""
     print("\n| rate before | after | points | floor | cap | rounds to a false alarm | noticed after | CUSUM | ratio |")
@@ -112,7 +125,15 @@ def main():
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--changes", action="store_true", help="only how fast changes are noticed")
+    parser.add_argument("--known", type=Path, help="draws that were written by --json, instead of new ones")
+    parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
+    if given.known is not None:
+        draws = json.loads(given.known.read_text())
+        summary(draws)
+        if given.picture is not None:
+            picture(draws, given.picture)
+        return
     changes()
     if given.changes:
         return
@@ -125,6 +146,8 @@ def main():
             if given.json is not None:
                 given.json.write_text(json.dumps(draws))
     summary(draws)
+    if given.picture is not None:
+        picture(draws, given.picture)
 
 
 if __name__ == "__main__":
