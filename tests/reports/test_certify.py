@@ -73,3 +73,12 @@ def test_the_theorem_beside_a_certificate_allows_for_the_radius_too():
     bound = dt_ece_guarantee(estimated, 1000)
     assert bound > known
     assert bound >= certify(build_tree(estimated, 1000), estimated).worst_regret
+
+
+def test_lines_say_what_they_give_up():
+    report = certificate_report(build_tree(TWO, 1000), TWO, by_line=True)
+    (line,) = certificate_document(report)["lines"]
+    assert line["name"] == "box 1"
+    assert line["at_most_more"] == line["loses_from_here"] - line["best_possible_at_least"]
+    assert "per case, with the tasks as often as is worst: 15 from box 1 on." in certificate_text(report)
+    assert certificate_document(certificate_report(build_tree(TWO, 1000), TWO))["lines"] is None

@@ -46,5 +46,5 @@ def certify(
     known = known_collection(collection, shares, trust_estimates)
     asked = Questions(allow, unknown, late, batch)
     effort = int(limit_seconds * A_SECOND)
-    report = certificate_report(load_plan(plan), known, horizon, effort=effort, asked=asked)
+    report = certificate_report(load_plan(plan), known, horizon, effort=effort, asked=asked, by_line=True)
     typer.echo(json_module.dumps(certificate_document(report)) if json else certificate_text(report))

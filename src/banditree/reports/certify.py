@@ -5,12 +5,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from banditree.certificates.certify import Certificate, certify
+from banditree.certificates.continuations import Continuation
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import counted, plural
 from banditree.reports.field import FieldReport, Questions, field_document, field_report, field_sentences
-from banditree.reports.limits import QUICK, limit_document, limit_or_none, limit_sentence
+from banditree.reports.limits import (
+    QUICK,
+    limit_document,
+    limit_or_none,
+    limit_sentence,
+    lines_document,
+    lines_or_none,
+    lines_sentence,
+)
 from banditree.tasks.collection import TRUSTED, Collection
 from banditree.theory.limits import Limit
 from banditree.trees.guarantee import dt_ece_guarantee
@@ -35,6 +44,8 @@ class CertificateReport:
     varying: VaryingCertificate | None = None
     limit: Limit | None = None
     field: FieldReport | None = None
+    plan: Plan | None = None
+    lines: list[Continuation] | None = None
 
 
 def certificate_report(
@@ -44,9 +55,10 @@ def certificate_report(
     *,
     effort: int = QUICK,
     asked: Questions | None = None,
+    by_line: bool = False,
 ) -> CertificateReport:
     """Everything that `banditree certify` shows. effort: additions for the limit of every algorithm; 0 omits it. asked:
-    what else is asked of the plan."""
+    what else is asked of the plan. by_line: also what each line gives up, one certificate more for each."""
     certificate = certify(plan, collection, horizon)
     if collection.provenance.endswith(TRUSTED) or TRUSTED in plan.versions.values():
         remark = f"This rests on {TRUSTED}: it is no promise about new cases."
@@ -55,7 +67,10 @@ def certificate_report(
     varying, certificate = _varying(plan, collection, certificate)
     found = limit_or_none(collection, certificate.horizon, effort)
     words, field = plan.vocabulary, field_report(plan, collection, certificate, asked or Questions())
-    return CertificateReport(certificate, bound, plan.n_boxes, plan.method, words, collection, varying, found, field)
+    lines = lines_or_none(plan, collection, certificate.horizon, effort) if by_line else None
+    return CertificateReport(
+        certificate, bound, plan.n_boxes, plan.method, words, collection, varying, found, field, plan, lines
+    )
 
 
 def certificate_document(report: CertificateReport) -> dict[str, Any]:
@@ -72,6 +87,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "dt_ece_bound": report.dt_ece_bound,
         "limit": limit_document(report.limit, report.collection),
         "field": None if report.field is None else field_document(report.field),
+        "lines": None if report.plan is None else lines_document(report.plan, report.lines),
         "tasks": [
             {
                 "task": name,
@@ -181,6 +197,8 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     if report.limit is not None:
         ending = f"this plan loses {'' if exact else 'at most '}{c.worst_regret:,.3g}"
         lines.append(limit_sentence(report.limit, report.collection, words, ending))
+    if report.plan is not None and report.lines:
+        lines.append(lines_sentence(report.plan, report.lines))
     if report.dt_ece_bound is not None:
         lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]

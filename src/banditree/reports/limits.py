@@ -2,14 +2,18 @@
 
 from typing import Any
 
+from banditree.certificates.continuations import Continuation, continuations
 from banditree.errors import InvalidInput
-from banditree.plans.plan import Vocabulary
-from banditree.plans.wording import plural
+from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.wording import place_name, plural
 from banditree.progress import OnProgress
 from banditree.tasks.collection import TRUSTED, Collection
 from banditree.theory.limits import Limit, limit
 
 A_SECOND = 400_000_000  # additions of one core, about
+MANY_LINES = 30  # tests from which what each gives up is omitted: one certificate for each
+MANY_TASKS = 20  # and tasks, with which a certificate takes long
+NAMED = 8  # lines named in a sentence
 QUICK = 300_000_000  # additions of a limit that is one line among others: under a second
 
 
@@ -66,3 +70,40 @@ def hardest_sentence(found: Limit, collection: Collection, words: Vocabulary) ->
     """Which tasks the limit comes from, and how they are weighted."""
     parts = [f"{collection.tasks[i]} {share:.0%}" for i, share in zip(found.tasks, found.prior, strict=True)]
     return f"The {plural(words.task)} that make it so, and how often each: {', '.join(parts)}."
+
+
+def lines_or_none(
+    plan: Plan, collection: Collection, horizon: int | None = None, effort: int = QUICK
+) -> list[Continuation] | None:
+    """What each line gives up at most, or None where that is not worked out."""
+    if effort < 1 or plan.n_tests > MANY_LINES or collection.n_tasks > MANY_TASKS:
+        return None
+    try:
+        return continuations(plan, collection, horizon, effort=effort)
+    except InvalidInput:
+        return None
+
+
+def lines_document(plan: Plan, lines: list[Continuation] | None) -> list[dict[str, Any]] | None:
+    """What each line gives up, as JSON."""
+    if lines is None:
+        return None
+    return [
+        {
+            "box": line.box,
+            "name": place_name(plan, line.box),
+            "reached": line.reached,
+            "loses_from_here": line.loses,
+            "best_possible_at_least": line.at_least,
+            "at_most_more": line.at_most_more,
+        }
+        for line in lines
+    ]
+
+
+def lines_sentence(plan: Plan, lines: list[Continuation]) -> str:
+    """Which lines matter: what each, with all that follows it, costs at most over the best possible."""
+    ranked = sorted(lines, key=lambda line: -line.at_most_more)[:NAMED]
+    parts = ", ".join(f"{line.at_most_more:,.2g} from {place_name(plan, line.box)} on" for line in ranked)
+    kinds = plural(plan.vocabulary.task)
+    return f"At most so much more than the best possible, per case, with the {kinds} as often as is worst: {parts}."

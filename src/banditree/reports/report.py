@@ -104,7 +104,7 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
 
 def _certified(plan: Plan, collection: Collection) -> tuple[CertificateReport | None, str]:
     try:
-        return certificate_report(plan, collection), ""
+        return certificate_report(plan, collection, by_line=True), ""
     except InvalidInput as problem:
         return None, str(problem)
 

@@ -107,6 +107,17 @@ class Table:
         fill_rim(self.values, self.shape, faces, self.step, everywhere)
         self.work += LOOKUP * (len(self.values) - len(self.after))
 
+    def at_least(self, weights: FloatArray, faces: "Faces") -> float:
+        """A lower bound at any weights over the members: those of lattice points of which they are a mixture."""
+        from banditree.theory.belief_sweeps import bound_beyond
+
+        moved = np.zeros(len(self.members), np.int64)
+        total = sum(
+            weight * bound_beyond(self.values, self.shape, faces, np.array(offset), moved, self.step)
+            for offset, weight in mixture(weights, self.step).items()
+        )
+        return float(total * (1 - ROUNDING) ** (self.depth + 1))
+
     def look(self) -> float:
         """The most at any distribution, which is kept with it."""
         from banditree.theory.belief_sweeps import largest

@@ -10,6 +10,7 @@ are put together one by one.
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.theory.belief_tables import LOOKUP, Problem, Table, inside_points, join, pack, rim_width
+
+if TYPE_CHECKING:
+    from banditree.theory.belief_sweeps import Faces
 
 EFFORT = 4_000_000_000  # additions, about 10 seconds of one core
 MOST_TASKS = 7  # of one table; with eight, even the coarsest lattice has too many points around it
@@ -72,11 +76,48 @@ def limit(
     if len(members) > MOST_TASKS:
         members = search.choose()
         search.largest = len(members)
-    search.refine(members)
+    search.refine(members, together=horizon <= TOGETHER)
     best = search.best
     if best is None or best.value <= 0:
         return Limit(0.0, horizon, (0,), (1.0,), 0, search.work)
     return Limit(best.value, horizon, best.members, best.prior, best.depth, search.work)
+
+
+@dataclass(frozen=True, eq=False)
+class Continuations:
+    """The least regret of `depth` rounds from any weights over `tasks`, from below; `prior` is the least favourable."""
+
+    tasks: tuple[int, ...]
+    prior: tuple[float, ...]
+    depth: int
+    table: Table
+    faces: "Faces"
+
+    def at_least(self, weights: FloatArray) -> float:
+        """What everyone loses on average who goes on with these weights (M,), which need not add up to 1."""
+        return self.table.at_least(weights[list(self.tasks)], self.faces) if weights.max() > 0 else 0.0
+
+
+def continuations_of(collection: Collection, horizon: int, effort: int = EFFORT) -> Continuations:
+    """Bounds for going on at any moment of the first half of `horizon` rounds: tables of at most half as many.
+
+    >>> two = Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]])
+    >>> best = continuations_of(two, 1_000, effort=10_000_000)
+    >>> [round(best.at_least(np.array(weights)), 2) for weights in ([1.0, 0.0], [0.5, 0.5], [0.9, 0.1])]
+    [0.0, 4.14, 1.75]
+    """
+    search = _Search(problem_of(collection), max(1, horizon // 2), effort, None)
+    members = tuple(range(collection.n_tasks))
+    if len(members) > MOST_TASKS:
+        members = search.choose()
+        search.largest = len(members)
+    search.refine(members, together=False)
+    level, table = max(
+        ((level, table) for level, known in search.tables.items() for table in known.values()),
+        key=lambda found: (found[1].value, found[0]),
+    )
+    faces = pack(table.members, table.step, search.tables[level])
+    return Continuations(table.members, table.prior, table.depth, table, faces)
 
 
 def problem_of(collection: Collection) -> Problem:
@@ -161,9 +202,8 @@ class _Search:
         larger = {tuple(sorted((*members, other))) for members in sets for other in everyone if other not in members}
         return sorted(larger)
 
-    def refine(self, members: tuple[int, ...]) -> None:
-        """The table of all members, with steps halved as often as the effort allows; of fewer if it allows none."""
-        together = self.horizon <= TOGETHER
+    def refine(self, members: tuple[int, ...], together: bool) -> None:
+        """The table of all members, with steps halved as often as the effort allows; sets round by round or not."""
         for level in range(FINEST + 1):
             if level > 0 and self.foreseen([members], level) > self.effort - self.work:
                 break
