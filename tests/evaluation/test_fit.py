@@ -71,6 +71,7 @@ def test_noise_ends_in_a_plan_no_more_often_than_by_luck():
     assert sum(one.plan.n_tests > 0 for one in found) <= 6
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_fit_and_another_another_split():
     first, again = (fit_document(fit(full_log(60, 8, 0), 8, **QUICK)) for _ in range(2))
     assert first == again
@@ -172,6 +173,7 @@ def test_splits_are_whole_cases_and_folds_are_even():
         hold_out(9, 1 / 3, 0)
 
 
+@pytest.mark.slow
 def test_stopping_chooses_from_what_is_done():
     calls = []
     found = fit(full_log(60, 8, 0), 8, **QUICK, on_progress=lambda progress: calls.append(progress) or len(calls) < 3)
@@ -192,6 +194,7 @@ def test_a_trial_in_which_nobody_had_both_options_is_refused():
         fit(replace(log, outcomes=np.where(had, log.outcomes, np.nan)), 6)
 
 
+@pytest.mark.slow
 def test_an_option_that_hardly_anyone_tried_is_left_out():
     log = full_log(60, 6, 0)
     rare = np.where(np.arange(len(log.outcomes)) == 3, 1.0, np.nan)
@@ -206,6 +209,7 @@ def test_cases_that_always_give_the_same_need_no_plan():
     assert found.plan.n_tests == 0
 
 
+@pytest.mark.slow
 def test_a_log_of_one_outcome_per_round_can_be_fitted():
     from simulated_logs import partial_log
 

@@ -134,6 +134,7 @@ def test_a_plan_gives_its_draft_back(found):
     np.testing.assert_allclose(draft_of(plan, moves.tables).regret, draft.regret, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_corners_are_the_draft_at_other_rates(found):
     draft, _moves = found
     corners = Corners(draft, Collection.bernoulli(FIVE.means, radius=0.02))

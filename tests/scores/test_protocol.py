@@ -37,6 +37,7 @@ def test_a_protocol_is_lines_that_are_read_downwards(plan):
         assert all(child > box or child == 0 for child in children)
 
 
+@pytest.mark.slow
 def test_it_loses_far_less_than_the_tree(plan):
     tree = certify(build_tree(FOUR, HORIZON), FOUR).worst_regret
     assert certify(plan, FOUR).worst_regret < 0.2 * tree
@@ -67,6 +68,7 @@ def test_a_search_that_is_stopped_at_once_has_a_plan_to_show():
     assert certify(plan, ten).worst_regret < 0.2 * 10_000 * ten.gaps.max(axis=0).min()
 
 
+@pytest.mark.slow
 def test_links_back_may_lead_anywhere():
     plan = build_protocol(FOUR, HORIZON, steps=400, links_back=True)
     assert certify(plan, FOUR).worst_regret < 20

@@ -47,6 +47,7 @@ def test_the_variance_of_a_mean_is_about_that_of_leaving_individuals_out():
             assert found[i, k] == pytest.approx(leave_one_out(cell, lambda part: part["reward"].mean()), rel=0.05)
 
 
+@pytest.mark.slow
 def test_with_contexts_too():
     frame = panel(n_people=120, family="gaussian")
     options = {"task": "task", "context": ["age"], "rewards": Family.GAUSSIAN}
