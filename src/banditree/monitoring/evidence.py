@@ -23,7 +23,8 @@ from banditree.tasks.collection import Collection
 
 BLOCK = 100  # cases in a row among which the shares of the kinds are taken to be the same, whatever they are
 STEPS = 60  # of EM at each look, which goes on from the look before; what is left open is added to the null
-CLOSE = 0.02  # of log-likelihood left open at which EM rests
+CLOSE = 0.1  # of log-likelihood left open at which EM rests
+MOVES = 4  # steps of the shares for each step of the rates, which costs more
 FROM_THE_START = 0.5  # weight of a shift that was there from the first day; the later starts share the rest
 LEAST_SHARE = 1e-4  # of a kind, while EM goes on
 
@@ -59,17 +60,18 @@ def fit_null(table: FloatArray, block: IntArray, null: Null) -> Null:
     """
     n = np.bincount(block, minlength=len(null.shares)).astype(float)
     shares, place = null.shares, null.place
-    for _ in range(STEPS):
+    for step in range(STEPS):
         joint = at_rates(table, place) + np.log(shares)[block]
         each = logsumexp(joint, axis=1)
         belief = np.exp(joint - each[:, None])
         slope = _by_block(belief, block, len(n)) / (np.maximum(n, 1)[:, None] * shares)
         left_open = float((n * np.log(np.maximum(slope.max(axis=1), 1.0))).sum())
         found = Null(shares, place, float(each.sum()) + left_open)
-        following = np.einsum("ui,ukig->ikg", belief, table, optimize=True).argmax(axis=2)
-        if left_open <= CLOSE and (following == place).all():
-            break
-        place = following
+        if step % MOVES == 0:
+            following = np.einsum("ui,ukig->ikg", belief, table, optimize=True).argmax(axis=2)
+            if left_open <= CLOSE and (following == place).all():
+                break
+            place = following
         shares = np.maximum(np.where(n[:, None] > 0, shares * slope, shares), LEAST_SHARE)
         shares = shares / shares.sum(axis=1, keepdims=True)
     return found
@@ -107,10 +109,11 @@ class Evidence:
         self.table = np.zeros((n_cases, K, M, G))
         self.null = Null(np.tile(np.maximum(collection.weights, LEAST_SHARE), (n_blocks, 1)), _middle(M, K, G), 0.0)
         self.base = np.zeros((n_cases, M))
-        self.above = np.zeros((len(self.sets), T, n_cases, M, D, S))
+        self.above = np.zeros((len(self.sets), T, n_cases, M, D, S), np.float32)  # by far the largest of all
         self.predicted = np.full((n_cases, M), np.nan)
         self.each = np.zeros((len(self.sets), T, n_cases, D, S))
         self.total = np.zeros((len(self.sets), T, D, S))
+        self.begun = 1
 
     def add(self, rounds: Rounds) -> FloatArray:
         """Take in the rounds told since the last look; the log of every test's e-process (tests,) now."""
@@ -161,12 +164,15 @@ class Evidence:
                 rows = np.flatnonzero(here & (month == m))
                 active = np.arange(max(m, 1))[:, None]
                 np.add.at(self.above[j], (active, rounds.case[rows]), above[rows][None])
-        self._mix(np.unique(rounds.case))
+        self.begun = max(self.begun, int(month.max()), 1)
+        self._mix(np.unique(rounds.case), self.begun)
 
-    def _mix(self, cases: IntArray) -> None:
-        """Bring the predicted likelihood of these cases up to date."""
+    def _mix(self, cases: IntArray, begun: int) -> None:
+        """Bring the predicted likelihood of these cases up to date. begun: the starts that have come by now."""
         known = np.log(self.predicted[cases]) + self.base[cases]
-        now = logsumexp(self.above[:, :, cases] + known[:, :, None, None], axis=3)
+        now = np.empty((*self.each.shape[:2], len(cases), *self.each.shape[3:]))
+        now[:, :begun] = logsumexp(self.above[:, :begun, cases] + known[:, :, None, None], axis=3)
+        now[:, begun:] = logsumexp(known, axis=1)[:, None, None]
         self.total += (now - self.each[:, :, cases]).sum(axis=2)
         self.each[:, :, cases] = now
 
