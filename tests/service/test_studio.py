@@ -16,7 +16,7 @@ from banditree.service.schema import files
 from banditree.service.schema import studies as table_of_studies
 from banditree.service.sites import limited
 from banditree.service.studio import studies, taking
-from banditree.service.studio.kinds import _document
+from banditree.service.studio.kinds import as_document
 from banditree.service.uploads import Reader
 
 APART = Reader.apart
@@ -215,7 +215,7 @@ def drafted(app, address, plan, collection):
     """Let the draft at an address have come to a plan, as the search and a click would."""
     with app.state.desk.database.write() as everybody:
         connection = limited(everybody, "n")
-        known = records.add_collection(connection, "test", "x", *records.read_collection(_document(collection)))
+        known = records.add_collection(connection, "test", "x", *records.read_collection(as_document(collection)))
         study = studies.find_study(connection, address.removeprefix("/studio/"))
         content = study.content.model_copy(update={"collection": known})
         taking.take(connection, "test", study._replace(content=content), plan, known)

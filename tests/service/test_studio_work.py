@@ -14,7 +14,7 @@ from banditree.service import records
 from banditree.service.database import Database
 from banditree.service.files import add_file
 from banditree.service.pages.studio.picture import picture
-from banditree.service.studio.kinds import _document, without_options
+from banditree.service.studio.kinds import as_document, without_options
 from banditree.service.studio.tables import read_table
 from banditree.service.work import KINDS
 from banditree.tasks.collection import Collection
@@ -42,7 +42,7 @@ def database(tmp_path_factory):
 
 def on_record(database, collection):
     with database.write() as connection:
-        return records.add_collection(connection, "test", "x", *records.read_collection(_document(collection)))
+        return records.add_collection(connection, "test", "x", *records.read_collection(as_document(collection)))
 
 
 def test_what_kinds_are_worth_is_known_by_number(database):

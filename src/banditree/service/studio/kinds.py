@@ -35,7 +35,7 @@ def kinds_of(content: Content, learned: dict[str, Any] | None) -> Collection:
 
 def keep_kinds(connection: sa.Connection, actor: str, study: Study, content: Content, kinds: Collection) -> None:
     """Put the kinds of a draft on record as a collection, and go on with it."""
-    id, text = records.read_collection(_document(kinds))
+    id, text = records.read_collection(as_document(kinds))
     records.add_collection(connection, actor, study.name, id, text)
     change_study(connection, actor, study.id, study.version, content.model_copy(update={"collection": id}))
 
@@ -52,11 +52,12 @@ def without_options(collection: Collection, names: Sequence[str]) -> Collection:
 
 def keep_smaller(connection: sa.Connection, actor: str, name: str, kinds: Collection, without: Sequence[str]) -> str:
     """Put a collection without some options on record; its id."""
-    id, text = records.read_collection(_document(kinds))
+    id, text = records.read_collection(as_document(kinds))
     return records.add_collection(connection, actor, f"{name}, without {', '.join(without)}"[:100], id, text)
 
 
-def _document(collection: Collection) -> Any:
+def as_document(collection: Collection) -> Any:
+    """A collection as its file has it."""
     import json
 
     return json.loads(dump(collection_document(collection)))
