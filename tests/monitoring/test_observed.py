@@ -156,3 +156,21 @@ def test_plans_that_end_between_several_options_or_hand_over_are_monitored() -> 
     assert not found.alarms
     assert {cell.box for cell in found.summary.boxes} == set(np.flatnonzero(plan.arm >= 0).tolist())
     assert monitor_text(plan, found)
+
+
+def test_an_earlier_day_knows_nothing_of_what_came_later() -> None:
+    plan, known = switching_plan(20), three_kinds()
+    seen = simulate_cases(plan, known, 40, seed=6)
+    found = monitor(plan, known, seen, until=100.0, every=50)
+    assert found.summary.rounds == int((seen.at <= 100).sum())
+    assert found.summary.cases == int((seen.began <= 100).sum())
+    with pytest.raises(InvalidInput, match="no outcomes yet"):
+        monitor(plan, known, seen, until=-5.0)
+
+
+def test_a_single_outcome_is_enough_to_be_shown() -> None:
+    plan, known = switching_plan(), three_kinds()
+    one = observe(plan, [Seen("a", 1, 2, 1.0, 7.0), Seen("a", 2, 2, float("nan"), 7.0)])
+    found = monitor(plan, known, one)
+    assert (found.summary.rounds, found.summary.missing, found.alarms) == (1, 1, ())
+    assert "not known yet" in monitor_text(plan, found)

@@ -7,7 +7,7 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.monitoring.evidence import BLOCK, Evidence, Question
 from banditree.monitoring.likelihood import counted_rounds
-from banditree.monitoring.observed import Observed, of_cases
+from banditree.monitoring.observed import Observed, of_cases, until_day
 from banditree.monitoring.promised import promised_for
 from banditree.monitoring.summary import Summary, beliefs, summarise
 from banditree.monitoring.years import YEAR, Alarm, Course, WatchedYear
@@ -77,6 +77,7 @@ def monitor(
     >>> [(plan.arms[a.test.arm], a.test.direction) for a in monitor(plan, two, worse).alarms if a.test]
     [('B', -1)]
     """
+    observed = observed if until is None else until_day(observed, until)
     _check(plan, collection, observed, by, every, level, block)
     last = float(np.nanmax(observed.at)) if until is None else float(until)
     groups: list[tuple[str | None, Observed, float]] = [(None, observed, level if by is None else FOR_ALL * level)]

@@ -157,6 +157,18 @@ def of_cases(observed: Observed, chosen: IntArray) -> Observed:
     )
 
 
+def until_day(observed: Observed, day: float) -> Observed:
+    """What was on record at the end of a day: cases begun and outcomes told by then."""
+    keep = ~(observed.at > day)
+    counts = np.bincount(observed.owner[keep], minlength=observed.n_cases)
+    told = replace(
+        observed,
+        first=np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+        **{name: getattr(observed, name)[keep] for name in ("arm", "reward", "at", "overridden", "box")},
+    )
+    return of_cases(told, np.flatnonzero(observed.began <= day))
+
+
 def case_statistics(rounds: Sequence[Seen], arms: Sequence[str]) -> Statistics:
     """The sums of every case for `relearn`: its known outcomes up to the first round that a person overrode.
 

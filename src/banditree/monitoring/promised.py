@@ -50,7 +50,7 @@ def promised_for(plan: Plan, collection: Collection, rounds: IntArray) -> Promis
         path = course(plan, known, longest)
     except InvalidInput:
         return None
-    lengths = np.unique(np.quantile(rounds, np.linspace(0, 1, MOST_LENGTHS), method="nearest"))
+    lengths = np.unique(np.quantile(rounds[rounds > 0], np.linspace(0, 1, MOST_LENGTHS), method="nearest"))
     ends = {int(n): in_force_at(plan, known, int(n)) for n in lengths}
     return Promised(path.regret, path.undecided, ends)
 
