@@ -15,7 +15,7 @@ from banditree.policies.session import resume_session, start_session
 from banditree.scores.build import build_plan
 from banditree.scores.kind_rules import printed_rules
 from banditree.simulation.engine import simulate
-from banditree.tasks.collection import Collection
+from banditree.tasks.collection import Collection, with_case_features
 from banditree.tasks.contexts import (
     INTERCEPT,
     Feature,
@@ -215,3 +215,19 @@ def test_options_for_contexts_are_refused_without_them():
         build_plan(shop(), 100, points="guess")
     with pytest.raises(InvalidInput, match="rule_size must be from 1 to 32"):
         build_plan(shop(), 100, rule_size=100)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sample", "gaussian"])
+def test_features_of_a_case_are_averaged_over_cases_and_not_over_rounds(kind):
+    collection = with_case_features(random_collection(kind, BERNOULLI, seed=7), ["x2", "x3"])
+    plan = build_plan(collection, HORIZON, points="outcome", rule_size=1, steps=200)
+    certificate = certify(plan, collection)
+    assert any("stay the same for a whole case" in remark for remark in certificate.remarks)
+    result = simulate(collection, {"plan": plan}, horizon=HORIZON, runs=1500, seed=3).regret[0, :, :, -1]
+    # Five standard errors of the runs, and for drawn cases of the 60 that the certificate takes.
+    off = 5 * result.std(axis=1) / np.sqrt(60 if kind == "gaussian" else 1500)
+    assert (np.abs(result.mean(axis=1) - certificate.regret) <= off).all()
+    over_rounds = certify(plan, random_collection(kind, BERNOULLI, seed=7)).regret
+    if kind == "sample":
+        assert (np.abs(result.mean(axis=1) - over_rounds) > off).any()

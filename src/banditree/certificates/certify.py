@@ -108,6 +108,10 @@ def certify(
     >>> round(certificate.worst_regret, 3), f"{certificate.wrong_arm.max():.1e}"
     (28.804, '3.2e-05')
     """
+    if _has_case_features(collection):
+        from banditree.certificates.by_case import certify_by_case
+
+        return certify_by_case(plan, collection, horizon)
     plan, horizon = unfold(plan), _horizon(plan, horizon)
     outcomes = box_outcomes(plan, collection, over)
     if outcomes.claim is Claim.UPPER_BOUND:
@@ -159,6 +163,8 @@ def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Co
     >>> course(build_tree(two, horizon=1000), two).regret[1, [0, 96, 1000]].round(3).tolist()
     [0.0, 28.8, 28.804]
     """
+    if _has_case_features(collection):
+        raise InvalidInput("There is no course of a plan over features that stay the same for a case. Use certify.")
     plan, horizon = unfold(plan), _horizon(plan, horizon)
     outcomes, M = box_outcomes(plan, collection), collection.n_tasks
     if outcomes.claim is Claim.UPPER_BOUND:
@@ -183,6 +189,8 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     >>> regret_bound(build_tree(two, horizon=1000), two).round(3).tolist()
     [0.016, 28.804]
     """
+    if _has_case_features(collection):
+        return certify(plan, collection, horizon).regret
     plan, horizon = unfold(plan), _horizon(plan, horizon)
     outcomes = box_outcomes(plan, collection)
     if outcomes.claim is Claim.UPPER_BOUND:
@@ -196,6 +204,10 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
         return np.asarray(most if value is None else np.minimum(value, most))
     assert value is not None  # the equations of a plan that ends have a solution
     return value
+
+
+def _has_case_features(collection: Collection) -> bool:
+    return collection.contexts is not None and bool(collection.contexts.per_case.any())
 
 
 def _horizon(plan: Plan, horizon: int | None) -> int:

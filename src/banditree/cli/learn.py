@@ -28,6 +28,9 @@ def learn(
     arm: Annotated[str | None, typer.Option(help="Column of the arm. Usual names are recognised.")] = None,
     reward: Annotated[str | None, typer.Option(help="Column of the reward. Usual names are recognised.")] = None,
     context: Annotated[str, typer.Option(help="Context columns, as in age,sex. Text columns are categories.")] = "",
+    per_case: Annotated[
+        str, typer.Option(help="Context columns that stay the same for a whole case, as an age does.")
+    ] = "",
     categorical: Annotated[str, typer.Option(help="Context columns that are categories though they are numbers.")] = "",
     numeric: Annotated[str, typer.Option(help="Context columns that are numbers though they look like text.")] = "",
     propensity: Annotated[str | None, typer.Option(help="Column of the chance the logged arm had.")] = None,
@@ -93,6 +96,7 @@ def learn(
         separation=merge,
         shares=shares_of(shares),
         seed=seed,
+        per_case=_names(per_case),
     )
     with progress("Finding classes", visible=individual is not None and not json) as on_progress:
         report = learn_from(

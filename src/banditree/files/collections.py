@@ -31,6 +31,7 @@ class FeaturePart(Part):
     name: str
     level: str | None = None
     levels: list[str] | None = Field(None, description="all values the column may take")
+    per_case: bool | None = Field(None, description="whether it stays the same for a whole case")
 
 
 class ContextsPart(Part):
@@ -149,13 +150,19 @@ def rewards_from_part(part: RewardsPart) -> Rewards:
 def features_part(features: tuple[Feature, ...]) -> list[FeaturePart]:
     """The features as they are written."""
     return [
-        FeaturePart(name=feature.name, level=feature.level, levels=list(feature.levels) or None) for feature in features
+        FeaturePart(
+            name=feature.name,
+            level=feature.level,
+            levels=list(feature.levels) or None,
+            per_case=feature.per_case or None,
+        )
+        for feature in features
     ]
 
 
 def features_from_part(parts: list[FeaturePart]) -> tuple[Feature, ...]:
     """The features that a file describes."""
-    return tuple(Feature(part.name, part.level, tuple(part.levels or ())) for part in parts)
+    return tuple(Feature(part.name, part.level, tuple(part.levels or ()), bool(part.per_case)) for part in parts)
 
 
 def _contexts_part(contexts: Contexts) -> ContextsPart:

@@ -28,12 +28,16 @@ NO_GAP = 1e-12  # a gap up to this is a rounding error
 
 
 class World(NamedTuple):
-    """The true tasks, and how contexts come about: mean (d,) + factor (d, d) times a normal vector, or rows (n, d)."""
+    """The true tasks, and how contexts come about: mean (d,) + factor (d, d) times a normal vector, or rows (n, d).
+
+    per_case: (d,), which features are drawn once for a whole run.
+    """
 
     model: Model
     mean: FloatArray
     factor: FloatArray
     rows: FloatArray
+    per_case: BoolArray
 
 
 def world_of(truth: Collection) -> World:
@@ -41,13 +45,15 @@ def world_of(truth: Collection) -> World:
     contexts, model = truth.contexts, model_of(truth)
     no_rows = frozen(np.zeros((0, 0)), float)
     if contexts is None:
-        return World(model, frozen([], float), no_rows, no_rows)
+        return World(model, frozen([], float), no_rows, no_rows, frozen([], bool))
+    per_case = frozen(contexts.per_case, bool)
     if contexts.rows is not None:
-        return World(model, contexts.mean, no_rows, contexts.rows)
+        return World(model, contexts.mean, no_rows, contexts.rows, per_case)
     if contexts.kind is ContextKind.FIXED:
-        return World(model, contexts.mean, frozen(np.zeros_like(contexts.covariance), float), no_rows)
+        return World(model, contexts.mean, frozen(np.zeros_like(contexts.covariance), float), no_rows, per_case)
     values, vectors = np.linalg.eigh(contexts.covariance)
-    return World(model, contexts.mean, frozen(vectors * np.sqrt(np.maximum(values, 0.0)), float), no_rows)
+    factor = frozen(vectors * np.sqrt(np.maximum(values, 0.0)), float)
+    return World(model, contexts.mean, factor, no_rows, per_case)
 
 
 class Room(NamedTuple):
@@ -153,21 +159,35 @@ def mark(marks: IntArray, standing: int, t: int, arm: int, gap: float) -> None:
 
 
 def draw_context(world: World, seed: int, task: int, run: int, t: int, context: FloatArray) -> None:
-    """Write the context of round `t` of one run into `context` (d,)."""
-    d = context.shape[0]
+    """Write the context of round `t` of one run into `context` (d,); what belongs to the case is that of round 0."""
+    d, some = context.shape[0], False
+    for f in range(d):
+        some = some or world.per_case[f]
     if world.rows.shape[0] > 0:
-        x, y, _z, _w = pcg4d(seed ^ CONTEXT_STREAM, run, task, t)
-        row = int(unit(x, y) * world.rows.shape[0])
+        row = drawn_row(world, seed, task, run, t)
+        own = drawn_row(world, seed, task, run, 0) if some else row
         for f in range(d):
-            context[f] = world.rows[row, f]
+            context[f] = world.rows[own if world.per_case[f] else row, f]
         return
     for f in range(d):
         context[f] = world.mean[f]
     for g in range(d):
-        x, y, z, w = pcg4d(seed ^ CONTEXT_STREAM, run, task * d + g, t)
-        deviate = normal(unit(x, y), unit(z, w))
+        deviate = drawn_deviate(seed, run, task * d + g, t)
+        lasting = drawn_deviate(seed, run, task * d + g, 0) if some else deviate
         for f in range(d):
-            context[f] += world.factor[f, g] * deviate
+            context[f] += world.factor[f, g] * (lasting if world.per_case[f] else deviate)
+
+
+def drawn_row(world: World, seed: int, task: int, run: int, t: int) -> int:
+    """The number of the row of the sample that round `t` of one run meets."""
+    x, y, _z, _w = pcg4d(seed ^ CONTEXT_STREAM, run, task, t)
+    return int(unit(x, y) * world.rows.shape[0])
+
+
+def drawn_deviate(seed: int, run: int, place: int, t: int) -> float:
+    """The normal deviate of one direction of the contexts in round `t`."""
+    x, y, z, w = pcg4d(seed ^ CONTEXT_STREAM, run, place, t)
+    return normal(unit(x, y), unit(z, w))
 
 
 def never_commits(params: Any, state: Any) -> int:

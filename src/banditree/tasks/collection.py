@@ -364,6 +364,24 @@ def with_shares(collection: Collection, shares: Sequence[float] | Mapping[str, f
     return replace(collection, shares=np.array([shares[task] for task in collection.tasks]))
 
 
+def with_case_features(collection: Collection, names: Sequence[str]) -> Collection:
+    """The collection in which these columns of the context stay the same for a whole case.
+
+    >>> from banditree.tasks.contexts import gaussian_contexts
+    >>> ages = gaussian_contexts([50.0], [[100.0]], ["age"])
+    >>> two = Collection.linear([[[0.002], [0.001]], [[0.001], [0.002]]], ages, BERNOULLI)
+    >>> with_case_features(two, ["age"]).features[0].per_case
+    True
+    """
+    contexts = collection.contexts
+    columns = [] if contexts is None else sorted({feature.name for feature in contexts.features})
+    if contexts is None or set(names) - set(columns):
+        known = ", ".join(columns) or "the context, and there is none"
+        raise invalid("the features of a case", f"some of {known}", names)
+    features = tuple(replace(feature, per_case=feature.name in names) for feature in contexts.features)
+    return replace(collection, contexts=replace(contexts, features=features))
+
+
 TRUSTED = "estimates taken at their word"  # what marks a collection whose margins were set to zero
 
 

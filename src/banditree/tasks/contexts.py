@@ -1,14 +1,14 @@
 """Context distributions: one fixed context, Gaussian contexts, moments of a log, or a sample of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
-from banditree.tasks.arrays import FloatArray, frozen_numbers
+from banditree.tasks.arrays import BoolArray, FloatArray, frozen_numbers
 
 INTERCEPT = "(intercept)"
 N_AVERAGED = 20_000  # contexts over which averages are taken where there is no sample
@@ -28,12 +28,14 @@ class ContextKind(StrEnum):
 class Feature:
     """One entry of the context vector: a number, the constant 1 (`INTERCEPT`), or "column `name` equals `level`".
 
-    `levels` are all values the column may take, also the one that no entry stands for; empty if not known.
+    `levels` are all values the column may take, also the one that no entry stands for; empty if not known. `per_case`:
+    it stays the same for a whole case (the age of a patient); others are drawn anew every round (a price).
     """
 
     name: str
     level: str | None = None
     levels: tuple[str, ...] = ()
+    per_case: bool = False
 
     def __str__(self) -> str:
         return self.name if self.level is None else f"{self.name}={self.level}"
@@ -69,6 +71,11 @@ class Contexts:
     def n_features(self) -> int:
         """The dimension d of a context."""
         return len(self.features)
+
+    @property
+    def per_case(self) -> BoolArray:
+        """Which features (d,) stay the same for a whole case."""
+        return np.array([feature.per_case for feature in self.features])
 
     @property
     def second_moment(self) -> FloatArray:
@@ -168,6 +175,21 @@ def averaging_rows(contexts: Contexts) -> FloatArray:
     if contexts.kind is ContextKind.FIXED:
         return contexts.mean[None, :]
     return draw_contexts(contexts, N_AVERAGED, np.random.default_rng(0))
+
+
+def contexts_of_a_case(contexts: Contexts, x: FloatArray, n_rows: int = 500) -> Contexts:
+    """The contexts that a case meets whose own features are those of `x` (d,); the others are drawn as ever.
+
+    Features of a case and of a round count as independent of each other.
+    """
+    features = tuple(replace(feature, per_case=False) for feature in contexts.features)
+    own = contexts.per_case
+    if all(same or feature.name == INTERCEPT for same, feature in zip(own, features, strict=True)):
+        return fixed_context(x, features)
+    every = averaging_rows(contexts)
+    rows = every[:: max(1, len(every) // n_rows)].copy()
+    rows[:, own] = x[own]
+    return Contexts(ContextKind.SAMPLE, features, rows.mean(axis=0), contexts.covariance, rows)
 
 
 def encode(features: Sequence[Feature], values: Mapping[str, Any]) -> FloatArray:

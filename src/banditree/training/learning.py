@@ -9,7 +9,7 @@ import numpy as np
 from banditree.errors import InvalidInput
 from banditree.progress import OnProgress
 from banditree.tasks.arrays import FloatArray
-from banditree.tasks.collection import Collection, with_shares
+from banditree.tasks.collection import Collection, with_case_features, with_shares
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 from banditree.tasks.separation import Separation, least_separation
 from banditree.training.classes import Classes, Criterion, find_classes, widen
@@ -32,7 +32,8 @@ class Settings:
     """How a log is turned into a collection; see `read_log`, `find_classes`, `estimate`, `to_collection`, `merge`.
 
     shares: of the tasks among cases, instead of those found in the log. sample_size: how many contexts are kept beside
-    their moments; by default 2,000, and none where rows are added to statistics, which have none.
+    their moments; by default 2,000, and none where rows are added to statistics, which have none. per_case: context
+    columns that stay the same for a whole case.
     """
 
     rewards: Rewards | Family = BERNOULLI
@@ -47,6 +48,7 @@ class Settings:
     separation: float | None = None
     shares: Sequence[float] | Mapping[str, float] | None = None
     seed: int = 0
+    per_case: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +118,8 @@ def learn(
     collection = to_collection(
         found, statistics, untried=how.untried, provenance=provenance, shares=shares, spread=spread
     )
+    if how.per_case:
+        collection = with_case_features(collection, how.per_case)
     if how.shares is not None:
         collection = with_shares(collection, how.shares)
     merged = None if how.separation is None else merge(collection, how.separation)
