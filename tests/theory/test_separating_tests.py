@@ -5,9 +5,16 @@ from small_collections import collections, soft_tests
 
 from banditree.errors import InvalidInput
 from banditree.tasks.collection import Collection
-from banditree.tasks.instances import hard
+from banditree.tasks.contexts import averaging_rows
+from banditree.tasks.instances import hard, linear
 from banditree.tasks.separation import Sense
-from banditree.theory.separating_tests import check_table, even_tests, separating_arms, separating_policies
+from banditree.theory.separating_tests import (
+    check_table,
+    even_tests,
+    separating_arms,
+    separating_policies,
+    separating_rules,
+)
 
 
 def test_arms_are_the_policies_that_always_pull_one():
@@ -56,3 +63,25 @@ def test_every_threshold_is_beaten_by_an_even_test(collection):
 def test_impossible_tables_are_named(call, message):
     with pytest.raises(InvalidInput, match=message):
         call(Collection.bernoulli([[0.7, 0.2], [0.3, 0.2]]))
+
+
+def test_rules_that_look_at_the_context_one_by_one():
+    """Against a loop over contexts; a rule that always pulls one arm is that arm."""
+    tasks = linear(3, 4, 2, 0.2)
+    rows = averaging_rows(tasks.contexts)
+    sides = (rows[:, 0] > 0).astype(int)
+    sigma = tasks.rewards.sigma
+    squared = np.zeros((3, 3))
+    for x, arm in zip(rows, sides, strict=True):
+        gap = tasks.theta[:, arm] @ x
+        squared += 1 - np.exp(-((gap[:, None] - gap[None]) ** 2) / (8 * sigma**2))
+    distance = np.sqrt(squared / len(rows))
+    for separation in (0.02, 0.1, 0.3):
+        expected = distance >= separation
+        assert (separating_rules(tasks, [lambda x: x[:, 0] > 0], separation)[0] == expected).all()
+    always = separating_rules(tasks, [lambda x: np.full(len(x), 2)], 0.1)
+    assert (always[0] == separating_arms(tasks, 0.1, Sense.HELLINGER)[2]).all()
+    with pytest.raises(InvalidInput, match="one of the arms 0 to 3"):
+        separating_rules(tasks, [lambda x: np.full(len(x), 4)], 0.1)
+    with pytest.raises(InvalidInput, match="with contexts"):
+        separating_rules(Collection.bernoulli([[0.7, 0.2], [0.3, 0.2]]), [lambda x: x[:, 0] > 0], 0.1)

@@ -12,7 +12,7 @@ from banditree.progress import OnProgress, goes_on, named_part
 from banditree.reports.limits import QUICK, limit_or_none, limit_sentence
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import Sense, least_separation
-from banditree.theory.bounds import ece_regret, greedy_depth_bound
+from banditree.theory.bounds import ece_regret, greedy_depth_bound, unseparated_rate
 from banditree.theory.coefficients import Coefficient, deterministic_coefficient, soft_coefficient
 from banditree.theory.limits import Limit
 from banditree.theory.lower_bounds import graves_lai
@@ -163,6 +163,7 @@ def _bound_facts(tree: LazyTree, coefficients: Mapping[str, Coefficient], depth:
             greedy_depth_bound(n_tasks=collection.n_tasks, soft=coefficients["soft_coefficient"].upper).value
         ),
         "dt_ece_regret_bound": tested.value if tested is not None and tested.holds else None,
+        "unseparated_rate": unseparated_rate(n_tasks=collection.n_tasks, horizon=tree.horizon).value,
         "dt_ece_samples_per_test": tree.pulls_at_depth(_most_tests(depth, collection)),
     }
     if "hellinger_coefficient" in coefficients:
@@ -245,6 +246,8 @@ def bound_lines(facts: Mapping[str, Any]) -> list[str]:
         )
     if "ece_regret_bound" in facts:
         lines.append(f"ECE loses at most {facts['ece_regret_bound']:,.0f} (Theorem 3.1, Hellinger sense).")
+    rate = facts["unseparated_rate"]
+    lines.append(f"Without separation, some tasks cost any algorithm of the order of {rate:,.0f} (Theorem 2.1).")
     if facts.get("graves_lai_largest") == 0:
         lines.append("In the long run every task's best arm tells it from the others by itself: Graves-Lai 0.")
     elif "graves_lai_largest" in facts:

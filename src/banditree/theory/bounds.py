@@ -148,6 +148,19 @@ def regret_lower_bound(*, horizon: int, separation: float, epsilon: float, rando
     return Bound(min(exploiting, threshold.value), parts, reason, threshold.broken)
 
 
+def unseparated_rate(*, n_tasks: int, horizon: int) -> Bound:
+    """Theorem 2.1: without separation, some collection of M tasks costs every algorithm of the order of sqrt(M H).
+
+    An order, without its constant, and about the worst collection: `limits.limit` is about yours.
+
+    >>> round(unseparated_rate(n_tasks=10, horizon=10_000).value)
+    316
+    """
+    _positive(n_tasks=n_tasks, horizon=horizon)
+    reason = "of the order of sqrt(M H) for tasks that may be as close as they like; the constant is omitted"
+    return Bound(math.sqrt(n_tasks * horizon), {"M": n_tasks, "H": horizon}, reason)
+
+
 def estimation_samples(
     *,
     n_tasks: int,

@@ -1,13 +1,15 @@
 """Which test separates which pair of tasks, as tables: what every coefficient is computed from."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditree.errors import invalid
+from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen_numbers
 from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import averaging_rows
+from banditree.tasks.rewards import require_likelihood
 from banditree.tasks.separation import Sense, separations, tolerance
 
 
@@ -50,6 +52,46 @@ def separating_policies(
     else:
         distance = np.sqrt(np.tensordot(weights, separations(collection, sense) ** 2, 1))
     return np.asarray(distance >= separation - tolerance(separation))
+
+
+Rule = Callable[[FloatArray], Any]  # contexts (n, d) to the arms (n,) that are pulled there
+
+
+def separating_rules(
+    collection: Collection, rules: Sequence[Rule], separation: float, sense: Sense = Sense.HELLINGER
+) -> BoolArray:
+    """Whether each test that looks at the context tells tasks i and j apart by `separation`, shape (P, M, M).
+
+    Pi_C of Assumption 1 in full: a test is a rule from contexts to arms. Context and arm are part of what is seen, so
+    D_H^2 is the average, over contexts, of that of the arm pulled there; in the mean sense a rule has one number, its
+    mean reward. Over the sample of the collection, or 20,000 contexts drawn from its distribution.
+
+    >>> from banditree.tasks.instances import linear
+    >>> found = separating_rules(linear(3, 4, 2, 0.2), [lambda x: x[:, 0] > 0, lambda x: 0 * x[:, 0]], 0.05)
+    >>> found.shape
+    (2, 3, 3)
+    """
+    _check(separation)
+    if collection.theta is None or collection.contexts is None:
+        raise InvalidInput("Tests that look at the context need a collection with contexts. Use separating_policies.")
+    rows = averaging_rows(collection.contexts)
+    distance = np.stack([_rule_distance(collection, rows, rule, Sense(sense)) for rule in rules])
+    return np.asarray(distance >= separation - tolerance(separation))
+
+
+def _rule_distance(collection: Collection, rows: FloatArray, rule: Rule, sense: Sense) -> FloatArray:
+    """How far apart a rule finds every two tasks, (M, M)."""
+    arms = np.asarray(rule(rows)).astype(np.int64)
+    if arms.shape != (len(rows),) or arms.min() < 0 or arms.max() >= collection.n_arms:
+        raise invalid("a rule", f"one of the arms 0 to {collection.n_arms - 1} for each context", arms.shape)
+    assert collection.theta is not None
+    means = np.einsum("nd,mnd->mn", rows, collection.theta[:, arms])
+    if sense is Sense.MEAN:
+        values = means.mean(axis=1)
+        return np.asarray(np.abs(values[:, None] - values[None]))
+    require_likelihood(collection.rewards, "The Hellinger sense")
+    squared = [[collection.rewards.hellinger_squared(one, other).mean() for other in means] for one in means]
+    return np.sqrt(np.array(squared))
 
 
 class EvenTests(NamedTuple):
