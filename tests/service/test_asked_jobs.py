@@ -11,6 +11,8 @@ from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 from banditree.files.collections import CollectionFile, collection_from_document
 from banditree.files.documents import parse
 from banditree.files.plans import PlanFile, fingerprint, plan_from_document
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import Form, SafetyRule
 from banditree.service import job_routes, jobs
 from banditree.service.client import ServiceError
 from banditree.service.jobs import Lane
@@ -194,6 +196,7 @@ def test_one_person_does_not_fill_the_line(running, monkeypatch):
     work()
 
 
+@pytest.mark.slow
 def test_what_a_page_waits_for_does_not_wait_for_what_people_ask_for(running):
     client, work = running
     known = client.add_collection(CLINIC, "clinic")
@@ -209,6 +212,23 @@ def test_what_a_page_waits_for_does_not_wait_for_what_people_ask_for(running):
     assert (client.job(certificate).state, client.job(search).state) == ("done", "waiting")
     work()
     assert client.job(search).state == "done"
+
+
+@pytest.mark.slow
+def test_a_certificate_that_would_take_hours_is_refused_in_a_sentence(running):
+    client, work = running
+    lines = [Box(0, low=1, high=2, points=(-1, 1), floor=3, ceil=3), Box(1), Box(0)]
+    rule = SafetyRule((-4, 1), floor=8, cap=20)
+    plan = client.add_plan(
+        assemble(lines, CLINIC, 10**9, form=Form.LINES, rule=rule), "far", client.add_collection(CLINIC, "clinic")
+    )
+    job_routes.PATIENCE, before = 0.0, job_routes.PATIENCE
+    assert client.http.get(f"/api/v1/plans/{plan}/certificate").status_code == 202
+    work()
+    answer = client.http.get(f"/api/v1/plans/{plan}/certificate")
+    job_routes.PATIENCE = before
+    assert answer.status_code == 422
+    assert "takes too long to certify over 1,000,000,000 rounds" in answer.json()["error"]["message"]
 
 
 def test_folders_of_workers_that_are_gone_are_removed(tmp_path, monkeypatch):

@@ -4,18 +4,22 @@ import json
 import sqlite3
 import stat
 import threading
+import time
 from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
-from running_service import CLINIC, client_of, clinic_plan, in_thread, local, new_database
+from running_service import CLINIC, client_of, clinic_plan, free_port, in_thread, local, new_database, start_process
 
 from banditree.cli import main
 from banditree.service.backup import back_up, restore, verify
+from banditree.service.client import Client
 from banditree.service.database import Database
 from banditree.service.problems import Refused
 from banditree.service.schema import metadata
 from banditree.service.settings import Settings
+
+DRILLS = 6  # restore drills of `make soak`
 
 
 def play(http, n=3):
@@ -157,3 +161,63 @@ def run(*arguments):
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     return ended.value.code
+
+
+def drill(folder, number, database, target, acknowledged):
+    """Back a busy service up, restore it into a new database, and look there for everything confirmed before."""
+    before = dict(acknowledged)
+    file = folder / f"{number}.backup"
+    for command in (
+        ["backup", "--database", database, "-o", str(file)],
+        ["restore", str(file)],
+        ["restore", str(file), "--database", target],
+        ["audit", "verify", "--database", target],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(command)
+        assert ended.value.code == 0, command
+    port = free_port()
+    process = start_process(target, port)
+    try:
+        with Client(f"http://127.0.0.1:{port}") as client:
+            for case, rounds in before.items():
+                told = [event.round for event in client.events(case) if event.kind == "told"]
+                assert told[:rounds] == list(range(1, rounds + 1)), case
+            client.tell(case, client.ask(case)[0].round, 1)
+    finally:
+        process.terminate()
+        process.wait()
+    return len(before)
+
+
+@pytest.mark.soak
+def test_the_restore_drill(tmp_path, postgres):
+    """The runbook, again and again, against a service that people report to all the while."""
+    database, port, stop, acknowledged = str(tmp_path / "live.db"), free_port(), threading.Event(), {}
+    process = start_process(database, port)
+
+    def report():
+        with Client(f"http://127.0.0.1:{port}") as client:
+            plan = client.add_plan(clinic_plan(), "clinic", sign="tested")
+            while not stop.is_set():
+                case = client.start(plan).id
+                for number in range(1, 6):
+                    client.tell(case, client.ask(case)[0].round, 1)
+                    acknowledged[case] = number
+
+    thread = threading.Thread(target=report)
+    thread.start()
+    try:
+        found = []
+        for number in range(DRILLS):
+            time.sleep(1)
+            sqlite = number % 2 == 0
+            target = str(tmp_path / f"{number}.db") if sqlite else new_database(postgres, f"drill_{number}")
+            found.append(drill(tmp_path, number, database, target, acknowledged))
+        assert sorted(found) == found
+        assert found[-1] > 10
+    finally:
+        stop.set()
+        thread.join()
+        process.terminate()
+        process.wait()

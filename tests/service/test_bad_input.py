@@ -107,7 +107,8 @@ def fuzz(http, n, seed):
     """Upload mangled plans and collections; where a mangled plan is taken, follow it for a while."""
     rng, (plans, collections), taken = random.Random(seed), uploads(), 0
     for _ in range(n):
-        answer = checked(http.post("/api/v1/plans", json={"name": "x", "plan": mangled(rng.choice(plans), rng)}))
+        new = {"name": "x", "plan": mangled(rng.choice(plans), rng), "sign": {"comment": "fuzz"}}
+        answer = checked(http.post("/api/v1/plans", json=new))
         if answer.status_code == 200:
             taken += 1
             follow(http, answer.json()["data"]["id"])

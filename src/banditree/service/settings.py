@@ -54,7 +54,7 @@ class Settings:
     max_upload: int = 32_000_000
     cached_rounds: int = 500_000
     waiting_commands: int = 10_000
-    readers: int = 2
+    readers: int = 1
     workers: int = 1
     job_seconds: int = 120
     job_memory: int = 2_000
