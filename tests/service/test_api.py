@@ -128,7 +128,7 @@ def test_the_alarm_is_seen(client):
     where = client.case(case)
     assert where.alarm.ringing
     assert where.alarm.message.startswith("The evidence fits none of the 2 tasks of the collection")
-    assert client.ask(case)[0].arm == "B"  # UCB1 tries what was not tried
+    assert client.ask(case)[0].arm in ("A", "B")  # as Thompson sampling draws
     assert client.case(client.start(client.add_plan(clinic_plan(101), "no collection", sign="tested")).id).alarm is None
 
 
