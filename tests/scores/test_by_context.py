@@ -223,7 +223,7 @@ def test_features_of_a_case_are_averaged_over_cases_and_not_over_rounds(kind):
     collection = with_case_features(random_collection(kind, BERNOULLI, seed=7), ["x2", "x3"])
     plan = build_plan(collection, HORIZON, points="outcome", rule_size=1, steps=200)
     certificate = certify(plan, collection)
-    assert any("stay the same for a whole case" in remark for remark in certificate.remarks)
+    assert any("the same for a whole case" in remark for remark in certificate.remarks)
     result = simulate(collection, {"plan": plan}, horizon=HORIZON, runs=1500, seed=3).regret[0, :, :, -1]
     # Five standard errors of the runs, and for drawn cases of the 60 that the certificate takes.
     off = 5 * result.std(axis=1) / np.sqrt(60 if kind == "gaussian" else 1500)

@@ -10,10 +10,12 @@ from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
 from banditree.plans.wording import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
+from banditree.scores.build import build_plan
 from banditree.service.database import Database
 from banditree.service.demo import clinic_protocol, fill
 from banditree.service.people import Role, add_user, hashed
 from banditree.tasks.collection import Collection
+from banditree.tasks.instances import linear
 from banditree.tasks.separation import least_separation
 from banditree.trees.tree import build_tree
 
@@ -245,6 +247,21 @@ def test_a_contextual_plan_asks_for_the_context(http):
     page = http.post("/cases/c/tell", data={"round": "1", "reward": "0.25"}).text
     assert "What comes next?" in page
     assert http.post("/cases/c/ask", data={names[0]: "warm"}).status_code == 422
+
+
+def test_a_contextual_protocol_asks_for_the_context_before_every_round(http):
+    plan = build_plan(linear(2, 3, 2, 0.3), 60, steps=100)
+    id = client_of(http).add_plan(plan, "as kinds", sign="tested")
+    page = http.post("/cases", data={"plan": id, "id": "k"}).text
+    names = re.findall(r'name="(context-[^"]*)"', page)
+    assert names
+    for number in range(1, 4):
+        page = http.post("/cases/k/ask", data=dict.fromkeys(names, "0.5")).text
+        assert "What happened?" in page
+        page = http.post("/cases/k/tell", data={"round": str(number), "reward": "0.4"}).text
+        assert "What comes next?" in page
+    assert "reat as task" in page
+    assert "Fit of one task over another" in http.get(f"/plans/{id}").text
 
 
 def test_searching_cases(http, case):

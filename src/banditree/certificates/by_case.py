@@ -30,7 +30,8 @@ def certify_by_case(plan: Plan, collection: Collection, horizon: int | None = No
     how = "all cases of the sample"
     if len(cases) < len(every):
         how = f"{len(cases)} drawn cases (standard error {off:.2g})"
-    remark = f"{', '.join(names)} stay the same for a whole case: numbers are averages over {how}."
+    stays = "stays" if len(names) == 1 else "stay"
+    remark = f"{', '.join(names)} {stays} the same for a whole case: numbers are averages over {how}."
     return _averaged(each, remark)
 
 

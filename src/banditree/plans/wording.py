@@ -254,8 +254,10 @@ def rule_sentence(plan: Plan) -> str:
     rule, words = plan.rule, plan.vocabulary
     points = points_phrase(plan, np.array(rule.points), np.array(rule.cuts), spelled=plan.n_tests == 0)
     then = "hand over" if rule.hands_over else f"start again at {unit(plan)} 1"
+    by_context = bool((plan.arm[plan.kind == BoxKind.EXPLOIT] == NONE).any())
+    treated = f", or treat as {with_article(words.task)} from now on" if by_context else ""
     return (
-        f"Whenever you stay with or settle on {with_article(words.arm)}, score it from 0: {points}"
+        f"Whenever you stay with or settle on {with_article(words.arm)}{treated}, score it from 0: {points}"
         f"{cap_phrase(rule.cap)}. At {-rule.floor:+d} {then}."
     )
 
