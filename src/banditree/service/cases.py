@@ -67,9 +67,9 @@ class Case:
 
     @property
     def rings(self) -> bool:
-        """Whether the alarm went off: the evidence fits no task."""
+        """Whether the case is open and its alarm went off: the evidence fits no task."""
         alarm = getattr(self.session.state, "alarm", None)
-        return not self.erased and alarm is not None and bool(alarm.alarmed[0])
+        return self.state == "open" and alarm is not None and bool(alarm.alarmed[0])
 
     def fold(self, events: Sequence[Event]) -> None:
         """Apply events that are on record. Nothing follows an erasure, and what it blanked cannot be folded."""

@@ -262,7 +262,7 @@ def list_cases(
     if state == "waiting":
         query = query.where(WAITING)
     elif state == "alarm":
-        query = query.where(RINGS, cases.c.state == "open")
+        query = query.where(RINGS)
     elif state is not None:
         query = query.where(cases.c.state == state)
     # A long list is read beside those who report, so every millisecond counts: mappings would take three times as long.
