@@ -38,7 +38,7 @@ import sqlalchemy as sa, uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
 from banditree.service.database import open_engine
-engine = open_engine(sys.argv[1]).execution_options(writes=True)
+engine = open_engine(sys.argv[1], most=8).execution_options(writes=True)
 rows = sa.Table("bare", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("name", sa.Text),
                 sa.Column("value", sa.Float))
 rows.metadata.create_all(engine)
