@@ -178,14 +178,16 @@ class _Search:
     def choose(self) -> tuple[int, ...]:
         """Tasks that are hard together: the hardest pairs, and whoever makes them harder still, one by one."""
         beam = self.hardest_pairs()
-        chosen: tuple[int, ...] = ()
+        chosen = [beam[0]]
         for size in range(2, MOST_TASKS + 1):
             if self.foreseen(beam, 0) > SHARE * self.effort - self.work or not self.timed(beam, 0):
                 break
             ranked = sorted(beam, key=lambda members: (-self.tables[0][members].value, members))
-            chosen = ranked[0]
+            chosen.append(ranked[0])
             beam = self.extended(ranked[: BEAM.get(size, 1)])
-        return chosen if chosen else beam[0][:2]
+        # Steps half as long gain more than one more task: the most tasks for which there is room for that.
+        finer = [members for members in chosen if self.foreseen([members], 1) <= self.effort - self.work]
+        return finer[-1] if finer else chosen[-1]
 
     def hardest_pairs(self) -> list[tuple[int, ...]]:
         """Pairs by what telling them apart costs at least, as many as a quarter of the effort has room for."""
