@@ -66,9 +66,9 @@ def test_where_nothing_is_to_be_gained_one_option_is_the_plan():
 
 @pytest.mark.slow
 def test_noise_ends_in_a_plan_no_more_often_than_by_luck():
-    """No option is better than another: 40 logs, a plan in 5% of them; more than 6 with a chance of 1%."""
-    found = [fit(alike(60, seed, best=0.4), 10, kinds=(2, 3), lines=(1, 2, 3), folds=3) for seed in range(40)]
-    assert sum(one.plan.n_tests > 0 for one in found) <= 6
+    """No option is better than another: 20 logs, a plan in 5% of them; more than 4 with a chance of 0.3%."""
+    found = [fit(alike(60, seed, best=0.4), 10, kinds=(2,), lines=(1, 2), folds=2) for seed in range(20)]
+    assert sum(one.plan.n_tests > 0 for one in found) <= 4
 
 
 @pytest.mark.slow

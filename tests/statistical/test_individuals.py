@@ -92,11 +92,8 @@ def drawn(rng, setting, is_choice):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FOUND)
 def test_found_kinds(name):
-    """At least 93% of the logs: at a true 95% fewer than 31 of 40 would come once in 100,000 test runs.
-
-    That is too few logs to tell 95% from 90%; all settings together do, below.
-    """
-    assert covered(name, range(40)) >= 34
+    """At a true 95% fewer than 15 of 20 logs would come once in 3,000 runs; many more logs are looked at below."""
+    assert covered(name, range(20)) >= 15
 
 
 def covered(name, seeds):
