@@ -37,13 +37,14 @@ class UncertainParams(NamedTuple):
     """support: (G,), the possible rewards, empty for normal ones. counts: (K, M, G), what the prior of each task and
     arm is worth in rewards of each value; of normal rewards, (K, M, 1): the number of rewards at the task's mean.
 
-    prior: (M,), the shares of the tasks times M.
+    prior: (M,), the shares of the tasks times M. sharpness: by how much what is known is multiplied in draws of rates.
     """
 
     model: Model
     support: FloatArray
     counts: FloatArray
     prior: FloatArray
+    sharpness: float
 
 
 class UncertainState(NamedTuple):
@@ -59,9 +60,14 @@ def make_uncertain(collection: Collection, horizon: int, options: Mapping[str, A
     """Option `spread`: the standard deviation of a case's rates around its task's, in place of the collection's own.
 
     By default that is the collection's spread, or 0.115 times the largest standard deviation of a reward if it has
-    none (0.058 for 0/1 rewards); what the radius of estimated rates leaves open is added.
+    none (0.058 for 0/1 rewards); what the radius of estimated rates leaves open is added. Option `sharpness`: draws of
+    rates are as narrow as if everything had been seen so many times (1, as published, by default); above 1 it explores
+    less, which pays where cases are near the tasks.
     """
-    width = take_options(options, spread=None)["spread"]
+    taken = take_options(options, spread=None, sharpness=1.0)
+    width, sharpness = taken["spread"], taken["sharpness"]
+    if not (math.isfinite(sharpness) and sharpness > 0):
+        raise invalid("sharpness", "a number above 0", sharpness)
     if width is not None and not (math.isfinite(width) and width >= 0):
         raise invalid("spread", "a number of at least 0", width)
     require_likelihood(collection.rewards, "A posterior over tasks")
@@ -73,6 +79,7 @@ def make_uncertain(collection: Collection, horizon: int, options: Mapping[str, A
         frozen(collection.rewards.support, float),
         frozen(prior_counts(collection, width).transpose(1, 0, 2), float),
         frozen(np.maximum(prior, LEAST_WEIGHT), float),
+        float(sharpness),
     )
 
 
@@ -125,10 +132,11 @@ def drawn_mean(params: UncertainParams, state: UncertainState, task: int, arm: i
     if n_values == 0:
         mean, precision = normal_posterior(params, state, task, arm)
         first, second = uniform_pair(rng, 1 + arm)
-        return mean + params.model.sigma / math.sqrt(precision) * normal(first, second)
+        return mean + params.model.sigma / math.sqrt(precision * params.sharpness) * normal(first, second)
     total, weighted = 0.0, 0.0
     for g in range(n_values):
-        draw = any_gamma_draw(params.counts[arm, task, g] + state.seen[arm, g], rng, 1 + arm * n_values + g)
+        shape = params.sharpness * (params.counts[arm, task, g] + state.seen[arm, g])
+        draw = any_gamma_draw(shape, rng, 1 + arm * n_values + g)
         total += draw
         weighted += draw * params.support[g]
     return weighted / total
