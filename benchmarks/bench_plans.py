@@ -5,14 +5,18 @@
     python benchmarks/bench_plans.py --large 20-24         # and five draws of rand-40-40
     python benchmarks/bench_plans.py --huge 20             # and rand-100-50 with 2 lines per task
     python benchmarks/bench_plans.py --share 1 --longest-path 8
+    python benchmarks/bench_plans.py --draws 20-29 --jobs 16
 
 The asked ratios are averages over the draws, so that the exit status is 1 only if an average misses its own. mTS has
 2,000 runs per task (`--runs`): the largest of noisy means flatters whoever is compared with it. "load" is the reading
 load on paper, "passed" the lines that a case passes on average; times are processor seconds of one core, the search and
-its tables without the compilation. Seeds 0 to 9 and 100 to 109 were looked at while the search was made: use others.
+its tables without the compilation, and of the certificate. "soon" is when the first plan with all its lines was there.
+Each plan is made by one process of its own (`--jobs`: so many at once, which makes each slower). Seeds 0 to 29, 100 to
+109 and 1000 to 1009 were looked at while the search was made: use others.
 """
 
 import argparse
+import multiprocessing
 import sys
 import time
 from pathlib import Path
@@ -25,13 +29,12 @@ from banditree.plans.plan import BoxKind
 from banditree.plans.reading_load import reading_load
 from banditree.scores.protocol import build_protocol
 from banditree.simulation.engine import simulate
-from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, rand
 
 HORIZON = 10_000
 DEMO = Path(__file__).parent.parent / "src/banditree/cli/data/treatments.csv"
 SEPARATION = 0.4
-# (lines per task, asked ratio to mTS) by the name of the collections, up to the seed.
+# (lines per task, asked ratio to mTS) by the name of the collections.
 ASKED = {
     "demo": {1.0: 0.65},
     "hard-5-10": {1.0: 0.5},
@@ -39,6 +42,8 @@ ASKED = {
     "rand-40-40": {1.5: 1.15, 2.0: 1.0},
     "rand-100-50": {2.0: 2.0},
 }
+SIZES = {"rand-10-20": (10, 20), "rand-40-40": (40, 40), "rand-100-50": (100, 50)}
+HEAD = "collection    seed  lines path  load passed   cpu s  soon  cert   plan    mTS  ratio  asked"
 
 
 def numbers(text):
@@ -49,24 +54,78 @@ def numbers(text):
     return list(range(int(first), int(last or first) + 1))
 
 
-def instances(arguments):
-    """(name, seed, collection, horizon)."""
-    if not arguments.only_draws:
-        yield "demo", 0, load_collection(DEMO), 1_000
-        yield "hard-5-10", 0, hard(5, 10, SEPARATION, 0.01), HORIZON
-    for name, (M, K), seeds in (
-        ("rand-10-20", (10, 20), arguments.draws),
-        ("rand-40-40", (40, 40), arguments.large),
-        ("rand-100-50", (100, 50), arguments.huge),
-    ):
-        for seed in numbers(seeds):
-            yield name, seed, rand(M, K, SEPARATION, seed=seed), HORIZON
+def instance(name, seed):
+    """(collection, horizon)."""
+    if name == "demo":
+        return load_collection(DEMO), 1_000
+    if name == "hard-5-10":
+        return hard(5, 10, SEPARATION, 0.01), HORIZON
+    return rand(*SIZES[name], SEPARATION, seed=seed), HORIZON
 
 
-def mts(collection, horizon, runs):
+def mts(name, seed, runs):
     """The worst regret over tasks."""
+    collection, horizon = instance(name, seed)
     results = simulate(collection, ["mts"], horizon=horizon, runs=runs, rounds=[horizon])
     return float(results.regret[0][..., -1].mean(axis=1).max())
+
+
+def planned(name, seed, share, longest_path):
+    """What one plan is like, by name."""
+    compile_all()
+    collection, horizon = instance(name, seed)
+    lines, start, soon = round(share * collection.n_tasks), time.process_time(), []
+
+    def look(progress):
+        if not soon and progress.text == f"{lines} lines":
+            soon.append(time.process_time() - start)
+
+    plan = build_protocol(collection, horizon, lines=lines, longest_path=longest_path, on_progress=look)
+    seconds = time.process_time() - start
+    certificate = certify(plan, collection)
+    return {
+        "lines": plan.n_tests,
+        "path": plan.depth,
+        "load": reading_load(plan),
+        "passed": certificate.entered[:, plan.kind != BoxKind.EXPLOIT].sum(axis=1).mean(),
+        "seconds": seconds,
+        "soon": soon[0] if soon else np.nan,
+        "certified": time.process_time() - start - seconds,
+        "worst": certificate.worst_regret,
+    }
+
+
+def compile_all():
+    """Compile what a search and a certificate need, so that it is not timed."""
+    small = rand(3, 3, 0.2)
+    certify(build_protocol(small, 100, steps=90), small)
+
+
+def job(task):
+    """The task with what it gives."""
+    what, *arguments = task
+    return task, (mts if what == "mts" else planned)(*arguments)
+
+
+def jobs_of(arguments):
+    """(what, arguments) of everything to compute, what takes longest first."""
+    seeds = {"rand-100-50": arguments.huge, "rand-40-40": arguments.large, "rand-10-20": arguments.draws}
+    cases = [(name, seed) for name, given in seeds.items() for seed in numbers(given)]
+    if not arguments.only_draws:
+        cases += [("hard-5-10", 0), ("demo", 0)]
+    shares = {name: ASKED[name] if arguments.share is None else [arguments.share] for name in ASKED}
+    plans = [("plan", *case, share, arguments.longest_path) for case in cases for share in shares[case[0]]]
+    return plans, [("mts", *case, arguments.runs) for case in cases]
+
+
+def results_of(tasks, n_jobs):
+    """The results as they come."""
+    if n_jobs == 1:
+        yield from map(job, tasks)
+        return
+    compile_all()  # once, for all processes
+    with multiprocessing.get_context("spawn").Pool(n_jobs) as pool:
+        yield from pool.imap_unordered(job, tasks)
 
 
 def main() -> int:
@@ -78,33 +137,39 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=None, help="lines per task: this one alone")
     parser.add_argument("--longest-path", type=int, default=None)
     parser.add_argument("--runs", type=int, default=2_000, help="of mTS per task")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
     arguments = parser.parse_args()
-    build_protocol(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]]), 100, steps=60)  # compiles
-    print("collection    seed  lines path  load passed   cpu s   plan    mTS  ratio  asked")
-    ratios: dict[tuple[str, float], list[float]] = {}
-    for name, seed, collection, horizon in instances(arguments):
-        worst = mts(collection, horizon, arguments.runs)
-        for share in ASKED[name] if arguments.share is None else [arguments.share]:
-            start = time.process_time()
-            lines = round(share * collection.n_tasks)
-            plan = build_protocol(collection, horizon, lines=lines, longest_path=arguments.longest_path)
-            seconds, certificate = time.process_time() - start, certify(plan, collection)
-            passed = certificate.entered[:, plan.kind != BoxKind.EXPLOIT].sum(axis=1).mean()
-            ratio = certificate.worst_regret / worst
-            ratios.setdefault((name, share), []).append(ratio)
-            print(
-                f"{name:12} {seed:5} {plan.n_tests:6} {plan.depth:4} {reading_load(plan):5.1f} "
-                f"{passed:6.1f} {seconds:7.1f} {certificate.worst_regret:6.2f} "
-                f"{worst:6.2f} {ratio:6.2f} {ASKED[name].get(share, np.nan):6.2f}",
-                flush=True,
-            )
+    plans, simulations = jobs_of(arguments)
+    beside, waiting, ratios = {}, [], {}
+    print(HEAD)
+    order = simulations + plans if arguments.jobs == 1 else plans[:12] + simulations + plans[12:]
+    for (what, name, seed, *rest), found in results_of(order, arguments.jobs):
+        if what == "mts":
+            beside[name, seed] = found
+        else:
+            waiting.append((name, seed, rest[0], found))
+        for row in [row for row in waiting if row[:2] in beside]:
+            waiting.remove(row)
+            show(*row, beside[row[:2]], ratios)
     print()
     missed = False
-    for (name, share), found in ratios.items():
+    for (name, share), found in sorted(ratios.items()):
         asked = ASKED[name].get(share, np.inf)
         missed |= float(np.mean(found)) > asked
-        print(f"{name}, {share:g} lines per task: {np.mean(found):.2f} on average over {len(found)}, asked {asked:g}")
+        print(f"{name}, {share:g} lines per task: {np.mean(found):.3f} on average over {len(found)}, asked {asked:g}")
     return int(missed)
+
+
+def show(name, seed, share, found, worst, ratios):
+    """One row of the table."""
+    ratio = found["worst"] / worst
+    ratios.setdefault((name, share), []).append(ratio)
+    print(
+        f"{name:12} {seed:5} {found['lines']:6} {found['path']:4} {found['load']:5.1f} {found['passed']:6.1f} "
+        f"{found['seconds']:7.1f} {found['soon']:5.1f} {found['certified']:5.1f} {found['worst']:6.2f} "
+        f"{worst:6.2f} {ratio:6.2f} {ASKED[name].get(share, np.nan):6.2f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

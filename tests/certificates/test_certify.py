@@ -8,6 +8,7 @@ from banditree.certificates.certify import certify, course, regret_bound
 from banditree.certificates.outcomes import Claim, box_outcomes
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import Form
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import sampled_contexts
 from banditree.tasks.instances import hard, linear, rand
@@ -154,3 +155,13 @@ def test_a_protocol_that_starts_again_for_ever_is_refused():
     plan = assemble([Box(0, 1, points=(-1, 1), floor=2), Box(1, 0, points=(-1, 1), floor=2)], poor, horizon=100)
     with pytest.raises(InvalidInput, match="may never end"):
         certify(plan, poor)
+
+
+def test_the_bound_of_a_protocol_with_low_caps_is_within_a_few_times_its_regret():
+    two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    lines = [Box(arm=arm, low=1 - arm, points=(-1, 1), floor=4, cap=5) for arm in (0, 1)]
+    plan = assemble(lines, two, horizon=1000, form=Form.LINES)
+    exact = certify(plan, two, must_rest=False).regret
+    bound = regret_bound(plan, two)
+    assert (exact <= bound).all()
+    assert (bound <= 3.5 * exact).all()

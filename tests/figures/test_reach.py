@@ -10,10 +10,12 @@ from random_plans import cases
 from banditree.certificates.certify import certify
 from banditree.certificates.equations import require_end
 from banditree.certificates.outcomes import box_outcomes
+from banditree.certificates.watched_scores import unfold
 from banditree.errors import InvalidInput
 from banditree.figures import reach
 from banditree.figures.reach import reach_info
-from banditree.plans.plan import BoxKind
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import BoxKind, Form, SafetyRule
 from banditree.policies.session import start_session
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
@@ -153,8 +155,44 @@ def test_a_protocol_is_reached_as_a_simulation_says():
         p = np.minimum(info.chance[task], 1.0)
         assert (visits / n <= p + 4.5 * np.sqrt(p * (1 - p) / n) + 0.01).all()
         assert info.paths[task][0] == 1
-    assert np.isnan(info.cost).all()
+    assert (info.cost[:, 0] == 0).all()
     assert info.note == "over the horizon"
+
+
+def test_the_cost_of_getting_to_a_line_is_that_of_a_walk_which_may_end_at_every_round():
+    """Bands of 5 standard errors over 12 comparisons: a false alarm in about 100,000 seeds."""
+    two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    lines = [
+        Box(arm=0, low=1, high=2, points=(-1, 1), floor=2, ceil=3),
+        Box(arm=1, low=0, points=(-2, 1), floor=3),
+        Box(arm=0),
+    ]
+    plan = assemble(lines, two, horizon=60, form=Form.LINES, rule=SafetyRule((-2, 1), floor=4))
+    info = reach_info(plan, two)
+    rng, n = np.random.default_rng(6), 4000
+    for task in range(2):
+        arrived = [first_arrivals(unfold(plan), two, task, rng) for _ in range(n)]
+        for box in (1, 2):
+            costs, rounds = np.array([seen[box] for seen in arrived if box in seen]).T
+            for found, seen in ((info.cost, costs), (info.rounds, rounds)):
+                assert found[task, box] == pytest.approx(seen.mean(), abs=5 * seen.std() / len(seen) ** 0.5 + 1e-3)
+
+
+def first_arrivals(plan, collection, task, rng):
+    """(cost, rounds) until a case first gets to each box it gets to before a last round, by its coins."""
+    box, score, cost, rounds, seen = 0, 0, 0.0, 0, {0: (0.0, 0)}
+    while rng.random() < 1 - 1 / plan.horizon:
+        arm = plan.arm[box]
+        score += plan.points[box][int(rng.random() < collection.means[task, arm])]
+        cost, rounds, before = cost + collection.gaps[task, arm], rounds + 1, box
+        if score <= -plan.floor[box]:
+            box = int(plan.low[box])
+        elif plan.kind[box] == BoxKind.SCORE and score >= plan.ceil[box]:
+            box = int(plan.high[box])
+        if box != before:
+            score = 0
+            seen.setdefault(box, (cost, rounds))
+    return seen
 
 
 def visited(plan, means, rng):

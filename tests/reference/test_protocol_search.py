@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from banditree.certificates.certify import certify
+from banditree.certificates.discounted import score_exits, watch_exits
 from banditree.plans.plan import Vocabulary
 from banditree.scores.choices import Judge, Places, added, best_line, judged_pair
-from banditree.scores.exits import score_exits, watch_exits
 from banditree.scores.moves import Moves, judge_removals, judge_rules
 from banditree.scores.objectives import Limits
 from banditree.scores.reading import draft_of, plan_of
@@ -28,7 +28,7 @@ def found():
     world = known_world(FIVE, 0)
     tables = build_tables(world, HORIZON)
     moves = Moves(tables, world, Limits(6), power=8, seed=3, steps=900)
-    return search(moves, 8.0), moves
+    return search(moves), moves
 
 
 def stepped(points, chance, going, floor, ceil, cap):

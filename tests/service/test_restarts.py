@@ -5,22 +5,25 @@ import json
 from example_plans import protocol
 from running_service import client_of
 
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import Form
 from banditree.policies.session import policy_for, resume_session
 from banditree.service.cases import Case, Followed
 from banditree.service.outlook import outlook, see
 from banditree.service.standings import standing
+from banditree.tasks.collection import Collection
 
 PLAN = protocol()
 TO_AN_END = [1] * 8 + [0] * 2 + [0] * 4  # line 1 to line 4, line 5, and "settle on E" in box 7
 BACK = [0] * 2  # -8 by +1/-4: start again at line 1
 
 
-def fresh():
-    return Case(1, "c", Followed("p", PLAN, policy_for(PLAN)), None, "2026-01-01T00:00:00.000000Z", None)
+def fresh(plan=PLAN):
+    return Case(1, "c", Followed("p", plan, policy_for(plan)), None, "2026-01-01T00:00:00.000000Z", None)
 
 
-def followed(outcomes):
-    case = fresh()
+def followed(outcomes, plan=PLAN):
+    case = fresh(plan)
     for outcome in outcomes:
         (step,) = case.ask("nurse", 1, None, None)
         case.tell("nurse", step.round, float(outcome))
@@ -35,6 +38,15 @@ def test_a_case_at_an_end_starts_again_and_is_not_settled_any_more():
     assert (again.pulls, again.total) == (0, 0)
     assert "line 1" in again.description.lower()
     assert outlook(see(followed(TO_AN_END + BACK))).path == [1, 4, 5, 7, 1]
+
+
+def test_a_line_that_starts_again_at_itself_is_on_the_path_twice():
+    two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    lines = [Box(arm=0, low=0, high=1, points=(-1, 1), floor=2, ceil=3), Box(arm=0)]
+    plan = assemble(lines, two, horizon=100, form=Form.LINES)
+    assert outlook(see(followed([1, 0], plan))).path == [1]
+    assert outlook(see(followed([0, 0], plan))).path == [1, 1]
+    assert outlook(see(followed([0, 0, 1, 1, 1, 1], plan))).path == [1, 1, 2]
 
 
 def test_a_case_rebuilt_from_its_events_is_the_case_that_was():

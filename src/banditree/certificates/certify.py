@@ -180,9 +180,10 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     """An upper bound (M,) of each task's regret: the tests as they are, and a leaf charged the whole horizon.
 
     Exact but for that, and fast: one pass over the boxes, or a few if there are links back. A watch line, and an end
-    under a safety rule, is charged the horizon or the rounds it lasts at most on average. With a low cap on its score
-    it may be left again and again, and the bound is then the horizon times the largest gap, which says nothing:
-    `certify` is exact there too. Where the distributions are not known, the bound of `certify`.
+    under a safety rule, is charged the horizon or the rounds it lasts at most on average. Where all of their scores are
+    capped, the bound is also at most e times what is lost before a last round that comes with chance 1/H after each: a
+    round before the horizon is reached with a chance of at least 1/e. Where the distributions are not known, the bound
+    of `certify`.
 
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
@@ -200,7 +201,10 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     losses = thompson_losses(plan, collection, horizon)
     value = solve(plan, down, up, np.where(leaf[:, None], horizon, pulls) * outcomes.cost.T + losses.T)
     most = horizon * outcomes.cost.max(axis=1) + losses.max(axis=1)
-    if (plan.kind == BoxKind.WATCH).any():
+    watched = plan.kind == BoxKind.WATCH
+    if watched.any():
+        if (plan.cap[watched] > 0).all() and not losses.any():
+            most = np.minimum(most, _before_a_last_round(plan, outcomes, horizon))
         return np.asarray(most if value is None else np.minimum(value, most))
     assert value is not None  # the equations of a plan that ends have a solution
     return value
@@ -208,6 +212,18 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
 
 def _has_case_features(collection: Collection) -> bool:
     return collection.contexts is not None and bool(collection.contexts.per_case.any())
+
+
+def _before_a_last_round(plan: Plan, outcomes: Outcomes, horizon: int) -> FloatArray:
+    """A bound of the regret (M,) over the horizon: that over a horizon of random length, mean H, times at most e."""
+    from banditree.certificates.discounted import discounted_exits
+
+    if horizon == 1:
+        return np.asarray(outcomes.cost.max(axis=1))
+    going = 1.0 - 1.0 / horizon
+    down, up, rounds = discounted_exits(plan, outcomes, going)
+    value = solve(plan, down, up, rounds * outcomes.cost.T)
+    return np.asarray(horizon * outcomes.cost.max(axis=1) if value is None else value / going ** (horizon - 1))
 
 
 def _horizon(plan: Plan, horizon: int | None) -> int:

@@ -24,24 +24,42 @@ def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[
     ([0.5, 0.771], [9.0, 8.143])
     """
     below, above, spent = ladder(points, chance, floor + ceil - 1, 1.0, False)
-    n_scores, fall, n_tasks = below.shape[0], below.shape[1] - 1, chance.shape[1]
-    weight = np.zeros((n_scores + fall, n_tasks))
-    weight[ceil - 1] = 1.0
-    down, up, pulls = np.zeros(n_tasks), np.zeros(n_tasks), np.zeros(n_tasks)
-    for i in range(ceil - 1, n_scores):
-        for task in range(n_tasks):
-            up[task] += weight[i, task] * above[i, task]
-            pulls[task] += weight[i, task] * spent[i, task]
+    down, up, pulls = descend(below, above, spent, ceil - 1, np.array([floor]))
+    for task in range(pulls.shape[1]):
+        if np.isnan(pulls[0, task]):  # zero times infinity: some score is never left
+            pulls[0, task] = np.inf
+    return down[0], up[0], pulls[0]
+
+
+@njit(cache=True)
+def descend(
+    below: FloatArray, above: FloatArray, spent: FloatArray, start: int, floors: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(down, up, rounds), each (floors, S), of a score that starts at row `start` of a ladder and is left so far below.
+
+    Rows beyond the last of the ladder are like the last one: far below the top, the top no longer matters.
+    """
+    n_rows, fall, S = below.shape[0], below.shape[1] - 1, below.shape[2]
+    deepest = floors[floors.size - 1]
+    down, up, rounds = np.zeros((floors.size, S)), np.zeros((floors.size, S)), np.zeros((floors.size, S))
+    weight = np.zeros((deepest + fall, S))
+    weight[0] = 1.0
+    so_far_up, so_far_rounds, level = np.zeros(S), np.zeros(S), 0
+    for depth in range(deepest):
+        row = min(start + depth, n_rows - 1)
+        for s in range(S):
+            so_far_up[s] += weight[depth, s] * above[row, s]
+            so_far_rounds[s] += weight[depth, s] * spent[row, s]
         for j in range(1, fall + 1):
-            for task in range(n_tasks):
-                weight[i + j, task] += weight[i, task] * below[i, j, task]
-    for i in range(n_scores, n_scores + fall):
-        for task in range(n_tasks):
-            down[task] += weight[i, task]
-    for task in range(n_tasks):
-        if np.isnan(pulls[task]):  # zero times infinity: some score is never left
-            pulls[task] = np.inf
-    return down, up, pulls
+            for s in range(S):
+                weight[depth + j, s] += weight[depth, s] * below[row, j, s]
+        if depth + 1 == floors[level]:
+            up[level], rounds[level] = so_far_up, so_far_rounds
+            for j in range(fall):
+                for s in range(S):
+                    down[level, s] += weight[depth + 1 + j, s]
+            level += 1
+    return down, up, rounds
 
 
 @njit(cache=True, error_model="numpy")

@@ -13,8 +13,6 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from banditree.figures.ladder import LadderInfo, Leads, Row, Way, require_drawable
 from banditree.figures.layout import jumps
 from banditree.figures.reach import ReachInfo
@@ -84,8 +82,11 @@ def ladder_data(info: LadderInfo, reach: ReachInfo | None, note: str = "") -> st
 def reach_note(reach: ReachInfo) -> str:
     """What the numbers of a box mean."""
     given = f", {reach.note}" if reach.note else ""
-    if np.isnan(reach.cost).all():
-        return f"Computed, not simulated{given}. A case that starts again may be counted twice: at most this chance."
+    if reach.note.endswith("over the horizon"):
+        return (
+            f"Computed, not simulated{given}. A case that starts again may be counted twice: at most this chance. "
+            "Cost: about what was lost until a case first gets here."
+        )
     return (
         f"Computed, not simulated{given}. Cost: expected reward lost so far compared with the best from the start, of "
         "the cases that get here."

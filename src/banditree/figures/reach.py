@@ -8,11 +8,13 @@ import numpy as np
 from banditree.certificates.certify import certify
 from banditree.certificates.equations import exit_distributions
 from banditree.certificates.outcomes import Outcomes, box_outcomes
+from banditree.certificates.watched_scores import unfold
 from banditree.errors import InvalidInput
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
+LEAST = 1e-12  # a chance of getting to a box below which it is not said what it costs to get there
 MOST_WORK = 3e10  # multiplications that a plan with links back may take here: some seconds
 
 
@@ -25,7 +27,8 @@ class ReachInfo:
     way. note: what the numbers rest on, or "".
 
     For plans with watch lines or a safety rule: over the horizon. chance is how often a case gets to the box, at most
-    1: exact where it cannot start again, else an upper bound of the chance. cost and rounds are not known (nan).
+    1: exact where it cannot start again, else an upper bound of the chance. cost and rounds are those of the first time
+    it gets there, as if every round were the last one with a chance of 1 in `horizon`.
     """
 
     tasks: tuple[str, ...]
@@ -80,9 +83,38 @@ def _over_the_horizon(plan: Plan, collection: Collection, note: str) -> ReachInf
     with np.errstate(invalid="ignore", divide="ignore"):
         leaves = np.nan_to_num(exits / entered[:, :, None])
     paths = tuple(_likely_path(plan, leaves[task]) for task in range(collection.n_tasks))
-    unknown = np.full_like(entered, np.nan)
+    cost, rounds = _until_first_there(plan, collection)
     note = f"{note}, over the horizon" if note else "over the horizon"
-    return ReachInfo(collection.tasks, np.minimum(entered, 1.0), unknown, unknown, paths, note)
+    return ReachInfo(collection.tasks, np.minimum(entered, 1.0), cost, rounds, paths, note)
+
+
+def _until_first_there(plan: Plan, collection: Collection) -> tuple[FloatArray, FloatArray]:
+    """(cost, rounds), (M, N) each, of a plan with watch lines or a rule until a case first gets to a box; nan where
+    none does, or where that takes too long to compute."""
+    plan = unfold(plan)
+    outcomes = box_outcomes(plan, collection)
+    price = np.stack([outcomes.cost.T, np.ones_like(outcomes.cost.T)], axis=2)
+    try:
+        chance, spent = _with_loops(plan, _discounted(plan, outcomes), price)
+    except InvalidInput:
+        return np.full_like(outcomes.cost, np.nan), np.full_like(outcomes.cost, np.nan)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(chance[:, :, None] > LEAST, spent / chance[:, :, None], np.nan)
+    return mean[:, :, 0].T, mean[:, :, 1].T
+
+
+def _discounted(plan: Plan, outcomes: Outcomes) -> Exits:
+    """What each box does before a last round that comes with chance 1/H: E[g^pulls; side] and E[pulls g^pulls; side].
+
+    The second is g times the derivative of the first, here over a step of a hundredth of 1 - g.
+    """
+    from banditree.certificates.discounted import discounted_exits
+
+    going, step = 1.0 - 1.0 / plan.horizon, 0.01 / plan.horizon
+    less, here, more = (
+        np.stack(discounted_exits(plan, outcomes, going + sign * step)[:2], axis=2) for sign in (-1, 0, 1)
+    )
+    return Exits(here, going * (more - less) / (2 * step))
 
 
 def _exits(plan: Plan, outcomes: Outcomes) -> Exits:

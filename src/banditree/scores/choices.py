@@ -15,7 +15,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 
 N_SCORE, N_WATCH = 4, 2  # how many of the best screened ones are refined
 LOOKS = 12  # steps of a refinement, at most
-N_LINKS = 12  # places that an exit may lead to, of those that look best, which are judged exactly
+N_LINKS = 24  # places that an exit may lead to, of those that look best, which are judged exactly
 
 
 class Adding(NamedTuple):
@@ -229,7 +229,7 @@ def best_line(
     weighted = places.value * weights
     best, few = look(tables.screened, part, n_rows, False, weights, weighted, N_SCORE)
     best_watch, few_watch = look(tables.watch_screened, part, n_rows // 4, True, weights, weighted, N_WATCH)
-    setting = Setting(judge, places, weighted, np.union1d(few, few_watch))
+    setting = Setting(judge, places, weighted, np.concatenate((few, few_watch)))
     found = best_levels(tables.ways, tables.rows[best], tables.watch_rows[best_watch], setting)
     choice = linked(tables, tables.line(*(int(number) for number in found)), setting)
     if present is not None:

@@ -120,6 +120,12 @@ class Draft:
         return self.values.a + self.values.b * self.values.first
 
     @cached_property
+    def path_lengths(self) -> tuple[IntArray, IntArray]:
+        """(before, after), (N,) each: the most lines on a path to and from each line, itself included, links back
+        aside."""
+        return _path_lengths(self.links - self.first_line, self.order)
+
+    @cached_property
     def passed(self) -> "Passed":
         """What one pass leads to."""
         visits = self.values.visits
@@ -238,14 +244,8 @@ def barred_lines(draft: Draft, longest: int) -> BoolArray:
         barred = np.eye(draft.n_lines, dtype=bool)
     else:
         barred = np.asarray(_all_ancestors(draft.links - draft.first_line, draft.order))
-    before, after = path_lengths(draft)
+    before, after = draft.path_lengths
     return barred | (before[:, None] + after > longest)
-
-
-def path_lengths(draft: Draft) -> tuple[IntArray, IntArray]:
-    """(before, after), each (N,): the most lines on a path to and from each line, itself included, links back aside."""
-    before, after = _path_lengths(draft.links - draft.first_line, draft.order)
-    return np.asarray(before), np.asarray(after)
 
 
 def returns(draft: Draft) -> bool:

@@ -22,7 +22,6 @@ from banditree.scores.draft import (
     barred_lines,
     empty_draft,
     ends,
-    path_lengths,
     returns,
 )
 from banditree.scores.objectives import Limits
@@ -34,7 +33,9 @@ TINY = 1e-6  # relative gain that is no gain
 MOST_CIRCLING = 0.9  # the chance of a pass to lead to line 1, not to rest, above which a draft goes round in circles
 DEAR, NEVER = 20.0, 1e6  # how fast its objective then grows, so that a search finds its way out, and if it never rests
 ENDLESS = 0.999  # a chance this high counts as never
-MAX_ROWS = 8_000  # score lines that one step looks at: another part of the tables each time
+SLACK = 3  # lines by which a path may be too long on the way; refusing it at once leaves too few ways to go
+TOO_LONG = 0.03  # by how much the objective grows for each of them
+MAX_ROWS = 6_000  # score lines that one step looks at: another part of the tables each time
 REPORT_EVERY = 25  # steps
 MOST_CORRECTED = 1.5  # the most by which an exact regret corrects the value that stands for it
 N_REMOVALS = 8  # ways to do without a line that are judged exactly, of those that look best
@@ -67,14 +68,15 @@ class Moves:
         self.rng = np.random.default_rng(seed)
         self.steps, self.last, self.total = done, done + steps, total or done + steps
         self.on_progress, self.stopped_early = on_progress, False
-        self.set_power(power)
+        self.power = power
+        self.sharpen(1)
         alone = ends(tables, NO_RULE)[0][: tables.n_arms]
         everyone = int(np.argmin([added(cost, self.adding) for cost in alone]))
         self.nothing = self.best = empty_draft(tables, everyone, limits.links_back)
 
-    def set_power(self, power: float) -> None:
-        """Judge by another power of the mean: 1 is the mean over kinds, large powers approach the worst kind."""
-        world = self.world
+    def sharpen(self, times: int) -> None:
+        """Judge by so many times the power of the objective: large ones approach the worst kind; a mean stays one."""
+        world, power = self.world, self.power * times if self.power > 1 else 1.0
         self.adding = Adding(np.array(world.group), np.array(world.weight), np.array(world.share), float(power))
         self.judged: WeakKeyDictionary[Draft, float] = WeakKeyDictionary()
 
@@ -82,12 +84,11 @@ class Moves:
         """Count each scenario by how its exact regret (S,) under the best draft compares with the value at hand."""
         ratio = np.clip(exact / np.maximum(self.best.regret, 1e-12), 1 / MOST_CORRECTED, MOST_CORRECTED)
         self.world = replace(self.world, weight=self.given.weight * ratio)
-        self.set_power(self.adding.power)
+        self.sharpen(int(self.adding.power / self.power))
 
-    def begin_again(self, power: float) -> None:
+    def begin_again(self) -> None:
         """Forget the best draft, so that a search from nothing is not drawn to it."""
         self.best = self.nothing
-        self.set_power(power)
 
     # Judging
 
@@ -98,12 +99,20 @@ class Moves:
         return self.judged[draft]
 
     def _objective(self, draft: Draft) -> float:
-        limits = self.limits
-        if draft.n_lines and limits.longest_path is not None and path_lengths(draft)[0].max() > limits.longest_path:
+        excess = self.excess(draft)
+        if excess > SLACK or (not self.limits.links_back and returns(draft)) or not draft.values.settled:
             return np.inf
-        if (not limits.links_back and returns(draft)) or not draft.values.settled:
-            return np.inf
-        return added(draft.regret, self.adding) * dearer(draft.circling)
+        return added(draft.regret, self.adding) * dearer(draft.circling) * (1.0 + TOO_LONG * excess)
+
+    def excess(self, draft: Draft) -> int:
+        """By how many lines the longest path is longer than allowed."""
+        longest = self.limits.longest_path
+        return 0 if longest is None or not draft.n_lines else max(0, int(draft.path_lengths[0].max()) - longest)
+
+    @property
+    def room(self) -> int | None:
+        """The most lines on a path of a draft on the way to one within the limits."""
+        return None if self.limits.longest_path is None else self.limits.longest_path + SLACK
 
     def gradient(self, draft: Draft, power: float | None = None) -> FloatArray:
         """How much the objective feels each scenario (S,); they add up to about one."""
@@ -131,7 +140,7 @@ class Moves:
 
     def accept(self, draft: Draft) -> Draft:
         """The draft, remembered if it is short enough and better than the best so far."""
-        allowed = draft.n_lines <= self.limits.lines and draft.circling <= ENDLESS
+        allowed = draft.n_lines <= self.limits.lines and draft.circling <= ENDLESS and not self.excess(draft)
         if allowed and self.objective(draft) < self.objective(self.best):
             self.best = draft
         return draft
@@ -147,9 +156,9 @@ class Moves:
             lines[n] = new
         elif n >= 0:
             lines &= ~ancestors(draft, n)
-        if n >= 0 and self.limits.longest_path is not None:
-            before, after = path_lengths(draft)
-            lines &= after <= self.limits.longest_path - before[n] - new
+        if n >= 0 and self.room is not None:
+            before, after = draft.path_lengths
+            lines &= after <= self.room - before[n] - new
         number = np.flatnonzero(allowed)
         return Places(number, draft.values.a[number], draft.values.b[number], draft.place_values[number])
 
@@ -181,10 +190,9 @@ class Moves:
 
     def extend(self, draft: Draft, n: int, side: int) -> Draft:
         """The draft with the best new line at an exit, if that makes it better."""
-        longest = self.limits.longest_path
-        if longest is not None and draft.n_lines:
-            before = path_lengths(draft)[0]
-            if (before.max() if n < 0 else before[n]) >= longest:
+        if self.room is not None and draft.n_lines:
+            before = draft.path_lengths[0]
+            if (before.max() if n < 0 else before[n]) >= self.room:
                 return draft
         choice = self.choose(draft, n, draft.flow(n, side), draft.target(n, side), None)
         if choice.judged < (1 - TINY) * self.objective(draft):
@@ -221,7 +229,8 @@ class Moves:
         behind += [(visits * draft.up * value[links[:, HIGH]]) @ weights]
         order = np.argsort(-np.concatenate(behind), kind="stable")
         exits = [(int(index % N), int(index // N)) for index in order]
-        return [(n, side) for n, side in exits if side == LOW or draft.line(n).ceil]
+        watching = draft.lines[:, 2] == 0
+        return [(n, side) for n, side in exits if side == LOW or not watching[n]]
 
     def settle(self, draft: Draft, lines: int, gain: float) -> Draft:
         """The draft, grown to a number of lines and swept until that no longer gains enough."""
@@ -266,8 +275,7 @@ class Moves:
         cost = np.stack([(visits * draft.down) @ value.T, (visits * draft.up) @ value.T], axis=1)
         barred = np.zeros((draft.n_lines, len(value)), dtype=bool)
         barred[:, draft.n_ends] = not limits.restarts
-        longest = limits.longest_path or draft.n_lines
-        barred[:, draft.first_line :] = barred_lines(draft, longest)
+        barred[:, draft.first_line :] = barred_lines(draft, self.room or draft.n_lines)
         cost[np.broadcast_to(barred[:, None], cost.shape)] = np.inf
         np.put_along_axis(cost, draft.links[..., None], np.inf, axis=2)
         best = np.asarray(cost.argmin(axis=2))

@@ -33,9 +33,10 @@ LINES_PER_TASK = 1.5
 PATH_PER_DOUBLING = 3  # lines that are allowed on a path for each doubling of the tasks ...
 PATH_LESS = 2  # ... less so many: 8 lines for 10 tasks, 14 for 40 ...
 SHORT_PATH = 6  # ... and no fewer than this
-STEPS_PER_TASK = 5_000
-MOST_STEPS = 200_000
-FEW_TASKS = 10  # below so many tasks a search is done sooner, in proportion
+STEPS_PER_TASK = 4_000
+MOST_STEPS = 160_000
+FEW_TASKS = 12  # below so many tasks a search is done sooner, in proportion
+POLISHING = 0.1  # further steps, as a share of those of the search, that go on with the ways to score that are left
 SHORTER = 0.05  # further steps, as a share of those of the search, in which a line less is tried
 SIMPLIFYING = 0.15  # further steps, as a share of those of the search, in which the plan is made simpler
 DOUBTS = 3  # searches for estimated rates, each of which also allows for the rates that were worst for the one before
@@ -293,7 +294,7 @@ class Seeker:
         from banditree.scores.tables import build_tables
 
         steps = self.steps or default_steps(self.collection)
-        share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + SHORTER)))
+        share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
         moves = Moves(
             build_tables(world, self.horizon, price),
             world,
@@ -313,12 +314,12 @@ class Seeker:
             self.over = self.over or contextual(plan, truth)
             return certify(plan, truth, must_rest=False, over=self.over).regret
 
-        draft = search(moves, self.objective.power, exact if price == 0 else None)
+        draft = search(moves, exact if price == 0 else None)
         self.stopped = moves.stopped_early
         self.done += int(steps / self.parts)
         if not self.stopped:
-            moves.last = self.done - int(SHORTER * share)
-            draft = simplified(moves, draft)
+            moves.last = self.done - int((SHORTER + POLISHING) * share)
+            draft = simplified(moves, draft, int(POLISHING * share))
             moves.last = self.done
             draft = self._shorter(moves, draft, lambda one: self._lost(exact(one), world))
             self.stopped = moves.stopped_early
@@ -331,8 +332,9 @@ class Seeker:
         if draft.n_lines < 2 or moves.stopped_early:
             return draft
         moves.limits = replace(self.limits, lines=draft.n_lines - 1)
-        moves.begin_again(self.objective.power)
-        shorter = search_from(moves, draft, self.objective.power)
+        moves.begin_again()
+        moves.sharpen(1)
+        shorter = search_from(moves, draft)
         moves.limits = self.limits
         easier = reading_load(self._plan(shorter)) <= reading_load(self._plan(draft))
         return shorter if easier and lost(shorter) <= lost(draft) else draft

@@ -5,10 +5,10 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 
 import numpy as np
 
+from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
 from banditree.scores.draft import NO_RULE, Chain, Draft, affine_values, pass_values
-from banditree.scores.exits import score_exits, watch_exits
 from banditree.scores.scoring import bin_chances
-from banditree.scores.tables import HANDS_OVER, NO_CAP
+from banditree.scores.tables import HANDS_OVER
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection, with_parameters
 

@@ -15,13 +15,11 @@ from banditree.tasks.arrays import FloatArray, IntArray
 
 SingleArray = npt.NDArray[np.float32]
 
-N_CHEAP, N_ANY = (
-    1000,
-    200,
-)  # lines whose exits are looked at: about so many of the cheapest, and some whatever they cost
+N_CHEAP = 2000  # lines whose exits are looked at: about so many of the cheapest ...
+N_ANY = 100  # ... and some whatever they cost
 SAMPLE = 500  # lines from which it is estimated which ones are cheap
-TRIED = 32  # lines whose best exits say which places are worth looking at for all of them
-FELT = 1e-4  # the share of a value below which what is lost under a scenario is not looked at
+TRIED = 128  # lines whose best exits say which places are worth looking at for all of them
+FELT = 1e-7  # the share of a value below which what is lost under a scenario is not looked at
 
 
 class Screened(NamedTuple):

@@ -17,8 +17,6 @@ from banditree.tasks.arrays import FloatArray
 LONG = 1.6  # lines of a long draft, times those that are wanted
 COARSE, FINE = 0.02, 0.003  # relative gains below which a long and a short draft are no longer swept
 SHRINK = 0.9  # the share of the lines that is left before the draft is swept again
-RUNS = 3  # searches from nothing, each with a part of the steps; the best is gone on with
-TOGETHER = 0.9  # the share of the steps that they have
 STARTS = 0.3  # the share of the steps before which a start from nothing may begin
 FEW = 4  # drafts that chains of moves go on from at first; the number falls to one ...
 ALONE = 0.6  # ... at this share of the chains
@@ -29,53 +27,47 @@ EVENLY = 0.5  # the part of their choice that does not look at what is lost behi
 WARM = 0.01  # how much worse, on average, a draft may be that a chain goes on from; it falls to nothing
 LOST = 1.05  # a chain that has strayed further than this from the best goes back to it
 CORRECTED = 0.6  # the share of the chains after which values are corrected
+LATE = 0.8  # the share of the chains at which those begin that go on from one draft
 POWERS = ((0.0, 1), (0.4, 2), (0.8, 4))  # from which share of the chains on the power of the objective is multiplied
 
 Exact = Callable[[Draft], FloatArray]
 
 
-def search(moves: Moves, power: float, exact: Exact | None = None) -> Draft:
-    """The best draft that is found within the steps of `moves`; power: of the objective, 1 for the mean.
+def search(moves: Moves, exact: Exact | None = None) -> Draft:
+    """The best draft that is found within the steps of `moves`.
 
-    exact: the regret (S,) of a draft over the horizon itself, by which the values are corrected once in each run.
+    exact: the regret (S,) of a draft over the horizon itself, by which the values are corrected once, near the end.
     """
-    found = list[Draft]()
     # More threads would add up in another order, and the plan would depend on the number of cores.
     with threadpool_limits(1, user_api="blas"), suppress(Stopped):
         quick_start(moves)
         if moves.objective(moves.best) > 0:
-            first, length = moves.steps, moves.last - moves.steps
-            for run in range(1, RUNS + 1):
-                _run(moves, power, exact, int(first + length * TOGETHER * run / RUNS))
-                found.append(moves.best)
-                moves.begin_again(power)
-            moves.set_power(_late(power, 1.0))
-            for draft in found:
-                moves.accept(draft)
-            _chains(moves, [moves.best], power, None, moves.last, ALONE)
-    for draft in found:
-        moves.accept(draft)
+            _chains(moves, _starts(moves), exact)
     return moves.best
 
 
-def _run(moves: Moves, power: float, exact: Exact | None, until: int) -> None:
-    """One search from nothing, until so many steps are used up."""
-    _chains(moves, _starts(moves, until), power, exact, until)
-
-
-def search_from(moves: Moves, draft: Draft, power: float) -> Draft:
+def search_from(moves: Moves, draft: Draft) -> Draft:
     """The best draft within the limits of `moves` that is found from a given one, which may be longer."""
     with threadpool_limits(1, user_api="blas"), suppress(Stopped):
         shorter = moves.shrink(draft, moves.limits.lines)
         if shorter is not None:
             moves.accept(shorter)
-            _chains(moves, [moves.settle(shorter, moves.limits.lines, FINE)], power, None, moves.last)
+            _chains(moves, [moves.settle(shorter, moves.limits.lines, FINE)])
     return moves.best
 
 
-def _starts(moves: Moves, last: int) -> list[Draft]:
+def go_on(moves: Moves, draft: Draft) -> Draft:
+    """The best draft that chains from a given one find within the steps of `moves`."""
+    moves.begin_again()
+    moves.accept(draft)
+    with threadpool_limits(1, user_api="blas"), suppress(Stopped):
+        _chains(moves, [draft], since=LATE)
+    return moves.best
+
+
+def _starts(moves: Moves) -> list[Draft]:
     """The best few of the drafts that starts from nothing led to."""
-    until, found = moves.steps + STARTS * (last - moves.steps), list[Draft]()
+    until, found = moves.steps + STARTS * (moves.last - moves.steps), list[Draft]()
     while moves.steps < until or not found:
         found.append(_shortened(moves, moves.ruled(first_draft(moves))))
     return sorted(found, key=moves.objective)[:FEW]
@@ -93,15 +85,15 @@ def _shortened(moves: Moves, draft: Draft) -> Draft:
     return moves.settle(draft, lines, FINE)
 
 
-def _chains(moves: Moves, few: list[Draft], power: float, exact: Exact | None, last: int, since: float = 0.0) -> None:
-    """Moves from the best few, and in the end from the best, until so many steps are used up.
+def _chains(moves: Moves, few: list[Draft], exact: Exact | None = None, since: float = 0.0) -> None:
+    """Moves from the best few, and in the end from the best, until the steps are used up.
 
     since: where to begin, as a share of all chains that there might be.
     """
     first = moves.steps
-    while moves.steps < last:
-        share = since + (1 - since) * (moves.steps - first) / max(last - first, 1)
-        _raise_power(moves, _late(power, share))
+    while True:
+        share = since + (1 - since) * (moves.steps - first) / max(moves.last - first, 1)
+        _sharpen(moves, share)
         if exact is not None and share >= CORRECTED:
             moves.correct(exact(moves.best))
             exact = None
@@ -115,14 +107,11 @@ def _chains(moves: Moves, few: list[Draft], power: float, exact: Exact | None, l
             few[0] = moves.best
 
 
-def _late(power: float, share: float) -> float:
-    """The power of the objective after a share of the chains."""
-    return power if power == 1 else power * max(times for since, times in POWERS if share >= since)
-
-
-def _raise_power(moves: Moves, power: float) -> None:
-    if moves.adding.power != power:
-        moves.set_power(power)
+def _sharpen(moves: Moves, share: float) -> None:
+    """Judge by the power of the objective that belongs to a share of the chains."""
+    times = max(times for since, times in POWERS if share >= since)
+    if moves.adding.power not in (1, moves.power * times):
+        moves.sharpen(times)
 
 
 def _chain(moves: Moves, draft: Draft) -> Draft | None:

@@ -14,18 +14,36 @@ from banditree.plans.reading_load import LARGE_FROM
 from banditree.scores.draft import NO_RULE, Draft
 from banditree.scores.moves import Moves, Stopped
 from banditree.scores.screening import Screened
+from banditree.scores.search import go_on
 from banditree.scores.tables import Line, Tables
 
-WITHIN = 0.03  # by how much the objective may grow in all
+WITHIN = 0.03  # by how much the objective may grow in all ...
+WITHIN_LINES = 0.01  # ... and for watch lines, caps and small numbers where a draft was polished before that
 STRETCH = 1.3  # by how much a level is stretched or shrunk in looking for a better one
 LOOKS = 20  # passes over the lines, at most
 RAREST = 5  # ways to score that are tried to do without, of those that fewest lines use
 Changes = Callable[[Draft], Iterator[Draft]]  # drafts that differ from a given one in one thing
 
 
-def simplified(moves: Moves, draft: Draft) -> Draft:
-    """The draft with as little to read as costs at most 3% more; spends steps of `moves` while there are any."""
-    tables, most = moves.tables, (1 + WITHIN) * moves.objective(draft)
+def simplified(moves: Moves, draft: Draft, polishing: int = 0) -> Draft:
+    """The draft with as little to read as costs at most 3% more; spends steps of `moves` while there are any.
+
+    polishing: further steps, in which the draft is improved with the ways to score that are left to it.
+    """
+    most = (1 + WITHIN) * moves.objective(draft)
+    draft = _fewer_ways(moves, draft, most)
+    if polishing:
+        moves.last += polishing
+        draft = _polished(moves, draft)
+        most = min(most, (1 + WITHIN_LINES) * moves.objective(draft))
+    for changes in (_without_rule, _watching, _uncapped, _smaller_numbers):
+        draft = _while_cheap(moves, draft, changes, most)
+    return draft
+
+
+def _fewer_ways(moves: Moves, draft: Draft, most: float) -> Draft:
+    """The draft without those ways to score that it can do without."""
+    tables = moves.tables
     try:
         with threadpool_limits(1, user_api="blas"):
             while (fewer := _best_without_one(moves, tables, draft, most)) is not None:
@@ -34,9 +52,17 @@ def simplified(moves: Moves, draft: Draft) -> Draft:
         pass
     finally:
         moves.tables = tables
-    for changes in (_without_rule, _watching, _uncapped, _smaller_numbers):
-        draft = _while_cheap(moves, draft, changes, most)
     return draft
+
+
+def _polished(moves: Moves, draft: Draft) -> Draft:
+    """The best draft that chains of moves find from a given one with no other ways to score."""
+    tables = moves.tables
+    moves.tables = _restricted(tables, set(_used(draft)))
+    try:
+        return go_on(moves, draft)
+    finally:
+        moves.tables = tables
 
 
 def _while_cheap(moves: Moves, draft: Draft, changes: Changes, most: float) -> Draft:

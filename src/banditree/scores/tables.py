@@ -10,15 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
 from banditree.errors import InvalidInput
-from banditree.scores.exits import score_exits, watch_exits
 from banditree.scores.scoring import Templates, levels_for, templates_of
 from banditree.scores.screening import Screened, SingleArray
 from banditree.scores.worlds import World
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.rewards.base import Scoring
 
-NO_CAP = 1_000  # points above which a score no longer matters: an uncapped one is computed with this cap
 COARSE = 2  # every so many levels are looked at first; those between are for refining
 HANDS_OVER = 4  # the column of `Tables.rules` that says whether a rule hands over
 CAPS = (0, 20)  # where the score of a watch line or of the safety rule is capped; 0: nowhere

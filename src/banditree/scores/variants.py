@@ -187,6 +187,6 @@ class Nearby:
             steps=steps,
             on_progress=self.on_progress,
         )
-        best = search_from(moves, draft if limits.rule else draft.with_rule(NO_RULE), self.objective.power)
+        best = search_from(moves, draft if limits.rule else draft.with_rule(NO_RULE))
         moves.last += steps
         return simplified(moves, best)

@@ -1,6 +1,7 @@
 """What a protocol is judged by: scenarios, each a possible truth about one kind of case, and how they are added up."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -59,10 +60,14 @@ class World:
         """S."""
         return self.scenarios.n_tasks
 
+    @cached_property
+    def members(self) -> FloatArray:
+        """(S, G), the weight of each scenario in its kind."""
+        return np.asarray((self.group[:, None] == np.arange(len(self.share))) * self.weight[:, None])
+
     def by_group(self, values: FloatArray) -> FloatArray:
         """Values (..., S) averaged within each kind, (..., G)."""
-        members = (self.group[:, None] == np.arange(len(self.share))) * self.weight[:, None]
-        return np.asarray(values @ members)
+        return np.asarray(values @ self.members)
 
 
 def one_by_one(scenarios: Collection, share: FloatArray | None = None) -> World:

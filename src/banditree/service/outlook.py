@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.errors import InvalidInput
+from banditree.plans.plan import BoxKind
 from banditree.policies.latent import PosteriorState, init_posterior, make_posterior, update_posterior
 from banditree.policies.session import Missing, fill_state, state_to_json
 from banditree.service.cases import Case, Followed
@@ -114,11 +115,17 @@ def _advance(ahead: Ahead, followed: Followed, params: Any, outcomes: list[Outco
     for arm, reward, context, tallied in outcomes:
         if tallied:
             policy.update(params, ahead.state, context, arm, reward)
-            box = policy.explain(params, ahead.state).box
-            if box is not None and ahead.path[-1:] != [box + 1]:
+            facts = policy.explain(params, ahead.state)
+            box = facts.box
+            # A test that has just been entered has no pulls: line 1 may start again at line 1.
+            if box is not None and (ahead.path[-1:] != [box + 1] or (facts.pulls == 0 and _is_test(followed, box))):
                 ahead.path.append(box + 1)
         if model is not None and weights is not None and not np.isnan(context).any():
             update_posterior(model, weights, context, arm, reward)
+
+
+def _is_test(followed: Followed, box: int) -> bool:
+    return bool(followed.plan.kind[box] != BoxKind.EXPLOIT)
 
 
 def outlook(seen: Seen) -> Outlook:

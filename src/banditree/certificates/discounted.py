@@ -1,0 +1,65 @@
+"""How a box is left before a last round that may be any: discounted exit chances of a score between two levels.
+
+The horizon is met by a chance 1/H to end at every round, so that values do not depend on the round at hand and restarts
+have a closed form; to first order in what happens late this is the horizon itself. A score is eliminated from the top
+down, as in `certificates.walks`: only positive numbers are added, multiplied and divided. Compiled by numba: import
+this module where it is used, not at the top of another one.
+"""
+
+import numpy as np
+from numba import njit
+
+from banditree.certificates.outcomes import Outcomes
+from banditree.certificates.walks import descend, ladder
+from banditree.plans.plan import BoxKind, Plan
+from banditree.tasks.arrays import FloatArray, IntArray
+
+NO_CAP = 1_000  # points above which a score no longer matters: an uncapped one is computed with this cap
+
+
+@njit(cache=True)
+def score_exits(
+    points: IntArray, chance: FloatArray, going: float, floors: IntArray, ceils: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(down, up, rounds), each (ceils, floors, S), of score lines: one ladder serves all levels."""
+    S = chance.shape[1]
+    shape = (ceils.size, floors.size, S)
+    down, up, rounds = np.empty(shape), np.empty(shape), np.empty(shape)
+    below, above, spent = ladder(points, chance, ceils[ceils.size - 1] + floors[floors.size - 1], going, False)
+    for a in range(ceils.size):
+        down[a], up[a], rounds[a] = descend(below, above, spent, ceils[a] - 1, floors)
+    return down, up, rounds
+
+
+@njit(cache=True)
+def watch_exits(
+    points: IntArray, chance: FloatArray, going: float, floors: IntArray, caps: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """(down, rounds), each (caps, floors, S), of watch lines whose score is held at a cap."""
+    S = chance.shape[1]
+    down, rounds = np.empty((caps.size, floors.size, S)), np.empty((caps.size, floors.size, S))
+    below, above, spent = ladder(points, chance, caps.max() + floors[floors.size - 1], going, True)
+    for c in range(caps.size):
+        down[c], _up, rounds[c] = descend(below, above, spent, caps[c], floors)
+    return down, rounds
+
+
+def discounted_exits(plan: Plan, outcomes: Outcomes, going: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """(chance of the low side, of the high side, expected rounds) of each box under each task, all (N, M), before a
+    last round that comes with chance 1 - going after each. The plan is an unfolded one."""
+    N, M = plan.n_boxes, len(outcomes.cost)
+    down, up, rounds = np.zeros((N, M)), np.zeros((N, M)), np.full((N, M), 1.0 / (1.0 - going))
+    for box in range(N):
+        floors, bins = plan.floor[box : box + 1], np.ascontiguousarray(outcomes.least[:, box, :].T)
+        if plan.kind[box] == BoxKind.FIXED:
+            still = going ** int(plan.pulls[box])
+            down[box], up[box] = bins[0] * still, bins[1] * still
+            rounds[box] = (1.0 - still) / (1.0 - going)
+        elif plan.kind[box] == BoxKind.SCORE:
+            levels = (plan.points[box], bins[: plan.points.shape[1]], going, floors, plan.ceil[box : box + 1])
+            down[box], up[box], rounds[box] = (part[0, 0] for part in score_exits(*levels))
+        elif plan.kind[box] == BoxKind.WATCH:
+            caps = np.array([int(plan.cap[box]) or NO_CAP])
+            levels = (plan.points[box], bins[: plan.points.shape[1]], going, floors, caps)
+            down[box], rounds[box] = (part[0, 0] for part in watch_exits(*levels))
+    return down, up, rounds
