@@ -1,7 +1,7 @@
 """The console in a real browser: cases followed by mouse, by keyboard and on a phone, alone and together."""
 
 import pytest
-from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, text, until
+from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
 from running_service import client_of, in_thread, local
 
 from banditree.plans.wording import vocabulary_from
@@ -45,7 +45,7 @@ def test_a_whole_case_by_mouse(size, chromium, console):
         window.get(f"{address}/cases")
         press(window, "Start a case")
         fill_in(window, "form[method=post]", plan="Short", label=f"mouse {size[0]}")
-        press(window, "Start")
+        tap(window, "form[method=post] button.main")
         until(lambda: "Administer Alpha" in text(window, "#next"))
         id = window.current_url.split("/")[-1].split("#")[0]
         for number in range(1, TESTS + 1):

@@ -129,4 +129,5 @@ def test_the_certificate_knows_how_often_and_when_cases_are_handed_over(to):
         until = np.where(results.alarmed[0] > 0, results.alarmed[0] - 1, 400).mean(axis=1)
         assert np.abs(until / certificate.until_hand_over - 1).max() < 0.1
     lost = results.regret[0, ..., -1]
-    assert (np.abs(lost.mean(axis=1) - certificate.regret) < 5 * lost.std(axis=1) / 20 + 5).all()
+    slack = 5 * lost.std(axis=1) / 20 + (0 if to is OPTION else 10)  # what Thompson sampling loses is an estimate
+    assert (np.abs(lost.mean(axis=1) - certificate.regret) < slack).all()

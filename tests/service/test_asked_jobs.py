@@ -142,7 +142,7 @@ def test_a_search_for_a_tree_and_one_that_finds_nothing(running):
     known = running[0].add_collection(CLINIC, "clinic")
     job = result(running, "search", collection=known, horizon=50, method="tree")
     assert [one["plan"]["method"] for one in job.found] == ["tree"]
-    job = result(running, "search", collection=known, horizon=5, steps=20, lines=1, max_wrong_arm=1e-9)
+    job = result(running, "search", collection=known, horizon=100, steps=20, lines=1, max_wrong_arm=1e-15)
     assert job.problem.startswith("No plan"), job.problem
     job = result(running, "search", collection=known, horizon=50, method="tree", lines=2)
     assert job.problem == 'lines must be omitted with method="tree". It is an option of method="protocol".'
