@@ -22,8 +22,9 @@ def looking(window, size=DESK, dark=False):
     assert window.get_log("browser") == []
 
 
-def until(condition, seconds=20):
-    """Wait for something to become true."""
+def until(condition, seconds=90):
+    """Wait for something to become true: longer than a page may wait for its certificate, which a busy machine first
+    has to compile."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         try:

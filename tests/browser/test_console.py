@@ -264,9 +264,9 @@ def test_the_page_of_a_job_follows_it(chromium, console):
     with looking(chromium, PHONE) as window:
         job = api.add_job("search", collection=known, horizon=50, steps=10_000_000).id
         window.get(f"{api.http.base_url}/jobs/{job}")
-        until(lambda: "plans of at most" in text(window, "#status"), seconds=60)
+        until(lambda: "plans of at most" in text(window, "#status"))
         press(window, "Stop with the best so far")
-        until(lambda: "The one that loses least, in words:" in text(window), seconds=60)
+        until(lambda: "The one that loses least, in words:" in text(window))
 
 
 def paths(api):

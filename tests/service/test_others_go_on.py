@@ -48,7 +48,7 @@ def test_a_read_that_takes_too_long_is_ended(database):
     began = time.monotonic()
     with pytest.raises(TooSlow, match="Ask for less at a time"), database.read(seconds=0.2) as connection:
         connection.exec_driver_sql(f"{numbers} SELECT MAX(i) FROM n")
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 20  # it would take minutes
     with database.read() as connection:
         assert connection.exec_driver_sql("SELECT 1").scalar() == 1
 
@@ -59,7 +59,7 @@ def test_those_who_write_do_not_wait_for_those_who_read(database, desk):
         one.__enter__().exec_driver_sql("SELECT 1")
     began = time.monotonic()
     do(desk, lambda tx: tx.case("a").note("ada", "at once"), "a")
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4  # a pool that is used up makes one wait for 5 s
     for one in with_readers:
         one.__exit__(None, None, None)
 
