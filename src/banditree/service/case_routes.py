@@ -13,20 +13,13 @@ from starlette.concurrency import run_in_threadpool
 from banditree.policies.session import MISSING, Missing
 from banditree.service import moving, records
 from banditree.service.access import Admin, Operator, Viewer
-from banditree.service.cases import MAX_NUMBER, Case
-from banditree.service.desk import TRIES, Transaction
-from banditree.service.models import (
-    NO_NUL,
-    Answer,
+from banditree.service.case_models import (
     Ask,
     AskMany,
     CaseLine,
     Close,
     Correct,
-    Done,
     EventOut,
-    Failure,
-    Id,
     MoveCase,
     NewCase,
     NewCases,
@@ -39,6 +32,9 @@ from banditree.service.models import (
     TellMany,
     TellOut,
 )
+from banditree.service.cases import MAX_NUMBER, Case
+from banditree.service.desk import TRIES, Transaction
+from banditree.service.models import NO_NUL, Answer, Done, Failure, Id
 from banditree.service.outlook import Seen, go_ahead, outlook, see
 from banditree.service.people import Person
 from banditree.service.problems import Unavailable

@@ -13,20 +13,10 @@ from banditree.files.collections import collection_document
 from banditree.files.plans import plan_document
 from banditree.plans.plan import Plan
 from banditree.policies.session import MISSING, Missing
-from banditree.service.models import (
-    CaseLine,
-    ChangedLine,
-    Created,
-    Done,
-    EventOut,
-    FileLine,
-    JobOut,
-    Outlook,
-    PlanLine,
-    Standing,
-    StepOut,
-    TellOut,
-)
+from banditree.service.case_models import CaseLine, EventOut, Outlook, Standing, StepOut, TellOut
+from banditree.service.job_models import JobOut
+from banditree.service.models import Created, Done
+from banditree.service.plan_models import ChangedLine, FileLine, PlanLine
 from banditree.tasks.collection import Collection
 
 Data = TypeVar("Data")

@@ -8,10 +8,12 @@ from fastapi import APIRouter, Query, Request, Response
 
 from banditree.service import field, jobs, records
 from banditree.service.access import Operator, Viewer
+from banditree.service.job_models import JobOut
 from banditree.service.job_routes import computed, job_out
 from banditree.service.jobs import Job, Lane, State
-from banditree.service.models import Answer, Created, JobOut, TakeSuccessor
+from banditree.service.models import Answer, Created
 from banditree.service.people import Person
+from banditree.service.plan_models import TakeSuccessor
 from banditree.service.plan_routes import DocumentId
 from banditree.service.problems import Conflict, Refused
 from banditree.service.replies import ERRORS, read, reply, write

@@ -7,7 +7,8 @@ from pydantic import StringConstraints
 
 from banditree.service import files, records
 from banditree.service.access import Operator, Viewer
-from banditree.service.models import Answer, Created, Done, FileLine
+from banditree.service.models import Answer, Created, Done
+from banditree.service.plan_models import FileLine
 from banditree.service.replies import ERRORS, read, reply, write
 from banditree.service.schema import files as table
 

@@ -1,4 +1,4 @@
-"""What can be asked for as a job: the settings of each kind, seed included, as they are kept with its result."""
+"""Jobs over HTTP: the settings of each kind, seed included, as they are kept with its result, and how one stands."""
 
 from typing import Annotated, Any, Literal
 
@@ -118,3 +118,32 @@ NewJob = Annotated[LearnJob | SearchJob | EvaluateJob | ReportJob, Field(discrim
 def settings_of(new: LearnJob | SearchJob | EvaluateJob | ReportJob) -> dict[str, Any]:
     """The settings as they are kept: all of them, so that the same can be asked for again."""
     return new.settings.model_dump(mode="json")
+
+
+class JobOut(Shape):
+    """Long work: how it stands, how far it is, what it found so far, and what came of it or why nothing did."""
+
+    id: str
+    kind: str
+    subject: str | None
+    settings: dict[str, Any]
+    state: Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
+    done: int
+    total: int
+    best: float | None
+    text: str
+    found: list[dict[str, Any]] = Field(default_factory=list)
+    result: Any = None
+    problem: str | None
+    seconds: int
+    megabytes: int
+    at: str
+    actor: str
+    began: str | None
+    ended: str | None
+
+
+class EndJob(Shape):
+    """How to end a job. best_so_far: keep what it has by now; when omitted, only searches do."""
+
+    best_so_far: bool | None = None

@@ -14,9 +14,9 @@ from starlette.responses import StreamingResponse
 from banditree.service import jobs, records
 from banditree.service.access import Operator, Viewer
 from banditree.service.cases import MAX_NUMBER
-from banditree.service.job_models import NewJob, settings_of
+from banditree.service.job_models import EndJob, JobOut, NewJob, settings_of
 from banditree.service.jobs import Job, Lane, State, Wish
-from banditree.service.models import Answer, Done, EndJob, JobOut
+from banditree.service.models import Answer, Done
 from banditree.service.people import Person
 from banditree.service.problems import NotFound, Refused, TooMany
 from banditree.service.replies import ERRORS, read, reply, write

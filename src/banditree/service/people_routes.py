@@ -11,12 +11,11 @@ from starlette.concurrency import run_in_threadpool
 from banditree.service import people
 from banditree.service.access import COOKIE, Admin, Door, Viewer
 from banditree.service.cases import MAX_NUMBER
-from banditree.service.models import (
-    Answer,
+from banditree.service.models import Answer, Created, Done
+from banditree.service.people import Role
+from banditree.service.people_models import (
     AuditLine,
     ChangeUser,
-    Created,
-    Done,
     Login,
     Me,
     NewPassword,
@@ -26,7 +25,6 @@ from banditree.service.models import (
     TokenOut,
     UserLine,
 )
-from banditree.service.people import Role
 from banditree.service.problems import Conflict, Forbidden, NotLoggedIn
 from banditree.service.records import Row
 from banditree.service.replies import ERRORS, read, reply, write

@@ -16,14 +16,12 @@ from banditree.service import exports, records, signing, uploads
 from banditree.service.access import Operator, Signer, Viewer
 from banditree.service.job_routes import computed, file_of_job, job_out
 from banditree.service.jobs import Job, State
-from banditree.service.models import (
-    Answer,
+from banditree.service.models import Answer, Created, Done, Id
+from banditree.service.people import Person, Role
+from banditree.service.plan_models import (
     CardFormat,
     ChangedLine,
-    Created,
     DocumentLine,
-    Done,
-    Id,
     NewCollection,
     NewPlan,
     PaperName,
@@ -31,7 +29,6 @@ from banditree.service.models import (
     SeparationOut,
     SignPlan,
 )
-from banditree.service.people import Person, Role
 from banditree.service.problems import Forbidden, Refused
 from banditree.service.replies import ERRORS, desk_of, read, reply, write
 from banditree.service.schema import collections, plans

@@ -5,9 +5,9 @@ from typing import Any
 
 from banditree.plans.wording import counted
 from banditree.policies.session import Step
+from banditree.service.case_models import AlarmOut, EventOut, Standing, StepOut
 from banditree.service.cases import Case
 from banditree.service.events import Event
-from banditree.service.models import AlarmOut, EventOut, Standing, StepOut
 
 
 def step_out(step: Step) -> StepOut:

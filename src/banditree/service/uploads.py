@@ -16,7 +16,7 @@ from banditree.errors import InvalidInput
 from banditree.files.plans import plan_json
 from banditree.plans.plan import Plan
 from banditree.service import records
-from banditree.service.models import NewCollection, NewPlan
+from banditree.service.plan_models import NewCollection, NewPlan
 from banditree.service.problems import Refused
 from banditree.service.worker import die_with_parent, limit_memory
 

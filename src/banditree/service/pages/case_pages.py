@@ -13,10 +13,10 @@ from banditree.plans.wording import number, possible_sentence
 from banditree.policies.base import Outcome
 from banditree.service import case_routes, records
 from banditree.service.access import Admin, Operator, Viewer
+from banditree.service.case_models import Ask, Close, Correct, MoveCase, NewCase, Note, Outlook, Override, StepOut, Tell
 from banditree.service.case_routes import CaseId
 from banditree.service.cases import MAX_NUMBER
 from banditree.service.events import sentence_of
-from banditree.service.models import Ask, Close, Correct, MoveCase, NewCase, Note, Outlook, Override, StepOut, Tell
 from banditree.service.outlook import Seen, outlook
 from banditree.service.pages import words
 from banditree.service.pages.forms import context_fields, context_of, fields, reward_of, shaped, to, whole

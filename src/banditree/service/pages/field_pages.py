@@ -11,9 +11,9 @@ from banditree.service.exports import LABELS
 from banditree.service.field_routes import monitored, relearning, succeeded
 from banditree.service.job_routes import JobId
 from banditree.service.jobs import Job, State
-from banditree.service.models import TakeSuccessor
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.rendering import page
+from banditree.service.plan_models import TakeSuccessor
 from banditree.service.plan_routes import DocumentId
 from banditree.service.problems import NotFound, Refused
 from banditree.service.replies import read

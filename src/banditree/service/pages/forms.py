@@ -34,7 +34,7 @@ async def uploaded(request: Request, name: str) -> bytes:
 def shaped(shape: type[Shaped], given: dict[str, Any]) -> Shaped:
     """A body of the API from what was filled in.
 
-    >>> from banditree.service.models import Note
+    >>> from banditree.service.case_models import Note
     >>> shaped(Note, {"text": "felt better"}).text
     'felt better'
     """

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Request, Response
 
 from banditree.service import people, people_routes
 from banditree.service.access import Admin, Viewer
-from banditree.service.models import ChangeUser, Login, NewPassword, NewToken, NewUser
 from banditree.service.pages.forms import fields, local_path, shaped, to
 from banditree.service.pages.rendering import page
+from banditree.service.people_models import ChangeUser, Login, NewPassword, NewToken, NewUser
 from banditree.service.people_routes import UserName
 from banditree.service.problems import NotLoggedIn, Refused, TooMany
 from banditree.service.records import Row

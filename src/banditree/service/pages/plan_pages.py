@@ -19,11 +19,11 @@ from banditree.service import plan_routes, records, uploads
 from banditree.service.access import Operator, Viewer
 from banditree.service.job_routes import computed
 from banditree.service.jobs import Job, State
-from banditree.service.models import NewCollection, NewPlan
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded
 from banditree.service.pages.rendering import page
 from banditree.service.people import Person
+from banditree.service.plan_models import NewCollection, NewPlan
 from banditree.service.plan_routes import DocumentId, certified
 from banditree.service.problems import NotFound, Refused
 from banditree.service.replies import read, write

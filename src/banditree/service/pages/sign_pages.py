@@ -10,9 +10,9 @@ from banditree.service import plan_routes, records, signing
 from banditree.service.access import Signer, Viewer
 from banditree.service.job_routes import file_of_job
 from banditree.service.jobs import State
-from banditree.service.models import CardFormat, PaperName, SignPlan
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.rendering import page
+from banditree.service.plan_models import CardFormat, PaperName, SignPlan
 from banditree.service.plan_routes import DocumentId
 from banditree.service.replies import read, write
 from banditree.service.schema import plans

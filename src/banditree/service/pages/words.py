@@ -15,7 +15,7 @@ from banditree.plans.wording import (
     tally_sentence,
     unit,
 )
-from banditree.service.models import Standing
+from banditree.service.case_models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
 
 MOST_STEPS = 20  # lines of the way of a case that are listed; a case that starts again may have many

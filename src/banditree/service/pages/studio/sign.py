@@ -6,7 +6,6 @@ from fastapi import APIRouter, Query, Request, Response
 
 from banditree.service import records, signing
 from banditree.service.access import Signer, Viewer
-from banditree.service.models import SignPlan
 from banditree.service.pages.forms import fields, shaped
 from banditree.service.pages.studio.steps import (
     StudyId,
@@ -17,6 +16,7 @@ from banditree.service.pages.studio.steps import (
     study_of,
     to_step,
 )
+from banditree.service.plan_models import SignPlan
 from banditree.service.plan_routes import changes
 from banditree.service.replies import read, write
 from banditree.service.schema import plans
