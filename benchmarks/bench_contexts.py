@@ -17,7 +17,8 @@ from banditree.policies.follow import follow
 from banditree.policies.registry import policy_named
 from banditree.scores.build import build_plan
 from banditree.simulation.engine import simulate
-from banditree.tasks.collection import Collection, trust_estimates
+from banditree.tasks.changes import trust_estimates
+from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, gaussian_contexts
 from banditree.tasks.instances import linear, rand
 from banditree.tasks.rewards import BERNOULLI, Gaussian

@@ -19,7 +19,8 @@ from banditree.certificates.certify import certify
 from banditree.monitoring.observed import Observed
 from banditree.monitoring.simulated import simulate_cases
 from banditree.scores.build import build_plan
-from banditree.tasks.collection import Collection, trust_estimates
+from banditree.tasks.changes import trust_estimates
+from banditree.tasks.collection import Collection
 from banditree.training.collection import to_collection
 from banditree.training.estimates import estimate
 from banditree.training.relearning import relearn

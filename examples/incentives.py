@@ -21,7 +21,7 @@ import numpy as np
 from banditree import Collection, PlanWarning, Vocabulary, build_tree
 from banditree.certificates.certify import certify
 from banditree.reports.learning import learn_text
-from banditree.tasks.collection import trust_estimates
+from banditree.tasks.changes import trust_estimates
 from banditree.training.learning import Learned, Settings, learn
 
 OFFERS = ("nothing", "under 1 dollar", "1 to 2 dollars", "2 to 3 dollars")

@@ -11,7 +11,8 @@ from banditree.policies.alarm import EvidenceState, init_evidence, make_evidence
 from banditree.policies.families import information
 from banditree.policies.random import uniform
 from banditree.policies.registry import policy_named
-from banditree.tasks.collection import Collection, with_shares
+from banditree.tasks.changes import with_shares
+from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
 from banditree.tasks.separation import Sense, least_separation, separations
 

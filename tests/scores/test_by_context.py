@@ -15,7 +15,8 @@ from banditree.policies.session import resume_session, start_session
 from banditree.scores.build import build_plan
 from banditree.scores.kind_rules import printed_rules
 from banditree.simulation.engine import simulate
-from banditree.tasks.collection import Collection, with_case_features
+from banditree.tasks.changes import with_case_features
+from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import (
     INTERCEPT,
     Feature,

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from banditree.errors import InvalidInput
-from banditree.tasks.collection import Collection, reward_variance, with_shares
+from banditree.tasks.changes import with_shares
+from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import (
     INTERCEPT,
     fixed_context,
@@ -10,6 +11,7 @@ from banditree.tasks.contexts import (
     moment_contexts,
     sampled_contexts,
 )
+from banditree.tasks.reward_cells import reward_variance
 from banditree.tasks.rewards import BERNOULLI, Gaussian
 
 GAUSSIAN = Gaussian(sigma=0.5)

@@ -12,8 +12,9 @@ import numpy as np
 from banditree.certificates.certify import Certificate, certify
 from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray
-from banditree.tasks.collection import Collection, margin_at
+from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import averaging_rows, contexts_of_a_case
+from banditree.tasks.reward_cells import margin_at
 
 CASES = 60  # drawn cases that a certificate averages over; all of a sample that has no more
 LARGEST = {"within"}  # what is the largest over cases and not their mean

@@ -16,8 +16,9 @@ from banditree.certificates.over_contexts import (
 from banditree.errors import InvalidInput
 from banditree.plans.plan import HAND_OVER, NONE, BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
-from banditree.tasks.collection import Collection, cells_of
+from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import N_AVERAGED, ContextKind
+from banditree.tasks.reward_cells import cells_of
 from banditree.tasks.rewards.base import Bounds
 
 SAME_VALUE = 1e-12  # two arms whose means differ by less are equally good

@@ -10,9 +10,10 @@ import numpy as np
 from banditree.plans.by_context import Grading, choices_of
 from banditree.plans.plan import NONE, BoxKind, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
-from banditree.tasks.collection import Collection, margin_at
+from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import averaging_rows
 from banditree.tasks.predictions import predict
+from banditree.tasks.reward_cells import margin_at
 from banditree.tasks.rewards.base import Bounds, Cells
 
 

@@ -14,7 +14,8 @@ from banditree.certificates.outcomes import box_outcomes
 from banditree.certificates.watched_scores import unfold
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
-from banditree.tasks.collection import Collection, with_parameters
+from banditree.tasks.changes import with_parameters
+from banditree.tasks.collection import Collection
 
 MIXED = 30  # a capped score has forgotten its start after so many times its height
 UNSEEN = 1e-12  # a chance that makes no difference

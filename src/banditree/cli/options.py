@@ -60,7 +60,7 @@ TrustEstimates = Annotated[
 def known_collection(path: Path, shares: str = "", trusted: bool = False) -> "Collection":
     """The collection in a file, with the shares of the command line if any are given, its estimates trusted or not."""
     from banditree.files.collections import load_collection
-    from banditree.tasks.collection import trust_estimates, with_shares
+    from banditree.tasks.changes import trust_estimates, with_shares
 
     known, given = load_collection(path), shares_of(shares)
     known = known if given is None else with_shares(known, given)

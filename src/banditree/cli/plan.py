@@ -262,7 +262,7 @@ def _regret(built: "Plan", certificate: "Certificate") -> str:
 
 def _marked(built: "Plan", known: "Collection") -> "Plan":
     """The plan, with a mark where estimates were taken at their word."""
-    from banditree.tasks.collection import TRUSTED
+    from banditree.tasks.changes import TRUSTED
 
     if not known.provenance.endswith(TRUSTED):
         return built

@@ -16,8 +16,9 @@ from banditree.files.plans import load_plan
 from banditree.policies.follow import follow
 from banditree.policies.registry import policy_named
 from banditree.simulation.engine import Player
-from banditree.tasks.collection import Collection, reward_variance
+from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
+from banditree.tasks.reward_cells import reward_variance
 from banditree.tasks.separation import least_separation
 from banditree.training.collection import to_collection
 from banditree.training.estimates import estimate

@@ -10,7 +10,8 @@ from banditree.certificates.watched_scores import unfold
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray, IntArray
-from banditree.tasks.collection import Collection, trust_estimates
+from banditree.tasks.changes import trust_estimates
+from banditree.tasks.collection import Collection
 
 MOST_LENGTHS = 5  # different numbers of rounds at which the ends are computed; others count as the nearest of these
 

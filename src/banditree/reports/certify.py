@@ -20,7 +20,8 @@ from banditree.reports.limits import (
     lines_or_none,
     lines_sentence,
 )
-from banditree.tasks.collection import TRUSTED, Collection
+from banditree.tasks.changes import TRUSTED
+from banditree.tasks.collection import Collection
 from banditree.theory.limits import Limit
 from banditree.trees.guarantee import dt_ece_guarantee
 

@@ -13,7 +13,8 @@ from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Decider, Plan, Vocabulary
 from banditree.plans.wording import counted, plural, with_article
 from banditree.tasks.cases import draw_strangers, with_spread
-from banditree.tasks.collection import Collection, with_parameters
+from banditree.tasks.changes import with_parameters
+from banditree.tasks.collection import Collection
 
 STRANGERS = 60  # drawn cases that are none of the tasks
 DROP = 0.25  # of the range of rewards: the change that a plan is asked about

@@ -7,7 +7,8 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import place_name, plural
 from banditree.progress import OnProgress
-from banditree.tasks.collection import TRUSTED, Collection
+from banditree.tasks.changes import TRUSTED
+from banditree.tasks.collection import Collection
 from banditree.theory.limits import Limit, limit
 
 A_SECOND = 400_000_000  # additions of one core, about

@@ -13,7 +13,8 @@ from banditree.progress import OnProgress
 from banditree.reports.certify import table_lines
 from banditree.reports.promise import lost_word
 from banditree.scores.build import METHODS, build_plan
-from banditree.tasks.collection import Collection, trust_estimates
+from banditree.tasks.changes import trust_estimates
+from banditree.tasks.collection import Collection
 from banditree.training.relearning import Relearned
 
 

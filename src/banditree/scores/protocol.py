@@ -21,7 +21,8 @@ from banditree.scores.reading import plan_of
 from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios, with_strangers
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.cases import with_spread
-from banditree.tasks.collection import Collection, trust_estimates
+from banditree.tasks.changes import trust_estimates
+from banditree.tasks.collection import Collection
 
 if TYPE_CHECKING:
     from banditree.plans.by_context import KindRule

@@ -10,7 +10,8 @@ from banditree.scores.draft import NO_RULE, Chain, Draft, affine_values, pass_va
 from banditree.scores.scoring import bin_chances
 from banditree.scores.tables import HANDS_OVER
 from banditree.tasks.arrays import FloatArray, IntArray
-from banditree.tasks.collection import Collection, with_parameters
+from banditree.tasks.changes import with_parameters
+from banditree.tasks.collection import Collection
 
 PASSES = 2  # over the arms; a third one changes next to nothing
 AS_GIVEN, LOW_END, HIGH_END = 0, 1, 2

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
-from banditree.tasks.collection import Collection, cells_of
+from banditree.tasks.collection import Collection
+from banditree.tasks.reward_cells import cells_of
 from banditree.tasks.rewards.base import Scoring
 
 # Levels that are easy to keep in mind; being held to them costs a search next to nothing.

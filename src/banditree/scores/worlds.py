@@ -10,7 +10,8 @@ from banditree.plans.plan import NONE, Fallback
 from banditree.scores.scoring import Templates
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.cases import draw_cases, draw_strangers
-from banditree.tasks.collection import Collection, with_parameters
+from banditree.tasks.changes import with_parameters
+from banditree.tasks.collection import Collection
 from banditree.theory.thompson import thompson_loss
 
 CASES = 12  # drawn cases of each kind at least, where the cases of a kind differ ...

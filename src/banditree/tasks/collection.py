@@ -1,18 +1,19 @@
 """Collection: the M tasks a case may belong to, as far as they are known."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from banditree.errors import InvalidInput, check_texts, invalid
+from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
+from banditree.tasks.collection_checks import check_collection, checked_chances, checked_shares
 from banditree.tasks.contexts import ContextKind, Contexts, Feature, averaging_rows
 from banditree.tasks.predictions import MUCH, clipped_share, mean_rewards, predict, sub_gaussian_variance
-from banditree.tasks.rewards import BERNOULLI, Bounded, Cells, Gaussian, Graded, Rewards
+from banditree.tasks.reward_cells import deviation_margin, margin_at
+from banditree.tasks.rewards import BERNOULLI, Bounded, Gaussian, Graded, Rewards
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Collection:
 
     def __post_init__(self) -> None:
         if self.rewards.by_chances:
-            object.__setattr__(self, "chances", _checked_chances(self.rewards, self.chances))
+            object.__setattr__(self, "chances", checked_chances(self.rewards, self.chances))
             object.__setattr__(self, "means", self.rewards.means(self.parameters))
         means = frozen_numbers("means", self.means, 2)
         object.__setattr__(self, "means", means)
@@ -70,10 +71,10 @@ class Collection:
         if self.counts is not None:
             object.__setattr__(self, "counts", frozen(self.counts, np.int64))
         if self.shares is not None:
-            object.__setattr__(self, "shares", _checked_shares(self.shares, means.shape[0]))
+            object.__setattr__(self, "shares", checked_shares(self.shares, means.shape[0]))
         if self.spread is not None:
             object.__setattr__(self, "spread", frozen_numbers("spread", self.spread, 2))
-        _check(self)
+        check_collection(self)
         if self.theta is not None and self.contexts is not None and self.rewards.has_range:
             object.__setattr__(self, "means", frozen(mean_rewards(self.theta, self.contexts, self.rewards), float))
 
@@ -267,7 +268,7 @@ class Collection:
             return 0.0
         if contexts.rows is None:
             spread = np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta)
-            return float((np.sqrt(np.maximum(spread, 0.0)) + _deviation_margin(self, contexts)).max())
+            return float((np.sqrt(np.maximum(spread, 0.0)) + deviation_margin(self, contexts)).max())
         most = 0.0
         for arm in range(self.n_arms):
             values = contexts.rows @ theta[:, arm].T
@@ -304,29 +305,6 @@ class Collection:
         return collection_bundle(self)
 
 
-def with_parameters(collection: Collection, parameters: FloatArray, **changes: Any) -> Collection:
-    """The collection with other means or chances, (M, K) or (M, K, G), known exactly; `changes` to other fields."""
-    chances = parameters if collection.rewards.by_chances else None
-    means = collection.rewards.means(parameters)
-    return replace(collection, means=means, chances=chances, **{"radius": np.zeros(()), **changes})
-
-
-def _checked_chances(rewards: Rewards, given: Any) -> FloatArray:
-    """The chances (M, K, G), each row adding up to 1."""
-    if not rewards.support:
-        raise invalid("the values of graded rewards", "given", ())
-    if given is None:
-        raise invalid("chances", f"given for {rewards.family} rewards", None, "Use Collection.graded.")
-    chances = frozen_numbers("chances", given, 3)
-    G, total = len(rewards.support), chances.sum(axis=2)
-    if chances.shape[2] != G:
-        raise invalid("chances", f"of shape (tasks, arms, {G}), one per value", chances.shape)
-    if chances.min() < 0 or not np.allclose(total, 1.0, rtol=0, atol=1e-6):
-        raise invalid("chances", "at least 0 and 1 in all for each task and arm", float(total.ravel()[0]))
-    exact = np.abs(total - 1) <= 1e-12  # as good as it gets: what a file brings back is not touched again
-    return frozen(chances / np.where(exact, 1.0, total)[:, :, None], float)
-
-
 def _without_contexts(
     means: Any,
     rewards: Rewards,
@@ -350,181 +328,7 @@ def _without_contexts(
     )
 
 
-def with_shares(collection: Collection, shares: Sequence[float] | Mapping[str, float]) -> Collection:
-    """The collection with these shares of its tasks: in their order, or by name.
-
-    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], tasks=["mild", "severe"])
-    >>> with_shares(two, {"severe": 0.8, "mild": 0.2}).weights.tolist()
-    [0.2, 0.8]
-    """
-    if not isinstance(shares, Mapping):
-        return replace(collection, shares=np.asarray(shares))
-    if set(shares) != set(collection.tasks):
-        raise invalid("shares", f"of {', '.join(collection.tasks)}", sorted(shares))
-    return replace(collection, shares=np.array([shares[task] for task in collection.tasks]))
-
-
-def with_case_features(collection: Collection, names: Sequence[str]) -> Collection:
-    """The collection in which these columns of the context stay the same for a whole case.
-
-    >>> from banditree.tasks.contexts import gaussian_contexts
-    >>> ages = gaussian_contexts([50.0], [[100.0]], ["age"])
-    >>> two = Collection.linear([[[0.002], [0.001]], [[0.001], [0.002]]], ages, BERNOULLI)
-    >>> with_case_features(two, ["age"]).features[0].per_case
-    True
-    """
-    contexts = collection.contexts
-    columns = [] if contexts is None else sorted({feature.name for feature in contexts.features})
-    if contexts is None or set(names) - set(columns):
-        known = ", ".join(columns) or "the context, and there is none"
-        raise invalid("the features of a case", f"some of {known}", names)
-    features = tuple(replace(feature, per_case=feature.name in names) for feature in contexts.features)
-    return replace(collection, contexts=replace(contexts, features=features))
-
-
-TRUSTED = "estimates taken at their word"  # what marks a collection whose margins were set to zero
-
-
-def trust_estimates(collection: Collection) -> Collection:
-    """The collection as if its estimates were exact: shorter plans, without the promise; its provenance says so.
-
-    >>> trust_estimates(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.1)).provenance
-    'known, estimates taken at their word'
-    """
-    if not collection.is_estimated:
-        return collection
-    provenance = f"{collection.provenance}, {TRUSTED}"
-    return replace(collection, radius=np.zeros_like(collection.radius), theta_error=None, provenance=provenance)
-
-
-def _checked_shares(given: Any, n_tasks: int) -> FloatArray:
-    """Shares that add up to 1 exactly; what was rounded to two digits may be off by that much."""
-    shares = frozen_numbers("shares", given, 1)
-    if shares.shape != (n_tasks,):
-        raise invalid("shares", f"{n_tasks} numbers, one per task", shares.tolist())
-    if shares.min() < 0 or abs(shares.sum() - 1) > 0.01:
-        raise invalid("shares", "at least 0 and add up to 1", shares.tolist())
-    return frozen(shares / shares.sum(), float)
-
-
 def _names(given: Sequence[str] | None, word: str, count: int) -> tuple[str, ...]:
     if given is None:
         return tuple(f"{word} {index + 1}" for index in range(count))
     return tuple(given)
-
-
-def cells_of(collection: Collection, arms: IntArray) -> Cells:
-    """What is known of the rewards of these arms (N,), as the reward families ask for it, of shape (M, N)."""
-    contexts, theta = collection.contexts, collection.theta
-    spread, doubt, rows = np.zeros(collection.means.shape), np.zeros(collection.means.shape), None
-    if contexts is not None and theta is not None:
-        spread = np.einsum("ikd,de,ike->ik", theta, contexts.covariance, theta)
-        doubt = _deviation_margin(collection, contexts)
-        if contexts.rows is not None and not collection.rewards.has_range:
-            every = [(np.moveaxis(theta[:, k] @ contexts.rows.T, -1, 0), k) for k in range(collection.n_arms)]
-            rows = np.stack([np.stack([value, margin_at(collection, contexts.rows, k)]) for value, k in every], axis=3)
-            rows = rows[..., arms]
-    return Cells(
-        collection.parameters[:, arms],
-        collection.radius[:, arms],
-        spread[:, arms],
-        contexts is None or contexts.kind is not ContextKind.SAMPLE,
-        reward_variance(collection),
-        doubt[:, arms],
-        rows,
-    )
-
-
-def margin_at(collection: Collection, rows: FloatArray, arm: int) -> FloatArray:
-    """How far x'theta of an arm may be off at each of the contexts `rows` (n, d), for every task: (n, M)."""
-    if collection.theta_error is None or not collection.is_estimated:
-        return np.broadcast_to(collection.radius[:, arm], (len(rows), collection.n_tasks))
-    return _lengths(collection.theta_error[:, arm], rows)
-
-
-def _lengths(error: FloatArray, rows: FloatArray) -> FloatArray:
-    """sqrt(x'E x) for rows x (n, d) and matrices E (M, d, d)."""
-    return np.asarray(np.sqrt(np.maximum(np.einsum("nd,mde,ne->nm", rows, error, rows, optimize=True), 0.0)))
-
-
-def _deviation_margin(collection: Collection, contexts: Contexts) -> FloatArray:
-    """How far the standard deviation of x'theta over contexts may be off (M, K)."""
-    if collection.theta_error is None or not collection.is_estimated:
-        return np.zeros(collection.means.shape)
-    return np.asarray(np.sqrt(np.maximum(np.einsum("de,iked->ik", contexts.covariance, collection.theta_error), 0.0)))
-
-
-def reward_variance(collection: Collection) -> float:
-    """The sub-Gaussian variance s^2 of one reward of a fixed arm around its mean, contexts included (NOTES 4).
-
-    Bounded and Bernoulli rewards: (high - low)^2/4 whatever the contexts. Gaussian ones: sigma^2, plus the largest
-    sub-Gaussian variance of x'theta: theta'Cov theta where contexts are normal, or count as normal because only their
-    moments are known; over a sample, that of its rows. Where theta is estimated, at its worst.
-
-    >>> reward_variance(Collection.gaussian([[0.0, 1.0], [1.0, 0.0]], sigma=2.0))
-    4.0
-    """
-    noise = collection.rewards.variance_proxy
-    contexts, theta = collection.contexts, collection.theta
-    if collection.rewards.has_range or contexts is None or theta is None:
-        return noise
-    return noise + collection.context_scale**2
-
-
-def _check(collection: Collection) -> None:
-    M, K = collection.means.shape
-    for count, name, word, why in (
-        (M, "tasks", "task", "With one kind of case there is nothing to find out: use its best arm."),
-        (K, "arms", "arm", "With one arm there is nothing to choose."),
-    ):
-        if count < 2:
-            raise invalid(f"the number of {name}", "at least 2", count, why)
-        names = getattr(collection, name)
-        if len(names) != count:
-            raise invalid(f"{name}", f"{count} names, one per {word}", len(names))
-        if repeated := [given for given, times in Counter(names).items() if times > 1]:
-            raise invalid(f"{name}", "all different", repeated, f"Give each {word} a name of its own.")
-        if any(not given.strip() for given in names):
-            raise invalid(f"{name}", "non-empty names", names)
-        check_texts(name, names)
-    _check_means(collection)
-    if (collection.theta is None) != (collection.contexts is None):
-        raise InvalidInput("theta and contexts must be given together. Use Collection.linear.")
-    if collection.theta is not None and collection.chances is not None:
-        raise InvalidInput("Graded rewards are for tasks without contexts. Use Gaussian or bounded rewards.")
-    if collection.theta is not None and collection.theta.shape[:2] != (M, K):
-        raise invalid("theta", f"of shape ({M}, {K}, features)", collection.theta.shape)
-    error = collection.theta_error
-    if error is not None and (collection.theta is None or error.shape != (*collection.theta.shape, error.shape[-1])):
-        raise invalid("theta_error", "of shape (tasks, arms, features, features), beside theta", error.shape)
-    if error is not None and not np.isfinite(error).all():
-        raise invalid("theta_error", "finite everywhere", "a number that is not")
-    if not (np.isfinite(collection.radius).all() and collection.radius.min() >= 0):
-        raise invalid("radius", "finite and at least 0 everywhere", float(collection.radius.min()))
-    if collection.spread is not None:
-        _check_spread(collection, collection.spread)
-    counts = collection.counts
-    if counts is not None and (counts.shape != (M, K) or counts.min() < 0):
-        raise invalid("counts", f"of shape {(M, K)} and at least 0", counts.shape)
-
-
-def _check_spread(collection: Collection, spread: FloatArray) -> None:
-    if spread.shape != collection.means.shape or spread.min() < 0:
-        raise invalid("spread", f"of shape {collection.means.shape} and at least 0", spread.shape)
-    most = (collection.rewards.high - collection.rewards.low) / 2
-    if spread.max() > most:
-        raise invalid("spread", f"at most {most:g}, half the range of the rewards", float(spread.max()))
-    if collection.theta is not None:
-        raise InvalidInput("spread must be omitted with contexts: cases that vary are drawn without them.")
-
-
-def _check_means(collection: Collection) -> None:
-    low, high = collection.rewards.low, collection.rewards.high
-    outside = np.argwhere((collection.means < low) | (collection.means > high))
-    if outside.size:
-        i, k = outside[0]
-        raise InvalidInput(
-            f"means of {collection.rewards.family} rewards must be in [{low:g}, {high:g}]. Got "
-            f"{collection.means[i, k]:g} for task {collection.tasks[i]!r}, arm {collection.arms[k]!r} "
-            f"({len(outside)} such in all). Correct them, or use another reward family."
-        )

@@ -9,7 +9,8 @@ import numpy as np
 from banditree.errors import InvalidInput
 from banditree.progress import OnProgress
 from banditree.tasks.arrays import FloatArray
-from banditree.tasks.collection import Collection, with_case_features, with_shares
+from banditree.tasks.changes import with_case_features, with_shares
+from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Family, Rewards
 from banditree.tasks.separation import Separation, least_separation
 from banditree.training.classes import Classes, Criterion, find_classes, widen

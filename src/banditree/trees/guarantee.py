@@ -3,7 +3,8 @@
 import numpy as np
 
 from banditree.errors import InvalidInput
-from banditree.tasks.collection import Collection, reward_variance
+from banditree.tasks.collection import Collection
+from banditree.tasks.reward_cells import reward_variance
 from banditree.theory.bounds import Bound, dt_ece_regret
 from banditree.trees.tree import LazyTree, lazy_tree
 

@@ -14,8 +14,9 @@ from banditree.plans.links import longest_path, reading_order
 from banditree.plans.one_option import at_once
 from banditree.plans.plan import NONE, Plan, Vocabulary, pack_survivors
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
-from banditree.tasks.collection import Collection, reward_variance
+from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature
+from banditree.tasks.reward_cells import reward_variance
 from banditree.tasks.rewards import Rewards
 from banditree.theory.bounds import dt_ece_samples
 from banditree.trees.greedy import COMPILE_FROM, Split, greedy_split

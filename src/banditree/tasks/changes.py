@@ -1,0 +1,65 @@
+"""A collection with something else assumed of it: parameters, shares, what stays the same in a case, no doubt."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from banditree.errors import invalid
+from banditree.tasks.arrays import FloatArray
+from banditree.tasks.collection import Collection
+
+TRUSTED = "estimates taken at their word"  # what marks a collection whose margins were set to zero
+
+
+def with_parameters(collection: Collection, parameters: FloatArray, **changes: Any) -> Collection:
+    """The collection with other means or chances, (M, K) or (M, K, G), known exactly; `changes` to other fields."""
+    chances = parameters if collection.rewards.by_chances else None
+    means = collection.rewards.means(parameters)
+    return replace(collection, means=means, chances=chances, **{"radius": np.zeros(()), **changes})
+
+
+def with_shares(collection: Collection, shares: Sequence[float] | Mapping[str, float]) -> Collection:
+    """The collection with these shares of its tasks: in their order, or by name.
+
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], tasks=["mild", "severe"])
+    >>> with_shares(two, {"severe": 0.8, "mild": 0.2}).weights.tolist()
+    [0.2, 0.8]
+    """
+    if not isinstance(shares, Mapping):
+        return replace(collection, shares=np.asarray(shares))
+    if set(shares) != set(collection.tasks):
+        raise invalid("shares", f"of {', '.join(collection.tasks)}", sorted(shares))
+    return replace(collection, shares=np.array([shares[task] for task in collection.tasks]))
+
+
+def with_case_features(collection: Collection, names: Sequence[str]) -> Collection:
+    """The collection in which these columns of the context stay the same for a whole case.
+
+    >>> from banditree.tasks.contexts import gaussian_contexts
+    >>> from banditree.tasks.rewards import BERNOULLI
+    >>> ages = gaussian_contexts([50.0], [[100.0]], ["age"])
+    >>> two = Collection.linear([[[0.002], [0.001]], [[0.001], [0.002]]], ages, BERNOULLI)
+    >>> with_case_features(two, ["age"]).features[0].per_case
+    True
+    """
+    contexts = collection.contexts
+    columns = [] if contexts is None else sorted({feature.name for feature in contexts.features})
+    if contexts is None or set(names) - set(columns):
+        known = ", ".join(columns) or "the context, and there is none"
+        raise invalid("the features of a case", f"some of {known}", names)
+    features = tuple(replace(feature, per_case=feature.name in names) for feature in contexts.features)
+    return replace(collection, contexts=replace(contexts, features=features))
+
+
+def trust_estimates(collection: Collection) -> Collection:
+    """The collection as if its estimates were exact: shorter plans, without the promise; its provenance says so.
+
+    >>> trust_estimates(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.1)).provenance
+    'known, estimates taken at their word'
+    """
+    if not collection.is_estimated:
+        return collection
+    provenance = f"{collection.provenance}, {TRUSTED}"
+    return replace(collection, radius=np.zeros_like(collection.radius), theta_error=None, provenance=provenance)
