@@ -1,11 +1,14 @@
 """What a plan does in the field, against simulations that are as plain as can be."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from example_plans import FIVE, handing_over, protocol
 
 from banditree.certificates.certify import certify
 from banditree.certificates.lateness import with_late_outcomes
+from banditree.certificates.outcomes import Claim
 from banditree.certificates.watching import capped_delay, cusum_delay, noticed
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
@@ -13,6 +16,7 @@ from banditree.plans.plan import Decider, Fallback
 from banditree.policies.follow import follow
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text
 from banditree.reports.field import Questions
+from banditree.reports.promise import loss_sentence, promise_sentences
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
@@ -37,6 +41,19 @@ def test_every_question_has_an_answer_in_words_and_numbers():
 def test_what_a_person_loses_is_said_not_to_be_counted():
     plan = handing_over(Fallback(Decider.PERSON), horizon=200)
     assert "what a person then loses is not counted" in certificate_text(certificate_report(plan, FIVE, effort=0))
+
+
+def test_an_estimate_is_never_called_exact_nor_a_bound():
+    plan = handing_over(horizon=200)
+    uncertain = dataclasses.replace(FIVE, radius=np.full(FIVE.means.shape, 0.01))
+    for collection, claim in ((FIVE, Claim.UP_TO_THOMPSON), (uncertain, Claim.BOUND_UP_TO_THOMPSON)):
+        report = certificate_report(plan, collection, effort=0)
+        certificate = report.certificate
+        assert certificate.claim is claim
+        assert "\n\nAbout this much" in certificate_text(report)
+        assert loss_sentence(plan, certificate).startswith("It loses about ")
+        assert "it loses about " in promise_sentences(plan, certificate)[0]
+    assert "upper bounds but for Thompson sampling's part" in certificate_text(report)
 
 
 def test_a_plan_that_does_not_watch_says_so():

@@ -114,7 +114,7 @@ def certify(
         return certify_by_case(plan, collection, horizon)
     plan, horizon = unfold(plan), _horizon(plan, horizon)
     outcomes = box_outcomes(plan, collection, over)
-    if outcomes.claim is Claim.UPPER_BOUND:
+    if outcomes.claim.is_bound:
         return _certify_worst(plan, collection, outcomes, horizon)
     if must_rest:
         require_end(plan, collection, outcomes, horizon)
@@ -167,7 +167,7 @@ def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Co
         raise InvalidInput("There is no course of a plan over features that stay the same for a case. Use certify.")
     plan, horizon = unfold(plan), _horizon(plan, horizon)
     outcomes, M = box_outcomes(plan, collection), collection.n_tasks
-    if outcomes.claim is Claim.UPPER_BOUND:
+    if outcomes.claim.is_bound:
         reasons = "; ".join(outcomes.reasons)
         raise InvalidInput(f"There is no exact course of this plan: {reasons}. Use certify for bounds.")
     if M * horizon > MOST_COURSE:
@@ -194,7 +194,7 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
         return certify(plan, collection, horizon).regret
     plan, horizon = unfold(plan), _horizon(plan, horizon)
     outcomes = box_outcomes(plan, collection)
-    if outcomes.claim is Claim.UPPER_BOUND:
+    if outcomes.claim.is_bound:
         return _certify_worst(plan, collection, outcomes, horizon).regret
     down, up, pulls = require_end(plan, collection, outcomes, horizon)
     leaf = plan.kind == BoxKind.EXPLOIT

@@ -25,8 +25,8 @@ SAME_VALUE = 1e-12  # two arms whose means differ by less are equally good
 
 
 THOMPSON_REMARK = (
-    "Where Thompson sampling chooses, its loss is an estimate: within 10% of simulations on average, and often 15% to "
-    "35% off for a single task."
+    "Where Thompson sampling chooses, its loss is an estimate: within 10% of simulations on average, often 15% to 35% "
+    "off for a single task, and up to half where few rounds are left to it."
 )
 
 
@@ -34,18 +34,29 @@ class Claim(StrEnum):
     """What a number is: exact for these means, or at least as large as the truth.
 
     AS_IF_GAUSSIAN: exact if the contexts, of which only the moments are known, are normal. UP_TO_THOMPSON: exact up
-    to the ends at which Thompson sampling chooses, whose loss from there on is `theory.thompson`'s estimate.
+    to the ends at which Thompson sampling chooses, whose loss from there on is `theory.thompson`'s estimate;
+    BOUND_UP_TO_THOMPSON: a bound up to there.
     """
 
     EXACT = "exact"
     UP_TO_THOMPSON = "exact, with an estimate of what Thompson sampling loses"
     AS_IF_GAUSSIAN = "exact as if contexts were Gaussian"
     UPPER_BOUND = "upper bound"
+    BOUND_UP_TO_THOMPSON = "upper bound, with an estimate of what Thompson sampling loses"
 
     @property
-    def is_exact(self) -> bool:
-        """Whether it is no bound."""
-        return self is not Claim.UPPER_BOUND
+    def is_bound(self) -> bool:
+        """Whether it is computed from bounds of what the boxes do."""
+        return self in (Claim.UPPER_BOUND, Claim.BOUND_UP_TO_THOMPSON)
+
+    @property
+    def hedge(self) -> str:
+        """What stands before the number in a sentence: nothing only where it is exact.
+
+        >>> f"It loses {Claim.UP_TO_THOMPSON.hedge}2.31."
+        'It loses about 2.31.'
+        """
+        return {Claim.EXACT: "", Claim.UPPER_BOUND: "at most "}.get(self, "about ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,10 +82,10 @@ class Outcomes:
     @property
     def claim(self) -> Claim:
         """Whether what is computed from these outcomes is exact."""
+        if self.by_thompson:
+            return Claim.BOUND_UP_TO_THOMPSON if self.reasons else Claim.UP_TO_THOMPSON
         if self.reasons:
             return Claim.UPPER_BOUND
-        if self.by_thompson:
-            return Claim.UP_TO_THOMPSON
         return Claim.AS_IF_GAUSSIAN if self.by_moments else Claim.EXACT
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.continuations import Continuation
+from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan, Vocabulary
@@ -182,21 +183,21 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     """What the numbers mean and how they compare with the guarantee of the paper."""
     c, words = report.certificate, report.words
     tasks = plural(words.task)
-    exact = c.claim.is_exact
     lines = [
-        f"{'Exactly' if exact else 'At most'} this much {words.reward} is lost on average over "
+        f"{c.claim.hedge.capitalize() or 'Exactly '}this much {words.reward} is lost on average over "
         f"{counted(c.horizon, 'round')}, "
         f"compared with the best {words.arm} from the start: {c.mean_regret:,.3f} over all {tasks}{in_shares(c)}, "
         f"{c.worst_regret:,.3f} in the worst ({c.worst_task})."
     ]
-    if not exact:
-        lines.append(f"These are upper bounds: {'; '.join(c.reasons)}.")
+    if c.claim.is_bound:
+        so_far = "" if c.claim is Claim.UPPER_BOUND else " but for Thompson sampling's part"
+        lines.append(f"These are upper bounds{so_far}: {'; '.join(c.reasons)}.")
     if report.varying is not None:
         lines.append(varying_sentence(report.varying, words))
     if report.field is not None:
         lines += field_sentences(report.field, words, c.mean_regret)
     if report.limit is not None:
-        ending = f"this plan loses {'' if exact else 'at most '}{c.worst_regret:,.3g}"
+        ending = f"this plan loses {c.claim.hedge}{c.worst_regret:,.3g}"
         lines.append(limit_sentence(report.limit, report.collection, words, ending))
     if report.plan is not None and report.lines:
         lines.append(lines_sentence(report.plan, report.lines))

@@ -20,11 +20,9 @@ def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
     'Fewer than 1 in 10,000 cases end with another arm than the best.'
     """
     words = plan.vocabulary
-    most = "" if certificate.claim.is_exact else "at most "
     first = (
-        f"In the worst {words.task} ({certificate.worst_task}) it loses {most}{certificate.worst_regret:,.3g} "
-        f"{lost_word(plan)} over {counted(certificate.horizon, 'round')} on average, compared with the best "
-        f"{words.arm}."
+        f"In the worst {words.task} ({certificate.worst_task}) it loses {_lost(plan, certificate)} over "
+        f"{counted(certificate.horizon, 'round')} on average, compared with the best {words.arm}."
     )
     wrong = _share(float(certificate.wrong_arm.max()))
     return first, f"{wrong} with another {words.arm} than the best{_undecided(certificate)}."
@@ -32,13 +30,16 @@ def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
 
 def loss_sentence(plan: Plan, certificate: Certificate) -> str:
     """What the plan loses in the worst task, for its heading."""
-    most = "" if certificate.claim.is_exact else "at most "
-    return f"It loses {most}{certificate.worst_regret:,.3g} {lost_word(plan)} in the worst {plan.vocabulary.task}."
+    return f"It loses {_lost(plan, certificate)} in the worst {plan.vocabulary.task}."
 
 
 def lost_word(plan: Plan) -> str:
     """What is lost: successes where they are counted, else reward."""
     return plural(plan.vocabulary.success) if plan.rewards.counts else plan.vocabulary.reward
+
+
+def _lost(plan: Plan, certificate: Certificate) -> str:
+    return f"{certificate.claim.hedge}{certificate.worst_regret:,.3g} {lost_word(plan)}"
 
 
 def _share(chance: float) -> str:

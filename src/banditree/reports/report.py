@@ -185,7 +185,7 @@ def _certificate(plan: Plan, report: CertificateReport | None, why: str) -> list
 
 def _course(plan: Plan, collection: Collection, report: CertificateReport | None) -> list[Block]:
     """How the plan goes round by round and where its regret comes from, as far as that is known exactly."""
-    if report is None or not report.certificate.claim.is_exact:
+    if report is None or report.certificate.claim.is_bound:
         because = "; ".join(report.certificate.reasons) if report is not None else "the plan could not be certified"
         return [Paragraph(f"Curves over the rounds are not available: {because}.", soft=True)]
     scenes: list[tuple[Scene, str]] = []
