@@ -165,3 +165,10 @@ def test_the_bound_of_a_protocol_with_low_caps_is_within_a_few_times_its_regret(
     bound = regret_bound(plan, two)
     assert (exact <= bound).all()
     assert (bound <= 3.5 * exact).all()
+
+
+def test_rates_that_cannot_be_are_not_feared():
+    """Rates of 95% and 10%, each off by up to 20 points: none above 1, none below 0."""
+    uncertain = Collection.bernoulli([[0.95, 0.1], [0.1, 0.95]], radius=0.2, arms=["A", "B"])
+    for arm, lost in ((0, [0.0, 100.0]), (1, [100.0, 0.0])):
+        assert certify(assemble([Box(arm)], uncertain, horizon=100), uncertain).regret.tolist() == lost

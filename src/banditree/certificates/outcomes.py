@@ -176,10 +176,14 @@ def _costs(
     by_context = plan.arm == NONE
     arm = np.where(by_context, 0, plan.arm)
     if over is None:
-        radius = np.zeros_like(collection.radius) if certain else collection.radius
-        cost = _arm_gaps(collection.means, radius)[:, np.maximum(arm, 0)]
+        radius, rewards = np.zeros_like(collection.radius) if certain else collection.radius, collection.rewards
+        least, most = (
+            np.clip(collection.means + off, rewards.low, rewards.high) if off.any() else collection.means
+            for off in (-radius, radius)
+        )
+        cost = _arm_gaps(least, most)[:, np.maximum(arm, 0)]
         for box in np.flatnonzero(arm < 0):
-            cost[:, box] = _shared_gaps(plan, int(box), collection.means, radius)
+            cost[:, box] = _shared_gaps(plan, int(box), least, most)
         return cost, np.zeros(collection.n_tasks)
     by_arm, by_task = over.gaps
     cost = by_arm[:, arm]
@@ -187,22 +191,21 @@ def _costs(
     return cost, best_options(plan, by_arm, by_task)
 
 
-def _arm_gaps(means: FloatArray, radius: FloatArray) -> FloatArray:
-    """How much better than each arm another one may be, (M, K)."""
-    upper = means + radius
-    rival = np.stack([np.delete(upper, k, axis=1).max(axis=1) for k in range(means.shape[1])], axis=1)
-    return np.asarray(np.maximum(rival - (means - radius), 0.0))
+def _arm_gaps(least: FloatArray, most: FloatArray) -> FloatArray:
+    """How much better than each arm another one may be, (M, K), where means lie between `least` and `most`."""
+    rival = np.stack([np.delete(most, k, axis=1).max(axis=1) for k in range(most.shape[1])], axis=1)
+    return np.asarray(np.maximum(rival - least, 0.0))
 
 
-def _shared_gaps(plan: Plan, box: int, means: FloatArray, radius: FloatArray) -> FloatArray:
+def _shared_gaps(plan: Plan, box: int, least: FloatArray, most: FloatArray) -> FloatArray:
     """What every round costs (M,) at an end where others choose, however well they do: the best arm may not be theirs.
 
     What Thompson sampling loses in finding their best is not part of it, nor is what a person loses.
     """
     if plan.fallback is not None and plan.arm[box] == HAND_OVER:
-        return np.zeros(len(means)) if plan.fallback.arm == NONE else _arm_gaps(means, radius)[:, plan.fallback.arm]
-    best_here = (means - radius)[:, plan.arms_at(box)].max(axis=1)
-    others = np.delete(means + radius, plan.arms_at(box), axis=1)
+        return np.zeros(len(least)) if plan.fallback.arm == NONE else _arm_gaps(least, most)[:, plan.fallback.arm]
+    best_here = least[:, plan.arms_at(box)].max(axis=1)
+    others = np.delete(most, plan.arms_at(box), axis=1)
     return np.asarray(np.maximum(others.max(axis=1, initial=-np.inf) - best_here, 0.0))
 
 
