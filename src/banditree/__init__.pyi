@@ -32,7 +32,7 @@ from banditree.plans.assemble import Box as Box
 from banditree.plans.assemble import assemble as assemble
 from banditree.plans.plan import Plan as Plan
 from banditree.plans.plan import Vocabulary as Vocabulary
-from banditree.policies.session import MISSING as MISSING
+from banditree.policies.rounds import MISSING as MISSING
 from banditree.policies.session import Session as Session
 from banditree.policies.session import resume_session as resume_session
 from banditree.policies.session import start_session as start_session

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from banditree.errors import InvalidInput
 from banditree.files.collections import collection_document
 from banditree.files.plans import fingerprint
-from banditree.policies.session import MISSING
+from banditree.policies.rounds import MISSING
 from banditree.service import people, records
 from banditree.service.database import Database, newest_version
 from banditree.service.desk import Command, Desk

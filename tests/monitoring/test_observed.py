@@ -17,7 +17,8 @@ from banditree.monitoring.summary import unfit_since
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import HAND_OVER, SEVERAL, Fallback
 from banditree.policies.alarm import init_evidence, make_evidence, update_evidence
-from banditree.policies.session import MISSING, start_session
+from banditree.policies.rounds import MISSING
+from banditree.policies.session import start_session
 from banditree.reports.monitor import monitor_text
 
 

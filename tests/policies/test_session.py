@@ -6,7 +6,8 @@ from example_plans import score_plan
 
 from banditree.errors import InvalidInput
 from banditree.policies.base import Outcome
-from banditree.policies.session import MISSING, resume_session, start_session
+from banditree.policies.rounds import MISSING
+from banditree.policies.session import resume_session, start_session
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand
 from banditree.trees.tree import build_tree, lazy_tree

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from running_service import CLINIC, clinic_plan
 
 from banditree.errors import InvalidInput
-from banditree.policies.session import MISSING, start_session
+from banditree.policies.rounds import MISSING
+from banditree.policies.session import start_session
 from banditree.service.cases import Case, Followed
 from banditree.service.following import policy_of
 from banditree.service.problems import Refused

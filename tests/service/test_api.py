@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from running_service import CLINIC, client_of, clinic_plan
 
-from banditree.policies.session import MISSING
+from banditree.policies.rounds import MISSING
 from banditree.service.cases import Case
 from banditree.service.client import ServiceError
 from banditree.tasks.instances import linear

@@ -11,7 +11,7 @@ from running_service import CLINIC, add_signed_plan, client_of, clinic_plan, do,
 from banditree.errors import InvalidInput
 from banditree.files.collections import collection_document
 from banditree.files.plans import fingerprint
-from banditree.policies.session import MISSING
+from banditree.policies.rounds import MISSING
 from banditree.service import records, snapshots
 from banditree.service.client import ServiceError
 from banditree.service.database import Database

@@ -1,3 +1,5 @@
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -94,3 +96,18 @@ def test_calling_what_makes_arrays_counts_too():
     maker = fresh("def f(x) -> float: return np.zeros(3)[0]")
     assert makes_arrays(fresh("def f(x) -> float: return maker(x)", maker=maker))
     assert not makes_arrays(outer)
+
+
+def test_a_tuple_that_moves_to_another_module_makes_a_new_fingerprint(monkeypatch):
+    class Inside(NamedTuple):
+        x: float
+
+    class Params(NamedTuple):
+        inside: Inside
+
+    def f(params: Params) -> float:
+        return params.inside.x
+
+    before = fingerprint(f)
+    monkeypatch.setattr(Inside, "__module__", "elsewhere")
+    assert fingerprint(f) != before

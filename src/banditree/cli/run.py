@@ -10,7 +10,8 @@ from banditree.cli.options import AsJson, PlanFile
 from banditree.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from banditree.policies.session import Session, Step
+    from banditree.policies.rounds import Step
+    from banditree.policies.session import Session
     from banditree.tasks.rewards import Outcome
 
 STOP, WHY, MISSED = "q", "?", "m"
@@ -115,7 +116,7 @@ def _outcomes(session: "Session") -> "tuple[Outcome, ...]":
 
 def _answer(session: "Session", step: "Step") -> None:
     """Ask until the outcome of the step is told."""
-    from banditree.policies.session import MISSING
+    from banditree.policies.rounds import MISSING
 
     while True:
         answer = _prompt("Outcome").lower()

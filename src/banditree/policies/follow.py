@@ -8,76 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.errors import InvalidInput
-from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Plan
+from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Plan
 from banditree.policies.base import FALLBACK, NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
 from banditree.policies.families import log_ratio
 from banditree.policies.options import take_options
-from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
+from banditree.policies.plan_arrays import FollowParams, follow_params
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
-from banditree.trees.tree import LazyTree, build_tree
+from banditree.trees.tree import build_tree
 
 # Plain numbers, which numba takes as constants.
 FIXED, SCORE, EXPLOIT, WATCH = int(BoxKind.FIXED), int(BoxKind.SCORE), int(BoxKind.EXPLOIT), int(BoxKind.WATCH)
 ARM_NOT_AVAILABLE, CONTEXT_NEEDED = int(Outcome.ARM_NOT_AVAILABLE), int(Outcome.CONTEXT_NEEDED)
-PERSON_NEEDED = int(Outcome.PERSON_NEEDED)
 UNLIMITED = 2**31
 TOTAL_SLACK = 1e-9  # sums of rewards are compared with this much rounding forgiven (NOTES 17)
 
 BOX, PULLS = 0, 1  # entries of FollowState.place
-
-
-class RuleNodes(NamedTuple):
-    """The rules of the kinds, one after the other: root (M,) is the first node of each, -1 for one without a rule."""
-
-    root: IntArray
-    feature: IntArray
-    cut: FloatArray
-    low: IntArray
-    high: IntArray
-    arm: IntArray
-
-
-class Gradings(NamedTuple):
-    """Points by how well an outcome fits: number (N,) of each box's grading, -1 for none; and the gradings (G,)."""
-
-    number: IntArray
-    favoured: IntArray
-    other: IntArray
-    unit: FloatArray
-    most: IntArray
-    family: int
-    sigma: float
-    lowest: float
-    highest: float
-
-
-class FollowParams(NamedTuple):
-    """The arrays of a Plan (see there); rule_floor is 0 for a plan without a safety rule. fallback: the arm that is
-    given after a hand-over, or PERSON_NEEDED."""
-
-    kind: IntArray
-    arm: IntArray
-    task: IntArray
-    low: IntArray
-    high: IntArray
-    pulls: IntArray
-    threshold: FloatArray
-    points: IntArray
-    cuts: FloatArray
-    floor: IntArray
-    ceil: IntArray
-    cap: IntArray
-    rule_points: IntArray
-    rule_cuts: FloatArray
-    rule_floor: int
-    rule_cap: int
-    rule_target: int
-    fallback: int
-    theta: FloatArray
-    survivors: ByteArray
-    n_tasks: int
-    rules: RuleNodes
-    gradings: Gradings
 
 
 class FollowState(NamedTuple):
@@ -92,66 +38,6 @@ def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowP
     if plan.by_thompson.any():
         raise InvalidInput("Thompson sampling chooses at some ends of this plan. Follow it with policy_for(plan).")
     return follow_params(plan)
-
-
-def follow_params(plan: Plan) -> FollowParams:
-    """The plan's arrays."""
-    theta = np.zeros((0, 0, 0)) if plan.theta is None else plan.theta
-    survivors = np.zeros((0, 0), np.uint8) if plan.survivors is None else plan.survivors
-    rule = plan.rule
-    return FollowParams(
-        plan.kind,
-        plan.arm,
-        plan.task,
-        plan.low,
-        plan.high,
-        plan.pulls,
-        plan.threshold,
-        plan.points,
-        plan.cuts,
-        plan.floor,
-        plan.ceil,
-        plan.cap,
-        frozen([] if rule is None else rule.points, np.int64),
-        frozen([] if rule is None else rule.cuts, float),
-        0 if rule is None else rule.floor,
-        0 if rule is None else rule.cap,
-        plan.rule_target,
-        PERSON_NEEDED if plan.fallback is None or plan.fallback.arm == NONE else plan.fallback.arm,
-        theta,
-        survivors,
-        len(plan.tasks),
-        _rule_nodes(plan),
-        _gradings(plan),
-    )
-
-
-def _rule_nodes(plan: Plan) -> RuleNodes:
-    """The nodes of all rules in one list, with links and features as they are there."""
-    root, parts, so_far = [], [], 0
-    for rule in plan.kind_rules or (None,) * len(plan.tasks):
-        root.append(-1 if rule is None else so_far)
-        if rule is not None:
-            parts.append((rule.feature, rule.cut, rule.low + so_far, rule.high + so_far, rule.arm))
-            so_far += len(rule.feature)
-    columns = [np.concatenate([part[c] for part in parts]) if parts else np.zeros(0) for c in range(5)]
-    whole = [frozen(columns[c], float if c == 1 else np.int64) for c in range(5)]
-    return RuleNodes(frozen(root, np.int64), *whole)
-
-
-def _gradings(plan: Plan) -> Gradings:
-    number = np.full(plan.n_boxes, -1) if plan.grading is None else plan.grading
-    return Gradings(
-        frozen(number, np.int64),
-        frozen([one.favoured for one in plan.gradings], np.int64),
-        frozen([one.other for one in plan.gradings], np.int64),
-        frozen([one.unit for one in plan.gradings], float),
-        frozen([one.most for one in plan.gradings], np.int64),
-        plan.rewards.compiled,
-        float(plan.rewards.sigma),
-        float(plan.rewards.low),
-        float(plan.rewards.high),
-    )
 
 
 def init_follow(params: FollowParams) -> FollowState:
@@ -355,116 +241,3 @@ def make_dt_ece(collection: Collection, horizon: int, options: Mapping[str, Any]
 
 
 dt_ece = replace(follow, name="dt-ece", make=make_dt_ece)
-
-
-class LazyParams(NamedTuple):
-    """A tree that is computed as the case goes on."""
-
-    tree: LazyTree
-    pulls: int
-    theta: FloatArray
-
-
-class LazyState(NamedTuple):
-    """survivors (M,) of 0 and 1; test: (arm, pulls so far or -1 when exploiting); sums: (total, threshold)."""
-
-    survivors: ByteArray
-    test: IntArray
-    sums: FloatArray
-
-
-ARM, DONE = 0, 1  # entries of LazyState.test
-
-
-def make_lazy(tree: LazyTree, horizon: int, options: Mapping[str, Any]) -> LazyParams:
-    """The tree, with the pulls per test that its deepest possible path needs."""
-    theta = tree.collection.theta
-    return LazyParams(tree, tree.pulls, np.zeros((0, 0, 0)) if theta is None else theta)
-
-
-def init_lazy(params: LazyParams) -> LazyState:
-    """All tasks possible, and the first test laid out."""
-    state = LazyState(np.ones(params.tree.collection.n_tasks, np.uint8), np.zeros(2, np.int64), np.zeros(2))
-    _lay_out_test(params, state, params.tree.start)
-    return state
-
-
-def choose_lazy(params: LazyParams, state: LazyState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
-    """The arm of the test at hand, or the best one of the task that is left."""
-    arm = int(state.test[ARM])
-    if arm < 0:
-        arm = best_prediction(params.theta, int(np.flatnonzero(state.survivors)[0]), context)
-        if arm < 0:
-            return arm
-    return arm if available[arm] else ARM_NOT_AVAILABLE
-
-
-def update_lazy(params: LazyParams, state: LazyState, context: FloatArray, arm: int, reward: float) -> None:
-    """Tally the reward of a test."""
-    if state.test[DONE] >= 0:
-        state.test[DONE] += 1
-        state.sums[0] += reward
-
-
-def replan_lazy(params: LazyParams, state: LazyState) -> None:
-    """After the last pull of a test: keep the tasks on its side, and lay out the next test."""
-    if state.test[DONE] != params.pulls:
-        return
-    split = params.tree.split(np.flatnonzero(state.survivors))
-    assert split is not None
-    left = split.low if state.sums[0] <= state.sums[1] + TOTAL_SLACK else split.high
-    state.survivors[:] = 0
-    state.survivors[left] = 1
-    _lay_out_test(params, state, left)
-
-
-def _lay_out_test(params: LazyParams, state: LazyState, members: IntArray) -> None:
-    split = params.tree.split(members)
-    state.sums[:] = 0.0
-    if split is None:
-        contextual = params.tree.collection.theta is not None
-        state.test[ARM] = -1 if contextual else params.tree.shared_arm(members)
-        state.test[DONE] = -1
-        return
-    state.test[ARM], state.test[DONE] = split.arm, 0
-    state.sums[1] = params.tree.total_at_most(split, params.pulls)
-
-
-def patience_lazy(params: LazyParams, state: LazyState) -> int:
-    """Pulls until the end of the test at hand."""
-    return UNLIMITED if state.test[DONE] < 0 else int(params.pulls - state.test[DONE])
-
-
-def commitment_lazy(params: LazyParams, state: LazyState) -> int:
-    """The task that is left once the tests are over."""
-    if state.test[DONE] >= 0:
-        return UNDECIDED
-    left = np.flatnonzero(state.survivors)
-    return int(left[0]) if len(left) == 1 else NO_TASK
-
-
-def explain_lazy(params: LazyParams, state: LazyState) -> Facts:
-    """The test at hand, its tally, and the tasks still possible."""
-    exploiting = bool(state.test[DONE] < 0)
-    arm = int(state.test[ARM])
-    return Facts(
-        exploiting=exploiting,
-        arm=None if arm < 0 else arm,
-        possible=tuple(np.flatnonzero(state.survivors).tolist()),
-        pulls=0 if exploiting else int(state.test[DONE]),
-        total=float(state.sums[0]),
-        details={} if exploiting else {"pulls": params.pulls, "at_most": float(state.sums[1])},
-    )
-
-
-follow_lazily = Policy(
-    "follow-lazily",
-    make_lazy,
-    init_lazy,
-    choose_lazy,
-    update_lazy,
-    explain_lazy,
-    patience_lazy,
-    replan_lazy,
-    commitment_lazy,
-)

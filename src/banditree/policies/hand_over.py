@@ -14,17 +14,16 @@ from banditree.policies.base import ADAPTIVE, Facts, Policy, Rng
 from banditree.policies.classic import ArmParams, ArmState, drawn_mean, init_arms, make_arms, update_arms
 from banditree.policies.follow import (
     BOX,
-    FollowParams,
     FollowState,
     choose_follow,
     commitment_follow,
     explain_follow,
-    follow_params,
     init_follow,
     patience_follow,
     update_follow,
 )
 from banditree.policies.model import NO_ARM_AVAILABLE
+from banditree.policies.plan_arrays import FollowParams, follow_params
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen
 
 

@@ -1,8 +1,6 @@
 """Session: ask and tell over any policy, for one case, with late, batched, repeated and missing outcomes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from enum import Enum
 from typing import Any, overload
 
 import numpy as np
@@ -10,59 +8,18 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Plan
 from banditree.policies.base import Facts, Outcome, Policy
-from banditree.policies.follow import follow, follow_lazily
+from banditree.policies.follow import follow
+from banditree.policies.follow_lazily import follow_lazily
 from banditree.policies.hand_over import follow_thompson
+from banditree.policies.rounds import Missing, Reported, Round, Step, shown
+from banditree.policies.snapshots import SCHEMA, fill_state, round_from_json, round_to_json, state_to_json
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, encode
 from banditree.tasks.rewards import Rewards
 from banditree.trees.tree import LazyTree
 
-SCHEMA = "banditree/session/1"
 MAX_KEY = 2**32  # seeds and case numbers are words of the random number keys
-
-
-class Missing(Enum):
-    """The outcome of a round that will never be known."""
-
-    MISSING = "missing"
-
-
-MISSING = Missing.MISSING
-Reported = float | Missing
-
-
-@dataclass(frozen=True)
-class Step:
-    """What `ask` answers: a round and the arm to pull in it, or the outcome that says why there is none."""
-
-    round: int
-    arm: int | None = None
-    name: str | None = None
-    outcome: Outcome | None = None
-
-    def __str__(self) -> str:
-        if self.outcome is not None:
-            return self.outcome.sentence()
-        return f"Round {self.round}: {self.name}"
-
-
-@dataclass(slots=True)
-class Round:
-    """One asked round: its arm, its context, and what was reported of it (None while open).
-
-    overridden: a person chose the arm. tallied: the policy counted the outcome.
-    """
-
-    arm: int
-    context: list[float] | None = None
-    reward: Reported | None = None
-    overridden: bool = False
-    tallied: bool = False
-
-    def strayed(self, applied: bool) -> bool:
-        """Whether the arm was not the policy's; applied: the outcome was looked at."""
-        return self.overridden or (applied and not self.tallied and self.reward is not MISSING)
 
 
 class Session:
@@ -159,7 +116,7 @@ class Session:
             if entry.reward == value:
                 return
             raise InvalidInput(
-                f"Round {number} was already told as {_shown(entry.reward)}. Got {_shown(value)}. "
+                f"Round {number} was already told as {shown(entry.reward)}. Got {shown(value)}. "
                 f"{self._open_rounds_sentence()}"
             )
         entry.reward = value
@@ -390,45 +347,6 @@ def _check_rounds(session: Session) -> None:
         session._context(entry.context)
 
 
-def state_to_json(state: Any) -> dict[str, Any]:
-    """The state of a policy as plain JSON data."""
-    return {
-        name: value.tolist() if isinstance(value, np.ndarray) else state_to_json(value)
-        for name, value in state._asdict().items()
-    }
-
-
-def fill_state(state: Any, data: Mapping[str, Any]) -> None:
-    """Bring a new state to where `state_to_json` was taken."""
-    for name, value in state._asdict().items():
-        if isinstance(value, np.ndarray):
-            found = np.array(data[name], dtype=value.dtype).reshape(value.shape)
-            if not np.isfinite(found).all():
-                raise ValueError(f"{name} is not a number")
-            value[...] = found
-        else:
-            fill_state(value, data[name])
-
-
 def _known(context: FloatArray) -> list[float] | None:
     """A context as it is kept; None when none was given."""
     return None if np.isnan(context).any() or not context.size else context.tolist()
-
-
-def _shown(value: Reported) -> str:
-    return value.value if isinstance(value, Missing) else f"{value:g}"
-
-
-def round_to_json(entry: Round) -> dict[str, Any]:
-    """A round as plain JSON data."""
-    data = asdict(entry)
-    if isinstance(entry.reward, Missing):
-        data["reward"] = entry.reward.value
-    return data
-
-
-def round_from_json(data: Mapping[str, Any]) -> Round:
-    """The round that `round_to_json` was taken of."""
-    reward = MISSING if data["reward"] == MISSING.value else data["reward"]
-    tallied = data.get("tallied", reward not in (None, MISSING))  # snapshots before overrides did not say
-    return Round(data["arm"], data["context"], reward, data.get("overridden", False), tallied)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import StringConstraints
 from starlette.concurrency import run_in_threadpool
 
-from banditree.policies.session import MISSING, Missing
+from banditree.policies.rounds import MISSING, Missing
 from banditree.service import moving, records
 from banditree.service.access import Admin, Operator, Viewer
 from banditree.service.case_models import (

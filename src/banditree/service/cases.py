@@ -13,7 +13,8 @@ from typing import Any
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.policies.base import Policy
-from banditree.policies.session import Missing, Round, Session, Step
+from banditree.policies.rounds import Missing, Round, Step
+from banditree.policies.session import Session
 from banditree.service.events import (
     Asked,
     Closed,

@@ -12,7 +12,7 @@ from pydantic import BaseModel, TypeAdapter
 from banditree.files.collections import collection_document
 from banditree.files.plans import plan_document
 from banditree.plans.plan import Plan
-from banditree.policies.session import MISSING, Missing
+from banditree.policies.rounds import MISSING, Missing
 from banditree.service.case_models import CaseLine, EventOut, Outlook, Standing, StepOut, TellOut
 from banditree.service.job_models import JobOut
 from banditree.service.models import Created, Done

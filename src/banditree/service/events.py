@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from banditree.plans.plan import Plan
 from banditree.plans.wording import outcome_text
-from banditree.policies.session import MISSING, Round
+from banditree.policies.rounds import MISSING, Round
 
 if TYPE_CHECKING:
     from banditree.service.cases import Case

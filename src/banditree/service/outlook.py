@@ -9,7 +9,8 @@ import numpy as np
 from banditree.errors import InvalidInput
 from banditree.plans.plan import BoxKind
 from banditree.policies.latent import PosteriorState, init_posterior, make_posterior, update_posterior
-from banditree.policies.session import Missing, fill_state, state_to_json
+from banditree.policies.rounds import Missing
+from banditree.policies.snapshots import fill_state, state_to_json
 from banditree.service.case_models import Outlook, Standing, TaskChance
 from banditree.service.cases import Case, Followed
 from banditree.service.standings import standing

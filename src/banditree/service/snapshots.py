@@ -8,7 +8,9 @@ import json
 from collections.abc import Iterator
 from typing import Any, SupportsIndex, overload
 
-from banditree.policies.session import Round, Session, fill_state, round_from_json, round_to_json, state_to_json
+from banditree.policies.rounds import Round
+from banditree.policies.session import Session
+from banditree.policies.snapshots import fill_state, round_from_json, round_to_json, state_to_json
 from banditree.service.cases import Case
 from banditree.service.outlook import ahead_document, ahead_from
 from banditree.version import __version__

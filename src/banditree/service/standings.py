@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from banditree.plans.wording import counted
-from banditree.policies.session import Step
+from banditree.policies.rounds import Step
 from banditree.service.case_models import AlarmOut, EventOut, Standing, StepOut
 from banditree.service.cases import Case
 from banditree.service.events import Event

@@ -105,7 +105,8 @@ def _uses(function: FunctionType) -> dict[str, Any]:
 def fingerprint(function: FunctionType) -> str:
     """A short hash of the code and module of `function` and of every function and constant it uses, however deep.
 
-    The module counts because what is on disk names the types of the arguments by their modules.
+    What is on disk names the types of the arguments by their modules: so the modules of the function and of the tuples
+    that it takes count as well, and moving one makes a new name instead of a file that cannot be read.
 
     >>> def one(): return 1
     >>> def two(): return 2
@@ -125,6 +126,8 @@ def _parts(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
     yield str(function.__module__)
     yield from _code_parts(function.__code__)
     yield repr(function.__defaults__)
+    for kind in function.__annotations__.values():
+        yield from _type_parts(kind)
     for name, value in sorted(_uses(function).items()):
         yield name
         if isinstance(value, FunctionType):
@@ -135,6 +138,14 @@ def _parts(function: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
             yield f"{value.dtype} {value.shape} {value.tobytes().hex()}"
         else:
             yield repr(value)
+
+
+def _type_parts(kind: Any) -> Iterator[str]:
+    """Where a named tuple is defined, and those inside it."""
+    if isinstance(kind, type) and issubclass(kind, tuple):
+        yield f"{kind.__module__}.{kind.__qualname__}"
+        for inner in kind.__annotations__.values():
+            yield from _type_parts(inner)
 
 
 def _code_parts(code: CodeType) -> Iterator[str]:

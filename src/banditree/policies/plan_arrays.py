@@ -1,0 +1,125 @@
+"""A plan as compiled code takes it: its arrays, those of the rules of its kinds, and those of its gradings."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from banditree.plans.plan import NONE, Plan
+from banditree.policies.base import Outcome
+from banditree.tasks.arrays import ByteArray, FloatArray, IntArray, frozen
+
+PERSON_NEEDED = int(Outcome.PERSON_NEEDED)
+
+
+class RuleNodes(NamedTuple):
+    """The rules of the kinds, one after the other: root (M,) is the first node of each, -1 for one without a rule."""
+
+    root: IntArray
+    feature: IntArray
+    cut: FloatArray
+    low: IntArray
+    high: IntArray
+    arm: IntArray
+
+
+class Gradings(NamedTuple):
+    """Points by how well an outcome fits: number (N,) of each box's grading, -1 for none; and the gradings (G,)."""
+
+    number: IntArray
+    favoured: IntArray
+    other: IntArray
+    unit: FloatArray
+    most: IntArray
+    family: int
+    sigma: float
+    lowest: float
+    highest: float
+
+
+class FollowParams(NamedTuple):
+    """The arrays of a Plan (see there); rule_floor is 0 for a plan without a safety rule. fallback: the arm that is
+    given after a hand-over, or PERSON_NEEDED."""
+
+    kind: IntArray
+    arm: IntArray
+    task: IntArray
+    low: IntArray
+    high: IntArray
+    pulls: IntArray
+    threshold: FloatArray
+    points: IntArray
+    cuts: FloatArray
+    floor: IntArray
+    ceil: IntArray
+    cap: IntArray
+    rule_points: IntArray
+    rule_cuts: FloatArray
+    rule_floor: int
+    rule_cap: int
+    rule_target: int
+    fallback: int
+    theta: FloatArray
+    survivors: ByteArray
+    n_tasks: int
+    rules: RuleNodes
+    gradings: Gradings
+
+
+def follow_params(plan: Plan) -> FollowParams:
+    """The plan's arrays."""
+    theta = np.zeros((0, 0, 0)) if plan.theta is None else plan.theta
+    survivors = np.zeros((0, 0), np.uint8) if plan.survivors is None else plan.survivors
+    rule = plan.rule
+    return FollowParams(
+        plan.kind,
+        plan.arm,
+        plan.task,
+        plan.low,
+        plan.high,
+        plan.pulls,
+        plan.threshold,
+        plan.points,
+        plan.cuts,
+        plan.floor,
+        plan.ceil,
+        plan.cap,
+        frozen([] if rule is None else rule.points, np.int64),
+        frozen([] if rule is None else rule.cuts, float),
+        0 if rule is None else rule.floor,
+        0 if rule is None else rule.cap,
+        plan.rule_target,
+        PERSON_NEEDED if plan.fallback is None or plan.fallback.arm == NONE else plan.fallback.arm,
+        theta,
+        survivors,
+        len(plan.tasks),
+        _rule_nodes(plan),
+        _gradings(plan),
+    )
+
+
+def _rule_nodes(plan: Plan) -> RuleNodes:
+    """The nodes of all rules in one list, with links and features as they are there."""
+    root, parts, so_far = [], [], 0
+    for rule in plan.kind_rules or (None,) * len(plan.tasks):
+        root.append(-1 if rule is None else so_far)
+        if rule is not None:
+            parts.append((rule.feature, rule.cut, rule.low + so_far, rule.high + so_far, rule.arm))
+            so_far += len(rule.feature)
+    columns = [np.concatenate([part[c] for part in parts]) if parts else np.zeros(0) for c in range(5)]
+    whole = [frozen(columns[c], float if c == 1 else np.int64) for c in range(5)]
+    return RuleNodes(frozen(root, np.int64), *whole)
+
+
+def _gradings(plan: Plan) -> Gradings:
+    number = np.full(plan.n_boxes, -1) if plan.grading is None else plan.grading
+    return Gradings(
+        frozen(number, np.int64),
+        frozen([one.favoured for one in plan.gradings], np.int64),
+        frozen([one.other for one in plan.gradings], np.int64),
+        frozen([one.unit for one in plan.gradings], float),
+        frozen([one.most for one in plan.gradings], np.int64),
+        plan.rewards.compiled,
+        float(plan.rewards.sigma),
+        float(plan.rewards.low),
+        float(plan.rewards.high),
+    )

@@ -1,0 +1,46 @@
+"""What is kept of a case between sessions, as plain JSON data: its rounds, and the state of its policy."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from banditree.policies.rounds import MISSING, Missing, Round
+
+SCHEMA = "banditree/session/1"
+
+
+def state_to_json(state: Any) -> dict[str, Any]:
+    """The state of a policy as plain JSON data."""
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else state_to_json(value)
+        for name, value in state._asdict().items()
+    }
+
+
+def fill_state(state: Any, data: Mapping[str, Any]) -> None:
+    """Bring a new state to where `state_to_json` was taken."""
+    for name, value in state._asdict().items():
+        if isinstance(value, np.ndarray):
+            found = np.array(data[name], dtype=value.dtype).reshape(value.shape)
+            if not np.isfinite(found).all():
+                raise ValueError(f"{name} is not a number")
+            value[...] = found
+        else:
+            fill_state(value, data[name])
+
+
+def round_to_json(entry: Round) -> dict[str, Any]:
+    """A round as plain JSON data."""
+    data = asdict(entry)
+    if isinstance(entry.reward, Missing):
+        data["reward"] = entry.reward.value
+    return data
+
+
+def round_from_json(data: Mapping[str, Any]) -> Round:
+    """The round that `round_to_json` was taken of."""
+    reward = MISSING if data["reward"] == MISSING.value else data["reward"]
+    tallied = data.get("tallied", reward not in (None, MISSING))  # snapshots before overrides did not say
+    return Round(data["arm"], data["context"], reward, data.get("overridden", False), tallied)
