@@ -5,7 +5,7 @@ from functools import lru_cache
 from example_plans import FIVE, protocol, score_plan
 
 from banditree.figures.scene import text_width
-from banditree.plans.wording import vocabulary_from
+from banditree.plans.words import vocabulary_from
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand
 from banditree.trees.tree import build_tree

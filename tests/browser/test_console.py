@@ -4,7 +4,7 @@ import pytest
 from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
 from running_service import client_of, in_thread, local
 
-from banditree.plans.wording import vocabulary_from
+from banditree.plans.words import vocabulary_from
 from banditree.service.database import Database
 from banditree.service.demo import fill
 from banditree.service.people import Role, add_user, hashed

@@ -13,7 +13,8 @@ from banditree.figures.reach import ReachInfo
 from banditree.figures.sources import dot, mermaid
 from banditree.figures.text import ladder_text
 from banditree.plans.plan import BoxKind, Vocabulary
-from banditree.plans.wording import numbered_lines, vocabulary_from
+from banditree.plans.wording import numbered_lines
+from banditree.plans.words import vocabulary_from
 
 
 @pytest.mark.parametrize("name", MAKERS)

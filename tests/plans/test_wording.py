@@ -2,8 +2,10 @@ import pytest
 from example_plans import binned_plan, protocol, score_plan
 
 from banditree.errors import InvalidInput
+from banditree.plans.case_wording import tally_sentence
 from banditree.plans.plan import Vocabulary
-from banditree.plans.wording import box_sentence, counted, number, tally_sentence, times, vocabulary_from
+from banditree.plans.wording import box_sentence
+from banditree.plans.words import counted, number, times, vocabulary_from
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 

@@ -4,7 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from banditree.errors import InvalidInput
-from banditree.files.plans import PlanFile, plan_document, plan_from_document
+from banditree.files.plan_parts import PlanFile
+from banditree.files.plan_reading import plan_from_document
+from banditree.files.plans import plan_document
 from banditree.plans.plan import NONE, BoxKind
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation

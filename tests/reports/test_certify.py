@@ -3,7 +3,7 @@
 import json
 
 from banditree.certificates.certify import certify
-from banditree.plans.wording import vocabulary_from
+from banditree.plans.words import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard

@@ -7,7 +7,7 @@ from figure_plans import made
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.figures.document import Facts, Figures, Heading, Ladder, Paragraph, Table
-from banditree.plans.wording import vocabulary_from
+from banditree.plans.words import vocabulary_from
 from banditree.reports.analyze import analyze, bound_lines
 from banditree.reports.report import MANY_TASKS, alternatives, report_blocks, write_report
 from banditree.simulation.engine import simulate

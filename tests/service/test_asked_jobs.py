@@ -10,7 +10,9 @@ from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
 from banditree.files.collections import CollectionFile, collection_from_document
 from banditree.files.documents import parse
-from banditree.files.plans import PlanFile, fingerprint, plan_from_document
+from banditree.files.plan_parts import PlanFile
+from banditree.files.plan_reading import plan_from_document
+from banditree.files.plans import fingerprint
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form, SafetyRule
 from banditree.service import job_routes, jobs

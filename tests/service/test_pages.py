@@ -8,7 +8,7 @@ import pytest
 from figure_plans import made
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
-from banditree.plans.wording import vocabulary_from
+from banditree.plans.words import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
 from banditree.scores.build import build_plan
 from banditree.service.database import Database

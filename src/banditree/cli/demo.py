@@ -22,7 +22,7 @@ SEED = 1  # of the search
 
 def demo_plan(clinic: "Collection") -> "Plan":
     """The protocol of the demo, as the pages of the project show it."""
-    from banditree.plans.wording import vocabulary_from
+    from banditree.plans.words import vocabulary_from
     from banditree.scores.build import build_plan
 
     return build_plan(clinic, HORIZON, "protocol", lines=LINES, seed=SEED, vocabulary=vocabulary_from(WORDS))

@@ -74,7 +74,7 @@ def program() -> str:
 
 def vocabulary(words: str) -> Vocabulary:
     """The vocabulary of a `--words` option."""
-    from banditree.plans.wording import vocabulary_from
+    from banditree.plans.words import vocabulary_from
 
     pairs = [pair.partition("=") for pair in words.split(",") if pair.strip()]
     if any(not equals for _key, equals, _word in pairs):

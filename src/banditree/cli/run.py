@@ -37,7 +37,7 @@ def run(
     """
     from banditree.files.plans import load_plan
     from banditree.files.sessions import load_session, save_session
-    from banditree.plans.wording import number
+    from banditree.plans.words import number
     from banditree.policies.session import start_session
 
     loaded = load_plan(plan)

@@ -12,18 +12,8 @@ from banditree.figures.html import asset, page
 from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, rectangle
 from banditree.plans.context_wording import note_sentences
 from banditree.plans.plan import BoxKind, Form, Plan
-from banditree.plans.wording import (
-    capital,
-    counted,
-    foot_sentences,
-    heading,
-    numbered_lines,
-    outcome_names,
-    plural,
-    rule_sentence,
-    unit,
-    with_article,
-)
+from banditree.plans.wording import foot_sentences, heading, numbered_lines, outcome_names, rule_sentence, unit
+from banditree.plans.words import capital, counted, plural, with_article
 
 LEAST_ROWS, MOST_ROWS = 8, 20  # of the worksheet: as many as the sheet has room for
 ROW_HEIGHT = 27.0  # room for two bundles of five tally marks, one above the other

@@ -13,18 +13,15 @@ from banditree.plans.context_wording import note_sentences, prediction_lines
 from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import (
     box_action,
-    capital,
-    counted,
     end_phrase,
     exits,
     foot_sentences,
     heading,
-    plural,
-    quoted,
     reading_notes,
     rule_sentence,
     unit,
 )
+from banditree.plans.words import capital, counted, plural, quoted
 
 MANY_ROWS = 1500  # a drawing of more rows is of no use to anybody
 FEW_NAMES = 60  # characters of task names that are written out beside a row; the rest is counted

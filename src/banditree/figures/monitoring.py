@@ -11,7 +11,8 @@ from banditree.monitoring.monitor import Monitoring
 from banditree.monitoring.reading import date_of
 from banditree.monitoring.summary import MONTH, Month
 from banditree.plans.plan import Plan
-from banditree.plans.wording import capital, place_name, plural
+from banditree.plans.wording import place_name
+from banditree.plans.words import capital, plural
 
 MOST_OPTIONS = 8  # options with a chart of their own, those with the most outcomes
 MOST_TESTS = 3  # tests in the chart of the evidence, the strongest

@@ -10,7 +10,7 @@ from banditree.figures.axes import CHART_HEIGHT, CHART_WIDTH, axes, frame
 from banditree.figures.curves import CurvePanel
 from banditree.figures.scene import INK, PALETTE, Line, Polygon, Scene, Shape, Text, fitted, text_width
 from banditree.plans.plan import Plan
-from banditree.plans.wording import plural
+from banditree.plans.words import plural
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 

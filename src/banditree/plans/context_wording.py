@@ -7,7 +7,7 @@ import numpy as np
 
 from banditree.plans.by_context import KindRule
 from banditree.plans.plan import NONE, Form, Plan
-from banditree.plans.wording import number, quoted, with_article
+from banditree.plans.words import number, quoted, with_article
 from banditree.tasks.contexts import INTERCEPT
 
 

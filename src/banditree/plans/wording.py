@@ -4,24 +4,14 @@ Each box and each outcome has one phrasing: text, pictures, sessions, pages and 
 """
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Decider, Form, Plan, Vocabulary
+from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Decider, Form, Plan
 from banditree.plans.reading_load import reading_load
-from banditree.tasks.rewards import Rewards
-
-MOST_NAMES = 12  # names that a sentence lists before the rest is only counted
-# A name is printed bare if no reader can take part of it for the sentence around it: it has a letter, and none of the
-# marks and phrases that hold a sentence together. Any other name is printed in quotation marks.
-MARKS = re.compile(
-    r'[;:"\\]|\.(?:\s|$)|^\s|\s$|\s\s|[^\S ]|\b(?:line|box|times|once|then|otherwise|at|above|below|from now on|next'
-    r"|for as long as|start again|stay with|settle on|hand over|the best of)\b",
-    re.IGNORECASE,
-)
+from banditree.plans.words import capital, counted, named, number, plural, quoted, signed, times, with_article
 
 
 @dataclass(frozen=True)
@@ -31,68 +21,6 @@ class Exit:
     when: str
     then: str
     box: int
-
-
-def plural(word: str) -> str:
-    """The plural of an English noun phrase, by the rules that cover most words.
-
-    >>> plural("success"), plural("recovery"), plural("patient group")
-    ('successes', 'recoveries', 'patient groups')
-    """
-    if word.endswith(("s", "x", "ch", "sh")):
-        return word + "es"
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return word[:-1] + "ies"
-    return word + "s"
-
-
-def counted(n: int, word: str) -> str:
-    """`n` with its noun: "1 success", "2 successes"."""
-    return f"{n:,} {word if n == 1 else plural(word)}"
-
-
-def number(value: float) -> str:
-    """A number without needless digits that reads back as the same number."""
-    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
-
-
-def named(word: str, name: str) -> str:
-    """A name with its kind, unless the name says it already: "task mild", "task 3".
-
-    >>> named("task", "mild"), named("task", "task 3")
-    ('task mild', 'task 3')
-    """
-    return name if name.lower().startswith(word.lower()) else f"{word} {name}"
-
-
-def quoted(name: str) -> str:
-    """A name of the user as it stands in a sentence: bare where nobody can misread it, else in quotation marks.
-
-    >>> print(quoted("Aspirin 100 mg"), quoted("next line"), quoted("7"), quoted("St. John's wort"))
-    Aspirin 100 mg "next line" "7" "St. John's wort"
-    """
-    plain = name.isprintable() and any(map(str.isalpha, name)) and not MARKS.search(name)
-    return name if plain else json.dumps(name, ensure_ascii=not name.isprintable())
-
-
-def times(n: int) -> str:
-    """How often: "once", "138 times"."""
-    return "once" if n == 1 else f"{n} times"
-
-
-def capital(text: str) -> str:
-    """With a capital first letter, the rest as it is."""
-    return text[:1].upper() + text[1:]
-
-
-def with_article(word: str) -> str:
-    """A noun with its article: "an option", "a treatment"."""
-    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
-
-
-def signed(points: int) -> str:
-    """Points with their sign: "+2", "-3", "0"."""
-    return f"{points:+d}" if points else "0"
 
 
 def unit(plan: Plan) -> str:
@@ -349,66 +277,3 @@ def threshold_rule(plan: Plan, box: int) -> str:
         noun = words.success if limit == 1 else plural(words.success)
         return f"At most {number(limit)} {noun}"
     return f"Total {words.reward} at most {number(limit)}"
-
-
-def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
-    """What has been counted so far in a box."""
-    if plan.kind[box] == BoxKind.FIXED:
-        needed, limit = int(plan.pulls[box]), float(plan.threshold[box])
-        return fixed_tally(plan.rewards, plan.vocabulary, pulls, needed, limit, total)
-    low, high = score_levels(plan, box)
-    ends = f"at {low:+d}" if high is None else f"at {high:+d} and at {low:+d}"
-    return f"{counted(pulls, 'round')} tallied, score {signed(int(total))}; it leaves {ends}."
-
-
-def score_levels(plan: Plan, box: int) -> tuple[int, int | None]:
-    """The scores at which a box is left, below and above (None: nowhere); at an end they are those of the rule."""
-    if plan.kind[box] == BoxKind.EXPLOIT:
-        return (-plan.rule.floor if plan.rule is not None else 0), None
-    return -int(plan.floor[box]), int(plan.ceil[box]) if plan.kind[box] == BoxKind.SCORE else None
-
-
-def is_scored(plan: Plan, box: int) -> bool:
-    """Whether a case in this box has a score: on a score or watch line, or at an end with a safety rule."""
-    by_rule = plan.kind[box] == BoxKind.EXPLOIT and plan.rule is not None and plan.arm[box] >= 0
-    return bool(by_rule or plan.kind[box] in (BoxKind.SCORE, BoxKind.WATCH))
-
-
-def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:
-    """What has been counted so far in a test of a fixed number of pulls."""
-    so_far = f"{pulls} of {needed} rounds tallied; the limit is {number(limit)}"
-    if rewards.counts:
-        good = int(total)
-        return f"{counted(good, words.success)}, {counted(pulls - good, words.failure)} ({so_far})."
-    return f"Total {words.reward} {total:g} ({so_far})."
-
-
-def outcome_text(plan: Plan, reward: float | None) -> str:
-    """An outcome in words: "recovery", "3.2", "not known"."""
-    if reward is None:
-        return "not known"
-    return next((name for value, name in outcome_names(plan) if value == reward), f"{reward:g}")
-
-
-def possible_sentence(names: Sequence[str], words: Vocabulary, most: int = MOST_NAMES) -> str:
-    """Which tasks are still possible: how many, and up to `most` of them by name."""
-    if not names:
-        return f"The case fits no {words.task} of the collection."
-    if len(names) == 1:
-        return f"The evidence leaves one {words.task}: {names[0]}."
-    listed = f": {', '.join(names[:most])}" if most else ""
-    more = f" and {len(names) - most:,} more" if 0 < most < len(names) else ""
-    return f"{counted(len(names), words.task)} still possible{listed}{more}."
-
-
-def vocabulary_from(pairs: dict[str, str]) -> Vocabulary:
-    """A vocabulary with some words replaced, as in {"arm": "treatment", "task": "patient group"}."""
-    from banditree.errors import invalid
-
-    known = Vocabulary.__dataclass_fields__
-    for key, word in pairs.items():
-        if key not in known:
-            raise invalid("a word of the vocabulary", f"one of {', '.join(known)}", key)
-        if not word.strip():
-            raise invalid(f"the word for {key!r}", "not empty", word)
-    return Vocabulary(**pairs)

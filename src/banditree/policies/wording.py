@@ -2,22 +2,10 @@
 
 from typing import TYPE_CHECKING
 
+from banditree.plans.case_wording import MOST_NAMES, fixed_tally, is_scored, possible_sentence, tally_sentence
 from banditree.plans.plan import HAND_OVER, BoxKind, Plan, Vocabulary
-from banditree.plans.wording import (
-    MOST_NAMES,
-    box_sentence,
-    counted,
-    fallback_sentence,
-    fixed_tally,
-    is_scored,
-    number,
-    place_name,
-    possible_sentence,
-    quoted,
-    rule_sentence,
-    tally_sentence,
-    times,
-)
+from banditree.plans.wording import box_sentence, fallback_sentence, place_name, rule_sentence
+from banditree.plans.words import counted, number, quoted, times
 from banditree.policies.base import Facts
 from banditree.trees.tree import LazyTree
 

@@ -10,7 +10,7 @@ from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan, Vocabulary
-from banditree.plans.wording import counted, plural
+from banditree.plans.words import counted, plural
 from banditree.reports.field import FieldReport, Questions, field_document, field_report, field_sentences
 from banditree.reports.limits import (
     QUICK,

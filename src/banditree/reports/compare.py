@@ -5,7 +5,7 @@ from typing import Any
 
 from banditree.monitoring.comparison import Comparison
 from banditree.plans.plan import Plan
-from banditree.plans.wording import counted
+from banditree.plans.words import counted
 from banditree.reports.promise import lost_word
 
 

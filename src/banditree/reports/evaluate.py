@@ -5,7 +5,7 @@ from typing import Any
 
 from banditree.evaluation.evaluate import LEAST_CASES, PLAN, Evaluation, Row
 from banditree.evaluation.intervals import Estimate
-from banditree.plans.wording import counted
+from banditree.plans.words import counted
 from banditree.reports.certify import table_lines
 
 

@@ -11,7 +11,7 @@ from banditree.certificates.varying import VaryingCertificate, certify_cases
 from banditree.certificates.watching import Noticed, noticed
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Decider, Plan, Vocabulary
-from banditree.plans.wording import counted, plural, with_article
+from banditree.plans.words import counted, plural, with_article
 from banditree.tasks.cases import draw_strangers, with_spread
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection

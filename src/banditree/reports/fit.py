@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from banditree.evaluation.fit import Fit
-from banditree.plans.wording import counted
+from banditree.plans.words import counted
 from banditree.reports.certify import table_lines
 from banditree.reports.evaluate import evaluation_document, shown_signed, value_table
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from banditree.plans.wording import counted
+from banditree.plans.words import counted
 from banditree.reports.separation_table import Choice, choices_text
 from banditree.training.classes import Classes
 from banditree.training.learning import Learned

@@ -9,7 +9,8 @@ from banditree.monitoring.reading import date_of
 from banditree.monitoring.summary import Between, Cell, Month, Summary
 from banditree.monitoring.years import Alarm
 from banditree.plans.plan import BoxKind, Form, Plan
-from banditree.plans.wording import capital, counted, place_name
+from banditree.plans.wording import place_name
+from banditree.plans.words import capital, counted
 from banditree.reports.certify import table_lines
 from banditree.reports.promise import lost_word
 

@@ -2,7 +2,7 @@
 
 from banditree.certificates.certify import Certificate
 from banditree.plans.plan import Plan
-from banditree.plans.wording import counted, plural
+from banditree.plans.words import counted, plural
 
 
 def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from banditree.files.documents import dump
 from banditree.files.plans import fingerprint
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form, Plan, SafetyRule
-from banditree.plans.wording import vocabulary_from
+from banditree.plans.words import vocabulary_from
 from banditree.scores.build import build_plan
 from banditree.service import records
 from banditree.service.cases import Case

@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from banditree.plans.case_wording import outcome_text
 from banditree.plans.plan import Plan
-from banditree.plans.wording import outcome_text
 from banditree.policies.rounds import MISSING, Round
 
 if TYPE_CHECKING:

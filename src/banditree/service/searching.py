@@ -13,7 +13,7 @@ from banditree.errors import InvalidInput
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint, plan_document
 from banditree.plans.plan import Plan, Vocabulary
-from banditree.plans.wording import counted, vocabulary_from
+from banditree.plans.words import counted, vocabulary_from
 from banditree.progress import OnProgress, Progress
 from banditree.service import records
 from banditree.service.database import Database

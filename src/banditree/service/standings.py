@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from banditree.plans.wording import counted
+from banditree.plans.words import counted
 from banditree.policies.rounds import Step
 from banditree.service.case_models import AlarmOut, EventOut, Standing, StepOut
 from banditree.service.cases import Case

@@ -8,8 +8,9 @@ from starlette.concurrency import run_in_threadpool
 
 from banditree.figures.html import Mark, ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
+from banditree.plans.case_wording import possible_sentence
 from banditree.plans.plan import Plan
-from banditree.plans.wording import number, possible_sentence
+from banditree.plans.words import number
 from banditree.policies.base import Outcome
 from banditree.service import case_routes, records
 from banditree.service.access import Admin, Operator, Viewer

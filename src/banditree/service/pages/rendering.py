@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from banditree.plans.wording import capital, counted, plural
+from banditree.plans.words import capital, counted, plural
 from banditree.service.people import Person, Role, csrf_token
 from banditree.service.problems import NotFound
 

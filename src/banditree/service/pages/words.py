@@ -3,18 +3,10 @@
 from dataclasses import dataclass
 
 from banditree.figures.html import Mark
+from banditree.plans.case_wording import is_scored, score_levels, tally_sentence
 from banditree.plans.plan import BoxKind, Plan
-from banditree.plans.wording import (
-    box_sentence,
-    capital,
-    is_scored,
-    place_name,
-    plural,
-    rule_sentence,
-    score_levels,
-    tally_sentence,
-    unit,
-)
+from banditree.plans.wording import box_sentence, place_name, rule_sentence, unit
+from banditree.plans.words import capital, plural
 from banditree.service.case_models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
 

@@ -3,7 +3,9 @@
 import sqlalchemy as sa
 
 from banditree.files.documents import parse
-from banditree.files.plans import PlanFile, fingerprint, plan_from_document
+from banditree.files.plan_parts import PlanFile
+from banditree.files.plan_reading import plan_from_document
+from banditree.files.plans import fingerprint
 from banditree.plans.plan import Plan
 from banditree.service import records
 from banditree.service.jobs import Job

@@ -1,0 +1,60 @@
+"""Sentences on a case that follows a plan: its tally, its outcomes, what it may still be."""
+
+from collections.abc import Sequence
+
+from banditree.plans.plan import BoxKind, Plan, Vocabulary
+from banditree.plans.wording import outcome_names
+from banditree.plans.words import counted, number, signed
+from banditree.tasks.rewards import Rewards
+
+MOST_NAMES = 12  # names that a sentence lists before the rest is only counted
+
+
+def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
+    """What has been counted so far in a box."""
+    if plan.kind[box] == BoxKind.FIXED:
+        needed, limit = int(plan.pulls[box]), float(plan.threshold[box])
+        return fixed_tally(plan.rewards, plan.vocabulary, pulls, needed, limit, total)
+    low, high = score_levels(plan, box)
+    ends = f"at {low:+d}" if high is None else f"at {high:+d} and at {low:+d}"
+    return f"{counted(pulls, 'round')} tallied, score {signed(int(total))}; it leaves {ends}."
+
+
+def score_levels(plan: Plan, box: int) -> tuple[int, int | None]:
+    """The scores at which a box is left, below and above (None: nowhere); at an end they are those of the rule."""
+    if plan.kind[box] == BoxKind.EXPLOIT:
+        return (-plan.rule.floor if plan.rule is not None else 0), None
+    return -int(plan.floor[box]), int(plan.ceil[box]) if plan.kind[box] == BoxKind.SCORE else None
+
+
+def is_scored(plan: Plan, box: int) -> bool:
+    """Whether a case in this box has a score: on a score or watch line, or at an end with a safety rule."""
+    by_rule = plan.kind[box] == BoxKind.EXPLOIT and plan.rule is not None and plan.arm[box] >= 0
+    return bool(by_rule or plan.kind[box] in (BoxKind.SCORE, BoxKind.WATCH))
+
+
+def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:
+    """What has been counted so far in a test of a fixed number of pulls."""
+    so_far = f"{pulls} of {needed} rounds tallied; the limit is {number(limit)}"
+    if rewards.counts:
+        good = int(total)
+        return f"{counted(good, words.success)}, {counted(pulls - good, words.failure)} ({so_far})."
+    return f"Total {words.reward} {total:g} ({so_far})."
+
+
+def outcome_text(plan: Plan, reward: float | None) -> str:
+    """An outcome in words: "recovery", "3.2", "not known"."""
+    if reward is None:
+        return "not known"
+    return next((name for value, name in outcome_names(plan) if value == reward), f"{reward:g}")
+
+
+def possible_sentence(names: Sequence[str], words: Vocabulary, most: int = MOST_NAMES) -> str:
+    """Which tasks are still possible: how many, and up to `most` of them by name."""
+    if not names:
+        return f"The case fits no {words.task} of the collection."
+    if len(names) == 1:
+        return f"The evidence leaves one {words.task}: {names[0]}."
+    listed = f": {', '.join(names[:most])}" if most else ""
+    more = f" and {len(names) - most:,} more" if 0 < most < len(names) else ""
+    return f"{counted(len(names), words.task)} still possible{listed}{more}."

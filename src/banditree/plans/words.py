@@ -1,0 +1,88 @@
+"""Words and numbers as they stand in the sentences of a plan: plurals, counts, names that need quotation marks."""
+
+import json
+import re
+
+from banditree.errors import invalid
+from banditree.plans.plan import Vocabulary
+
+# A name is printed bare if no reader can take part of it for the sentence around it: it has a letter, and none of the
+# marks and phrases that hold a sentence together. Any other name is printed in quotation marks.
+MARKS = re.compile(
+    r'[;:"\\]|\.(?:\s|$)|^\s|\s$|\s\s|[^\S ]|\b(?:line|box|times|once|then|otherwise|at|above|below|from now on|next'
+    r"|for as long as|start again|stay with|settle on|hand over|the best of)\b",
+    re.IGNORECASE,
+)
+
+
+def plural(word: str) -> str:
+    """The plural of an English noun phrase, by the rules that cover most words.
+
+    >>> plural("success"), plural("recovery"), plural("patient group")
+    ('successes', 'recoveries', 'patient groups')
+    """
+    if word.endswith(("s", "x", "ch", "sh")):
+        return word + "es"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "s"
+
+
+def counted(n: int, word: str) -> str:
+    """`n` with its noun: "1 success", "2 successes"."""
+    return f"{n:,} {word if n == 1 else plural(word)}"
+
+
+def number(value: float) -> str:
+    """A number without needless digits that reads back as the same number."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
+
+
+def named(word: str, name: str) -> str:
+    """A name with its kind, unless the name says it already: "task mild", "task 3".
+
+    >>> named("task", "mild"), named("task", "task 3")
+    ('task mild', 'task 3')
+    """
+    return name if name.lower().startswith(word.lower()) else f"{word} {name}"
+
+
+def quoted(name: str) -> str:
+    """A name of the user as it stands in a sentence: bare where nobody can misread it, else in quotation marks.
+
+    >>> print(quoted("Aspirin 100 mg"), quoted("next line"), quoted("7"), quoted("St. John's wort"))
+    Aspirin 100 mg "next line" "7" "St. John's wort"
+    """
+    plain = name.isprintable() and any(map(str.isalpha, name)) and not MARKS.search(name)
+    return name if plain else json.dumps(name, ensure_ascii=not name.isprintable())
+
+
+def times(n: int) -> str:
+    """How often: "once", "138 times"."""
+    return "once" if n == 1 else f"{n} times"
+
+
+def capital(text: str) -> str:
+    """With a capital first letter, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def with_article(word: str) -> str:
+    """A noun with its article: "an option", "a treatment"."""
+    return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
+
+
+def signed(points: int) -> str:
+    """Points with their sign: "+2", "-3", "0"."""
+    return f"{points:+d}" if points else "0"
+
+
+def vocabulary_from(pairs: dict[str, str]) -> Vocabulary:
+    """A vocabulary with some words replaced, as in {"arm": "treatment", "task": "patient group"}."""
+    known = Vocabulary.__dataclass_fields__
+    for key, word in pairs.items():
+        if key not in known:
+            raise invalid("a word of the vocabulary", f"one of {', '.join(known)}", key)
+        if not word.strip():
+            raise invalid(f"the word for {key!r}", "not empty", word)
+    return Vocabulary(**pairs)
