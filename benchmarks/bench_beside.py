@@ -12,6 +12,7 @@ import argparse
 import asyncio
 import itertools
 import multiprocessing
+import os
 import tempfile
 import time
 from contextlib import contextmanager
@@ -65,6 +66,8 @@ async def reader(port, until):
 
 
 def read_together(port, n, seconds):
+    os.nice(19)  # readers sit at computers of their own, and cost the service nothing but their requests
+
     async def every():
         await asyncio.gather(*(reader(port, time.perf_counter() + seconds) for _ in range(n)))
 

@@ -1,5 +1,6 @@
 """What every database must do for the service: one suite over SQLite and a real PostgreSQL."""
 
+import json
 import threading
 
 import pytest
@@ -11,7 +12,7 @@ from banditree.errors import InvalidInput
 from banditree.files.collections import collection_document
 from banditree.files.plans import fingerprint
 from banditree.policies.rounds import MISSING
-from banditree.service import people, records
+from banditree.service import case_lists, people, records
 from banditree.service.database import Database, newest_version
 from banditree.service.desk import Command, Desk
 from banditree.service.people import Role
@@ -260,24 +261,35 @@ def test_erasure_blanks_the_content_and_keeps_the_events(database, desk, case):
 def test_lists_of_cases(database, desk, case):
     with database.read() as connection:
         plan = connection.execute(sa.select(plans.c.id)).scalar()
-    for id in ("d", "e", "f"):
-        do(desk, lambda tx, id=id: tx.start("ada", id, plan, None), id)
+    for id, label in (("d", 'É "B"\n\t\\ 100%'), ("e", None), ("f", None)):
+        do(desk, lambda tx, id=id, label=label: tx.start("ada", id, plan, label), id)
     ask(desk, "d", n=2)
     tell(desk, 1, MISSING, "d")
     do(desk, lambda tx: tx.case("e").close("ada", None), "e")
     do(desk, lambda tx: tx.erase("ada", "f"), "f")
+    with database.write() as connection:
+        connection.execute(sa.update(cases).where(cases.c.id == "e").values(rings=True))
 
     def listed(**options):
         with database.read() as connection:
-            found = {"plan": None, "state": None, "after": 0, "limit": 10} | options
-            return [(line["id"], line["rounds"], line["waiting"]) for line in records.list_cases(connection, **found)]
+            found = case_lists.list_cases(connection, **{"limit": 10} | options)
+            assert json.loads(case_lists.list_cases_json(connection, **{"limit": 10} | options)) == found
+        return [(line["id"], line["rounds"], line["waiting"]) for line in found]
+
+    def ids(**options):
+        return "".join(line[0] for line in listed(**options))
 
     assert listed() == [("c", 0, 0), ("d", 2, 1), ("e", 0, 0), ("f", 0, 0)]
     assert listed(after=1, limit=2) == [("d", 2, 1), ("e", 0, 0)]
-    assert [line[0] for line in listed(state="open")] == ["c", "d"]
-    assert [line[0] for line in listed(state="waiting")] == ["d"]
-    assert [line[0] for line in listed(state="closed")] == ["e"]
-    assert [line[0] for line in listed(state="erased")] == ["f"]
+    assert (ids(newest=True), ids(newest=True, after=3)) == ("fedc", "dc")
+    assert (ids(state="open"), ids(state="waiting"), ids(state="alarm")) == ("cd", "d", "e")
+    assert (ids(state="closed"), ids(state="erased")) == ("e", "f")
+    assert (ids(search="D"), ids(search='"b"'), ids(search="0%"), ids(search="0_")) == (
+        "cd",
+        "d",
+        "d",
+        "",
+    )  # c is of bed 1
     assert listed(plan="other") == []
 
 

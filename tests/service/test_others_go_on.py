@@ -1,5 +1,7 @@
 """One user must not stop the others."""
 
+import asyncio
+import gc
 import threading
 import time
 
@@ -9,10 +11,11 @@ import sqlalchemy as sa
 from running_service import add_signed_plan, client_of, clinic_plan, do, in_thread, local
 
 from banditree.files.plans import fingerprint
-from banditree.service import records
+from banditree.service import case_lists
 from banditree.service.database import Database
 from banditree.service.desk import Command, Desk
 from banditree.service.problems import Refused, TooSlow
+from banditree.service.readers import Readers
 from banditree.service.schema import cases
 
 
@@ -64,7 +67,8 @@ def test_those_who_write_do_not_wait_for_those_who_read(database, desk):
         one.__exit__(None, None, None)
 
 
-def test_lists_of_cases_use_an_index(database, desk):
+@pytest.mark.parametrize("listed", [case_lists.list_cases, case_lists.list_cases_json])
+def test_lists_of_cases_use_an_index(database, desk, listed):
     wanted = {"waiting": "cases_waiting", "open": "cases_by_state", "closed": "cases_by_state"}
     with database.read() as connection:
         if connection.dialect.name != "sqlite":
@@ -72,11 +76,27 @@ def test_lists_of_cases_use_an_index(database, desk):
         statements = []
         sa.event.listen(connection, "before_cursor_execute", lambda *given: statements.append(given[2:4]))
         for state, index in wanted.items():
-            records.list_cases(connection, state=state, limit=1000)
+            listed(connection, state=state, limit=1000)
             text, parameters = statements[-1]
             steps = connection.connection.execute(f"EXPLAIN QUERY PLAN {text}", parameters).fetchall()
             assert index in str(steps)
             assert "TEMP B-TREE" not in str(steps)
+
+
+def test_somebody_who_asks_for_many_lists_at_once_waits_for_them_alone():
+    async def together():
+        readers, done = Readers(2), threading.Event()
+        long = [asyncio.create_task(readers.run("ada", done.wait)) for _ in range(20)]
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(readers.run("bob", lambda: "at once"), 60) == "at once"
+        assert not any(task.done() for task in long)
+        done.set()
+        assert await asyncio.gather(*long) == [True] * 20
+        del long
+        gc.collect()
+        assert not readers._turns
+
+    asyncio.run(together())
 
 
 def test_the_state_beside_a_case_is_that_of_its_events(database, desk):

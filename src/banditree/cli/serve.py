@@ -42,7 +42,9 @@ def serve(
     max_upload: Annotated[int, typer.Option(min=1000, help="Bytes of a plan or collection.")] = 32_000_000,
     cached_rounds: Annotated[int, typer.Option(min=0, help="Rounds kept in memory, over all cases.")] = 500_000,
     waiting_commands: Annotated[int, typer.Option(min=1, help="Requests in line before 503.")] = 10_000,
-    readers: Annotated[int, typer.Option(min=1, help="Lists and pages that are read at the same time.")] = 1,
+    readers: Annotated[
+        int, typer.Option(min=1, help="Lists and pages that are read at the same time, of each person one.")
+    ] = 2,
     workers: Annotated[int, typer.Option(min=0, help="Processes for long work, such as certificates.")] = 1,
     job_seconds: Annotated[int, typer.Option(min=1, help="Seconds that one piece of long work may take.")] = 120,
     job_memory: Annotated[int, typer.Option(min=100, help="Megabytes that it may take.")] = 2_000,

@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from functools import cache, partial
 from typing import Any
 
-from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
@@ -39,6 +38,7 @@ from banditree.service.pages import (
 from banditree.service.pages.studio import kinds, know, plan, sign, start, trust
 from banditree.service.people import has_admin
 from banditree.service.problems import Refused, Unavailable, body, problem
+from banditree.service.readers import Readers
 from banditree.service.replies import ERRORS, reply
 from banditree.service.settings import Settings
 from banditree.service.sign_on import Provider
@@ -92,7 +92,6 @@ def create_app(settings: Settings) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         desk.open()
-        app.state.readers = CapacityLimiter(settings.readers)
         with database.read() as connection:
             for lane in unfinished(connection):
                 workers.wake(lane)
@@ -120,6 +119,7 @@ def create_app(settings: Settings) -> FastAPI:
     metrics = Metrics()
     app.state.settings, app.state.desk, app.state.metrics = settings, desk, metrics
     app.state.workers, app.state.reader, app.state.streams = workers, reader, set()
+    app.state.readers = Readers(settings.readers)
     app.state.door = Door(database, settings.authentication)
     app.state.provider = Provider(settings) if settings.oidc_issuer else None
     for room in ROOMS:

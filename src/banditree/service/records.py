@@ -17,7 +17,7 @@ from banditree.service.cases import Case, Followed, utc_now
 from banditree.service.events import Event
 from banditree.service.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused
-from banditree.service.schema import RINGS, WAITING, cases, collections, events, plans, snapshots
+from banditree.service.schema import cases, collections, events, plans, snapshots
 from banditree.service.signing import REPLACED_BY, STATE, check_replaceable
 from banditree.service.sites import seen, sees, site_of
 from banditree.service.trail import content_digest, cover, note_action
@@ -46,8 +46,6 @@ SET_STATE = (
     .where(cases.c.number == sa.bindparam("of"))
     .values({name: sa.bindparam(name) for name in ("state", "rounds", "waiting", "rings")})
 )
-CASE_NAMES = ("number", "id", "plan", "label", "at", "actor", "state", "rounds", "waiting", "site", "rings")
-CASE_LINE = [cases.c[name] for name in CASE_NAMES]
 
 
 def read_collection(document: Any) -> tuple[str, str]:
@@ -232,40 +230,3 @@ def blank(connection: sa.Connection, case: Case) -> None:
     connection.execute(sa.update(events).where(mine).values(nothing))
     connection.execute(sa.update(cases).where(cases.c.number == case.number).values(label=None))
     connection.execute(sa.delete(snapshots).where(snapshots.c.case == case.number))
-
-
-def list_cases(
-    connection: sa.Connection,
-    *,
-    plan: str | None = None,
-    state: str | None = None,
-    after: int = 0,
-    limit: int = 100,
-    search: str | None = None,
-    newest: bool = False,
-) -> list[dict[str, Any]]:
-    """A page of cases in the order they were started, each with how many rounds were asked and wait for an outcome.
-
-    newest: in the opposite order. search: only those with this in their id or label, in capitals or not.
-    """
-    query = (
-        sa.select(*CASE_LINE)
-        .where(seen(connection, cases))
-        .order_by(cases.c.number.desc() if newest else cases.c.number)
-        .limit(limit)
-    )
-    if after:
-        query = query.where(cases.c.number < after if newest else cases.c.number > after)
-    if search:
-        here = (column.icontains(search, autoescape=True) for column in (cases.c.id, cases.c.label))
-        query = query.where(sa.or_(*here))
-    if plan is not None:
-        query = query.where(cases.c.plan == plan)
-    if state == "waiting":
-        query = query.where(WAITING)
-    elif state == "alarm":
-        query = query.where(RINGS)
-    elif state is not None:
-        query = query.where(cases.c.state == state)
-    # A long list is read beside those who report, so every millisecond counts: mappings would take three times as long.
-    return [dict(zip(CASE_NAMES, row, strict=True)) for row in connection.execute(query).all()]

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
-from anyio import to_thread
 from fastapi import Request, Response
 from pydantic import BaseModel
 
@@ -13,6 +12,7 @@ from banditree.service.desk import Desk, Transaction
 from banditree.service.models import Answer, Failure, Problem
 from banditree.service.people import Person
 from banditree.service.problems import problem
+from banditree.service.readers import Readers
 from banditree.service.sites import limited
 
 ERRORS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Failure}, "503": {"model": Failure}}
@@ -33,14 +33,14 @@ def reply(data: BaseModel | Sequence[BaseModel], status: int = 200) -> Response:
 async def read(request: Request, query: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """What a function of `records` or `people` reads, over a connection of its own."""
     database: Database = desk_of(request).database
-
+    readers: Readers = request.app.state.readers
     site = site_of_sender(request)
 
     def inside() -> Any:
         with database.read() as connection:
             return query(limited(connection, site), *arguments, **options)
 
-    return await to_thread.run_sync(inside, limiter=request.app.state.readers)
+    return await readers.run(sender(request), inside)
 
 
 async def write(request: Request, change: Callable[..., Any], *arguments: Any) -> Any:
@@ -55,6 +55,14 @@ async def write(request: Request, change: Callable[..., Any], *arguments: Any) -
 def decide(request: Request, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None) -> "asyncio.Future[Any]":
     """A future with what `act` returns, on behalf of whoever sent the request, done once it is on disk."""
     return desk_of(request).enqueue(act, cases, site_of_sender(request))
+
+
+def sender(request: Request) -> str:
+    """Who sent a request: the name of a person, or the address of a stranger."""
+    person: Person | None = getattr(request.state, "person", None)
+    if person is not None:
+        return f"user {person.name}"
+    return request.client.host if request.client else "unknown"
 
 
 def site_of_sender(request: Request) -> str | None:

@@ -28,7 +28,8 @@ class Settings:
     open, and any name where people log in.
     max_body, max_upload: bytes of a request; of a plan or collection.
     cached_rounds: rounds kept in memory over all cases. waiting_commands: requests in line before 503 is answered.
-    readers: lists and pages that are read at the same time; the others wait, so that those who report need not.
+    readers: lists and pages that are read at the same time, of each person one; the others wait, so that those who
+    report need not.
     workers: processes for long work; 0 leaves it to other servers on the same database. job_seconds, job_memory: what
     one job may take, in seconds and in megabytes.
     rate_limit: requests per second of one person, or of one address without a log-in, where people log in.
@@ -54,7 +55,7 @@ class Settings:
     max_upload: int = 32_000_000
     cached_rounds: int = 500_000
     waiting_commands: int = 10_000
-    readers: int = 1
+    readers: int = 2
     workers: int = 1
     job_seconds: int = 120
     job_memory: int = 2_000

@@ -12,7 +12,7 @@ from banditree.plans.case_wording import possible_sentence
 from banditree.plans.plan import Plan
 from banditree.plans.words import number
 from banditree.policies.base import Outcome
-from banditree.service import case_routes, records
+from banditree.service import case_lists, case_routes, records
 from banditree.service.access import Admin, Operator, Viewer
 from banditree.service.case_models import Ask, Close, Correct, MoveCase, NewCase, Note, Outlook, Override, StepOut, Tell
 from banditree.service.case_routes import CaseId
@@ -61,7 +61,7 @@ async def list_cases(
     if state and state not in States:
         raise Refused(f"state must be one of {', '.join(States)}. Got {state[:50]!r}.")
     options = {"search": search.replace("\x00", ""), "state": state or None, "plan": plan or None, "after": after}
-    lines = await read(request, records.list_cases, **options, limit=SHOWN_CASES + 1, newest=True)
+    lines = await read(request, case_lists.list_cases, **options, limit=SHOWN_CASES + 1, newest=True)
     known = await read(request, records.documents, plans)
     return page(
         request,

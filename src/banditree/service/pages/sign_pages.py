@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from banditree.plans.wording import heading, plan_text
-from banditree.service import plan_routes, records, signing
+from banditree.service import case_lists, plan_routes, records, signing
 from banditree.service.access import Signer, Viewer
 from banditree.service.job_routes import file_of_job
 from banditree.service.jobs import State
@@ -41,7 +41,7 @@ async def show_sign(
         old=old,
         replaceable=[one for one in lines if one["state"] == PlanState.SIGNED],
         changes=[] if old is None else await plan_routes.changes(request, id, old["id"]),
-        running=0 if old is None else len(await read(request, records.list_cases, plan=old["id"], state="open")),
+        running=0 if old is None else len(await read(request, case_lists.list_cases, plan=old["id"], state="open")),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from fastapi import APIRouter, Request, Response
 
-from banditree.service import jobs, records
+from banditree.service import case_lists, jobs, records
 from banditree.service.access import Viewer
 from banditree.service.jobs import State
 from banditree.service.pages.job_pages import KINDS
@@ -46,7 +46,7 @@ async def start(request: Request, person: Viewer) -> Response:
 
 
 def _cases(connection: sa.Connection, state: str) -> list[dict[str, Any]]:
-    return records.list_cases(connection, state=state, limit=SHOWN)
+    return case_lists.list_cases(connection, state=state, limit=SHOWN)
 
 
 def _count(connection: sa.Connection, which: sa.ColumnElement[bool]) -> int:

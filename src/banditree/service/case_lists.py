@@ -1,0 +1,74 @@
+"""Lists of cases: which ones, in which order, as rows for the pages and as JSON for the API."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from banditree.service.schema import RINGS, WAITING, cases
+from banditree.service.sites import seen
+
+NAMES = ("number", "id", "plan", "label", "at", "actor", "state", "rounds", "waiting", "site", "rings")
+
+
+def list_cases(connection: sa.Connection, **options: Any) -> list[dict[str, Any]]:
+    """A page of cases, each with how many rounds were asked and wait for an outcome; options: of `page_of_cases`."""
+    return [dict(row) for row in connection.execute(page_of_cases(connection, **options)).mappings()]
+
+
+def list_cases_json(connection: sa.Connection, **options: Any) -> str:
+    """The same as a JSON text, written by the database itself.
+
+    A list of 1,000 is read beside those who report. SQLite writes it in a quarter of the time that Python would take,
+    and without the interpreter's lock; PostgreSQL in a process of its own.
+    """
+    lines = page_of_cases(connection, **options).subquery()
+    if connection.dialect.name == "sqlite":
+        truth = sa.func.json(sa.case((lines.c.rings, "true"), else_="false"))
+        pairs = [part for name in NAMES for part in (name, truth if name == "rings" else lines.c[name])]
+        written: sa.ColumnElement[Any] = sa.func.json_group_array(sa.func.json_object(*pairs))
+    else:
+        row = sa.func.row_to_json(lines.table_valued())
+        written = sa.cast(sa.func.coalesce(sa.func.json_agg(row), sa.text("'[]'")), sa.Text)
+    return str(connection.execute(sa.select(written).select_from(lines)).scalar_one())
+
+
+def page_of_cases(
+    connection: sa.Connection,
+    *,
+    plan: str | None = None,
+    state: str | None = None,
+    after: int = 0,
+    limit: int = 100,
+    search: str | None = None,
+    newest: bool = False,
+) -> sa.Select[Any]:
+    """The query of a page of cases in the order they were started.
+
+    newest: in the opposite order. search: only those with this in their id or label, in capitals or not.
+    """
+    query = (
+        sa.select(*(cases.c[name] for name in NAMES))
+        .where(seen(connection, cases))
+        .order_by(cases.c.number.desc() if newest else cases.c.number)
+        .limit(limit)
+    )
+    if after:
+        query = query.where(cases.c.number < after if newest else cases.c.number > after)
+    if search:
+        query = query.where(sa.or_(_has(connection, cases.c.id, search), _has(connection, cases.c.label, search)))
+    if plan is not None:
+        query = query.where(cases.c.plan == plan)
+    if state == "waiting":
+        query = query.where(WAITING)
+    elif state == "alarm":
+        query = query.where(RINGS)
+    elif state is not None:
+        query = query.where(cases.c.state == state)
+    return query
+
+
+def _has(connection: sa.Connection, column: sa.Column[Any], text: str) -> sa.ColumnElement[bool]:
+    """Whether a text is part of a column's, in capitals or not: what LIKE means in SQLite, at half the price."""
+    if connection.dialect.name == "sqlite":
+        return column.contains(text, autoescape=True)
+    return column.icontains(text, autoescape=True)
