@@ -8,54 +8,16 @@ not at the top of another one.
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from banditree.scores.draft_links import all_reaching, leads_back, path_lengths_of, reaching, reading_order
+from banditree.scores.draft_values import Chain, Passed, Values, affine_values, one_pass, pass_values
 from banditree.scores.tables import Exits, Line, Tables
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 LOW, HIGH = 0, 1  # the two exits of a line; a watch line has both links at its one exit
 NO_RULE = -1
-MAX_PASSES = 400  # over a draft with links back; one that has not settled by then is refused
-SETTLED = 1e-7  # change, relative to the regret of the worst scenario, at which the passes end
-
-
-class Values(NamedTuple):
-    """a, b: (P, S), the value of each place as a + b V1. visits: (N, S), of each line in one pass, or in all of them
-    where b is zero. first: (S,), V1. settled: whether passes over links back came to an end.
-    """
-
-    a: FloatArray
-    b: FloatArray
-    visits: FloatArray
-    first: FloatArray
-    settled: bool
-
-
-Solved = tuple[FloatArray, FloatArray, FloatArray, FloatArray, bool]  # the fields of Values, as compiled code has them
-
-
-class Chain(NamedTuple):
-    """Where lines lead: the place to start, links (N, 2), the lines in reading order, and down, up, cost (N, S)."""
-
-    root: int
-    links: IntArray
-    order: IntArray
-    down: FloatArray
-    up: FloatArray
-    cost: FloatArray
-
-
-class Passed(NamedTuple):
-    """What one pass from line 1 leads to: its cost (S,) without the ends, how often it ends at each (K, S), starts
-    again by itself and comes to rest on a watch line, (S,) each. Where visits are those of all passes, so is this."""
-
-    cost: FloatArray
-    ends: FloatArray
-    again: FloatArray
-    rest: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +85,7 @@ class Draft:
     def path_lengths(self) -> tuple[IntArray, IntArray]:
         """(before, after), (N,) each: the most lines on a path to and from each line, itself included, links back
         aside."""
-        return _path_lengths(self.links - self.first_line, self.order)
+        return path_lengths_of(self.links - self.first_line, self.order)
 
     @cached_property
     def passed(self) -> "Passed":
@@ -235,7 +197,7 @@ def tidy(draft: Draft) -> Draft:
 
 def ancestors(draft: Draft, n: int) -> BoolArray:
     """Which lines (N,) can reach line n, itself included."""
-    return np.asarray(_ancestors(draft.links - draft.first_line, n))
+    return np.asarray(reaching(draft.links - draft.first_line, n))
 
 
 def barred_lines(draft: Draft, longest: int) -> BoolArray:
@@ -243,185 +205,11 @@ def barred_lines(draft: Draft, longest: int) -> BoolArray:
     if draft.back:
         barred = np.eye(draft.n_lines, dtype=bool)
     else:
-        barred = np.asarray(_all_ancestors(draft.links - draft.first_line, draft.order))
+        barred = np.asarray(all_reaching(draft.links - draft.first_line, draft.order))
     before, after = draft.path_lengths
     return barred | (before[:, None] + after > longest)
 
 
 def returns(draft: Draft) -> bool:
     """Whether some line leads back to one before it, restarts aside."""
-    return bool(_returns(draft.links - draft.first_line, draft.order))
-
-
-@njit(cache=True)
-def _returns(links: IntArray, order: IntArray) -> bool:
-    rank = np.zeros(len(links), np.int64)
-    for position in range(order.size):
-        rank[order[position]] = position
-    for line in order:
-        for child in links[line]:
-            if child >= 0 and rank[child] <= rank[line]:
-                return True
-    return False
-
-
-@njit(cache=True)
-def reading_order(root: int, links: IntArray) -> IntArray:
-    """The lines reached from `root`, so that links lead to later ones except where they return."""
-    n = len(links)
-    finished, stack, state = np.empty(n, np.int64), np.empty(3 * n + 3, np.int64), np.zeros(n, np.int8)
-    count, top = 0, 0
-    if root >= 0:
-        stack[0], top = root, 1
-    while top > 0:
-        line = stack[top - 1]
-        if state[line] == 0:
-            state[line] = 1
-            for child in links[line]:
-                if child >= 0 and state[child] == 0:
-                    stack[top] = child
-                    top += 1
-        else:
-            top -= 1
-            if state[line] == 1:
-                state[line] = 2
-                finished[count] = line
-                count += 1
-    return finished[:count][::-1].copy()
-
-
-@njit(cache=True, error_model="numpy")
-def affine_values(chain: Chain, end_cost: FloatArray, end_back: FloatArray) -> Solved:
-    """`Values` of a draft whose only links back are restarts: one pass from the last line to the first."""
-    root, links, order, down, up, cost = chain
-    K, S = end_cost.shape
-    N = links.shape[0]
-    a, b = np.zeros((K + 1 + N, S)), np.zeros((K + 1 + N, S))
-    a[:K], b[:K] = end_cost, end_back
-    b[K] = 1.0
-    for position in range(order.size - 1, -1, -1):
-        n = order[position]
-        low, high = links[n, 0], links[n, 1]
-        for s in range(S):
-            a[K + 1 + n, s] = cost[n, s] + up[n, s] * a[high, s] + down[n, s] * a[low, s]
-            b[K + 1 + n, s] = up[n, s] * b[high, s] + down[n, s] * b[low, s]
-    visits = np.zeros((N, S))
-    if root > K:
-        visits[root - K - 1] = 1.0
-    for n in order:
-        low, high = links[n, 0] - K - 1, links[n, 1] - K - 1
-        for s in range(S):
-            if high >= 0:
-                visits[high, s] += visits[n, s] * up[n, s]
-            if low >= 0:
-                visits[low, s] += visits[n, s] * down[n, s]
-    return a, b, visits, a[root] / (1.0 - b[root]), True
-
-
-@njit(cache=True)
-def one_pass(
-    chain: Chain, rest: FloatArray, visits: FloatArray, K: int
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """The fields of `Passed`, from how often each line is visited (N, S)."""
-    N, S = visits.shape
-    cost, rests, places = np.zeros(S), np.zeros(S), np.zeros((K + 1, S))
-    if chain.root <= K:
-        places[chain.root] = 1.0
-    for n in range(N):
-        low, high = chain.links[n, 0], chain.links[n, 1]
-        for s in range(S):
-            cost[s] += visits[n, s] * chain.cost[n, s]
-            rests[s] += visits[n, s] * rest[n, s]
-            if low <= K:
-                places[low, s] += visits[n, s] * chain.down[n, s]
-            if high <= K:
-                places[high, s] += visits[n, s] * chain.up[n, s]
-    return cost, places[:K].copy(), places[K].copy(), rests
-
-
-@njit(cache=True)
-def pass_values(chain: Chain, end_cost: FloatArray, end_back: FloatArray) -> Solved:
-    """`Values` of a draft with any links back: passes over the lines until nothing changes."""
-    root, links, order, down, up, cost = chain
-    N, (K, S) = links.shape[0], end_cost.shape
-    a, b = np.zeros((K + 1 + N, S)), np.zeros((K + 1 + N, S))
-    a[:K] = end_cost
-    settled = False
-    for _ in range(MAX_PASSES):
-        change = 0.0
-        for s in range(S):
-            a[K, s] = a[root, s]
-            for k in range(K):
-                a[k, s] = end_cost[k, s] + end_back[k, s] * a[K, s]
-        for position in range(order.size - 1, -1, -1):
-            n = order[position]
-            low, high = links[n, 0], links[n, 1]
-            for s in range(S):
-                value = cost[n, s] + up[n, s] * a[high, s] + down[n, s] * a[low, s]
-                change = max(change, abs(value - a[K + 1 + n, s]))
-                a[K + 1 + n, s] = value
-        if change <= SETTLED * a[root].max():
-            settled = True
-            break
-    visits, arriving = np.zeros((N, S)), np.zeros((N, S))
-    if root > K:
-        arriving[root - K - 1] = 1.0
-    for _ in range(MAX_PASSES):
-        if N == 0 or (settled and arriving.max() < SETTLED):
-            break
-        for n in order:
-            low, high = links[n, 0], links[n, 1]
-            for s in range(S):
-                here = arriving[n, s]
-                arriving[n, s] = 0.0
-                visits[n, s] += here
-                for place, chance in ((low, down[n, s]), (high, up[n, s])):
-                    if place > K:
-                        arriving[place - K - 1, s] += here * chance
-                    elif root > K:
-                        again = 1.0 if place == K else end_back[place, s]
-                        arriving[root - K - 1, s] += here * chance * again
-    return a, b, visits, a[root].copy(), settled
-
-
-@njit(cache=True)
-def _ancestors(links: IntArray, line: int) -> BoolArray:
-    found = np.zeros(len(links), np.bool_)
-    found[line] = True
-    grown = True
-    while grown:
-        grown = False
-        for other in range(len(links)):
-            low, high = links[other]
-            if not found[other] and ((low >= 0 and found[low]) or (high >= 0 and found[high])):
-                found[other] = True
-                grown = True
-    return found
-
-
-@njit(cache=True)
-def _all_ancestors(links: IntArray, order: IntArray) -> BoolArray:
-    """Which lines (N, N) can reach each line, itself included, of lines that never lead back."""
-    found = np.eye(len(links)) > 0.0
-    for line in order:
-        for child in links[line]:
-            if child >= 0:
-                found[child] |= found[line]
-    return found
-
-
-@njit(cache=True)
-def _path_lengths(links: IntArray, order: IntArray) -> tuple[IntArray, IntArray]:
-    n = len(links)
-    rank, before, after = np.zeros(n, np.int64), np.ones(n, np.int64), np.ones(n, np.int64)
-    for position in range(order.size):
-        rank[order[position]] = position
-    for line in order:
-        for child in links[line]:
-            if child >= 0 and rank[child] > rank[line]:
-                before[child] = max(before[child], before[line] + 1)
-    for line in order[::-1]:
-        for child in links[line]:
-            if child >= 0 and rank[child] > rank[line]:
-                after[line] = max(after[line], after[child] + 1)
-    return before, after
+    return bool(leads_back(draft.links - draft.first_line, draft.order))

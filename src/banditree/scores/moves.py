@@ -12,18 +12,8 @@ from numba import njit
 
 from banditree.progress import OnProgress, goes_on
 from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
-from banditree.scores.draft import (
-    HIGH,
-    LOW,
-    NO_RULE,
-    Draft,
-    Passed,
-    ancestors,
-    barred_lines,
-    empty_draft,
-    ends,
-    returns,
-)
+from banditree.scores.draft import HIGH, LOW, NO_RULE, Draft, ancestors, barred_lines, empty_draft, ends, returns
+from banditree.scores.draft_values import Passed
 from banditree.scores.objectives import Limits
 from banditree.scores.tables import Line, Tables
 from banditree.scores.worlds import World

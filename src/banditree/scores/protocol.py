@@ -78,8 +78,7 @@ def build_protocol(
     may be a safety rule. forward_only: no restarts, and hence no rule. links_back: exits may lead back to any line.
     numbers: "round" levels (1 to 6, 8, 10, 12, 15, 20, ...) or any. objective: "worst" task or "mean" over tasks, by
     their shares. max_wrong_arm: the highest chance of having a wrong arm in force at the horizon. steps: how long to
-    search; the same seed and steps give the same plan on any number of cores. When on_progress returns False, the best
-    plan so far is returned.
+    search; the same seed and steps give the same plan on any number of cores. on_progress: False ends it with the best.
 
     Tasks with contexts: lines and ends may treat a case as one of the tasks, and give what is best for it at the
     context. points: "fit" (the default: how much better an outcome fits one task than another at its context, which
@@ -100,29 +99,38 @@ def build_protocol(
     >>> plan.n_tests, plan.method
     (1, 'protocol')
     """
-    longest = longest_path if longest_path is not None or links_back else default_path(collection)
-    most = default_lines(collection) if lines is None else lines
-    limits = Limits(most, longest, rule, not forward_only, links_back)
+    limits = _limits(collection, lines, longest_path, rule, forward_only, links_back)
     _check(collection, horizon, limits, numbers, max_wrong_arm, steps)
     by_context = _by_context(collection, points, rule_size)
     if by_context is not None and by_context.gradings:
         limits = replace(limits, rule=False)  # a rule would need points that suit every end
-    kind = objective_named(objective)
-    strangers = strangers_of(collection, allow, unknown, fallback)
-    collection = collection if not allow else with_spread(collection, allow / math.sqrt(3.0))  # evenly within it
-    seek = Seeker(collection, horizon, limits, kind, numbers, seed, steps, on_progress, by_context, strangers)
-    prices = [0.0] if max_wrong_arm is None else [DEARER**attempt / max_wrong_arm for attempt in range(ATTEMPTS)]
-    seek.parts = len(prices) * seek.doubts
-    words = vocabulary or Vocabulary()
-    for price in prices:  # a wrong arm that costs more is chosen less often
-        plan = replace(seek.plan(price), vocabulary=words)
-        if max_wrong_arm is None or certify(plan, collection).wrong_arm.max() <= max_wrong_arm:
+    kind, strangers = objective_named(objective), strangers_of(collection, allow, unknown, fallback)
+    seen = collection if not allow else with_spread(collection, allow / math.sqrt(3.0))  # evenly within it
+    seek = Seeker(seen, horizon, limits, kind, numbers, seed, steps, on_progress, by_context, strangers)
+    plan = seek.plan(0.0) if max_wrong_arm is None else _rarely_wrong(seek, max_wrong_arm)
+    return replace(plan, vocabulary=vocabulary or Vocabulary())
+
+
+def _limits(
+    collection: Collection, lines: int | None, longest_path: int | None, rule: bool, forward_only: bool, back: bool
+) -> Limits:
+    most = default_lines(collection) if lines is None else lines
+    longest = longest_path if longest_path is not None or back else default_path(collection)
+    return Limits(most, longest, rule, not forward_only, back)
+
+
+def _rarely_wrong(seek: "Seeker", max_wrong_arm: float) -> Plan:
+    """A plan whose chance of a wrong arm at the horizon is below the cap: one that costs more is chosen less often."""
+    seek.attempts = ATTEMPTS
+    for attempt in range(ATTEMPTS):
+        plan = seek.plan(DEARER**attempt / max_wrong_arm)
+        reached = certify(plan, seek.collection).wrong_arm.max()
+        if reached <= max_wrong_arm:
             return plan
         if seek.stopped:
             break
-    reached = certify(plan, collection).wrong_arm.max()
     raise InvalidInput(
-        f"No plan of at most {counted(limits.lines, 'line')} was found whose chance of a wrong arm is at most "
+        f"No plan of at most {counted(seek.limits.lines, 'line')} was found whose chance of a wrong arm is at most "
         f"{max_wrong_arm:g}; the last one reached {reached:.2g}. Allow more lines or steps, or a higher cap."
     )
 
@@ -233,7 +241,7 @@ def fallback_named(given: Fallback | str, arms: Sequence[str]) -> Fallback:
 
 @dataclass
 class Seeker:
-    """The searches for one plan, which share their steps. parts: how many there may be."""
+    """The searches for one plan, which share their steps. attempts: at how many prices there may be some."""
 
     collection: Collection
     horizon: int
@@ -245,7 +253,7 @@ class Seeker:
     on_progress: OnProgress | None
     by_context: "ContextualTasks | None" = None
     strangers: Strangers | None = None
-    parts: int = 1
+    attempts: int = 1
     done: int = 0
     stopped: bool = False
     over: Contextual | None = None
@@ -254,6 +262,11 @@ class Seeker:
     def doubts(self) -> int:
         """How many searches there are at one price: more than one for estimated rates."""
         return DOUBTS if self.collection.is_estimated and self.by_context is None else 1
+
+    @property
+    def parts(self) -> int:
+        """How many searches there may be in all."""
+        return self.attempts * self.doubts
 
     def plan(self, price: float) -> Plan:
         """The best plan when a wrong arm at the horizon costs `price`."""
