@@ -2,7 +2,6 @@
 
 import re
 
-import httpx
 import numpy as np
 import pytest
 from figure_plans import made
@@ -11,9 +10,7 @@ from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 from banditree.plans.words import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
 from banditree.scores.build import build_plan
-from banditree.service.database import Database
 from banditree.service.demo import clinic_protocol, fill
-from banditree.service.people import Role, add_user, hashed
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear
 from banditree.tasks.separation import least_separation
@@ -22,72 +19,6 @@ from banditree.trees.tree import build_tree
 WORDS = vocabulary_from(
     {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse", "give": "Administer"}
 )
-PASSWORD = "correct horse battery"
-PAGE = {"accept": "text/html"}
-
-# Each thing a form does and the route of the API that does the same.
-SAME = {
-    "POST /cases": ["POST /api/v1/cases", "POST /api/v1/cases/{id}/ask"],
-    "POST /cases/{id}/ask": ["POST /api/v1/cases/{id}/ask"],
-    "POST /cases/{id}/tell": ["POST /api/v1/cases/{id}/tell"],
-    "POST /cases/{id}/override": ["POST /api/v1/cases/{id}/override"],
-    "POST /cases/{id}/correct": ["POST /api/v1/cases/{id}/correct"],
-    "POST /cases/{id}/note": ["POST /api/v1/cases/{id}/note"],
-    "POST /cases/{id}/close": ["POST /api/v1/cases/{id}/close"],
-    "POST /cases/{id}/erase": ["POST /api/v1/cases/{id}/erase"],
-    "GET /cases": ["GET /api/v1/cases", "GET /api/v1/export/{what}"],
-    "GET /cases/{id}": ["GET /api/v1/cases/{id}", "GET /api/v1/cases/{id}/outlook", "GET /api/v1/cases/{id}/events"],
-    "POST /plans": ["POST /api/v1/plans"],
-    "GET /plans": ["GET /api/v1/plans"],
-    "GET /plans/{id}": [
-        "GET /api/v1/plans/{id}",
-        "GET /api/v1/plans/{id}/certificate",
-    ],
-    "POST /plans/{id}/sign": ["POST /api/v1/plans/{id}/sign"],
-    "GET /plans/{id}/sign": ["GET /api/v1/plans/{id}/changes"],
-    "GET /plans/{id}/card": ["GET /api/v1/plans/{id}/card"],
-    "POST /cases/{id}/move": ["POST /api/v1/cases/{id}/move"],
-    "GET /jobs": ["GET /api/v1/jobs"],
-    "GET /jobs/{id}": ["GET /api/v1/jobs/{id}", "GET /api/v1/jobs/{id}/events", "GET /api/v1/jobs/{id}/file"],
-    "POST /jobs/{id}/end": ["POST /api/v1/jobs/{id}/end"],
-    "POST /jobs/{id}/again": ["POST /api/v1/jobs/{id}/again"],
-    "GET /plans/{id}/compare": ["GET /api/v1/plans/{id}/certificate"],
-    "GET /plans/{id}/field": ["GET /api/v1/plans/{id}/monitor", "GET /api/v1/plans/{id}/digest"],
-    "POST /plans/{id}/relearn": ["POST /api/v1/plans/{id}/relearn"],
-    "GET /plans/{id}/relearned/{job}": ["GET /api/v1/jobs/{id}"],
-    "POST /plans/{id}/relearned/{job}": ["POST /api/v1/plans/{id}/successor"],
-    "POST /collections": ["POST /api/v1/collections"],
-    "GET /collections": ["GET /api/v1/collections"],
-    "GET /collections/{id}": ["GET /api/v1/collections/{id}", "GET /api/v1/collections/{id}/separation"],
-    "GET /login": ["GET /api/v1/me"],
-    "POST /login": ["POST /api/v1/login"],
-    "POST /logout": ["POST /api/v1/logout"],
-    "GET /users": ["GET /api/v1/users"],
-    "POST /users": ["POST /api/v1/users"],
-    "POST /users/{name}": ["PATCH /api/v1/users/{name}"],
-    "GET /tokens": ["GET /api/v1/tokens"],
-    "POST /tokens": ["POST /api/v1/tokens"],
-    "POST /password": ["POST /api/v1/me/password"],
-    "POST /tokens/{id}/revoke": ["DELETE /api/v1/tokens/{id}"],
-    "GET /audit": ["GET /api/v1/audit"],
-    "GET /studio": ["GET /api/v1/files"],
-    "POST /studio": ["POST /api/v1/files"],
-    "GET /studio/example.csv": [],
-    "GET /studio/{id}": [],
-    "POST /studio/{id}/delete": ["DELETE /api/v1/files/{id}"],
-    "GET /studio/{id}/know": ["GET /api/v1/files"],
-    "POST /studio/{id}/know": ["POST /api/v1/files"],
-    "POST /studio/{id}/file": ["POST /api/v1/files"],
-    "GET /studio/{id}/kinds": ["POST /api/v1/jobs", "GET /api/v1/jobs/{id}"],
-    "POST /studio/{id}/kinds": ["POST /api/v1/jobs", "POST /api/v1/collections"],
-    "GET /studio/{id}/plan": ["GET /api/v1/jobs/{id}", "GET /api/v1/jobs/{id}/events"],
-    "POST /studio/{id}/plan": ["POST /api/v1/jobs", "POST /api/v1/jobs/{id}/end", "POST /api/v1/plans"],
-    "GET /studio/{id}/trust": ["GET /api/v1/plans/{id}/certificate", "POST /api/v1/jobs"],
-    "GET /studio/{id}/report": ["POST /api/v1/jobs", "GET /api/v1/jobs/{id}/file"],
-    "GET /studio/{id}/sign": ["GET /api/v1/plans/{id}/changes"],
-    "POST /studio/{id}/sign": ["POST /api/v1/plans/{id}/sign"],
-}
-ONLY_FOR_PROGRAMS = {"POST /api/v1/cases/start", "POST /api/v1/cases/ask", "POST /api/v1/cases/tell"}
 
 
 @pytest.fixture
@@ -113,29 +44,6 @@ def case(http):
     plan = api.add_plan(build_tree(CLINIC, 100, vocabulary=WORDS), "clinic", known, sign="tested")
     assert "Administer <strong>A</strong>" in http.post("/cases", data={"plan": plan, "id": "p-1"}).text
     return "p-1"
-
-
-def test_what_the_pages_do_is_in_the_api_and_the_reverse(service):
-    app, http = service
-    document = http.get("/api/v1/openapi.json").json()["paths"]
-    api = {f"{method.upper()} {path}" for path, methods in document.items() for method in methods}
-    forms = {f"{method} {route.path}" for route in _routes(app) for method in route.methods - {"HEAD"}} - api
-    alone = {"GET /", "GET /static/{name}", "GET /api/v1/openapi.json", "GET /sign-on", "GET /sign-on/back"}
-    assert forms - alone == set(SAME)
-    same = {route for routes in SAME.values() for route in routes}
-    assert same <= api
-    assert {route for route in api if "/api/" in route} - same == ONLY_FOR_PROGRAMS
-
-
-def _routes(app):
-    found, todo = [], list(app.routes)
-    while todo:
-        route = todo.pop()
-        if hasattr(route, "methods") and hasattr(route, "path"):
-            found.append(route)
-        else:
-            todo += list(getattr(route, "routes", [])) or list(route.original_router.routes)
-    return found
 
 
 def test_a_case_by_forms(http, case):
@@ -394,104 +302,6 @@ def test_a_report_that_contradicts_changes_nothing(http, case):
     assert "already told" in answer.text
     assert f'href="/cases/{case}"' in answer.text
     assert len(client_of(http).events(case)) == 3
-
-
-@pytest.fixture(scope="module")
-def guarded(tmp_path_factory):
-    """The address of a service where people log in, with one case."""
-    path = tmp_path_factory.mktemp("pages") / "cases.db"
-    opened = Database(local(path))
-    with opened.write() as connection:
-        for name, role in {"ada": Role.ADMIN, "oli": Role.OPERATOR, "vic": Role.VIEWER}.items():
-            add_user(connection, "test", name, role, hashed(PASSWORD))
-    opened.close()
-    with in_thread(local(path, authentication=True, secure_cookies=False, login_attempts=50)) as (_app, http):
-        http.follow_redirects, http.headers["accept"] = True, "text/html"
-        yield str(http.base_url)
-
-
-@pytest.fixture
-def person(guarded):
-    opened = []
-
-    def enter(name):
-        http = httpx.Client(base_url=guarded, follow_redirects=True, headers=PAGE)
-        opened.append(http)
-        if name:
-            answer = http.post("/login", data={"name": name, "password": PASSWORD, "next": "/plans"})
-            assert answer.url.path == "/plans"
-        return http
-
-    yield enter
-    for http in opened:
-        http.close()
-
-
-def token(http, path="/plans"):
-    return re.search(r'name="csrf_token" value="(\w+)"', http.get(path).text)[1]
-
-
-def test_strangers_are_asked_to_log_in(person):
-    nobody = person(None)
-    for path in ("/", "/cases", "/plans", "/collections", "/users", "/tokens", "/audit", "/cases/x"):
-        answer = nobody.get(path)
-        assert answer.url.path == "/login"
-        assert "<h1>Log in</h1>" in answer.text
-    assert nobody.post("/cases", data={"plan": "x"}).url.path == "/login"
-    answer = nobody.post("/login", data={"name": "ada", "password": "wrong"})
-    assert answer.status_code == 401
-    assert "The name or the password is wrong." in answer.text
-
-
-@pytest.mark.parametrize("goal", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:alert(1)"])
-def test_a_log_in_never_leads_to_another_site(guarded, goal):
-    with httpx.Client(base_url=guarded) as http:
-        answer = http.post("/login", data={"name": "ada", "password": PASSWORD, "next": goal})
-        assert answer.status_code == 303
-        assert answer.headers["location"] == "/"
-
-
-def test_a_form_of_another_site_is_refused(person):
-    ada = person("ada")
-    form = {"name": "eve", "role": "admin", "password": PASSWORD}
-    assert ada.post("/users", data=form).status_code == 403
-    assert ada.post("/users", data={**form, "csrf_token": "0" * 64}).status_code == 403
-    other = ada.post("/users", data={**form, "csrf_token": token(ada)}, headers={"origin": "https://evil.example"})
-    assert other.status_code == 403
-    assert "eve" not in ada.get("/users").text
-
-
-def test_roles_on_the_pages(person):
-    ada, oli, vic = person("ada"), person("oli"), person("vic")
-    assert "Start a case" in oli.get("/cases").text
-    assert "Start a case" not in vic.get("/cases").text
-    for http in (oli, vic):
-        assert http.get("/users").status_code == http.get("/audit").status_code == 403
-        assert "/users" not in http.get("/cases").text
-    assert ada.get("/users").status_code == ada.get("/audit").status_code == 200
-    assert vic.post("/cases", data={"plan": "x", "csrf_token": token(vic)}).status_code == 403
-
-
-def test_users_and_tokens_by_form(person):
-    ada = person("ada")
-    sent = {"csrf_token": token(ada)}
-    new = {"name": "ned", "role": "viewer", "password": PASSWORD, **sent}
-    assert "ned" in ada.post("/users", data=new).text
-    ned = person("ned")
-    page = ned.post("/tokens", data={"name": "laptop", "role": "viewer", "csrf_token": token(ned)}).text
-    secret = re.search(r'id="new-token">(bt_[\w-]+)<', page)[1]
-    bearer = {"authorization": f"Bearer {secret}"}
-    with httpx.Client(base_url=ada.base_url, headers=bearer) as program:
-        assert program.get("/api/v1/me").json()["data"]["name"] == "ned"
-        revoke = re.search(r'action="(/tokens/\w+/revoke)"', page)[1]
-        assert "revoked" in ned.post(revoke, data={"csrf_token": token(ned)}).text
-        assert program.get("/api/v1/me").status_code == 401
-    assert "kept out" in ada.post("/users/ned", data={"disabled": "yes", **sent}).text
-    assert ned.get("/cases").url.path == "/login"
-    assert ada.post("/users/ned", data={"role": "operator", **sent}).status_code == 200
-    assert "change user" in ada.get("/audit").text
-    assert ada.post("/logout", data=sent).url.path == "/login"
-    assert ada.get("/cases").url.path == "/login"
 
 
 def test_the_demo_has_a_case_in_every_state(tmp_path):
