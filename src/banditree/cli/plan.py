@@ -153,10 +153,7 @@ def plan(
 
     Example: banditree plan means.csv --horizon 10000 -o plan.json
     """
-    from banditree.certificates.certify import certify
     from banditree.files.plans import plan_json, save_plan
-    from banditree.plans.wording import heading, plan_text
-    from banditree.reports.promise import loss_sentence
 
     known = known_collection(collection, shares, trust_estimates)
     if output is not None and not output.parent.is_dir():
@@ -192,15 +189,7 @@ def plan(
     if json:
         typer.echo(plan_json(built), nl=False)
         return
-    certificate = certify(built, known) if built.n_boxes <= CERTIFIED else None
-    loss = "" if certificate is None else loss_sentence(built, certificate)
-    typer.echo(plan_text(built, loss) if built.n_boxes <= LONG else heading(built, loss))
-    if certificate is not None:
-        typer.echo(f"\n{_regret(built, certificate)}")
-    by_others = built.fallback is not None or built.by_thompson.any()  # nothing is sought beside such a plan
-    if built.method == "protocol" and numbers != "free" and not by_others:
-        typer.echo(f"\n{_variants(built, known, options)}")
-    typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
+    _show(built, known, options)
     if output is not None:
         typer.echo(f"Written to {output}. Look at it: {program()} show {output}. Follow it: {program()} run {output}")
         typer.echo(f"All about it in one file: {program()} report {collection} {output} -o report.html")
@@ -212,6 +201,23 @@ def _build(known: "Collection", horizon: int, method: str | None, options: dict[
 
     with progress("Searching", visible=visible) as on_progress:
         return build_plan(known, horizon, method, on_progress=on_progress, **options)
+
+
+def _show(built: "Plan", known: "Collection", options: dict[str, Any]) -> None:
+    """Print a plan with what it loses, what other lengths would lose, and what it was made from."""
+    from banditree.certificates.certify import certify
+    from banditree.plans.wording import heading, plan_text
+    from banditree.reports.promise import loss_sentence
+
+    certificate = certify(built, known) if built.n_boxes <= CERTIFIED else None
+    loss = "" if certificate is None else loss_sentence(built, certificate)
+    typer.echo(plan_text(built, loss) if built.n_boxes <= LONG else heading(built, loss))
+    if certificate is not None:
+        typer.echo(f"\n{_regret(built, certificate)}")
+    by_others = built.fallback is not None or built.by_thompson.any()  # nothing is sought beside such a plan
+    if built.method == "protocol" and options["numbers"] != "free" and not by_others:
+        typer.echo(f"\n{_variants(built, known, options)}")
+    typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
 
 
 def _show_front(
