@@ -83,7 +83,7 @@ def test_every_rule_is_judged_as_it_is(found):
     draft, moves = found
     tables = moves.tables
     rules = (tables.rule_cost, tables.rule_down, tables.rule_rest)
-    judged = judge_rules(draft.passed, *rules, moves.adding)
+    judged = judge_rules(draft.passed, np.arange(draft.n_ends), *rules, moves.adding)
     for rule in range(0, len(judged), 37):
         assert judged[rule] == pytest.approx(moves.objective(draft.with_rule(rule)), rel=1e-9)
 
@@ -149,7 +149,8 @@ def test_corners_are_the_draft_at_other_rates(found):
 def test_what_a_removal_makes_of_the_whole_is_foreseen(found):
     draft, moves = found
     links, elsewhere = draft.links, moves._elsewhere(draft)
-    judged = judge_removals(draft.root, links, elsewhere, *draft.values[:3], draft.down, draft.up, moves.adding)
+    exits = draft.down, draft.up, draft.watching
+    judged = judge_removals(draft.root, links, elsewhere, *draft.values[:3], *exits, moves.adding)
     for n in range(draft.n_lines):
         place = draft.first_line + n
         for side, target in enumerate(links[n]):

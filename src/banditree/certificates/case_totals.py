@@ -21,7 +21,8 @@ def substitute(
     n_tasks = cost.shape[1]
     value = np.zeros((low.size, 1 + n_slots, n_tasks))
     for box in range(low.size - 1, -1, -1):
-        value[box, 0] = cost[box]
+        for i in range(n_tasks):
+            value[box, 0, i] = cost[box, i]
         if low[box] < 0:
             continue
         for side in range(2):

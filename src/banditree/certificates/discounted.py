@@ -7,40 +7,28 @@ this module where it is used, not at the top of another one.
 """
 
 import numpy as np
-from numba import njit
 
 from banditree.certificates.outcomes import Outcomes
-from banditree.certificates.walks import descend, ladder
+from banditree.certificates.walks import exits_from
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 
 NO_CAP = 1_000  # points above which a score no longer matters: an uncapped one is computed with this cap
 
 
-@njit(cache=True)
 def score_exits(
     points: IntArray, chance: FloatArray, going: float, floors: IntArray, ceils: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(down, up, rounds), each (ceils, floors, S), of score lines: one ladder serves all levels."""
-    S = chance.shape[1]
-    shape = (ceils.size, floors.size, S)
-    down, up, rounds = np.empty(shape), np.empty(shape), np.empty(shape)
-    below, above, spent = ladder(points, chance, ceils[ceils.size - 1] + floors[floors.size - 1], going, False)
-    for a in range(ceils.size):
-        down[a], up[a], rounds[a] = descend(below, above, spent, ceils[a] - 1, floors)
+    down, up, rounds = exits_from(points, chance, going, floors, ceils - 1, False)
     return down, up, rounds
 
 
-@njit(cache=True)
 def watch_exits(
     points: IntArray, chance: FloatArray, going: float, floors: IntArray, caps: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """(down, rounds), each (caps, floors, S), of watch lines whose score is held at a cap."""
-    S = chance.shape[1]
-    down, rounds = np.empty((caps.size, floors.size, S)), np.empty((caps.size, floors.size, S))
-    below, above, spent = ladder(points, chance, caps.max() + floors[floors.size - 1], going, True)
-    for c in range(caps.size):
-        down[c], _up, rounds[c] = descend(below, above, spent, caps[c], floors)
+    down, _up, rounds = exits_from(points, chance, going, floors, caps, True)
     return down, rounds
 
 

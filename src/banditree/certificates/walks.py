@@ -12,7 +12,6 @@ from numba import njit
 from banditree.tasks.arrays import FloatArray, IntArray
 
 
-@njit(cache=True, error_model="numpy")
 def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(chance of leaving below, chance of leaving above, expected pulls) under each task of a score that starts at 0.
 
@@ -23,43 +22,61 @@ def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[
     >>> above.round(3).tolist(), pulls.round(3).tolist()
     ([0.5, 0.771], [9.0, 8.143])
     """
-    below, above, spent = ladder(points, chance, floor + ceil - 1, 1.0, False)
-    down, up, pulls = descend(below, above, spent, ceil - 1, np.array([floor]))
-    for task in range(pulls.shape[1]):
-        if np.isnan(pulls[0, task]):  # zero times infinity: some score is never left
-            pulls[0, task] = np.inf
-    return down[0], up[0], pulls[0]
+    down, up, pulls = exits_from(points, chance, 1.0, np.array([floor]), np.array([ceil - 1]), False)[:, 0, 0]
+    return down, up, np.where(np.isnan(pulls), np.inf, pulls)  # zero times infinity: some score is never left
+
+
+@njit(cache=True)
+def exits_from(
+    points: IntArray, chance: FloatArray, going: float, floors: IntArray, starts: IntArray, held: bool
+) -> FloatArray:
+    """(down, up, rounds), (3, starts, floors, S), of scores that start at some rows of one ladder, as in `ladder`."""
+    exits, n_scores = np.zeros((3, starts.size, floors.size, chance.shape[1])), 0
+    for start in starts:
+        n_scores = max(n_scores, start + 1 + floors[floors.size - 1])
+    below, above, spent = ladder(points, chance, n_scores, going, held)
+    for a in range(starts.size):
+        descend(below, above, spent, starts[a], floors, exits[0, a], exits[1, a], exits[2, a])
+    return exits
 
 
 @njit(cache=True)
 def descend(
-    below: FloatArray, above: FloatArray, spent: FloatArray, start: int, floors: IntArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(down, up, rounds), each (floors, S), of a score that starts at row `start` of a ladder and is left so far below.
+    below: FloatArray,
+    above: FloatArray,
+    spent: FloatArray,
+    start: int,
+    floors: IntArray,
+    down: FloatArray,
+    up: FloatArray,
+    rounds: FloatArray,
+) -> None:
+    """Fill in (down, up, rounds), zeros (floors, S), of a score that starts at row `start` of a ladder and is left so
+    far below.
 
     Rows beyond the last of the ladder are like the last one: far below the top, the top no longer matters.
     """
     n_rows, fall, S = below.shape[0], below.shape[1] - 1, below.shape[2]
     deepest = floors[floors.size - 1]
-    down, up, rounds = np.zeros((floors.size, S)), np.zeros((floors.size, S)), np.zeros((floors.size, S))
     weight = np.zeros((deepest + fall, S))
-    weight[0] = 1.0
-    so_far_up, so_far_rounds, level = np.zeros(S), np.zeros(S), 0
+    for s in range(S):
+        weight[0, s] = 1.0
+    so_far, level = np.zeros((2, S)), 0
     for depth in range(deepest):
         row = min(start + depth, n_rows - 1)
         for s in range(S):
-            so_far_up[s] += weight[depth, s] * above[row, s]
-            so_far_rounds[s] += weight[depth, s] * spent[row, s]
+            so_far[0, s] += weight[depth, s] * above[row, s]
+            so_far[1, s] += weight[depth, s] * spent[row, s]
         for j in range(1, fall + 1):
             for s in range(S):
                 weight[depth + j, s] += weight[depth, s] * below[row, j, s]
         if depth + 1 == floors[level]:
-            up[level], rounds[level] = so_far_up, so_far_rounds
+            for s in range(S):
+                up[level, s], rounds[level, s] = so_far[0, s], so_far[1, s]
             for j in range(fall):
                 for s in range(S):
                     down[level, s] += weight[depth + 1 + j, s]
             level += 1
-    return down, up, rounds
 
 
 @njit(cache=True, error_model="numpy")
@@ -72,16 +89,20 @@ def ladder(
     under every task. going: the chance of going on after a round, 1 for a walk that ends by itself. held: whether the
     score is held at the top (a cap) instead of leaving there: score 0 is then the cap itself, else one below the level.
     """
-    rise, fall, n_tasks = max(int(points.max()), 0), max(-int(points.min()), 0), chance.shape[1]
+    rise, fall, n_tasks = 0, 0, chance.shape[1]
+    for point in points:
+        rise, fall = max(rise, point), max(fall, -point)
     below = np.zeros((n_scores, fall + 1, n_tasks))
     above, spent = np.zeros((n_scores, n_tasks)), np.zeros((n_scores, n_tasks))
     mass = np.zeros((rise + fall + 1, n_tasks))  # chance of being `rise - index` above the score
     for i in range(n_scores):
         up, rounds = above[i], spent[i]
-        mass[:] = 0.0
-        rounds[:] = 1.0
+        for task in range(n_tasks):
+            rounds[task] = 1.0
+            for o in range(mass.shape[0]):
+                mass[o, task] = 0.0
         for b in range(points.size):
-            point = min(int(points[b]), i) if held else int(points[b])
+            point = min(points[b], i) if held else points[b]
             target = up if point > i else mass[rise - point]
             for task in range(n_tasks):
                 target[task] += going * chance[b, task]
@@ -109,13 +130,10 @@ def ladder(
     return below, above, spent
 
 
-@njit(cache=True)
 def leave_all(
     points: IntArray, floor: IntArray, ceil: IntArray, chance: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """`leave` for N boxes under M tasks: three arrays (N, M). points: (N, B). floor, ceil: (N,). chance: (N, B, M)."""
-    n, n_tasks = floor.size, chance.shape[2]
-    down, up, pulls = np.empty((n, n_tasks)), np.empty((n, n_tasks)), np.empty((n, n_tasks))
-    for box in range(n):
-        down[box], up[box], pulls[box] = leave(points[box], chance[box], floor[box], ceil[box])
+    exits = [leave(*box) for box in zip(points, chance, floor, ceil, strict=True)]
+    down, up, pulls = np.array(exits).transpose(1, 0, 2)
     return down, up, pulls

@@ -64,8 +64,10 @@ def added(regret: FloatArray, adding: Adding) -> float:
     groups = np.zeros(adding.share.size)
     for s in range(regret.size):
         groups[adding.group[s]] += adding.weight[s] * regret[s]
-    top = groups.max()
-    if not top > 0.0:
+    top = 0.0
+    for g in range(groups.size):
+        top = max(top, groups[g])
+    if top == 0.0:
         return 0.0
     total = 0.0
     for g in range(groups.size):
@@ -182,7 +184,15 @@ def best_levels(ways: Ways, rows: IntArray, watch_rows: IntArray, setting: Setti
 @njit(cache=True)
 def least_places(weighted: FloatArray, exit: FloatArray) -> IntArray:
     """The places of least weighted value for the cases that leave by an exit (S,), the best first."""
-    return np.argsort(weighted @ exit)[:N_LINKS]
+    P, S = weighted.shape
+    total, best = np.zeros(P), np.empty(min(N_LINKS, P), np.int64)
+    for p in range(P):
+        for s in range(S):
+            total[p] += weighted[p, s] * exit[s]
+    for i in range(best.size):
+        best[i] = np.argmin(total)
+        total[best[i]] = np.inf
+    return best
 
 
 @njit(cache=True)

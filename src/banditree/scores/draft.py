@@ -54,6 +54,11 @@ class Draft:
         """N."""
         return len(self.lines)
 
+    @property
+    def watching(self) -> BoolArray:
+        """Which lines (N,) are watch lines."""
+        return np.asarray(self.lines[:, 2] == 0)
+
     @cached_property
     def order(self) -> IntArray:
         """The lines so that links lead to later ones except where they return."""
@@ -173,8 +178,8 @@ def drafted(tables: Tables, root: int, lines: list[Line], links: list[tuple[int,
 def ends(tables: Tables, rule: int) -> tuple[FloatArray, FloatArray]:
     """(cost, chance of starting again), each (K, S), of the ends under a rule."""
     if rule == NO_RULE:
-        cost = tables.resting.T / (1.0 - tables.going)
-        return np.ascontiguousarray(cost), np.zeros_like(cost)
+        cost = np.ascontiguousarray(tables.resting.T / (1.0 - tables.going))
+        return cost, np.zeros_like(cost)
     return tables.rule_cost[rule], tables.rule_down[rule]
 
 

@@ -63,11 +63,15 @@ def reaching(links: IntArray, line: int) -> BoolArray:
 @njit(cache=True)
 def all_reaching(links: IntArray, order: IntArray) -> BoolArray:
     """Which lines (N, N) can reach each line, itself included, of lines that never lead back."""
-    found = np.eye(len(links)) > 0.0
+    n = len(links)
+    found = np.zeros((n, n), np.bool_)
+    for line in range(n):
+        found[line, line] = True
     for line in order:
         for child in links[line]:
             if child >= 0:
-                found[child] |= found[line]
+                for before in range(n):
+                    found[child, before] |= found[line, before]
     return found
 
 

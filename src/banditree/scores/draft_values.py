@@ -57,17 +57,21 @@ def affine_values(chain: Chain, end_cost: FloatArray, end_back: FloatArray) -> S
     K, S = end_cost.shape
     N = links.shape[0]
     a, b = np.zeros((K + 1 + N, S)), np.zeros((K + 1 + N, S))
-    a[:K], b[:K] = end_cost, end_back
-    b[K] = 1.0
+    for s in range(S):
+        b[K, s] = 1.0
+        for k in range(K):
+            a[k, s], b[k, s] = end_cost[k, s], end_back[k, s]
     for position in range(order.size - 1, -1, -1):
         n = order[position]
         low, high = links[n, 0], links[n, 1]
         for s in range(S):
             a[K + 1 + n, s] = cost[n, s] + up[n, s] * a[high, s] + down[n, s] * a[low, s]
             b[K + 1 + n, s] = up[n, s] * b[high, s] + down[n, s] * b[low, s]
-    visits = np.zeros((N, S))
-    if root > K:
-        visits[root - K - 1] = 1.0
+    visits, first = np.zeros((N, S)), np.empty(S)
+    for s in range(S):
+        first[s] = a[root, s] / (1.0 - b[root, s])
+        if root > K:
+            visits[root - K - 1, s] = 1.0
     for n in order:
         low, high = links[n, 0] - K - 1, links[n, 1] - K - 1
         for s in range(S):
@@ -75,7 +79,7 @@ def affine_values(chain: Chain, end_cost: FloatArray, end_back: FloatArray) -> S
                 visits[high, s] += visits[n, s] * up[n, s]
             if low >= 0:
                 visits[low, s] += visits[n, s] * down[n, s]
-    return a, b, visits, a[root] / (1.0 - b[root]), True
+    return a, b, visits, first, True
 
 
 @njit(cache=True)
@@ -85,8 +89,9 @@ def one_pass(
     """The fields of `Passed`, from how often each line is visited (N, S)."""
     N, S = visits.shape
     cost, rests, places = np.zeros(S), np.zeros(S), np.zeros((K + 1, S))
-    if chain.root <= K:
-        places[chain.root] = 1.0
+    for s in range(S):
+        if chain.root <= K:
+            places[chain.root, s] = 1.0
     for n in range(N):
         low, high = chain.links[n, 0], chain.links[n, 1]
         for s in range(S):
@@ -96,7 +101,7 @@ def one_pass(
                 places[low, s] += visits[n, s] * chain.down[n, s]
             if high <= K:
                 places[high, s] += visits[n, s] * chain.up[n, s]
-    return cost, places[:K].copy(), places[K].copy(), rests
+    return cost, places[:K], places[K], rests
 
 
 @njit(cache=True)
@@ -105,7 +110,9 @@ def pass_values(chain: Chain, end_cost: FloatArray, end_back: FloatArray) -> Sol
     root, links, order, down, up, cost = chain
     N, (K, S) = links.shape[0], end_cost.shape
     a, b = np.zeros((K + 1 + N, S)), np.zeros((K + 1 + N, S))
-    a[:K] = end_cost
+    for k in range(K):
+        for s in range(S):
+            a[k, s] = end_cost[k, s]
     settled = False
     for _ in range(MAX_PASSES):
         change = 0.0

@@ -17,7 +17,7 @@ from banditree.scores.draft_values import Passed
 from banditree.scores.objectives import Limits
 from banditree.scores.tables import Line, Tables
 from banditree.scores.worlds import World
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 TINY = 1e-6  # relative gain that is no gain
 MOST_CIRCLING = 0.9  # the chance of a pass to lead to line 1, not to rest, above which a draft goes round in circles
@@ -219,8 +219,7 @@ class Moves:
         behind += [(visits * draft.up * value[links[:, HIGH]]) @ weights]
         order = np.argsort(-np.concatenate(behind), kind="stable")
         exits = [(int(index % N), int(index // N)) for index in order]
-        watching = draft.lines[:, 2] == 0
-        return [(n, side) for n, side in exits if side == LOW or not watching[n]]
+        return [(n, side) for n, side in exits if side == LOW or not draft.watching[n]]
 
     def settle(self, draft: Draft, lines: int, gain: float) -> Draft:
         """The draft, grown to a number of lines and swept until that no longer gains enough."""
@@ -245,9 +244,8 @@ class Moves:
         Exits that led to it lead where that costs least, or where one of its own exits led.
         """
         elsewhere = self._elsewhere(draft)
-        judged = judge_removals(
-            draft.root, draft.links, elsewhere, *draft.values[:3], draft.down, draft.up, self.adding
-        )
+        exits = draft.down, draft.up, draft.watching
+        judged = judge_removals(draft.root, draft.links, elsewhere, *draft.values[:3], *exits, self.adding)
         for index in np.argsort(judged, axis=None, kind="stable")[:N_REMOVALS]:
             n, variant = (int(number) for number in np.unravel_index(index, judged.shape))
             place, target = draft.first_line + n, int(draft.links[n, min(variant, HIGH)])
@@ -269,8 +267,7 @@ class Moves:
         cost[np.broadcast_to(barred[:, None], cost.shape)] = np.inf
         np.put_along_axis(cost, draft.links[..., None], np.inf, axis=2)
         best = np.asarray(cost.argmin(axis=2))
-        watching = draft.lines[:, 2] == 0
-        best[watching, HIGH] = best[watching, LOW]
+        best[draft.watching, HIGH] = best[draft.watching, LOW]
         return best
 
     # The safety rule
@@ -284,7 +281,8 @@ class Moves:
             few = self.rng.integers(len(tables.rules), size=SOME_RULES)
             return self.better(draft, min((draft.with_rule(int(rule)) for rule in few), key=self.objective))
         rules = (tables.rule_cost, tables.rule_down, tables.rule_rest)
-        judged = judge_rules(draft.passed, *rules, self.adding)
+        used = np.flatnonzero(draft.passed.ends.max(axis=1) > 0.0)
+        judged = judge_rules(draft.passed, used, *rules, self.adding)
         judged[~tables.rule_allowed] = np.inf
         return self.better(draft, draft.with_rule(int(judged.argmin())))
 
@@ -307,6 +305,7 @@ def judge_removals(
     visits: FloatArray,
     down: FloatArray,
     up: FloatArray,
+    watching: BoolArray,
     adding: Adding,
 ) -> FloatArray:
     """What becomes of the whole (N, 3) without each line: exits to it lead where its low or its high exit does, or to
@@ -322,7 +321,7 @@ def judge_removals(
                 new_a[n, side, s] = visits[n, s] * a[place, s]
                 new_b[n, side, s] = visits[n, s] * b[place, s]
             other, to = elsewhere[n, side], place - lines
-            if to >= 0 and not (side == 1 and links[n, 0] == place and up[n].max() == 0.0):
+            if to >= 0 and not (side == 1 and watching[n]):
                 for s in range(S):
                     flow = visits[n, s] * (up[n, s] if side == 1 else down[n, s])
                     new_a[to, 2, s] += flow * a[other, s]
@@ -341,14 +340,20 @@ def judge_removals(
 
 @njit(cache=True, error_model="numpy")
 def judge_rules(
-    passed: Passed, rule_cost: FloatArray, rule_down: FloatArray, rule_rest: FloatArray, adding: Adding
+    passed: Passed,
+    used: IntArray,
+    rule_cost: FloatArray,
+    rule_down: FloatArray,
+    rule_rest: FloatArray,
+    adding: Adding,
 ) -> FloatArray:
-    """What each of R rules makes of a draft without links back (R,), as `Moves.objective` has it."""
-    R, K, S = rule_cost.shape
+    """What each of R rules makes of a draft without links back (R,), as `Moves.objective` has it. used: its ends."""
+    R, _K, S = rule_cost.shape
     out, first = np.empty(R), np.empty(S)
-    used = [k for k in range(K) if passed.ends[k].max() > 0.0]
+    cost, again, rest = np.empty(S), np.empty(S), np.empty(S)
     for r in range(R):
-        cost, again, rest = passed.cost.copy(), passed.again.copy(), passed.rest.copy()
+        for s in range(S):
+            cost[s], again[s], rest[s] = passed.cost[s], passed.again[s], passed.rest[s]
         for k in used:
             for s in range(S):
                 cost[s] += passed.ends[k, s] * rule_cost[r, k, s]

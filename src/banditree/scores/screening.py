@@ -1,8 +1,8 @@
 """Which lines look best at a place: one look at a part of the tables, in single precision.
 
-Tables of screened lines are (S, n), one column per line, in random order. Sums run along the columns, so that a
-processor does many at once without adding up in another order. Compiled by numba: import this module where it is used,
-not at the top of another one.
+Tables of screened lines are (S, n), one column per line, in random order. Compiled by numba, which takes seconds once:
+plain loops where an expression over arrays would take longer to compile. Import this module where it is used, not at
+the top of another one.
 """
 
 from typing import NamedTuple
@@ -19,6 +19,7 @@ N_CHEAP = 2000  # lines whose exits are looked at: about so many of the cheapest
 N_ANY = 100  # ... and some whatever they cost
 SAMPLE = 500  # lines from which it is estimated which ones are cheap
 TRIED = 128  # lines whose best exits say which places are worth looking at for all of them
+HALVINGS = 12  # of the interval that holds the cost below which they are
 FELT = 1e-7  # the share of a value below which what is lost under a scenario is not looked at
 
 
@@ -39,38 +40,57 @@ def look(
     watch: whether the lines have one exit.
     """
     n_all = lines.cost.shape[1]
-    start = int(part * max(0, n_all - n_lines + 1))
-    felt = felt_scenarios(weighted)
+    start, bound = int(part * max(0, n_all - n_lines + 1)), least_total(weighted)
+    felt = felt_scenarios(weighted, FELT * bound)
+    values = gathered(weighted, np.arange(len(weighted)), felt)
     cost = summed(lines.cost, weights, felt, start, min(n_lines, n_all))
-    kept = worth_looking(cost, weighted.sum(axis=1).min())
+    kept = worth_looking(cost, bound)
     exit = gathered(lines.exit, felt, start + kept)
-    places = best_places(weighted, felt, np.ascontiguousarray(exit[:, :: max(1, kept.size // TRIED)]), watch)
-    judged = cost[kept] + least_over(weighted, felt, exit, watch, places)
+    some = gathered(exit, np.arange(felt.size), np.arange(0, kept.size, max(1, kept.size // TRIED)))
+    places = best_places(values, some, watch)
+    judged = least_over(gathered(values, places, np.arange(felt.size)), exit, watch)
     best = np.empty(min(n_best, kept.size), np.int64)
+    for j in range(kept.size):
+        judged[j] += cost[kept[j]]
     for i in range(best.size):
         position = np.argmin(judged)
         best[i] = start + kept[position]
         judged[position] = np.inf
-    return np.sort(best), places
+    return best, places
 
 
 @njit(cache=True)
-def felt_scenarios(weighted: FloatArray) -> IntArray:
-    """The scenarios under which something is at stake."""
+def least_total(weighted: FloatArray) -> float:
+    """What the best place (P, S) costs, over all scenarios."""
+    least = np.inf
+    for p in range(weighted.shape[0]):
+        total = 0.0
+        for s in range(weighted.shape[1]):
+            total += weighted[p, s]
+        least = min(least, total)
+    return least
+
+
+@njit(cache=True)
+def felt_scenarios(weighted: FloatArray, least: float) -> IntArray:
+    """The scenarios under which something is at stake: some place (P, S) costs at least so much."""
     P, S = weighted.shape
-    most, least = np.zeros(S), weighted.sum(axis=1).min()
-    for p in range(P):
-        for s in range(S):
-            most[s] = max(most[s], weighted[p, s])
-    return np.flatnonzero(most >= FELT * least)
+    felt, n = np.empty(S, np.int64), 0
+    for s in range(S):
+        for p in range(P):
+            if weighted[p, s] >= least:
+                felt[n] = s
+                n += 1
+                break
+    return felt[:n]
 
 
 @njit(cache=True)
-def gathered(table: SingleArray, scenarios: IntArray, columns: IntArray) -> SingleArray:
-    """Some columns of a table (S, n), for some scenarios."""
-    out = np.empty((scenarios.size, columns.size), np.float32)
-    for i in range(scenarios.size):
-        row = table[scenarios[i]]
+def gathered(table: FloatArray | SingleArray, rows: IntArray, columns: IntArray) -> SingleArray:
+    """Some rows and columns of a table, in single precision."""
+    out = np.empty((rows.size, columns.size), np.float32)
+    for i in range(rows.size):
+        row = table[rows[i]]
         for j in range(columns.size):
             out[i, j] = row[columns[j]]
     return out
@@ -95,10 +115,8 @@ def worth_looking(cost: SingleArray, bound: float) -> IntArray:
     """
     if cost.size <= N_CHEAP + N_ANY:
         return np.arange(cost.size)
-    sample = np.sort(cost[:SAMPLE])
-    dear = min(np.float32(bound), sample[min(SAMPLE - 1, SAMPLE * N_CHEAP // cost.size)])
-    kept = np.empty(cost.size, np.int64)
-    n = 0
+    dear = min(np.float32(bound), about_quantile(cost[:SAMPLE], N_CHEAP / cost.size))
+    kept, n = np.empty(cost.size, np.int64), 0
     for j in range(cost.size):
         if j < N_ANY or cost[j] <= dear:
             kept[n] = j
@@ -107,46 +125,68 @@ def worth_looking(cost: SingleArray, bound: float) -> IntArray:
 
 
 @njit(cache=True)
-def totals(weighted: FloatArray, place: int, felt: IntArray, exit: SingleArray, out: SingleArray) -> SingleArray:
-    """What an exit (felt, n) of each line costs if it leads to a place, into `out` (n,), in single precision."""
-    out[:] = 0.0
-    for i in range(felt.size):
-        value, row = np.float32(weighted[place, felt[i]]), exit[i]
-        for j in range(out.size):
-            out[j] += value * row[j]
-    return out
+def about_quantile(sample: SingleArray, share: float) -> float:
+    """A number that about this share of a sample of positive numbers does not exceed, by halving."""
+    low, high = np.float32(0.0), np.float32(0.0)
+    for value in sample:
+        high = max(high, value)
+    for _ in range(HALVINGS):
+        middle, below = np.float32(0.5) * (low + high), 0
+        for value in sample:
+            below += value <= middle
+        if below < share * sample.size:
+            low = middle
+        else:
+            high = middle
+    return float(high)
 
 
 @njit(cache=True)
-def best_places(weighted: FloatArray, felt: IntArray, exit: SingleArray, watch: bool) -> IntArray:
-    """The places that an exit of some line should lead to. exit: as in `least_over`."""
-    P, n = len(weighted), exit.shape[1]
-    costs, chosen = np.empty((P, n), np.float32), np.zeros(P, np.bool_)
-    everything = np.empty(P, np.float32)
-    for p in range(P):
-        totals(weighted, p, felt, exit, costs[p])
-        everything[p] = weighted[p][felt].sum()
+def best_places(values: SingleArray, exit: SingleArray, watch: bool) -> IntArray:
+    """The places, of P with weighted values (P, felt), that an exit of some line should lead to. exit: (felt, n)."""
+    totals, n = values @ exit, exit.shape[1]
+    least, first = np.full(n, np.inf, np.float32), np.zeros(n, np.int64)
+    least_down, second = np.full(n, np.inf, np.float32), np.zeros(n, np.int64)
+    for p in range(len(values)):
+        everything = sum_of(values[p])
+        for j in range(n):
+            up, down = totals[p, j], everything - totals[p, j]
+            if up < least[j]:
+                least[j], first[j] = up, p
+            if down < least_down[j]:
+                least_down[j], second[j] = down, p
+    chosen = np.zeros(len(values), np.bool_)
     for j in range(n):
-        chosen[np.argmin(costs[:, j])] = True
+        chosen[first[j]] = True
         if not watch:
-            chosen[np.argmin(everything - costs[:, j])] = True
-    return np.flatnonzero(chosen)
+            chosen[second[j]] = True
+    return np.array([p for p in range(chosen.size) if chosen[p]])
 
 
 @njit(cache=True)
-def least_over(weighted: FloatArray, felt: IntArray, exit: SingleArray, watch: bool, places: IntArray) -> SingleArray:
-    """What the best exits of each line cost, over some places.
+def least_over(values: SingleArray, exit: SingleArray, watch: bool) -> SingleArray:
+    """What the best exits of each line cost, over all places, whose weighted values are (P, felt).
 
     exit: (felt, n), the chance of the exit upwards, or of the only one of a watch line. All others leave downwards.
     """
-    n = exit.shape[1]
+    totals, n = values @ exit, exit.shape[1]
     first, second = np.full(n, np.inf, np.float32), np.full(n, np.inf, np.float32)
-    total = np.empty(n, np.float32)
-    for p in places:
-        everything = np.float32(weighted[p][felt].sum())
-        totals(weighted, p, felt, exit, total)
+    for p in range(len(values)):
+        everything = sum_of(values[p])
         for j in range(n):
-            up, down = total[j], everything - total[j]
+            up, down = totals[p, j], everything - totals[p, j]
             first[j] = up if up < first[j] else first[j]
             second[j] = down if down < second[j] else second[j]
-    return first if watch else first + second
+    if not watch:
+        for j in range(n):
+            first[j] += second[j]
+    return first
+
+
+@njit(cache=True)
+def sum_of(row: SingleArray) -> float:
+    """The sum, from the first to the last."""
+    total = np.float32(0.0)
+    for value in row:
+        total += value
+    return float(total)

@@ -16,6 +16,7 @@ from banditree.scores.moves import Moves, Stopped
 from banditree.scores.screening import Screened
 from banditree.scores.search import go_on
 from banditree.scores.tables import Line, Tables
+from banditree.tasks.arrays import BoolArray
 
 WITHIN = 0.03  # by how much the objective may grow in all ...
 WITHIN_LINES = 0.01  # ... and for watch lines, caps and small numbers where a draft was polished before that
@@ -157,11 +158,15 @@ def _restricted(tables: Tables, kept: set[int]) -> Tables:
     return replace(
         tables,
         rows=tables.rows[rows],
-        screened=Screened(*(table[:, rows] for table in tables.screened)),
+        screened=_columns(tables.screened, rows),
         watch_rows=tables.watch_rows[watch],
-        watch_screened=Screened(*(table[:, watch] for table in tables.watch_screened)),
+        watch_screened=_columns(tables.watch_screened, watch),
         rule_allowed=np.isin(tables.rules[:, 0], templates),
     )
+
+
+def _columns(lines: Screened, kept: BoolArray) -> Screened:
+    return Screened(*(np.ascontiguousarray(table[:, kept]) for table in lines))
 
 
 def with_free_numbers(moves: Moves, draft: Draft) -> Draft:

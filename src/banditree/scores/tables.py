@@ -120,9 +120,15 @@ class Tables:
         if line.ceil:
             down, up, rounds = score_exits(points, chance, self.going, floors, np.array([line.ceil]))
             return Exits(down[0, 0], up[0, 0], rounds[0, 0] * self.gaps[:, arm], np.zeros_like(up[0, 0]))
-        down, rounds = watch_exits(points, chance, self.going, floors, np.array([line.cap or NO_CAP]))
-        rest = np.where(points @ chance > 0, 1.0 - down[0, 0], 0.0)
-        return Exits(down[0, 0], np.zeros_like(rest), rounds[0, 0] * self.resting[:, arm], rest)
+        level = np.flatnonzero(self.levels * self.templates.unit[template] == line.floor)
+        if level.size:  # one of those that the tables hold in full precision
+            at = line.way, CAPS.index(line.cap), int(level[0])
+            down, rounds = self.ways.watch_down[at], self.ways.watch_rounds[at]
+        else:
+            exits = watch_exits(points, chance, self.going, floors, np.array([line.cap or NO_CAP]))
+            down, rounds = exits[0][0, 0], exits[1][0, 0]
+        rest = np.where(points @ chance > 0, 1.0 - down, 0.0)
+        return Exits(down, np.zeros_like(rest), rounds * self.resting[:, arm], rest)
 
 
 def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Sequence[Scoring] = ()) -> Tables:
