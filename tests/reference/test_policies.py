@@ -196,6 +196,23 @@ def test_mmts_draws_rates_from_their_posterior():
         assert abs(draws.var() / variance - 1) < 0.2
 
 
+def test_mmts_gives_the_arm_that_may_be_worth_most_in_the_rounds_left():
+    """By the formula, over a posterior of (prior and seen) counts; every arm is given in some round."""
+    counts, given = uncertain.prior_counts(VARIED), set()
+    for params, state, history, context, arm, t in played(uncertain.mmts, VARIED, 60):
+        task = int(np.searchsorted(np.cumsum(state.weights), uniform((3, 1, t), 0) * state.total[0], "right"))
+        upper = []
+        for k in range(2):
+            seen = [sum(a == k and reward == value for _x, a, reward in history) for value in (0, 1)]
+            failures, successes = counts[task, k] + seen
+            n = failures + successes
+            variance, left = successes * failures / n**2, params.horizon - len(history)
+            upper.append(successes / n + math.sqrt(max(0.5 * math.log(left / n), 0.0) * variance / (n + 1)))
+        assert uncertain.choose_mmts(params, state, context, np.ones(2, bool), (3, 1, t)) == int(np.argmax(upper))
+        given.add(arm)
+    assert given == {0, 1}
+
+
 def test_a_gamma_draw_of_a_small_shape_has_its_mean_and_variance():
     draws = np.array([uncertain.any_gamma_draw(0.3, (0, 0, t), 1) for t in range(20000)])
     assert abs(draws.mean() - 0.3) < 5 * math.sqrt(0.3 / 20000)

@@ -3,7 +3,9 @@
 
 A case is of one of the tasks, and near it: its rate of arm k is drawn around the task's with the standard deviation of
 the collection's spread. The prior is conjugate (Dirichlet over a few possible rewards, normal for normal ones), so that
-the chance of the next reward under each task, and with it the posterior of the task, are exact.
+the chance of the next reward under each task, and with it the posterior of the task, are exact. The task is drawn from
+its posterior in every round. Its rates are drawn too as published; by default each arm counts for the most that may
+still pay to find out before the horizon (`horizon_index`), which explores less and loses about half as much.
 """
 
 import math
@@ -23,6 +25,7 @@ from banditree.policies.random import normal, uniform, uniform_pair
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
+from banditree.theory.horizon_index import horizon_index
 
 # The prior where a collection says nothing of how its cases vary: 0/1 rates that are off by up to 0.1, evenly, have a
 # standard deviation of 0.058, which is 0.115 of the largest standard deviation that a reward can have.
@@ -30,6 +33,7 @@ DEFAULT_WIDTH = 0.115
 LEAST_WIDTH = 0.002  # of the same unit: a rate of which the collection is sure is believed to this much
 HALF_WIDTHS = 1.96  # standard deviations in the radius of an estimate, whose confidence is about 95%
 LEAST_COUNT = 0.02  # of a possible reward in the prior: what is called impossible may still happen
+UPPER, DRAWN = "upper", "drawn"  # the rates of a drawn task: by `horizon_index`, or drawn as well
 BOOST = 1 << 19  # number of the draw that makes a gamma draw with a shape below 1, above those of the arms
 
 
@@ -37,14 +41,14 @@ class UncertainParams(NamedTuple):
     """support: (G,), the possible rewards, empty for normal ones. counts: (K, M, G), what the prior of each task and
     arm is worth in rewards of each value; of normal rewards, (K, M, 1): the number of rewards at the task's mean.
 
-    prior: (M,), the shares of the tasks times M. sharpness: by how much what is known is multiplied in draws of rates.
+    prior: (M,), the shares of the tasks times M. horizon: H, or 0 where rates are drawn, whatever is left of it.
     """
 
     model: Model
     support: FloatArray
     counts: FloatArray
     prior: FloatArray
-    sharpness: float
+    horizon: int
 
 
 class UncertainState(NamedTuple):
@@ -60,14 +64,13 @@ def make_uncertain(collection: Collection, horizon: int, options: Mapping[str, A
     """Option `spread`: the standard deviation of a case's rates around its task's, in place of the collection's own.
 
     By default that is the collection's spread, or 0.115 times the largest standard deviation of a reward if it has
-    none (0.058 for 0/1 rewards); what the radius of estimated rates leaves open is added. Option `sharpness`: draws of
-    rates are as narrow as if everything had been seen so many times (1, as published, by default); above 1 it explores
-    less, which pays where cases are near the tasks.
+    none (0.058 for 0/1 rewards); what the radius of estimated rates leaves open is added. Option `rates`: "upper", what
+    an arm of the drawn task may be worth in the rounds that are left (the default), or "drawn", as published.
     """
-    taken = take_options(options, spread=None, sharpness=1.0)
-    width, sharpness = taken["spread"], taken["sharpness"]
-    if not (math.isfinite(sharpness) and sharpness > 0):
-        raise invalid("sharpness", "a number above 0", sharpness)
+    taken = take_options(options, spread=None, rates=UPPER)
+    width, rates = taken["spread"], taken["rates"]
+    if rates not in (UPPER, DRAWN):
+        raise invalid("rates", f"{UPPER} or {DRAWN}", rates)
     if width is not None and not (math.isfinite(width) and width >= 0):
         raise invalid("spread", "a number of at least 0", width)
     require_likelihood(collection.rewards, "A posterior over tasks")
@@ -79,7 +82,7 @@ def make_uncertain(collection: Collection, horizon: int, options: Mapping[str, A
         frozen(collection.rewards.support, float),
         frozen(prior_counts(collection, width).transpose(1, 0, 2), float),
         frozen(np.maximum(prior, LEAST_WEIGHT), float),
-        float(sharpness),
+        horizon if rates == UPPER else 0,
     )
 
 
@@ -115,15 +118,42 @@ def init_uncertain(params: UncertainParams) -> UncertainState:
 def choose_mmts(
     params: UncertainParams, state: UncertainState, context: FloatArray, available: BoolArray, rng: Rng
 ) -> int:
-    """The best arm of rates drawn from the posterior of a task drawn from the posterior."""
+    """The best arm by the rates, upper or drawn, of a task drawn from the posterior."""
     task = place_of(state.weights, uniform(rng, 0) * state.total[0])
+    left = rounds_left(params, state)
     arm, highest = NO_ARM_AVAILABLE, -math.inf
     for k in range(available.shape[0]):
         if available[k]:
-            value = drawn_mean(params, state, task, k, rng)
+            drawn = params.horizon == 0
+            value = drawn_mean(params, state, task, k, rng) if drawn else upper_mean(params, state, task, k, left)
             if value > highest:
                 arm, highest = k, value
     return arm
+
+
+def rounds_left(params: UncertainParams, state: UncertainState) -> float:
+    """The rounds from this one to the horizon."""
+    left, n_counts = float(params.horizon), max(params.support.shape[0], 1)
+    for k in range(state.seen.shape[0]):
+        for g in range(n_counts):
+            left -= state.seen[k, g]
+    return left
+
+
+def upper_mean(params: UncertainParams, state: UncertainState, task: int, arm: int, left: float) -> float:
+    """What `arm` may be worth under `task`, by its posterior."""
+    n_values = params.support.shape[0]
+    if n_values == 0:
+        mean, worth = normal_posterior(params, state, task, arm)
+        return horizon_index(mean, params.model.sigma * params.model.sigma, worth, left)
+    worth, total, squares = 0.0, 0.0, 0.0
+    for g in range(n_values):
+        count = params.counts[arm, task, g] + state.seen[arm, g]
+        worth += count
+        total += count * params.support[g]
+        squares += count * params.support[g] * params.support[g]
+    mean = total / worth
+    return horizon_index(mean, max(squares / worth - mean * mean, 0.0), worth, left)
 
 
 def drawn_mean(params: UncertainParams, state: UncertainState, task: int, arm: int, rng: Rng) -> float:
@@ -132,11 +162,10 @@ def drawn_mean(params: UncertainParams, state: UncertainState, task: int, arm: i
     if n_values == 0:
         mean, precision = normal_posterior(params, state, task, arm)
         first, second = uniform_pair(rng, 1 + arm)
-        return mean + params.model.sigma / math.sqrt(precision * params.sharpness) * normal(first, second)
+        return mean + params.model.sigma / math.sqrt(precision) * normal(first, second)
     total, weighted = 0.0, 0.0
     for g in range(n_values):
-        shape = params.sharpness * (params.counts[arm, task, g] + state.seen[arm, g])
-        draw = any_gamma_draw(shape, rng, 1 + arm * n_values + g)
+        draw = any_gamma_draw(params.counts[arm, task, g] + state.seen[arm, g], rng, 1 + arm * n_values + g)
         total += draw
         weighted += draw * params.support[g]
     return weighted / total
