@@ -7,8 +7,13 @@ from banditree.tasks.contexts import draw_contexts
 
 
 def reward_means(truth, task, x):
-    """(n, K): what each arm gives on average in one task at contexts x (n, d), within the range of the rewards."""
-    return np.clip(x @ truth.theta[task].T, truth.rewards.low, truth.rewards.high)
+    """(n, K): what each arm gives on average in one task at contexts x (n, d)."""
+    return linked(truth.rewards, x @ truth.theta[task].T)
+
+
+def linked(rewards, value):
+    """The mean reward where x'theta is value: on a logistic curve, or within the range of the rewards."""
+    return 1 / (1 + np.exp(-value)) if rewards.link == "logistic" else np.clip(value, rewards.low, rewards.high)
 
 
 def arm_of(plan, task, x):
@@ -29,7 +34,7 @@ def points_of(plan, box, x, arm, reward):
         return int(plan.points[box][(plan.cuts[box] < reward).sum()])
     logs = []
     for task in (grading.favoured, grading.other):
-        mean = plan.theta[task, arm] @ x
+        mean = linked(plan.rewards, plan.theta[task, arm] @ x)
         if plan.rewards.has_range:
             mean = min(max(mean, 1e-9), 1 - 1e-9)
             logs.append(np.log(mean if reward == 1 else 1 - mean))

@@ -25,10 +25,11 @@ from banditree.tasks.contexts import (
     moment_contexts,
     sampled_contexts,
 )
-from banditree.tasks.rewards import BERNOULLI, Gaussian
+from banditree.tasks.rewards import BERNOULLI, Bernoulli, Gaussian
 from tests.contextual_play import arm_of, play
 
 HORIZON, CASES = 80, 100
+LOGISTIC = Bernoulli(link="logistic")
 
 
 def shop(rewards=BERNOULLI, n_rows=60, seed=0):
@@ -56,13 +57,13 @@ def random_collection(kind, rewards, seed=0):
         "sample": lambda: sampled_contexts(rows),
         "fixed": lambda: fixed_context([1.0, 0.5, -0.5]),
     }
-    return Collection.linear(theta, make[kind](), rewards)
+    return Collection.linear(theta if rewards.link == "linear" else 4 * theta - 2, make[kind](), rewards)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{"rule_size": 3}, {"points": "outcome"}], ids=["fit", "outcome"])
 @pytest.mark.parametrize("kind", ["gaussian", "sample", "moments", "fixed"])
-@pytest.mark.parametrize("rewards", [BERNOULLI, Gaussian(sigma=0.4)], ids=["0/1", "normal"])
+@pytest.mark.parametrize("rewards", [BERNOULLI, LOGISTIC, Gaussian(sigma=0.4)], ids=["0/1", "logistic", "normal"])
 def test_certificates_agree_with_a_simulation_of_their_own(options, kind, rewards):
     # Five standard errors and 2% of the integral over contexts: less than one false alarm in 10,000 runs of them all.
     collection = random_collection(kind, rewards)
@@ -191,11 +192,13 @@ def test_tasks_that_differ_in_slopes_only_get_a_plan():
     assert certify(plan, slopes).worst_regret < 0.05 * one_arm
 
 
-def test_at_most_holds_for_truths_anywhere_in_the_margins_of_a_contextual_protocol():
+@pytest.mark.parametrize("rewards", [BERNOULLI, LOGISTIC], ids=["linear", "logistic"])
+def test_at_most_holds_for_truths_anywhere_in_the_margins_of_a_contextual_protocol(rewards):
     rng = np.random.default_rng(3)
-    known = random_collection("sample", BERNOULLI, seed=4)
-    error = np.broadcast_to(np.diag([0.02, 0.05, 0.05]) ** 2, (3, 3, 3, 3))
-    estimated = Collection.linear(known.theta, known.contexts, BERNOULLI, radius=0.03, theta_error=error)
+    known = random_collection("sample", rewards, seed=4)
+    off = np.array([0.02, 0.05, 0.05]) * (1 if rewards.link == "linear" else 4)
+    error = np.broadcast_to(np.diag(off) ** 2, (3, 3, 3, 3))
+    estimated = Collection.linear(known.theta, known.contexts, rewards, radius=0.03, theta_error=error)
     plan = build_plan(estimated, 100, steps=200)
     bound = certify(plan, estimated)
     assert bound.claim is Claim.UPPER_BOUND
@@ -203,7 +206,7 @@ def test_at_most_holds_for_truths_anywhere_in_the_margins_of_a_contextual_protoc
     for _ in range(15):
         z = rng.normal(size=(3, 3, 3))
         z /= np.linalg.norm(z, axis=2, keepdims=True)
-        truth = Collection.linear(known.theta + z * [0.02, 0.05, 0.05], known.contexts, BERNOULLI)
+        truth = Collection.linear(known.theta + z * off, known.contexts, rewards)
         ratios.append((certify(plan, truth).regret / bound.regret).max())
     assert 0.05 < max(ratios) <= 1.0
 

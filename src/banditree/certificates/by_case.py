@@ -43,7 +43,7 @@ def _seen_by(collection: Collection, x: FloatArray) -> Collection:
     radius: Any = 0.0
     if collection.is_estimated:
         rows = averaging_rows(contexts)
-        radius = np.stack([margin_at(collection, rows, k).mean(axis=0) for k in range(collection.n_arms)], axis=1)
+        radius = np.stack([_off(collection, rows, k) for k in range(collection.n_arms)], axis=1)
     return Collection.linear(
         collection.theta,
         contexts,
@@ -55,6 +55,13 @@ def _seen_by(collection: Collection, x: FloatArray) -> Collection:
         shares=collection.shares,
         theta_error=collection.theta_error,
     )
+
+
+def _off(collection: Collection, rows: FloatArray, arm: int) -> FloatArray:
+    """How far the mean of an arm over these contexts may be off in each task (M,)."""
+    assert collection.theta is not None
+    values = rows @ collection.theta[:, arm].T
+    return np.asarray(collection.rewards.off_by(values, margin_at(collection, rows, arm)).mean(axis=0))
 
 
 def _averaged(each: list[Certificate], remark: str) -> Certificate:

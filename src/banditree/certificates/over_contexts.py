@@ -20,7 +20,7 @@ from banditree.tasks.rewards.base import Bounds, Cells
 class Contextual:
     """A plan and a collection over the contexts (n, d) that averages are taken over.
 
-    predicted: (M, n, K), by task. margin: the same, how far each may be off; None where all is known.
+    predicted: (M, n, K), by task. margin: the same, how far x'theta may be off; None where all is known.
     choices: (tasks of the plan, n), the arm that is given when treating as each. known: bins that were computed before;
     plans with the same predictions and rules may share them.
     """
@@ -39,6 +39,14 @@ class Contextual:
         """(M, n, K)."""
         return np.stack([predict(task, self.rows, self.rewards) for task in self.theta])
 
+    @cached_property
+    def off(self) -> FloatArray | None:
+        """How far each prediction may be off (M, n, K); None where all is known."""
+        if self.margin is None:
+            return None
+        values = np.stack([self.rows @ task.T for task in self.theta])
+        return self.rewards.off_by(values, self.margin)
+
     def arms(self, arm: int, task: int) -> IntArray:
         """The arm (n,) at each context: the given one, or that of treating as the task."""
         chosen: IntArray = self.choices[task] if arm == NONE else np.full(len(self.rows), arm)
@@ -51,7 +59,7 @@ class Contextual:
         """
         every = np.arange(len(self.rows))
         means = self.predicted[:, every, arms]
-        radius = np.zeros_like(means) if self.margin is None else self.margin[:, every, arms]
+        radius = np.zeros_like(means) if self.off is None else self.off[:, every, arms]
         cells = Cells(means, radius, np.zeros_like(means), True, 0.0)
         if grading is None:
             least, most = self.rewards.bins(cells, np.broadcast_to(cuts, (*means.shape, len(cuts))))
@@ -64,15 +72,15 @@ class Contextual:
     @cached_property
     def gaps(self) -> tuple[FloatArray, FloatArray]:
         """What each arm (M, K), and treating as each task (M, tasks), costs per round, at the worst in the margins."""
-        low, high, every = self.rewards.low, self.rewards.high, np.arange(len(self.rows))
+        at, every = self.rewards.at, np.arange(len(self.rows))
         by_arm, by_task = [], []
         for i, task in enumerate(self.theta):
             value = self.rows @ task.T
             margin = 0.0 if self.margin is None else self.margin[i]
-            upper = np.clip(value + margin, low, high)
+            upper = at(value + margin)
             rival = np.repeat(upper.max(axis=1, keepdims=True), upper.shape[1], axis=1)
             rival[every, upper.argmax(axis=1)] = np.partition(upper, -2, axis=1)[:, -2]
-            cost = np.maximum(rival - np.clip(value - margin, low, high), 0.0)
+            cost = np.maximum(rival - at(value - margin), 0.0)
             by_arm.append(cost.mean(axis=0))
             by_task.append([cost[every, choice].mean() for choice in self.choices])
         return np.array(by_arm), np.array(by_task)
@@ -96,7 +104,7 @@ def context_bins(plan: Plan, collection: Collection, boxes: IntArray, over: Cont
         pair = None
         if grading is not None:
             both = plan.theta[[grading.favoured, grading.other]]
-            pair = np.stack([predict(one, over.rows, collection.rewards) for one in both])
+            pair = np.stack([predict(one, over.rows, plan.rewards) for one in both])
         known[key] = over.bins(over.arms(arm, task), plan.cuts[box], grading, pair)
     found = [known[_key(plan, box)] for box in boxes]
     return np.stack([least for least, _ in found], axis=1), np.stack([most for _, most in found], axis=1)

@@ -7,7 +7,7 @@ import typer
 
 from banditree.cli.options import AsJson, Shares, shares_of
 from banditree.errors import InvalidInput
-from banditree.tasks.rewards import Family
+from banditree.tasks.rewards import Family, Link
 from banditree.training.classes import Criterion
 from banditree.training.collection import Untried
 
@@ -40,6 +40,9 @@ def learn(
     grades: Annotated[
         str, typer.Option(help="Values of graded rewards, with names or without, as in none=0,partial=0.5,full=1.")
     ] = "",
+    link: Annotated[
+        Link, typer.Option(help="How the chance of a success follows from the context, with --context.")
+    ] = Link.LINEAR,
     intercept: Annotated[bool, typer.Option(help="Whether predictions have a constant term.")] = True,
     ridge: Annotated[float, typer.Option(min=0.0, help="Penalty on the parameters of predictions.")] = 0.0,
     untried: Annotated[
@@ -83,8 +86,9 @@ def learn(
     from banditree.training.learning import learn as learn_from
 
     given = {name: value for name, value in {"low": low, "high": high}.items() if value is not None} | _grades(grades)
+    curve = {} if link is Link.LINEAR else {"link": link}
     settings = Settings(
-        rewards=make_rewards(rewards, **given) if given else rewards,
+        rewards=make_rewards(rewards, **given, **curve) if given or curve else rewards,
         intercept=intercept,
         ridge=ridge,
         failure_probability=failure_probability,

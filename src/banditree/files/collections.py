@@ -11,7 +11,7 @@ from banditree.files.documents import Document, Part, dump, parse, read_json, wr
 from banditree.files.matrix import read_matrix
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind, Contexts, Feature
-from banditree.tasks.rewards import Family, Rewards, make_rewards
+from banditree.tasks.rewards import Family, Link, Rewards, make_rewards
 
 
 class RewardsPart(Part):
@@ -23,6 +23,7 @@ class RewardsPart(Part):
     values: list[float] | None = Field(None, description="the possible rewards, in order; graded rewards only")
     names: list[str] | None = Field(None, description="what people call them; graded rewards only")
     sigma: float | None = Field(None, description="standard deviation of the noise; Gaussian rewards only")
+    link: Link | None = Field(None, description="how a mean follows from x'theta, if not linearly; 0/1 rewards only")
 
 
 class FeaturePart(Part):

@@ -9,6 +9,7 @@ from banditree.plans.by_context import KindRule
 from banditree.plans.plan import NONE, Form, Plan
 from banditree.plans.words import number, quoted, with_article
 from banditree.tasks.contexts import INTERCEPT
+from banditree.tasks.rewards import Link
 
 
 def context_notes(plan: Plan) -> list[list[str]]:
@@ -99,6 +100,13 @@ def _condition(plan: Plan, feature: int, above: float, at_most: float) -> str:
     return f"{quoted(asked.name)} {' and '.join(ends)}"
 
 
+def _curve(plan: Plan) -> str:
+    """How a sum over features becomes a chance, where it is not one itself."""
+    if plan.rewards.link is Link.LINEAR:
+        return ""
+    return f", where a sum s stands for a chance of {quoted(plan.vocabulary.success)} of 1 / (1 + exp(-s))"
+
+
 def prediction_lines(plan: Plan) -> list[str]:
     """One line per task and arm: the predicted reward as a sum over the features of the context; none if not needed."""
     if plan.theta is None:
@@ -109,7 +117,7 @@ def prediction_lines(plan: Plan) -> list[str]:
     used = sorted((set(treated(plan)) - set(ruled)) | set(compared))
     if not used:
         return []
-    lines = [f"Predictions of the {words.reward} (the first {words.arm} among equals):"]
+    lines = [f"Predictions of the {words.reward} (the first {words.arm} among equals){_curve(plan)}:"]
     for task in used:
         for k, arm in enumerate(plan.arms):
             terms = [

@@ -11,6 +11,7 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Plan
 from banditree.policies.base import FALLBACK, NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
 from banditree.policies.families import log_ratio
+from banditree.policies.model import mean_at
 from banditree.policies.options import take_options
 from banditree.policies.plan_arrays import FollowParams, follow_params
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
@@ -93,11 +94,12 @@ def fit_points(params: FollowParams, number: int, context: FloatArray, arm: int,
 
 
 def prediction(params: FollowParams, task: int, context: FloatArray, arm: int) -> float:
-    """x'theta, within the range of the rewards."""
+    """What a task predicts of an arm at a context."""
     value = 0.0
     for f in range(params.theta.shape[2]):
         value += context[f] * params.theta[task, arm, f]
-    return float(min(max(value, params.gradings.lowest), params.gradings.highest))
+    by = params.gradings
+    return mean_at(value, by.logistic, by.lowest, by.highest)
 
 
 def best_prediction(theta: FloatArray, task: int, context: FloatArray) -> int:

@@ -12,7 +12,9 @@ from banditree.policies.base import Outcome
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind
+from banditree.tasks.rewards import Link
 
+STEEP = 700.0  # beyond it a logistic curve is 0 or 1 in double precision, and its exponential no number
 CONTEXT_NEEDED, NO_ARM_AVAILABLE = int(Outcome.CONTEXT_NEEDED), int(Outcome.NO_ARM_AVAILABLE)
 
 
@@ -21,7 +23,8 @@ class Model(NamedTuple):
 
     means, radius: (M, K). by_arm, slack: the same two, (K, M), for loops over tasks. theta: (M, K, d).
     best: (M,) the best arm of each task without a context. top: (M,) its mean. family: the family of the rewards, whose
-    arithmetic is in `policies.families`. values (G,), chances (M, K, G): of graded rewards.
+    arithmetic is in `policies.families`. logistic: whether predictions lie on a logistic curve. values (G,), chances
+    (M, K, G): of graded rewards.
     """
 
     means: FloatArray
@@ -34,6 +37,7 @@ class Model(NamedTuple):
     sigma: float
     low: float
     high: float
+    logistic: bool
     values: FloatArray
     chances: FloatArray
 
@@ -53,6 +57,7 @@ def model_of(collection: Collection) -> Model:
         float(rewards.sigma),
         float(rewards.low),
         float(rewards.high),
+        rewards.link is Link.LOGISTIC,
         frozen(rewards.support, float),
         frozen(np.zeros((0, 0, 0)) if collection.chances is None else collection.chances, float),
     )
@@ -67,13 +72,20 @@ def lacks_context(theta: FloatArray, context: FloatArray) -> bool:
 
 
 def predicted(model: Model, context: FloatArray, task: int, arm: int) -> float:
-    """The mean reward of `arm` in `task` at `context`, within the range of the rewards."""
+    """The mean reward of `arm` in `task` at `context`: the twin of `tasks.predictions.predict`."""
     if model.theta.shape[2] == 0:
         return float(model.means[task, arm])
     value = 0.0
     for f in range(model.theta.shape[2]):
         value += context[f] * model.theta[task, arm, f]
-    return float(min(max(value, model.low), model.high))
+    return mean_at(value, model.logistic, model.low, model.high)
+
+
+def mean_at(value: float, logistic: bool, low: float, high: float) -> float:
+    """The mean reward where x'theta is `value`: the twin of `Rewards.at`."""
+    if logistic:
+        return 1.0 / (1.0 + math.exp(-min(max(value, -STEEP), STEEP)))
+    return float(min(max(value, low), high))
 
 
 def best_available(model: Model, context: FloatArray, available: BoolArray, task: int) -> int:

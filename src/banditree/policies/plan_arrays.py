@@ -7,6 +7,7 @@ import numpy as np
 from banditree.plans.plan import NONE, Plan
 from banditree.policies.base import Outcome
 from banditree.tasks.arrays import ByteArray, FloatArray, IntArray, frozen
+from banditree.tasks.rewards import Link
 
 PERSON_NEEDED = int(Outcome.PERSON_NEEDED)
 
@@ -34,6 +35,7 @@ class Gradings(NamedTuple):
     sigma: float
     lowest: float
     highest: float
+    logistic: bool
 
 
 class FollowParams(NamedTuple):
@@ -122,4 +124,5 @@ def _gradings(plan: Plan) -> Gradings:
         float(plan.rewards.sigma),
         float(plan.rewards.low),
         float(plan.rewards.high),
+        plan.rewards.link is Link.LOGISTIC,
     )

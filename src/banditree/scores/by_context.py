@@ -22,6 +22,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import averaging_rows
 from banditree.tasks.predictions import predict
 from banditree.tasks.rewards import Gaussian
+from banditree.trees.tree import round_significant
 
 Points = Literal["fit", "outcome"]
 
@@ -55,7 +56,12 @@ class ContextualTasks:
 
     def fields_of_a_plan(self, collection: Collection) -> dict[str, Any]:
         """What a plan carries so that it can be followed alone."""
-        contextual = {"theta": collection.theta, "features": collection.features, "kind_rules": self.rules}
+        assert collection.theta is not None
+        contextual = {
+            "theta": round_significant(collection.theta),
+            "features": collection.features,
+            "kind_rules": self.rules,
+        }
         return {**contextual, "gradings": self.gradings}
 
 

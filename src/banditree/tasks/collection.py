@@ -13,7 +13,7 @@ from banditree.tasks.collection_checks import check_collection, checked_chances,
 from banditree.tasks.contexts import ContextKind, Contexts, Feature, averaging_rows
 from banditree.tasks.predictions import MUCH, clipped_share, mean_rewards, predict, sub_gaussian_variance
 from banditree.tasks.reward_cells import deviation_margin, margin_at
-from banditree.tasks.rewards import BERNOULLI, Bounded, Gaussian, Graded, Rewards
+from banditree.tasks.rewards import BERNOULLI, Bounded, Gaussian, Graded, Link, Rewards
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,8 @@ class Collection:
     came from. `shares` (M,) are the shares of the tasks among cases (None: unknown, all alike), and `spread` (M, K) the
     standard deviation of a case's own mean around that of its task (None: all cases of a task are alike).
     `chances` (M, K, G) are those of the values of graded rewards, from which their means follow. Where x'theta leaves
-    the range of the rewards it counts as the nearest end: means follow from theta and the contexts then.
+    the range of the rewards it counts as the nearest end, or lies on a logistic curve if the rewards have that link:
+    means follow from theta and the contexts then.
     `theta_error` (M, K, d, d): with the confidence of the radius, the true x'theta is within sqrt(x'E x) of the
     estimated one at every context x at once; None: within the radius at every context.
     Frozen, with read-only arrays: checked once, here.
@@ -179,7 +180,8 @@ class Collection:
     ) -> "Collection":
         """Contextual tasks: the mean reward of arm k of task i at context x is x'theta[i, k] (theta: M, K, d).
 
-        Within the range of the rewards: a prediction above or below it counts as its end.
+        Within the range of the rewards: a prediction above or below it counts as its end. With a logistic link
+        (`Bernoulli(link="logistic")`) x'theta is the logarithm of the odds of a 1.
         """
         theta = frozen_numbers("theta", theta, 3)
         if theta.shape[2] != contexts.n_features:
@@ -288,6 +290,7 @@ class Collection:
     def __str__(self) -> str:
         known = f"means within {self.radius.max():.3g}" if self.is_estimated else "means known"
         context = f", {self.contexts.n_features} context features" if self.contexts is not None else ""
+        context += "" if self.rewards.link is Link.LINEAR else f", {self.rewards.link} link"
         outside = ""
         if self.clipped.max() >= MUCH:
             outside = (

@@ -1,14 +1,14 @@
 """What x'theta says of the rewards of contextual tasks: one meaning everywhere, the range of the rewards kept.
 
-A prediction outside the range of the rewards counts as the nearest end of it, in means, certificates and simulations
-alike.
+A prediction is x'theta, which counts as the nearest end where it is outside the range of the rewards, or lies on a
+logistic curve (`Rewards.link`): in means, certificates and simulations alike.
 """
 
 import numpy as np
 
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Contexts, averaging_rows
-from banditree.tasks.rewards import Rewards
+from banditree.tasks.rewards import Link, Rewards
 
 MUCH = 0.05  # share of the contexts outside the range from which a collection says so
 RATIO = 1.02  # between neighbours of the grid on which a sub-Gaussian scale is sought: within 4% of the best
@@ -18,11 +18,11 @@ STEEP = 60.0  # ... and above this the largest value alone counts
 
 def predict(theta: FloatArray, rows: FloatArray, rewards: Rewards) -> FloatArray:
     """The mean reward (n, ...) at each of the contexts `rows` (n, d), for parameters theta (..., d)."""
-    return np.asarray(np.clip(np.moveaxis(theta @ rows.T, -1, 0), rewards.low, rewards.high))
+    return rewards.at(np.moveaxis(theta @ rows.T, -1, 0))
 
 
 def mean_rewards(theta: FloatArray, contexts: Contexts, rewards: Rewards) -> FloatArray:
-    """E[clip(x'theta)] over the contexts, for theta (..., d): exact for normal contexts and over a sample.
+    """E[link(x'theta)] over the contexts, for theta (..., d): exact for normal contexts and over a sample.
 
     Contexts known by their moments count as normal.
 
@@ -35,12 +35,11 @@ def mean_rewards(theta: FloatArray, contexts: Contexts, rewards: Rewards) -> Flo
     if not rewards.has_range:
         return np.asarray(centre)
     if contexts.rows is not None:
-        # The rows may be a sample of those that the mean context is of.
-        apart = theta @ (contexts.mean - contexts.rows.mean(axis=0))
-        found = predict(theta, contexts.rows, rewards).mean(axis=0) + apart
+        found = predict(theta, contexts.rows, rewards).mean(axis=0)
+        if rewards.link is Link.LINEAR:  # the rows may be a sample of those that the mean context is of
+            found = found + theta @ (contexts.mean - contexts.rows.mean(axis=0))
         return np.asarray(np.clip(found, rewards.low, rewards.high))
-    spread = np.sqrt(np.maximum(_variance(theta, contexts), 0.0))
-    return _clipped_normal_mean(centre, spread, rewards.low, rewards.high)
+    return rewards.at_normal(centre, np.sqrt(np.maximum(_variance(theta, contexts), 0.0)))
 
 
 def _variance(theta: FloatArray, contexts: Contexts) -> FloatArray:
@@ -48,21 +47,9 @@ def _variance(theta: FloatArray, contexts: Contexts) -> FloatArray:
     return np.asarray(np.einsum("...d,de,...e->...", theta, contexts.covariance, theta))
 
 
-def _clipped_normal_mean(centre: FloatArray, spread: FloatArray, low: float, high: float) -> FloatArray:
-    """The mean of a normal variable whose values outside [low, high] are moved to the nearest end."""
-    from scipy.special import ndtr
-
-    safe = np.where(spread > 0, spread, 1.0)
-    a, b = (low - centre) / safe, (high - centre) / safe
-    density = (np.exp(-(a**2) / 2) - np.exp(-(b**2) / 2)) / np.sqrt(2 * np.pi)
-    inside = ndtr(b) - ndtr(a)
-    found = low * ndtr(a) + high * ndtr(-b) + centre * inside + safe * density
-    return np.asarray(np.where(spread > 0, np.clip(found, low, high), np.clip(centre, low, high)))
-
-
 def clipped_share(theta: FloatArray, contexts: Contexts, rewards: Rewards) -> FloatArray:
     """The share of the contexts at which x'theta (..., d) is outside the range of the rewards."""
-    if not rewards.has_range:
+    if not rewards.has_range or rewards.link is not Link.LINEAR:
         return np.zeros(theta.shape[:-1])
     value = np.moveaxis(theta @ averaging_rows(contexts).T, -1, 0)
     return np.asarray(((value < rewards.low) | (value > rewards.high)).mean(axis=0))

@@ -37,7 +37,9 @@ def cells_of(collection: "Collection", arms: IntArray) -> Cells:
 def margin_at(collection: "Collection", rows: FloatArray, arm: int) -> FloatArray:
     """How far x'theta of an arm may be off at each of the contexts `rows` (n, d), for every task: (n, M)."""
     if collection.theta_error is None or not collection.is_estimated:
-        return np.broadcast_to(collection.radius[:, arm], (len(rows), collection.n_tasks))
+        assert collection.theta is not None
+        off = np.broadcast_to(collection.radius[:, arm], (len(rows), collection.n_tasks))
+        return collection.rewards.margin_for(rows @ collection.theta[:, arm].T, off)
     return _lengths(collection.theta_error[:, arm], rows)
 
 

@@ -190,7 +190,7 @@ def _squared_distances(collection: Collection, arm: int) -> FloatArray:
         if (found := rewards.hellinger_over_contexts(difference @ contexts.mean, spread)) is not None:
             return found
         rows = draw_contexts(contexts, N_AFFINITY_CONTEXTS, np.random.default_rng(0))
-    predicted = np.clip(rows @ theta[:, arm].T, rewards.low, rewards.high)  # (n, M)
+    predicted = rewards.at(rows @ theta[:, arm].T)  # (n, M)
     total = np.zeros((collection.n_tasks, collection.n_tasks))
     for mu in predicted:
         total += rewards.hellinger_squared(mu[:, None], mu[None, :])

@@ -85,7 +85,7 @@ def _rule_distance(collection: Collection, rows: FloatArray, rule: Rule, sense: 
     if arms.shape != (len(rows),) or arms.min() < 0 or arms.max() >= collection.n_arms:
         raise invalid("a rule", f"one of the arms 0 to {collection.n_arms - 1} for each context", arms.shape)
     assert collection.theta is not None
-    means = np.einsum("nd,mnd->mn", rows, collection.theta[:, arms])
+    means = collection.rewards.at(np.einsum("nd,mnd->mn", rows, collection.theta[:, arms]))
     if sense is Sense.MEAN:
         values = means.mean(axis=1)
         return np.asarray(np.abs(values[:, None] - values[None]))

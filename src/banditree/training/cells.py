@@ -112,14 +112,14 @@ def _moments(
 def _numbered(column: "pa.ChunkedArray") -> tuple[tuple[str, ...], IntArray]:
     """The different values as names, in the order a person would give them, and the number of each."""
     encoded = column.unify_dictionaries().combine_chunks().dictionary_encode()
-    names = [_name(value) for value in encoded.dictionary.to_pylist()]
+    names = [name_of(value) for value in encoded.dictionary.to_pylist()]
     order = sorted(set(names), key=natural)
     place = {name: number for number, name in enumerate(order)}
     numbers = np.array([place[name] for name in names], dtype=np.int64)
     return tuple(order), numbers[encoded.indices.to_numpy()]
 
 
-def _name(value: Any) -> str:
+def name_of(value: Any) -> str:
     """The value as a name, without spaces around it; a whole number that is stored with a point has none."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 

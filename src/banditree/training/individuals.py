@@ -183,15 +183,15 @@ def _variance_over_contexts(
         effect = scores @ np.linalg.lstsq(gram, at, rcond=None)[0]
         few = groups[i, k] / max(groups[i, k] - 1, 1)
         found[i, k] = few * (effect**2).sum() + ((moved @ theta[i, k]) ** 2).sum()
-        error[i, k] = few * _scheffe(len(at), int(groups[i, k]), tail) * each.T @ each
+        error[i, k] = few * scheffe(len(at), int(groups[i, k]) - 1, tail) * each.T @ each
     return found, error
 
 
-def _scheffe(n_features: int, n_individuals: int, tail: float) -> float:
+def scheffe(n_features: int, freedom: int, tail: float) -> float:
     """How much the squared error at any context may exceed its variance, at every context at once."""
     from scipy.stats import f
 
-    return float(n_features * f.ppf(1 - tail, n_features, max(n_individuals - 1, 1)))
+    return float(n_features * f.ppf(1 - tail, n_features, max(freedom, 1)))
 
 
 def _moments(estimates: Estimates, statistics: Statistics) -> tuple[FloatArray, FloatArray, IntArray]:

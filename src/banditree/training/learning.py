@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from banditree.errors import InvalidInput
+from banditree.errors import InvalidInput, invalid
 from banditree.progress import OnProgress
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.changes import with_case_features, with_shares
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards
+from banditree.tasks.rewards import BERNOULLI, Family, Link, Rewards
 from banditree.tasks.separation import Separation, least_separation
 from banditree.training.classes import Classes, Criterion, find_classes, widen
 from banditree.training.collection import Untried, to_collection
@@ -20,6 +20,7 @@ from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimat
 from banditree.training.found_kinds import by_mixture
 from banditree.training.individuals import Individuals, by_individual
 from banditree.training.links import find_links, linked_rows, require_links, weak_links, widen_weakly_linked
+from banditree.training.logistic import on_a_logistic_curve
 from banditree.training.logs import Reading, read_log
 from banditree.training.merging import Merged, merge
 from banditree.training.spread import estimate_spread
@@ -107,11 +108,16 @@ def learn(
         classes = _classes(reading.statistics, how, on_progress)
     individuals = individuals_of(reading, classes)
     statistics = reading.statistics if individuals is None else individuals.by_kind()
+    _check_link(how, reading, add_to)
     n_added = 0 if add_to is None else add_to.n_rows
     if add_to is not None:
         statistics = merge_statistics(add_to, statistics)
     found = _estimates(reading, statistics, how)
-    if individuals is not None:
+    if reading.decisions is not None:
+        kind = None if individuals is None else individuals.labels
+        found = on_a_logistic_curve(found, reading.statistics, reading.decisions, kind)
+        found = found if classes is None else widen(found, classes)
+    elif individuals is not None:
         found = _by_individual(found, individuals, classes)
     provenance = _provenance(reading, statistics, classes)
     shares = None if individuals is None else individuals.shares
@@ -129,6 +135,20 @@ def learn(
     return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection, individuals)
 
 
+def _check_link(how: Settings, reading: Reading, add_to: Statistics | None) -> None:
+    """What sums of rows can do and a logistic curve cannot."""
+    if not isinstance(how.rewards, Rewards) or how.rewards.link is Link.LINEAR:
+        return
+    if not reading.columns.context:
+        raise invalid("link", "omitted without context columns", str(how.rewards.link), "Name some with context=...")
+    if how.ridge > 0:
+        raise invalid("ridge", "omitted with a logistic link", how.ridge)
+    if Untried(how.untried) is Untried.BORROW:
+        raise invalid("untried", "another choice with a logistic link", str(how.untried), "Drop the arm or the task.")
+    if add_to is not None:
+        raise InvalidInput("Statistics of earlier rows tell too little of a logistic curve: read all rows at once.")
+
+
 def individuals_of(reading: Reading, classes: Classes | None = None) -> Individuals | None:
     """The individuals of a log with their kinds, named in the log or found; None where rows are independent."""
     if classes is not None:
@@ -139,9 +159,11 @@ def individuals_of(reading: Reading, classes: Classes | None = None) -> Individu
 
 
 def _estimates(reading: Reading, statistics: Statistics, how: Settings) -> Estimates:
+    # A logistic curve begins with the estimates of a linear one, which know the design, and what is missing.
+    rewards = how.rewards if reading.decisions is None else BERNOULLI
     return estimate(
         statistics,
-        how.rewards,
+        rewards,
         intercept=how.intercept,
         ridge=how.ridge,
         failure_probability=how.failure_probability,

@@ -9,9 +9,10 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Feature
-from banditree.tasks.rewards import BERNOULLI, Family, Rewards, family_named
+from banditree.tasks.rewards import BERNOULLI, Family, Link, Rewards, family_named
 from banditree.training.cells import WEIGHTED, Labels, cell_statistics, padded_notes
 from banditree.training.columns import Columns, find_columns
+from banditree.training.decisions import Decisions, context_columns, drawn_rows, read_decisions
 from banditree.training.grades import with_outcomes
 from banditree.training.rows import BadRows, any_of, describe_bad_rows, problems_of
 from banditree.training.sources import Log, open_log, plainly
@@ -29,6 +30,7 @@ class Reading:
     """What was read of a log: its statistics, its columns, how many rows there were and which were bad.
 
     With individuals the tasks of the statistics are the individuals; labels are their kinds, where the log names them.
+    decisions: row by row, where predictions lie on a logistic curve, of which sums tell too little.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Reading:
     sample: FloatArray | None = None
     labels: Labels | None = None
     notes: tuple[str, ...] = ()
+    decisions: Decisions | None = None
 
 
 def read_log(
@@ -100,7 +103,18 @@ def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, samp
     sample = None
     if sample_size and columns.context:
         sample = _draw_sample(view, statistics.features, sample_size, seed)
-    return Reading(log.name, statistics, columns, n_rows, bad, sample, labels, padded_notes(cells, view, columns))
+    one_by_one = columns.context and family.link is Link.LOGISTIC
+    return Reading(
+        log.name,
+        statistics,
+        columns,
+        n_rows,
+        bad,
+        sample,
+        labels,
+        padded_notes(cells, view, columns),
+        read_decisions(view, statistics, seed) if one_by_one else None,
+    )
 
 
 def _advice(bad: BadRows, n_rows: int, columns: Columns, family: Rewards, view: LogView) -> str:
@@ -150,22 +164,7 @@ def sum_cells(view: LogView, shift: FloatArray) -> "pa.Table":
 
 
 def _draw_sample(view: LogView, features: tuple[Feature, ...], sample_size: int, seed: int) -> FloatArray:
-    """At most `sample_size` contexts as rows of the statistics' features; nothing else of the log is kept.
-
-    DuckDB draws by the seed; engines that know no seed draw anew every time.
-    """
-    from ibis import IbisError
-
+    """At most `sample_size` contexts as rows of the statistics' features; nothing else of the log is kept."""
     if sample_size < 2:
         raise invalid("sample_size", "at least 2", sample_size)
-    n = max(int(view.table.count().to_pyarrow().as_py()), 1)
-    share = min(1.0, 1.2 * sample_size / n)
-    try:
-        rows = view.table.sample(share, seed=seed).limit(sample_size).to_pyarrow()
-    except IbisError:
-        rows = view.table.sample(share).limit(sample_size).to_pyarrow()
-    values = {name: rows[f"x{index}"].to_numpy() for index, name in enumerate(view.numeric)}
-    labels = {name: np.array(rows[f"c{index}"].to_pylist(), str) for index, name in enumerate(view.categorical)}
-    return np.column_stack(
-        [values[f.name] if f.level is None else (labels[f.name] == f.level).astype(float) for f in features]
-    )
+    return context_columns(drawn_rows(view, sample_size, seed), view, features)

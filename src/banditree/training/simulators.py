@@ -54,11 +54,11 @@ class TaskSimulator:
         return np.zeros((n, 0)) if known is None else draw_contexts(known, n, rng)
 
     def rewards(self, contexts: FloatArray, arm: int, rng: np.random.Generator) -> FloatArray:
-        """Rewards around x'theta, or around the mean of the arm."""
+        """Rewards around the prediction at each context, or around the mean of the arm."""
         own = self.collection.parameters[self.task, arm]
         parameters = np.broadcast_to(own, (len(contexts), *own.shape))
         if self.collection.theta is not None:
-            parameters = contexts @ self.collection.theta[self.task, arm]
+            parameters = self.collection.rewards.at(contexts @ self.collection.theta[self.task, arm])
         return self.collection.rewards.sample(parameters, rng)
 
 

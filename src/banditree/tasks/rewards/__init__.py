@@ -10,6 +10,7 @@ from banditree.tasks.rewards.bernoulli import Bernoulli
 from banditree.tasks.rewards.bounded import Bounded
 from banditree.tasks.rewards.gaussian import Gaussian
 from banditree.tasks.rewards.graded import Graded
+from banditree.tasks.rewards.links import Link
 
 BERNOULLI = Bernoulli()
 FAMILIES: Mapping[Family, type[Rewards]] = {kind.family: kind for kind in (Bernoulli, Gaussian, Bounded, Graded)}
@@ -24,6 +25,7 @@ __all__ = [
     "Family",
     "Gaussian",
     "Graded",
+    "Link",
     "Outcome",
     "Rewards",
     "Scoring",

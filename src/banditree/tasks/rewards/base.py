@@ -14,6 +14,7 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
+from banditree.tasks.rewards.links import Link, clipped_over_normal
 
 LOG_FLOOR = -745.0  # about log of the smallest positive double: "impossible", yet it can be added up
 LEAST_CHANCE = 1e-9  # of an outcome that a prediction rules out, where two predictions are compared
@@ -71,9 +72,10 @@ class Rewards(ABC):
 
     `low`, `high`: the range of the rewards, infinite if there is none. `sigma`: the standard deviation of the noise
     where it is the same for all tasks and arms, else 0. `support`: the only possible rewards, in order; empty if there
-    are others. `counts`: whether a total of rewards is a number of successes. `by_chances`: whether the parameters of a
-    task and arm are the chances of the support, and not the mean. `has_likelihood`: whether the chance of a
-    reward is known, or only its mean. `compiled`: the number by which `policies.families` knows the family.
+    are others. `link`: how the mean reward at a context follows from x'theta. `counts`: whether a total of rewards is a
+    number of successes. `by_chances`: whether the parameters of a task and arm are the chances of the support, and not
+    the mean. `has_likelihood`: whether the chance of a reward is known, or only its mean. `compiled`: the number by
+    which `policies.families` knows the family.
     """
 
     family: ClassVar[Family]
@@ -86,6 +88,7 @@ class Rewards(ABC):
     high: float
     sigma: float = 0.0
     support: tuple[float, ...] = ()
+    link: Link = Link.LINEAR
 
     # What a reward may be
 
@@ -126,6 +129,24 @@ class Rewards(ABC):
     def outcomes(self, success: str = "success", failure: str = "failure") -> tuple[Outcome, ...]:
         """The possible rewards as a person reports them, the best first; empty where a number is reported."""
         return ()
+
+    # The mean reward at a context x, given x'theta
+
+    def at(self, value: FloatArray) -> FloatArray:
+        """The mean reward where x'theta is `value`."""
+        return np.asarray(np.clip(value, self.low, self.high))
+
+    def at_normal(self, centre: FloatArray, spread: FloatArray) -> FloatArray:
+        """The mean of `at` where x'theta is normal with this mean and standard deviation."""
+        return clipped_over_normal(centre, spread, self.low, self.high) if self.has_range else centre
+
+    def off_by(self, value: FloatArray, margin: FloatArray) -> FloatArray:
+        """How far the mean reward may be from `at(value)` where x'theta may be from `value` by `margin`."""
+        return margin
+
+    def margin_for(self, value: FloatArray, off: FloatArray) -> FloatArray:
+        """How far x'theta may be from `value` where the mean reward may be from `at(value)` by `off`."""
+        return off
 
     # How one reward is distributed, given the parameters of its task and arm
 
@@ -248,7 +269,8 @@ class Rewards(ABC):
 
     def written(self) -> dict[str, Any]:
         """The fields that a file keeps besides the family."""
-        return {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        every = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {name: value for name, value in every.items() if value is not Link.LINEAR}
 
 
 def require_likelihood(rewards: Rewards, method: str) -> None:

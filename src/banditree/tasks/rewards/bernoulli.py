@@ -9,6 +9,7 @@ import numpy as np
 
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards.base import LOG_FLOOR, Bounds, Cells, Family, Outcome, Rewards, Scoring
+from banditree.tasks.rewards.links import Link, link_named, logistic, logistic_over_normal, logit
 from banditree.tasks.rewards.slopes import SLOPES, own_slopes
 
 LEAST_STRENGTH = 0.02  # of a beta distribution: nearly all cases at one end of the range
@@ -18,8 +19,12 @@ LEAST_STRENGTH = 0.02  # of a beta distribution: nearly all cases at one end of 
 class Bernoulli(Rewards):
     """Success or failure: 1 or 0. The parameter of a task and arm is the chance of a 1.
 
+    link: how that chance follows from x'theta where tasks have contexts.
+
     >>> Bernoulli().check(1)
     1.0
+    >>> Bernoulli(link=Link.LOGISTIC).at(np.array([0.0, 2.0])).round(3).tolist()
+    [0.5, 0.881]
     """
 
     family: ClassVar[Family] = Family.BERNOULLI
@@ -31,6 +36,10 @@ class Bernoulli(Rewards):
     low: ClassVar[float] = 0.0  # type: ignore[misc]
     high: ClassVar[float] = 1.0  # type: ignore[misc]
     support: ClassVar[tuple[float, ...]] = (0.0, 1.0)  # type: ignore[misc]
+    link: Link = Link.LINEAR
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "link", link_named(self.link))
 
     @property
     def rule(self) -> str:
@@ -49,6 +58,30 @@ class Bernoulli(Rewards):
     def outcomes(self, success: str = "success", failure: str = "failure") -> tuple[Outcome, ...]:
         """The two words of the vocabulary."""
         return Outcome(1.0, success), Outcome(0.0, failure)
+
+    def at(self, value: FloatArray) -> FloatArray:
+        """The chance of a 1 where x'theta is `value`."""
+        return logistic(value) if self.link is Link.LOGISTIC else super().at(value)
+
+    def at_normal(self, centre: FloatArray, spread: FloatArray) -> FloatArray:
+        """The chance of a 1 where x'theta is normal."""
+        logistic_link = self.link is Link.LOGISTIC
+        return logistic_over_normal(centre, spread) if logistic_link else super().at_normal(centre, spread)
+
+    def off_by(self, value: FloatArray, margin: FloatArray) -> FloatArray:
+        """The larger of the two sides, which differ on a curve."""
+        if self.link is Link.LINEAR:
+            return margin
+        chance = self.at(value)
+        return np.maximum(self.at(value + margin) - chance, chance - self.at(value - margin))
+
+    def margin_for(self, value: FloatArray, off: FloatArray) -> FloatArray:
+        """The larger of the two sides; infinite where the chance may be 0 or 1."""
+        if self.link is Link.LINEAR:
+            return off
+        chance = self.at(value)
+        above, below = logit(np.minimum(chance + off, 1.0)), logit(np.maximum(chance - off, 0.0))
+        return np.asarray(np.where(off > 0, np.maximum(above - value, value - below), 0.0))
 
     def sample(self, parameters: FloatArray, rng: np.random.Generator) -> FloatArray:
         """One 0 or 1 for each chance."""
