@@ -20,6 +20,7 @@ from banditree.theory import coefficients, randomised
 from banditree.theory.coefficients import deterministic_coefficient, soft_coefficient
 from banditree.theory.randomised import randomised_coefficient, randomised_split, solve_game
 from banditree.theory.separating_tests import separating_arms
+from banditree.theory.uneven_sets import FOUND, NONE_EXISTS, find_uneven_set
 
 searching = mock.patch.object(coefficients, "LIST_UP_TO", 1)
 
@@ -75,18 +76,27 @@ def test_a_pair_that_no_test_separates_is_named():
     assert found.reason == "no test separates tasks 0 and 2"
 
 
-@pytest.mark.slow
 @given(separating_tables())
 @settings(max_examples=60)
 def test_randomised_search_equals_listing(table):
-    found = randomised_coefficient(table)
-    with mock.patch.object(randomised, "STARTS", 0):  # no lucky start: the branches alone must find it
-        alone = randomised_coefficient(table)
+    with mock.patch.object(randomised, "LIST_UP_TO", 0):
+        found = randomised_coefficient(table)
     wanted = max(len(S) / randomised_split(table, S).value for S in subsets_of(table.shape[1]))
     assert found.proven
-    assert alone.proven
     assert found.lower == pytest.approx(wanted, rel=1e-5)
-    assert alone.lower == pytest.approx(wanted, rel=1e-5)
+    assert randomised_coefficient(table).lower == pytest.approx(wanted, rel=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_randomised_search_equals_listing_of_eight_tasks(seed):
+    """The answer at hand is not told to the search: it is asked about ratios just below and just above it."""
+    table = separating_arms(rand(8, 8, 0.3, seed=seed), 0.3)
+    wanted = max(len(S) / randomised_split(table, S).value for S in subsets_of(8))
+    assert find_uneven_set(table, wanted * (1 + 1e-6), 100_000)[0] == NONE_EXISTS
+    status, members, _ = find_uneven_set(table, wanted * (1 - 1e-6), 100_000)
+    assert status == FOUND
+    assert members.sum() / randomised_split(table, np.flatnonzero(members)).value == pytest.approx(wanted, rel=2e-6)
 
 
 @given(tables())
@@ -137,7 +147,22 @@ def test_rand_40_40_is_proven():
     assert soft.lower == 4.0
 
 
+@pytest.mark.soak
+def test_randomised_coefficient_of_rand_40_40_is_proven():
+    found = randomised_coefficient(separating_arms(rand(40, 40, 0.4), 0.4))
+    assert found.proven
+    assert (found.lower, len(found.subset)) == (pytest.approx(4.0), 4)
+
+
 @pytest.mark.slow
-def test_randomised_bounds_of_rand_40_40():
-    found = randomised_coefficient(separating_arms(rand(40, 40, 0.4), 0.4), effort=1500)
-    assert 2.8 < found.lower < found.upper < 5.5
+def test_randomised_coefficient_of_twenty_tasks_is_proven_or_enclosed():
+    table = separating_arms(rand(20, 20, 0.4), 0.4)
+    found = randomised_coefficient(table)
+    assert found.proven
+    assert (found.lower, len(found.subset)) == (pytest.approx(4.0), 4)
+    for effort in (0, 300):
+        cut = randomised_coefficient(table, effort=effort)
+        assert cut.lower <= found.lower <= cut.upper
+    stopped = randomised_coefficient(table, on_progress=lambda progress: progress.done > 1e9)
+    assert not stopped.proven
+    assert "ended after" in stopped.reason
