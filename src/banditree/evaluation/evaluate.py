@@ -16,7 +16,6 @@ from banditree.plans.plan import Plan
 from banditree.policies.registry import policy_named
 from banditree.policies.session import arm_number
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import Rewards
 
 RUNS = 20  # of a policy that draws at random
 LEAST_CASES = 10  # that come to a round, or effective cases by weight, below which nothing is said of that round
@@ -92,10 +91,9 @@ def evaluate(
     horizon = plan.horizon if horizon is None else horizon
     if horizon < 1:
         raise invalid("horizon", "at least 1", horizon)
-    if plan.theta is not None or plan.features:
-        raise InvalidInput("Plans that look at a context are not evaluated on logs. Evaluate a plan without contexts.")
-    history = log if isinstance(log, History) else _read(log, plan.rewards, table, drop_bad_rows, roles)
+    history = log if isinstance(log, History) else _read(log, plan, table, drop_bad_rows, roles)
     history = with_arms(history, plan.arms)
+    _check_contexts(plan, history, collection)
     notes = (*history.notes, *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
     _check_support(plan, history)
@@ -151,8 +149,21 @@ def measured(one: Replayed, shown: int, *, is_full: bool) -> Measured:
     return per_round_reached(rewards[:, ~np.isnan(rewards).all(axis=0)])
 
 
-def _read(log: Any, rewards: Rewards, table: str | None, drop_bad_rows: bool, roles: dict[str, str | None]) -> History:
-    return read_history(log, rewards=rewards, table=table, drop_bad_rows=drop_bad_rows, **roles)
+def _read(log: Any, plan: Plan, table: str | None, drop_bad_rows: bool, roles: dict[str, str | None]) -> History:
+    return read_history(
+        log, rewards=plan.rewards, table=table, drop_bad_rows=drop_bad_rows, features=plan.features, **roles
+    )
+
+
+def _check_contexts(plan: Plan, history: History, collection: Collection | None) -> None:
+    """The history has the contexts that the plan looks at, and the collection the same ones."""
+    asked, found = len(plan.features), 0 if history.contexts is None else history.contexts.shape[1]
+    if asked != found:
+        names = ", ".join(map(str, plan.features)) or "no context"
+        raise invalid("the contexts of the history", f"{asked} columns, as the plan has ({names})", found)
+    if collection is not None and [*map(str, collection.features)] != [*map(str, plan.features)]:
+        known = ", ".join(map(str, collection.features)) or "none"
+        raise invalid("the collection", "over the same context features as the plan", known)
 
 
 def _check_support(plan: Plan, history: History) -> None:

@@ -97,7 +97,7 @@ def fit(
     """
     _check_rewards(rewards)
     history = log if isinstance(log, History) else read_history(
-        log, rewards=rewards, table=table, drop_bad_rows=drop_bad_rows, **roles
+        log, features=(), rewards=rewards, table=table, drop_bad_rows=drop_bad_rows, **roles
     )  # fmt: skip
     if horizon < 1:
         raise invalid("horizon", "at least 1", horizon)

@@ -14,8 +14,8 @@ class History:
 
     first: (U + 1,), the rounds of case u are first[u] to first[u + 1] - 1. outcomes: (R, K), what each arm gave or
     would have given in that round, NaN where nobody knows. chances: (R,), the chance that the arm of a logged round
-    had, or None. Where every round has the outcome of one arm only, that arm was given, and the log has to be used with
-    care; where rounds have several, any policy can be replayed.
+    had, or None. contexts: (R, d), of every round, or None. Where every round has the outcome of one arm only, that arm
+    was given, and the log has to be used with care; where rounds have several, any policy can be replayed.
 
     >>> history_of(["ann", "ann", "bob"], ["A", "B"], [[1, 0], [0, 1], [np.nan, 1]]).n_rounds.tolist()
     [2, 1]
@@ -27,12 +27,15 @@ class History:
     outcomes: FloatArray
     chances: FloatArray | None = None
     notes: tuple[str, ...] = ()
+    contexts: FloatArray | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "first", frozen(self.first, np.int64))
         object.__setattr__(self, "outcomes", frozen(self.outcomes, float))
         if self.chances is not None:
             object.__setattr__(self, "chances", frozen(self.chances, float))
+        if self.contexts is not None:
+            object.__setattr__(self, "contexts", frozen(self.contexts, float))
         if not self.cases:
             raise InvalidInput("The log has no cases: there is nothing to evaluate on.")
 
@@ -79,6 +82,8 @@ def history_of(
     owner = np.array([place[str(name)] for name in case], np.int64)
     order = np.argsort(owner, kind="stable")
     first = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=len(names)))])
+    if (contexts := more.get("contexts")) is not None:
+        more["contexts"] = np.asarray(contexts, float)[order]
     return History(names, tuple(map(str, arms)), first, table[order], **more)  # type: ignore[arg-type]
 
 
@@ -86,9 +91,8 @@ def only_cases(history: History, chosen: IntArray) -> History:
     """The history of some of the cases, in the order given."""
     rounds = _rounds_of(history, chosen)
     first = np.concatenate([[0], np.cumsum(history.n_rounds[chosen])])
-    chances = None if history.chances is None else history.chances[rounds]
     names = tuple(history.cases[u] for u in chosen)
-    return replace(history, cases=names, first=first, outcomes=history.outcomes[rounds], chances=chances)
+    return replace(_some_rounds(history, rounds), cases=names, first=first)
 
 
 def only_arms(history: History, kept: IntArray) -> History:
@@ -98,17 +102,16 @@ def only_arms(history: History, kept: IntArray) -> History:
     rounds = np.bincount(history.owner[here], minlength=history.n_cases)
     names = tuple(name for name, n in zip(history.cases, rounds, strict=True) if n)
     first = np.concatenate([[0], np.cumsum(rounds[rounds > 0])])
-    chances = None if history.chances is None else history.chances[here]
     arms = tuple(history.arms[k] for k in kept)
-    return replace(history, cases=names, arms=arms, first=first, outcomes=outcomes[here], chances=chances)
+    some = _some_rounds(history, np.flatnonzero(here))
+    return replace(some, cases=names, arms=arms, first=first, outcomes=outcomes[here])
 
 
 def shuffled(history: History, seed: int) -> History:
     """The same rounds in an order drawn anew within every case, for logs whose order means nothing."""
     key = np.random.default_rng([seed, 0]).random(len(history.outcomes))
     order = np.lexsort((key, history.owner))
-    chances = None if history.chances is None else history.chances[order]
-    return replace(history, outcomes=history.outcomes[order], chances=chances)
+    return _some_rounds(history, order)
 
 
 def with_arms(history: History, arms: tuple[str, ...]) -> History:
@@ -136,6 +139,13 @@ def thinned(history: History, seed: int) -> History:
     np.minimum.at(least, given, chance)
     kept = np.random.default_rng([seed, 1]).random(len(chance)) <= least[given] / chance
     return replace(history, outcomes=np.where(kept[:, None], history.outcomes, np.nan))
+
+
+def _some_rounds(history: History, rounds: IntArray) -> History:
+    """The history with these rounds, in this order; whose they are is for the caller to say."""
+    chances = None if history.chances is None else history.chances[rounds]
+    contexts = None if history.contexts is None else history.contexts[rounds]
+    return replace(history, outcomes=history.outcomes[rounds], chances=chances, contexts=contexts)
 
 
 def _rounds_of(history: History, chosen: IntArray) -> IntArray:

@@ -1,7 +1,7 @@
 """A log as a History: which rows are one round, in which order, and whose."""
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,9 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.evaluation.history import History
+from banditree.evaluation.reading_contexts import CONTEXT, context_names, contexts_of
 from banditree.tasks.arrays import IntArray
+from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Rewards
 from banditree.training.cells import natural
 from banditree.training.columns import Columns, recognise, unknown_column
@@ -58,6 +60,7 @@ def read_history(
     rewards: Rewards,
     table: str | None = None,
     drop_bad_rows: bool = False,
+    features: Sequence[Feature] = (),
     **roles: str | None,
 ) -> History:
     """The history of a log that has one row per decision, or one row per option of every decision.
@@ -65,7 +68,7 @@ def read_history(
     source, table: as in `open_log`. roles: individual, arm, reward, round, time, propensity, or their usual names.
     Rows of the same case and round are one decision whose outcomes are all known. Without a round column they are those
     of the same time, or each K rows in a row that have every arm once. Rounds are in the order of `time`, else in that
-    of the rows.
+    of the rows. features: of the contexts, whose columns have these names and the same value in all rows of a decision.
 
     >>> import polars
     >>> from banditree.tasks.rewards import BERNOULLI
@@ -77,16 +80,19 @@ def read_history(
         warnings.simplefilter("ignore")  # what engines say of their own libraries is nothing the reader can change
         log = open_log(source, table)
         found = find_roles(list(log.types), **roles)
-        columns = Columns(None, found.individual, found.arm, found.reward, propensity=found.propensity)
-        problems = [*problems_of(log, columns, (), rewards), *_order_problems(log, found)]
-        rows = _rows(log, found, problems)
+        asked = context_names(features, log)
+        context = tuple(asked)
+        columns = Columns(None, found.individual, found.arm, found.reward, context, propensity=found.propensity)
+        categorical = [name for name, is_category in asked.items() if is_category]
+        problems = [*problems_of(log, columns, categorical, rewards), *_order_problems(log, found)]
+        rows = _rows(log, found, problems, asked)
         good = ~rows["bad"].to_numpy()
         if not good.all() and not drop_bad_rows:
             bad = describe_bad_rows(log, problems)
             raise InvalidInput(f"{log.name} has {bad} Correct them, or drop them: drop_bad_rows=True.")
     if not log.ordered and found.time is None and found.round is None:
         raise InvalidInput(f'{log.name} has no order of rows. Say which column gives the order: time="NAME".')
-    return _history(rows.filter(good), found, in_order=log.ordered)
+    return _history(rows.filter(good), found, features, in_order=log.ordered)
 
 
 def _order_problems(log: Log, roles: Roles) -> list[Problem]:
@@ -94,8 +100,8 @@ def _order_problems(log: Log, roles: Roles) -> list[Problem]:
     return [Problem(f"{name} missing", as_key(log.table[name]).isnull().fill_null(False)) for name in names]
 
 
-def _rows(log: Log, roles: Roles, problems: Sequence[Problem]) -> "pa.Table":
-    """The columns that are used: u, a, r, and if given o(ccasion), t(ime), p(ropensity); and which rows are bad."""
+def _rows(log: Log, roles: Roles, problems: Sequence[Problem], asked: Mapping[str, bool]) -> "pa.Table":
+    """The columns that are used: u, a, r, if given o(ccasion), t(ime), p(ropensity), contexts; which rows are bad."""
     table = log.table
     used = {"u": as_key(table[roles.individual]), "a": as_key(table[roles.arm]), "r": as_number(table[roles.reward])}
     if roles.round is not None:
@@ -105,13 +111,15 @@ def _rows(log: Log, roles: Roles, problems: Sequence[Problem]) -> "pa.Table":
         used["t"] = as_number(time) if log.types[roles.time].is_numeric() else time
     if roles.propensity is not None:
         used["p"] = as_number(table[roles.propensity])
+    for name, is_category in asked.items():
+        used[CONTEXT + name] = as_key(table[name]) if is_category else as_number(table[name])
     try:
         return table.select(**used, bad=any_of(problems)).to_pyarrow()
     except Exception as problem:
         raise InvalidInput(f"{log.name} cannot be read: {first_line(problem)}") from None
 
 
-def _history(rows: "pa.Table", roles: Roles, *, in_order: bool) -> History:
+def _history(rows: "pa.Table", roles: Roles, features: Sequence[Feature], *, in_order: bool) -> History:
     cases, case = _numbered(rows["u"])
     arms, arm = _numbered(rows["a"])
     time = _numbered(rows["t"])[1] if "t" in rows.column_names else np.zeros(len(case), np.int64)
@@ -133,7 +141,15 @@ def _history(rows: "pa.Table", roles: Roles, *, in_order: bool) -> History:
     if "p" in rows.column_names and len(begins) == len(arm):
         chances = np.empty(len(begins))
         chances[rank[number]] = rows["p"].to_numpy().astype(float)
-    return History(cases, arms, first, outcomes, chances, (how,))
+    contexts = None
+    if features:
+        each = contexts_of(rows, features)
+        contexts = np.empty((len(begins), len(features)))
+        contexts[rank[number]] = each
+        if (differs := (contexts[rank[number]] != each).any(axis=0)).any():
+            name = features[int(differs.argmax())].name
+            raise InvalidInput(f"Context column {name!r} must be the same in all rows of one decision, and is not.")
+    return History(cases, arms, first, outcomes, chances, (how,), contexts)
 
 
 def _guessed_rounds(case: IntArray, arm: IntArray, time: IntArray, n_arms: int, *, timed: bool) -> tuple[IntArray, str]:

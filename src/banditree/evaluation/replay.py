@@ -53,7 +53,7 @@ def replay_case(
     end: int,
     horizon: int,
     waits: bool,
-    context: FloatArray,
+    contexts: FloatArray,
     available: BoolArray,
     rng: tuple[int, int],
     chosen: IntArray,
@@ -67,6 +67,7 @@ def replay_case(
     for r in range(begin, end):
         if counted == horizon:
             break
+        context = contexts[r]
         arm = choose(params, state, context, available, (rng[0], rng[1], counted + 1))
         if arm < 0:
             return int(arm)
@@ -113,14 +114,15 @@ def replay(
     chosen = np.full((runs, len(history.outcomes)), NOT_REACHED)
     width = int(min(horizon, history.n_rounds.max()))
     rewards = np.full((runs, history.n_cases, width), np.nan)
-    nothing, everything = np.zeros(0), np.ones(len(history.arms), bool)
+    contexts = np.zeros((len(history.outcomes), 0)) if history.contexts is None else history.contexts
+    everything = np.ones(len(history.arms), bool)
     for run in range(runs):
         for case, (begin, end) in enumerate(zip(history.first[:-1].tolist(), history.first[1:].tolist(), strict=True)):
             key = (seed, run * history.n_cases + case)
-            place = (begin, end, horizon, waits, nothing, everything, key)
+            place = (begin, end, horizon, waits, contexts, everything, key)
             ended = loop(params, policy.init(params), history.outcomes, *place, chosen[run], rewards[run, case])
             if ended < 0:
-                raise InvalidInput(f"The replay stopped: {Outcome(ended).sentence}")
+                raise InvalidInput(f"The replay stopped: {Outcome(ended).sentence()}")
     return replayed(rewards, chosen[0])
 
 
