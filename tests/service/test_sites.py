@@ -113,6 +113,8 @@ BODIES = {  # what is right for a route, by how its path ends
     "north-1/override": {"arm": "B", "reason": "x"},
     "north-1/note": {"text": "x"},
     "sign": {"comment": "x"},
+    "split": {"new": "PLAN", "comment": "x"},
+    "splits": {"old": "PLAN", "new": "x", "comment": "x"},
     "successor": {"job": "x", "name": "x"},
 }
 

@@ -53,7 +53,11 @@ def compare_plans(old: Observed, new: Observed, rounds: int, failure_probability
     """
     if rounds < 1:
         raise invalid("rounds", "at least 1", rounds)
-    first, second = totals(old, rounds), totals(new, rounds)
+    return compare_totals(totals(old, rounds), totals(new, rounds), rounds, failure_probability)
+
+
+def compare_totals(first: FloatArray, second: FloatArray, rounds: int, failure_probability: float = 0.05) -> Comparison:
+    """The same from the reward that each case of the old plan and of the new one had in so many rounds."""
     n = min(len(first), len(second))
     if n < 2:
         raise InvalidInput(

@@ -15,7 +15,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from banditree.errors import InvalidInput
-from banditree.service import case_routes, field_routes, file_routes, job_routes, people_routes, plan_routes
+from banditree.service import (
+    case_routes,
+    field_routes,
+    file_routes,
+    job_routes,
+    people_routes,
+    plan_routes,
+    split_routes,
+)
 from banditree.service.access import Door, Viewer
 from banditree.service.database import Database
 from banditree.service.description import describe
@@ -33,6 +41,7 @@ from banditree.service.pages import (
     rendering,
     sign_on_pages,
     sign_pages,
+    split_pages,
     start_pages,
 )
 from banditree.service.pages.studio import kinds, know, plan, sign, start, trust
@@ -58,12 +67,14 @@ ROOMS = (
     case_routes,
     plan_routes,
     field_routes,
+    split_routes,
     job_routes,
     file_routes,
     people_routes,
     case_pages,
     plan_pages,
     field_pages,
+    split_pages,
     sign_pages,
     job_pages,
     start_pages,

@@ -13,7 +13,7 @@ SHOWN = [cases.c[name] for name in NAMES]
 # than SQLite takes for a short list.
 _pairs = ", ".join(f"'{name}', {name}" for name in NAMES[:-1])
 _rings = "'rings', json(CASE WHEN rings THEN 'true' ELSE 'false' END)"
-AS_JSON = {
+AS_JSON: dict[str, sa.ColumnElement[Any]] = {
     "sqlite": sa.literal_column(f"json_group_array(json_object({_pairs}, {_rings}))"),
     "postgresql": sa.literal_column("CAST(COALESCE(json_agg(row_to_json(line)), '[]') AS TEXT)"),
 }

@@ -17,6 +17,7 @@ from banditree.service.case_models import CaseLine, EventOut, Outlook, Standing,
 from banditree.service.job_models import JobOut
 from banditree.service.models import Created, Done
 from banditree.service.plan_models import ChangedLine, FileLine, PlanLine
+from banditree.service.split_models import ComparisonOut, SplitOut
 from banditree.tasks.collection import Collection
 
 Data = TypeVar("Data")
@@ -83,9 +84,13 @@ class Client:
         """The plans on record, drafts among them."""
         return self._call("GET", "plans", list[PlanLine])
 
-    def sign(self, plan: str, comment: str, replaces: str | None = None) -> bool:
-        """Sign a draft, so that cases can start on it; False if it was signed before."""
-        return self._call("POST", f"plans/{plan}/sign", Done, {"comment": comment, "replaces": replaces}).done
+    def sign(self, plan: str, comment: str, replaces: str | None = None, *, beside: bool = False) -> bool:
+        """Sign a draft, so that cases can start on it; False if it was signed before.
+
+        beside: it replaces none, whatever the draft says, so that new cases can be split between the two.
+        """
+        body = {"comment": comment, "replaces": replaces, "beside": beside}
+        return self._call("POST", f"plans/{plan}/sign", Done, body).done
 
     def card(self, plan: str, format: str = "pdf", paper: str = "a4") -> bytes:
         """The card of a plan with its worksheet, as a file."""
@@ -98,6 +103,36 @@ class Client:
     def changes(self, plan: str) -> list[ChangedLine]:
         """What changed, line by line, from the plan that this one replaces."""
         return self._call("GET", f"plans/{plan}/changes", list[ChangedLine])
+
+    def start_split(
+        self,
+        old: str,
+        new: str,
+        comment: str,
+        *,
+        share: float = 0.5,
+        rounds: int | None = None,
+        seed: int | None = None,
+    ) -> SplitOut:
+        """Split new cases between two signed plans by chance. rounds: of a case, over which they are compared."""
+        body = {"old": old, "new": new, "comment": comment, "share": share, "rounds": rounds, "seed": seed}
+        return self._call("POST", "splits", SplitOut, body, again=False)
+
+    def splits(self, plan: str | None = None) -> list[SplitOut]:
+        """The splits on record, or those of one plan, the newest first."""
+        return self._call("GET", "splits" if plan is None else f"splits?plan={plan}", list[SplitOut])
+
+    def comparison(self, split: str) -> ComparisonOut:
+        """Which plan of a split gives more, however often one looks."""
+        while True:
+            answer = self._send("GET", f"splits/{split}/comparison", None, again=True)
+            if answer.status_code == 200:
+                return ComparisonOut.model_validate(answer.json()["data"])
+            self.wait(answer.json()["data"]["id"])
+
+    def end_split(self, split: str, keep: str, comment: str) -> bool:
+        """End a split with one of its plans; False if it had ended with that one before."""
+        return self._call("POST", f"splits/{split}/end", Done, {"keep": keep, "comment": comment}).done
 
     def start(self, plan: str, id: str | None = None, label: str | None = None) -> Standing:
         """Start a case. Give an id of your own to be able to send this twice."""

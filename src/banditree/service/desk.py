@@ -30,6 +30,7 @@ from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
 from banditree.service.signing import check_starts_cases
 from banditree.service.sites import limited, sees
 from banditree.service.snapshots import EVERY, Forgotten, fill_from_snapshot, snapshot_document
+from banditree.service.splits import open_split, was_given
 from banditree.service.trail import note_action
 
 MOST_TOGETHER = 256  # commands per transaction
@@ -70,16 +71,21 @@ class Transaction:
             raise NotFound(f"There is no case {id}.")
         return case
 
-    def start(self, actor: str, id: str, plan: str, label: str | None) -> Case:
-        """A new case; one that exists already, if it follows the same plan."""
+    def start(self, actor: str, id: str, plan: str, label: str | None, *, by_chance: bool = True) -> Case:
+        """A new case; one that exists already, if it was started on the same plan.
+
+        by_chance: it is given one of two plans where the new cases of this one are split.
+        """
         if (case := self.touched.get(id)) is not None:
             if not sees(self.connection, case.site):
                 raise Conflict(f"There is a case {id} already. Choose another id.")
-            if case.followed.id != plan:
+            if case.followed.id != plan and not was_given(self.connection, case.number, plan):
                 raise Conflict(f"Case {id} exists and follows plan {case.followed.id}.")
             return case
         check_starts_cases(self.connection, plan)
-        case = records.add_case(self.connection, actor, id, self._desk.followed(self.connection, plan), label)
+        split = open_split(self.connection, plan) if by_chance else None
+        followed = self._desk.followed(self.connection, plan if split is None else split.plan_of(id))
+        case = records.add_case(self.connection, actor, id, followed, label, split and split.id)
         self.touched[id] = case
         return case
 

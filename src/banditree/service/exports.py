@@ -77,14 +77,21 @@ def write_export(
     return file
 
 
-def event_rows(connection: sa.Connection, plan: str | None, labels: Sequence[str] = ()) -> Rows:
-    """Every event, ordered by case and number, as the columns `EVENTS` and then the labels of its case."""
+def event_rows(
+    connection: sa.Connection, plan: str | None, labels: Sequence[str] = (), split: str | None = None
+) -> Rows:
+    """Every event, ordered by case and number, as the columns `EVENTS` and then the labels of its case.
+
+    plan, split: only of the cases of this plan, and of those that were given it in this split.
+    """
     columns = [cases.c.id, cases.c.plan, *(events.c[name] for name in list(EVENTS)[2:])]
     columns += [cases.c[name] for name in labels]
     query = sa.select(*columns).join(cases, cases.c.number == events.c.case).where(seen(connection, cases))
     query = query.order_by(events.c.case, events.c.seq)
     if plan is not None:
         query = query.where(cases.c.plan == plan)
+    if split is not None:
+        query = query.where(cases.c.split == split)
     for row in connection.execution_options(yield_per=ROWS_TOGETHER).execute(query):
         yield list(row)
 

@@ -37,24 +37,24 @@ def monitoring_of(connection: sa.Connection, plan: str, by: str | None, site: st
     if records.collection_id_of(connection, plan) is None:
         raise Refused(f"Plan {plan} was put on record without its collection, so nothing says what it promised.")
     day = datetime.now(UTC).date().isoformat()
-    return {"plan": plan, "by": by, "site": site, "told": _rounded(int(told)), "day": day}
+    return {"plan": plan, "by": by, "site": site, "told": rounded(int(told)), "day": day}
 
 
-def _rounded(told: int) -> int:
+def rounded(told: int) -> int:
     """A number of outcomes in steps of a twentieth, so that a busy plan is not monitored anew at every look.
 
-    >>> _rounded(7), _rounded(1234)
+    >>> rounded(7), rounded(1234)
     (7, 1220)
     """
     step = max(told // NEWS, 1)
     return told // step * step
 
 
-def forget_old(connection: sa.Connection, plan: str) -> None:
-    """Remove what was found out about a plan's cases more than a week ago: it can be computed again at any time."""
+def forget_old(connection: sa.Connection, subject: str) -> None:
+    """Remove what was found out about the cases of a plan or split a week ago: it can be computed again any time."""
     before = (datetime.now(UTC) - timedelta(days=KEPT)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    old = sa.delete(jobs).where(jobs.c.kind == "monitor", jobs.c.subject == plan, jobs.c.ended < before)
-    connection.execute(old)
+    computed = jobs.c.kind.in_(("monitor", "comparison")), jobs.c.subject == subject
+    connection.execute(sa.delete(jobs).where(*computed, jobs.c.ended < before))
 
 
 def rounds_of(

@@ -36,7 +36,7 @@ def move(transaction: Transaction, actor: str, id: str, new_id: str, plan: str |
         raise Refused(f"Case {id} follows plan {target} already.")
     if old.erased or (old.closed and new_id not in transaction.touched):
         raise Conflict(f"Case {id} is {old.state}. Only an open case can be moved.")
-    new = transaction.start(actor, new_id, target, old.label)
+    new = transaction.start(actor, new_id, target, old.label, by_chance=False)
     if old.close(actor, f"Moved to case {new_id} on plan {target}."):
         rounds = counted(len(old.session.rounds), "round")
         new.note(actor, f"Moved from case {id}, which followed plan {old.followed.id} for {rounds}.")

@@ -18,10 +18,14 @@ class NewCollection(Shape):
 
 
 class SignPlan(Shape):
-    """A signature under a plan. replaces: another plan than the draft names."""
+    """A signature under a plan. replaces: another plan than the draft names.
+
+    beside: it replaces none, whatever the draft says; new cases can then be split between the two.
+    """
 
     comment: Words
     replaces: Id | None = None
+    beside: bool = False
 
 
 class NewPlan(Shape):

@@ -88,7 +88,7 @@ async def put_plan(request: Request, person: Person, new: NewPlan, id: str, plan
 def _add_plan(connection: sa.Connection, actor: str, new: NewPlan, id: str, plan: Plan, text: str) -> str:
     records.add_plan(connection, actor, new.name, id, plan, new.collection, text, new.replaces)
     if new.sign is not None:
-        signing.sign(connection, actor, id, new.sign.comment, new.sign.replaces)
+        sign_as_asked(connection, actor, id, new.sign)
     return id
 
 
@@ -101,7 +101,12 @@ async def list_plans(request: Request, person: Viewer) -> Response:
 @router.post("/plans/{id}/sign", response_model=Answer[Done], tags=["plans"])
 async def sign_plan(request: Request, person: Signer, id: DocumentId, body: SignPlan) -> Response:
     """Sign a draft, so that cases can start on it; done is false if it was signed before."""
-    return reply(Done(done=await write(request, signing.sign, person.name, id, body.comment, body.replaces)))
+    return reply(Done(done=await write(request, sign_as_asked, person.name, id, body)))
+
+
+def sign_as_asked(connection: sa.Connection, actor: str, id: str, body: SignPlan) -> bool:
+    """Sign a plan; False if it was signed before."""
+    return signing.sign(connection, actor, id, body.comment, body.replaces, beside=body.beside)
 
 
 @router.get("/plans/{id}/changes", response_model=Answer[list[ChangedLine]], tags=["plans"])

@@ -24,6 +24,7 @@ from banditree.service.trail import content_digest, cover, note_action
 from banditree.tasks.collection import Collection
 
 Row = sa.RowMapping
+UNLISTED = ("document", "content", "gave_way_to")  # what is long, and what `replaced_by` says
 EVENT_COLUMNS = [events.c[name] for name in Event._fields]
 
 _last_seq = sa.select(sa.func.max(events.c.seq)).where(events.c.case == cases.c.number).scalar_subquery()
@@ -153,16 +154,19 @@ def document_of(connection: sa.Connection, table: sa.Table, id: str) -> str:
 
 def documents(connection: sa.Connection, table: sa.Table) -> Sequence[Row]:
     """What there is of plans or collections or files, without their content, oldest first."""
-    columns: list[sa.ColumnElement[Any]] = [one for one in table.c if one.name not in ("document", "content")]
+    columns: list[sa.ColumnElement[Any]] = [one for one in table.c if one.name not in UNLISTED]
     columns += [STATE, REPLACED_BY] if table is plans else []
     query = sa.select(*columns).where(seen(connection, table)).order_by(table.c.at, table.c.id)
     return connection.execute(query).mappings().all()
 
 
-def add_case(connection: sa.Connection, actor: str, id: str, followed: Followed, label: str | None) -> Case:
-    """A new case on record."""
+def add_case(
+    connection: sa.Connection, actor: str, id: str, followed: Followed, label: str | None, split: str | None = None
+) -> Case:
+    """A new case on record. split: the one that gave it its plan."""
     site = site_of(connection) or _site(connection, plans, followed.id)
     row = {"id": id, "plan": followed.id, "label": label, "at": utc_now(), "actor": actor, "site": site}
+    row["split"] = split
     number = connection.execute(sa.insert(cases).returning(cases.c.number), row).scalar_one()
     return Case(number, id, followed, label, row["at"] or "", site)
 

@@ -28,6 +28,7 @@ metadata = MetaData()
 WAITING = text("waiting > 0")
 RINGS = text("rings")
 IS_SIGNED = text("signed_at IS NOT NULL")
+GOES_ON = text("ended_at IS NULL")
 # SQLite keeps texts of any length whatever the type says, so its column was left as the first version made it.
 EVENT_KIND = String(40).with_variant(String(10), "sqlite")
 
@@ -57,7 +58,30 @@ plans = Table(
     Column("signed_by", Text),
     Column("comment", Text),
     Column("replaces", String(16)),
+    Column("gave_way_to", String(16)),  # the plan that was kept when a split between the two ended
     Index("one_successor", "replaces", unique=True, sqlite_where=IS_SIGNED, postgresql_where=IS_SIGNED),
+)
+
+# New cases of either plan are given the new one with a chance of `share`, by the seed and their ids, until it ends.
+splits = Table(
+    "splits",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("old", ForeignKey("plans.id"), nullable=False),
+    Column("new", ForeignKey("plans.id"), nullable=False),
+    Column("share", Float, nullable=False),
+    Column("rounds", Integer, nullable=False),  # of a case, over which the plans are compared
+    Column("seed", Integer, nullable=False),
+    Column("at", String(27), nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("comment", Text, nullable=False),
+    Column("ended_at", String(27)),
+    Column("ended_by", Text),
+    Column("kept", String(16)),
+    Column("end_comment", Text),
+    Column("site", String(64)),
+    Index("one_split_old", "old", unique=True, sqlite_where=GOES_ON, postgresql_where=GOES_ON),
+    Index("one_split_new", "new", unique=True, sqlite_where=GOES_ON, postgresql_where=GOES_ON),
 )
 
 # What people upload to learn from and to evaluate on, until somebody deletes it.
@@ -88,6 +112,7 @@ cases = Table(
     Column("waiting", Integer, nullable=False, server_default="0"),
     Column("site", String(64)),
     Column("rings", Boolean, nullable=False, server_default=false()),
+    Column("split", String(16)),  # in which the case was given its plan
     Index("cases_ringing", "number", sqlite_where=RINGS, postgresql_where=RINGS),
     Index("cases_by_site", "site", "number"),
     Index("cases_by_state", "state", "number"),

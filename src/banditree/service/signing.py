@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from banditree.service.cases import utc_now
 from banditree.service.problems import Conflict, Forbidden, NotFound, Refused
-from banditree.service.schema import plans
+from banditree.service.schema import GOES_ON, plans, splits
 from banditree.service.sites import seen, site_of
 from banditree.service.trail import note_action
 
@@ -41,10 +41,11 @@ _newer = plans.alias()
 _successor = (
     sa.select(_newer.c.id).where(_newer.c.replaces == plans.c.id, _newer.c.signed_at.is_not(None)).scalar_subquery()
 )
-REPLACED_BY = _successor.label("replaced_by")
+_follows = sa.func.coalesce(plans.c.gave_way_to, _successor)
+REPLACED_BY = _follows.label("replaced_by")
 STATE = sa.case(
     (plans.c.signed_at.is_(None), PlanState.DRAFT.value),
-    (_successor.is_not(None), PlanState.REPLACED.value),
+    (_follows.is_not(None), PlanState.REPLACED.value),
     else_=PlanState.SIGNED.value,
 ).label("state")
 SIGNATURE = {**dict(plans.c), "state": STATE, "replaced_by": REPLACED_BY}
@@ -76,17 +77,23 @@ def check_replaceable(connection: sa.Connection, id: str, replaces: str | None) 
         signature_of(connection, replaces)
 
 
-def sign(connection: sa.Connection, actor: str, id: str, comment: str, replaces: str | None = None) -> bool:
-    """Sign a plan; False if it was signed before. replaces: another plan than the draft names."""
+def sign(
+    connection: sa.Connection, actor: str, id: str, comment: str, replaces: str | None = None, *, beside: bool = False
+) -> bool:
+    """Sign a plan; False if it was signed before. replaces: another plan than the draft names.
+
+    beside: it replaces none, whatever the draft says, so that new cases can be split between the two.
+    """
     found = signature_of(connection, id)
     if site_of(connection) is not None and found.site is None:
         raise Forbidden(f"Plan {id} is everybody's: it is signed by somebody who belongs to no site.")
     if found.state is not PlanState.DRAFT:
         return False
-    old = replaces or found.replaces
+    old = None if beside else replaces or found.replaces
     check_replaceable(connection, id, old)
     if old is not None:
         _check_takes_the_place(found, signature_of(connection, old))
+        _check_not_split(connection, old)
     signature = {"signed_at": utc_now(), "signed_by": actor, "comment": comment, "replaces": old}
     connection.execute(sa.update(plans).where(plans.c.id == id).values(signature))
     note_action(connection, actor, "sign plan", f"{id}{_instead_of(old)}: {comment}", None)
@@ -100,6 +107,12 @@ def _check_takes_the_place(new: Signature, old: Signature) -> None:
         raise Conflict(f"Plan {old.id} is a draft. Only a signed plan can be replaced.")
     if old.state is PlanState.REPLACED:
         raise Conflict(f"Plan {old.id} was replaced by plan {old.replaced_by} meanwhile. Replace that one.")
+
+
+def _check_not_split(connection: sa.Connection, id: str) -> None:
+    between = sa.or_(splits.c.old == id, splits.c.new == id)
+    if connection.execute(sa.select(splits.c.id).where(GOES_ON, between)).first() is not None:
+        raise Conflict(f"The new cases of plan {id} are split between two plans. End the split first.")
 
 
 def _instead_of(old: str | None) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 from banditree.files.documents import dump
 from banditree.plans.plan import Plan
 from banditree.service import records
+from banditree.service.comparing import comparison
 from banditree.service.database import Database
 from banditree.service.field import monitor, relearn
 from banditree.service.log_files import file_on_disk
@@ -161,4 +162,5 @@ KINDS: dict[str, Run] = {
     "worth": worth,
     "beside": beside,
     "card": card,
+    "comparison": comparison,
 }

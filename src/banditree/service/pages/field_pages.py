@@ -13,6 +13,7 @@ from banditree.service.job_routes import JobId
 from banditree.service.jobs import Job, State
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.rendering import page
+from banditree.service.pages.split_pages import shown_splits
 from banditree.service.plan_models import TakeSuccessor
 from banditree.service.plan_routes import DocumentId
 from banditree.service.problems import NotFound, Refused
@@ -25,7 +26,9 @@ router = APIRouter(include_in_schema=False)
 @router.get("/plans/{id}/field")
 async def show_field(request: Request, person: Viewer, id: DocumentId, by: str = "") -> Response:
     """What the plan promised against what its cases show; comes again by itself while that is computed."""
+    lines = await read(request, records.documents, plans)
     line, label = await _line(request, id), by if by in LABELS else None
+    shown = await shown_splits(request, person, id)
     job, why = None, ""
     try:
         job = await monitored(request, person, id, label)
@@ -40,7 +43,10 @@ async def show_field(request: Request, person: Viewer, id: DocumentId, by: str =
         why=why,
         labels=LABELS,
         by=label,
-        refresh=job is not None and not job.state.is_final,
+        shown=shown,
+        names={one["id"]: one["name"] for one in lines},
+        going_on=any(one.split.ended_at is None for one in shown),
+        refresh=(job is not None and not job.state.is_final) or any(one.computing for one in shown),
         found=done.get("document"),
         charts=[Markup(chart) for chart in done.get("charts", ())],
         tables=done.get("tables", []),

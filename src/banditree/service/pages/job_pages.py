@@ -23,6 +23,7 @@ KINDS = {
     "card": "Printing a card",
     "monitor": "Comparing a plan's promise with its cases",
     "relearn": "Learning from the cases of a plan",
+    "comparison": "Comparing two plans on their cases",
     "webhook": "Sending an alarm",
     "worth": "Weighing numbers of kinds",
     "beside": "Comparing with what else could be done",

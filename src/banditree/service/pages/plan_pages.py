@@ -15,7 +15,7 @@ from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import heading, plan_text
-from banditree.service import plan_routes, records, uploads
+from banditree.service import plan_routes, records, splits, uploads
 from banditree.service.access import Operator, Viewer
 from banditree.service.job_routes import computed
 from banditree.service.jobs import Job, State
@@ -85,6 +85,7 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         why=side.why,
         refresh=COMPUTING in (side.why, note),
         others=[one for one in lines if one["id"] != id],
+        split=await read(request, splits.open_split, id),
         names={one["id"]: one["name"] for one in lines},
     )
 

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from banditree.plans.wording import heading, plan_text
-from banditree.service import case_lists, plan_routes, records, signing
+from banditree.service import case_lists, plan_routes, records
 from banditree.service.access import Signer, Viewer
 from banditree.service.job_routes import file_of_job
 from banditree.service.jobs import State
@@ -49,8 +49,8 @@ async def show_sign(
 async def sign(request: Request, person: Signer, id: DocumentId) -> Response:
     """Sign a draft, with a comment."""
     body = shaped(SignPlan, await fields(request))
-    await write(request, signing.sign, person.name, id, body.comment, body.replaces)
-    return to(f"/plans/{id}")
+    await write(request, plan_routes.sign_as_asked, person.name, id, body)
+    return to(f"/plans/{body.replaces}/split?other={id}" if body.beside and body.replaces else f"/plans/{id}")
 
 
 @router.get("/plans/{id}/card")
