@@ -115,12 +115,12 @@ def depth_by_definition(collection, separation, is_leaf=lambda members: len(memb
     return depth(frozenset(range(collection.n_tasks)))
 
 
-def expected_depth_by_definition(collection, separation) -> float:
-    """The least average depth over the tests that the tree uses, with nothing clever."""
+def tests_and_ways(collection, separation) -> list[tuple[frozenset[int], frozenset[int], frozenset[int]]]:
+    """Every test that a tree may use: the tasks surely low, surely high, and those whose own mean is low."""
     from banditree.theory.separating_tests import even_tests
 
     found = even_tests(collection, separation)
-    tests = [
+    return [
         (
             frozenset(np.flatnonzero(low).tolist()),
             frozenset(np.flatnonzero(high).tolist()),
@@ -128,6 +128,11 @@ def expected_depth_by_definition(collection, separation) -> float:
         )
         for arm, b, low, high in zip(found.arm, found.threshold, found.low, found.high, strict=True)
     ]
+
+
+def expected_depth_by_definition(collection, separation) -> float:
+    """The least average depth over the tests that the tree uses, with nothing clever."""
+    tests = tests_and_ways(collection, separation)
 
     @cache
     def total(members, arriving):
@@ -141,3 +146,23 @@ def expected_depth_by_definition(collection, separation) -> float:
 
     everyone = frozenset(range(collection.n_tasks))
     return total(everyone, everyone) / collection.n_tasks
+
+
+def depths_of_all_trees(collection, separation) -> set[tuple[int, ...]]:
+    """The tests that each task goes through, for every tree there is."""
+    tests = tests_and_ways(collection, separation)
+
+    @cache
+    def trees(members, arriving):
+        if len(members) == 1 or not arriving:
+            return {(0,) * collection.n_tasks}
+        return {
+            tuple((task in arriving) + a + b for task, a, b in zip(range(collection.n_tasks), one, other, strict=True))
+            for low, high, goes in tests
+            if members & low and members & high
+            for one in trees(members - high, arriving & goes)
+            for other in trees(members - low, arriving - goes)
+        }
+
+    everyone = frozenset(range(collection.n_tasks))
+    return trees(everyone, everyone)

@@ -1,7 +1,7 @@
 """The public names of banditree: this list drives the loader in `__init__.py` and what type checkers see.
 
 One name per line, in the order of the modules. Everything else is imported from its room, as in
-`from banditree.theory.lower_bounds import graves_lai`.
+`from banditree.theory.graves_lai import graves_lai`.
 """
 
 from banditree.certificates.certify import Certificate as Certificate

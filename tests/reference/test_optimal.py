@@ -5,12 +5,19 @@ from unittest import mock
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from small_collections import depth_by_definition, expected_depth_by_definition, separated_collections
+from small_collections import (
+    depth_by_definition,
+    depths_of_all_trees,
+    expected_depth_by_definition,
+    separated_collections,
+)
 
-from banditree.tasks.instances import rand
+from banditree.tasks.instances import hard, rand
+from banditree.theory.randomised import solve_game
 from banditree.trees import optimal
 from banditree.trees.expected_depth import least_expected_depth
 from banditree.trees.optimal import build_optimal, optimal_depth
+from banditree.trees.randomised_depth import randomised_depth
 from banditree.trees.tree import build_tree
 
 
@@ -83,3 +90,26 @@ def test_expected_depth_equals_definition(collection):
     found = least_expected_depth(collection, 0.3)
     assert found.proven
     assert found.lower == pytest.approx(expected_depth_by_definition(collection, 0.3))
+
+
+@given(separated_collections(max_tasks=4, max_arms=4))
+@settings(max_examples=60)
+def test_randomised_depth_is_the_game_of_all_trees(collection):
+    every = np.array(sorted(depths_of_all_trees(collection, 0.3)), dtype=float)
+    found = randomised_depth(collection, 0.3)
+    assert found.proven
+    assert found.upper == pytest.approx(-solve_game(-every.T).value, rel=1e-6)
+    assert set(found.trees) <= set(map(tuple, every.astype(int).tolist()))
+    assert (np.array(found.mixture) @ np.array(found.trees)).max() == pytest.approx(found.upper)
+    assert (every @ np.array(found.weights)).min() == pytest.approx(found.lower, rel=1e-6)
+
+
+@pytest.mark.parametrize("collection", [hard(5, 10, 0.4, 0.01), rand(6, 8, 0.4), rand(8, 12, 0.4)], ids=str)
+def test_randomised_depth_is_between_the_expected_and_the_least(collection):
+    found = randomised_depth(collection, 0.4)
+    assert found.proven
+    assert least_expected_depth(collection, 0.4).lower <= found.upper + 1e-9
+    assert found.lower <= optimal_depth(collection, 0.4).upper
+    short = randomised_depth(collection, 0.4, effort=1)
+    assert short.lower <= found.lower + 1e-6
+    assert short.upper >= found.upper - 1e-6

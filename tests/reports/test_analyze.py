@@ -83,7 +83,7 @@ def test_estimated_bounded_and_contextual_collections():
     assert bounded["separation_hellinger"] is None
     assert "ece_regret_bound" not in bounded
     contextual = analyze(linear(4, 5, 3, 0.2)).facts
-    assert "graves_lai_largest" not in contextual
+    assert contextual["graves_lai_largest"] == 0.0
     assert contextual["ece_regret_bound"] > 0
 
 

@@ -13,7 +13,8 @@ from banditree.scores.build import build_plan
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family, Graded
-from banditree.theory.lower_bounds import bayes_regret, graves_lai
+from banditree.theory.graves_lai import graves_lai
+from banditree.theory.lower_bounds import bayes_regret
 from banditree.training.estimates import estimate
 from banditree.training.learning import Settings, learn
 from banditree.training.merging import merge

@@ -1,14 +1,16 @@
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from banditree.errors import InvalidInput
 from banditree.tasks.collection import Collection
-from banditree.tasks.instances import hard, linear, rand
+from banditree.tasks.contexts import sampled_contexts
+from banditree.tasks.instances import hard, rand
+from banditree.tasks.rewards import Gaussian
 from banditree.tasks.separation import Sense, separations
 from banditree.theory.bounds import dec_threshold
-from banditree.theory.decision_estimation import _Costs, dec
+from banditree.theory.decision_estimation import _Search, dec
 from banditree.theory.randomised import randomised_coefficient
 from banditree.theory.separating_tests import separating_arms
 
@@ -45,13 +47,48 @@ def test_it_falls_with_gamma_and_is_the_value_of_its_omega():
 @pytest.mark.parametrize("gamma", [0.5, 5.0])
 def test_the_upper_bound_holds_for_every_omega(gamma):
     collection = rand(4, 6, 0.3)
-    costs = _Costs(collection.gaps, gamma * separations(collection, Sense.HELLINGER) ** 2)
-    upper = costs.bound_all(-np.inf, effort=60)
+    found = dec(collection, gamma)
+    search = _Search(collection.gaps[None], gamma * separations(collection, Sense.HELLINGER)[None] ** 2)
     rng = np.random.default_rng(0)
-    omegas = np.concatenate([rng.dirichlet(np.full(4, 0.5), 150), np.eye(4), [dec(collection, gamma).omega]])
-    values = [costs.against(omega).value for omega in omegas]
-    assert max(values) <= upper + 1e-9
-    assert upper < costs.bound_all(-np.inf, effort=1)  # halving helped
+    for omega in np.concatenate([rng.dirichlet(np.full(4, 0.5), 150), np.eye(4), [found.omega]]):
+        answer = search.against(omega)
+        assert answer.least == pytest.approx(answer.most, abs=1e-9)
+        assert answer.least <= found.upper + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [(2, 4), (3, 4), (4, 5), (5, 6)])
+def test_the_bounds_meet_on_every_small_collection(size, seed):
+    for gamma in (0.1, 0.5, 2.0, 8.0):
+        assert dec(rand(*size, 0.3, seed=seed), gamma).proven
+
+
+def by_listed_rules(collection, gamma, rows):
+    """Every rule from contexts to arms as an arm of its own, without contexts: (lower, upper)."""
+    means = np.einsum("xd,mkd->xmk", rows, collection.theta)
+    gaps = means.max(axis=2, keepdims=True) - means
+    squared = collection.rewards.hellinger_squared(means[:, :, None], means[:, None])  # (X, M, M, K)
+    rules = list(product(range(collection.n_arms), repeat=len(rows)))
+    cost = np.array([[gaps[x, :, k] for x, k in enumerate(rule)] for rule in rules]).mean(axis=1)
+    told = np.array([[squared[x, :, :, k] for x, k in enumerate(rule)] for rule in rules]).mean(axis=1)
+    search = _Search(cost.T[None], gamma * told[None])
+    for omega in np.random.default_rng(0).dirichlet(np.full(collection.n_tasks, 0.7), 20):
+        search.alternate(omega)
+    return search.best, search.bound_all(200)
+
+
+@pytest.mark.parametrize("gamma", [0.2, 1.0, 4.0])
+def test_with_contexts_a_policy_is_a_mixture_of_rules(gamma):
+    rows = np.array([[1.0, -0.7], [1.0, 0.1], [1.0, 0.9]])
+    theta = np.random.default_rng(3).normal(size=(3, 3, 2))
+    collection = Collection.linear(theta, sampled_contexts(rows), Gaussian(sigma=1.0))
+    lower, upper = by_listed_rules(collection, gamma, rows)
+    found = dec(collection, gamma)
+    assert found.proven
+    assert upper - lower <= 1.1e-3 * upper
+    assert found.lower == pytest.approx(lower, rel=2e-3)
+    assert found.upper > 0.01
+    assert sum(found.policy) == pytest.approx(1.0)
 
 
 @pytest.mark.slow
@@ -71,5 +108,5 @@ def test_lemma_3_2_on_hard():
 def test_impossible_questions_are_named():
     with pytest.raises(InvalidInput, match="gamma must be a number of at least 0"):
         dec(TWO, -1.0)
-    with pytest.raises(InvalidInput, match="without contexts"):
-        dec(linear(3, 4, 2, 0.2), 1.0)
+    with pytest.raises(InvalidInput, match="n_contexts must be at least 1"):
+        dec(TWO, 1.0, n_contexts=0)

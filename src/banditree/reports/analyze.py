@@ -14,13 +14,14 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.separation import Sense, least_separation
 from banditree.theory.bounds import ece_regret, greedy_depth_bound, unseparated_rate
 from banditree.theory.coefficients import Coefficient, deterministic_coefficient, soft_coefficient
+from banditree.theory.graves_lai import graves_lai
 from banditree.theory.limits import Limit
-from banditree.theory.lower_bounds import graves_lai
 from banditree.theory.randomised import randomised_coefficient
 from banditree.theory.separating_tests import separating_arms
 from banditree.trees.expected_depth import least_expected_depth
 from banditree.trees.guarantee import guaranteed_regret
 from banditree.trees.optimal import Depth, optimal_depth
+from banditree.trees.randomised_depth import randomised_depth
 from banditree.trees.tree import LazyTree, lazy_tree
 
 SHOWN = 12  # tasks of the hardest set that the text names
@@ -33,6 +34,7 @@ QUANTITIES = (
     ("Optimal depth", "optimal_depth"),
     ("Greedy depth", "greedy_depth"),
     ("Expected depth, at best", "expected_depth"),
+    ("Average depth of randomised trees", "randomised_depth"),
 )
 
 
@@ -71,6 +73,7 @@ def analyze(
     coefficients = _coefficients(tree, depth, on_progress)
     _announce(on_progress, "expected depth")
     average = least_expected_depth(collection, separation)
+    drawn = randomised_depth(collection, separation)
     facts = _separation_facts(tree, separation)
     for name, found in coefficients.items():
         facts |= _coefficient_facts(name, found, collection)
@@ -78,6 +81,7 @@ def analyze(
     most = _most_tests(depth, collection)
     facts |= _range_facts("greedy_depth", depth.lower if depth.greedy is None else depth.greedy, most)
     facts |= _range_facts("expected_depth", average.lower, average.upper)
+    facts |= _range_facts("randomised_depth", drawn.upper if drawn.proven else drawn.lower, drawn.upper)
     facts |= _bound_facts(tree, coefficients, depth)
     told = named_part(on_progress, "limit for every algorithm")
     facts |= _limit_facts(collection, limit_or_none(collection, horizon, effort, told))
@@ -174,9 +178,8 @@ def _bound_facts(tree: LazyTree, coefficients: Mapping[str, Coefficient], depth:
             separation=least_separation(collection, Sense.HELLINGER).value,
             largest_gap=gap,
         ).value
-        if collection.theta is None:
-            constants = [graves_lai(collection, task).constant for task in range(collection.n_tasks)]
-            facts["graves_lai_largest"] = _number(max(constants))
+        constants = [graves_lai(collection, task).constant for task in range(collection.n_tasks)]
+        facts["graves_lai_largest"] = _number(max(constants))
     return facts
 
 

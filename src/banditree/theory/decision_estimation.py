@@ -1,32 +1,39 @@
-"""The decision-estimation coefficient, Eq. (4), bounded from both sides.
+"""The decision-estimation coefficient, Eq. (4), bounded from both sides, with and without contexts.
 
 For a given omega it is a game between arms and tasks, one linear programme; over omega it is bilinear (NOTES 15).
-From below: uniform omega on sets of tasks, then alternating programmes for omega and its opponent. From above: omega
-is confined to a simplex; against a fixed pi its worst omega is a corner, so one programme over all corners bounds the
-simplex, and halving the simplices that matter brings the bound down.
+From below: uniform omega on sets of tasks, then alternating programmes for omega and its opponent. From above: omega is
+confined to a simplex, and the policy may depend on it, as a mixture of one policy per corner in the shares that make up
+omega. The cost is then quadratic in the shares, and a quadratic form on a simplex is at most its largest coefficient:
+one programme over all pairs of corners, whose error falls with the square of the size. Few simplices have to be halved.
+With contexts a policy chooses an arm at each of them, and both the cost and the information are averages over contexts.
 """
 
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
-from banditree.errors import InvalidInput, invalid
+from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.separation import Sense, separations
-from banditree.theory.randomised import Game, solve_game
+from banditree.theory.per_context import per_context, squared_distances
 
-EFFORT = 600  # simplices
+EFFORT = 400  # simplices
+CONTEXTS = 40  # contexts over which averages are taken, where they vary
 LIST_UP_TO = 7  # tasks: all uniform omegas are tried
 ALTERNATIONS = 20
+CLOSE = 1e-3  # relative gap at which the bounds count as met
 
 
 @dataclass(frozen=True)
 class Dec:
-    """dec_gamma between `lower`, which `omega` attains, and `upper`, which holds for every omega."""
+    """dec_gamma between `lower`, which `omega` attains, and `upper`, which holds for every omega.
+
+    `policy`: how often the best policy against omega pulls each arm, on average over contexts.
+    """
 
     lower: float
     upper: float
@@ -36,14 +43,22 @@ class Dec:
     @property
     def proven(self) -> bool:
         """Whether the bounds meet to a thousandth."""
-        return self.upper - self.lower <= 1e-3 * max(abs(self.upper), 1e-12)
+        return self.upper - self.lower <= CLOSE * max(abs(self.upper), 1e-12)
 
 
-def dec(collection: Collection, gamma: float, *, subsets: Sequence[Sequence[int]] = (), effort: int = EFFORT) -> Dec:
+def dec(
+    collection: Collection,
+    gamma: float,
+    *,
+    subsets: Sequence[Sequence[int]] = (),
+    effort: int = EFFORT,
+    n_contexts: int = CONTEXTS,
+) -> Dec:
     """dec_gamma of Eq. (4): max over omega of min over pi of max over i of E[Delta_i(k)] - gamma E[D_H^2(i, m)].
 
     gamma: what a unit of information is worth. subsets: sets of tasks on which to try a uniform omega, such as the
-    worst one of the randomised coefficient. effort: simplices looked at for the upper bound. No contexts.
+    worst one of the randomised coefficient. effort: simplices looked at for the upper bound. Where contexts vary, pi is
+    a rule from contexts to arms, and the averages are over `n_contexts` of them.
 
     >>> two = Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]])
     >>> found = dec(two, gamma=0.5)
@@ -52,72 +67,135 @@ def dec(collection: Collection, gamma: float, *, subsets: Sequence[Sequence[int]
     """
     if not (np.isfinite(gamma) and gamma >= 0):
         raise invalid("gamma", "a number of at least 0", gamma)
-    if collection.theta is not None:
-        raise InvalidInput("The decision-estimation coefficient is defined here for tasks without contexts.")
-    squared = separations(collection, Sense.HELLINGER) ** 2  # (K, M, M)
-    costs = _Costs(collection.gaps, gamma * squared)
-    best, omega = max(
-        ((costs.against(start).value, start) for start in _starts(collection, subsets)), key=lambda s: s[0]
-    )
-    best, omega = costs.alternate(omega, best)
-    upper = costs.bound_all(best, effort)
-    game = costs.against(omega)
-    return Dec(best, max(best, upper), tuple(omega.tolist()), tuple(game.distribution.tolist()))
+    if n_contexts < 1:
+        raise invalid("n_contexts", "at least 1", n_contexts)
+    gaps = per_context(collection, n_contexts).gaps
+    search = _Search(gaps / len(gaps), gamma * squared_distances(collection, n_contexts) / len(gaps))
+    for start in _starts(collection.n_tasks, subsets, few=len(gaps) > 1):
+        search.try_omega(start)
+    search.alternate(search.omega)
+    upper = search.bound_all(effort)
+    policy = search.against(search.omega).policy.sum(axis=0) / len(gaps)
+    return Dec(search.best, max(search.best, upper), tuple(search.omega.tolist()), tuple(policy.tolist()))
 
 
-def _starts(collection: Collection, subsets: Sequence[Sequence[int]]) -> list[FloatArray]:
+def _starts(n_tasks: int, subsets: Sequence[Sequence[int]], few: bool) -> list[FloatArray]:
     """Uniform omegas: on all tasks, on pairs or (few tasks) every set, and on the sets given."""
-    M = collection.n_tasks
-    sizes = range(1, M + 1) if M <= LIST_UP_TO else (2, M)
-    sets = [list(members) for size in sizes for members in combinations(range(M), size)] + [list(s) for s in subsets]
-    omegas = np.zeros((len(sets), M))
+    sizes = (1, 2, n_tasks) if few or n_tasks > LIST_UP_TO else range(1, n_tasks + 1)
+    sets = [list(members) for size in sizes for members in combinations(range(n_tasks), size)]
+    sets += [list(members) for members in subsets]
+    omegas = np.zeros((len(sets), n_tasks))
     for row, members in enumerate(sets):
         omegas[row, members] = 1 / len(members)
     return list(omegas)
 
 
-@dataclass(frozen=True, eq=False)
-class _Costs:
-    """gaps (M, K) and weighted distances (K, M, M): the cost of arm k to task i is gaps - distances @ omega."""
+class Answer(NamedTuple):
+    """What a policy (B, K), one distribution over arms per block, can keep the worst row at.
 
-    gaps: FloatArray
-    distances: FloatArray
+    `most`: its cost in the worst row. `least`: what `weights` (R,) over rows prove that no policy is below.
+    """
 
-    def matrix(self, omega: FloatArray) -> FloatArray:
-        """(M, K), rows the tasks."""
-        return np.asarray(self.gaps - (self.distances @ omega).T)
+    least: float
+    most: float
+    policy: FloatArray
+    weights: FloatArray
 
-    def against(self, *omegas: FloatArray) -> Game:
-        """The least, over pi, of the most over tasks and over the omegas given."""
-        game = solve_game(-np.concatenate([self.matrix(omega) for omega in omegas]))
-        return game._replace(value=0.0 - game.value)
 
-    def alternate(self, omega: FloatArray, value: float) -> tuple[float, FloatArray]:
+def least_worst(costs: FloatArray) -> Answer:
+    """min over policies of max over rows r of sum over b, k of policy[b, k] costs[r, b, k]; costs: (R, B, K).
+
+    >>> round(least_worst(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])).most, 9)
+    0.5
+    """
+    from scipy.optimize import linprog
+
+    R, B, K = costs.shape
+    one_each = np.hstack([np.kron(np.eye(B), np.ones(K)), np.zeros((B, 1))])
+    answer = linprog(
+        np.append(np.zeros(B * K), 1.0),
+        A_ub=np.hstack([costs.reshape(R, -1), -np.ones((R, 1))]),
+        b_ub=np.zeros(R),
+        A_eq=one_each,
+        b_eq=np.ones(B),
+        bounds=[(0.0, None)] * (B * K) + [(None, None)],
+        method="highs",
+    )
+    if answer.x is None:  # cannot be: the programme has a finite optimum
+        raise ArithmeticError(f"The linear programme was not solved: {answer.message}")
+    policy = np.maximum(answer.x[:-1], 0.0).reshape(B, K)
+    policy /= policy.sum(axis=1, keepdims=True)
+    weights = np.maximum(-answer.ineqlin.marginals, 0.0)
+    weights /= weights.sum()
+    most = np.einsum("rbk,bk->r", costs, policy).max()
+    least = np.einsum("r,rbk->bk", weights, costs).min(axis=1).sum()
+    return Answer(float(least), float(most), policy, weights)
+
+
+class _Search:
+    """gaps (X, M, K) and weighted distances (X, K, M, M), per context; the best omega so far."""
+
+    def __init__(self, gaps: FloatArray, distances: FloatArray) -> None:
+        self.gaps, self.distances = gaps, distances
+        self.best, self.omega = -np.inf, np.zeros(gaps.shape[1])
+
+    def costs(self, omega: FloatArray) -> FloatArray:
+        """(M, X, K), rows the tasks: gaps - distances @ omega."""
+        return np.moveaxis(self.gaps - np.swapaxes(self.distances @ omega, 1, 2), 1, 0)
+
+    def against(self, omega: FloatArray) -> Answer:
+        """The least, over policies, of the most over tasks."""
+        return least_worst(self.costs(omega))
+
+    def try_omega(self, omega: FloatArray) -> Answer:
+        """Its value, kept if it is the largest so far."""
+        answer = self.against(omega)
+        if answer.least > self.best:
+            self.best, self.omega = answer.least, omega
+        return answer
+
+    def alternate(self, omega: FloatArray) -> None:
         """Improve omega: the best one against the opponent's weights over tasks, again and again."""
+        answer = self.try_omega(omega)
         for _ in range(ALTERNATIONS):
-            weights = self.against(omega).weights
-            # max over omega of min over k of weights'gaps_k - (weights'distances_k) omega: a game, tests as its rows
-            rows = (weights @ self.gaps)[:, None] - np.einsum("i,kim->km", weights, self.distances)
-            other = solve_game(rows).distribution
-            found = self.against(other).value
-            if found <= value + 1e-12:
+            # max over omega of the sum over x of min over k of a linear function: a game, whose rows are omega's tasks
+            fixed = np.einsum("i,xik->xk", answer.weights, self.gaps)
+            told = np.einsum("i,xkim->mxk", answer.weights, self.distances)
+            found = self.try_omega(least_worst(fixed[None] - told).weights)
+            if found.least <= answer.least + 1e-12:
                 break
-            value, omega = found, other
-        return value, omega
+            answer = found
 
-    def bound_all(self, lower: float, effort: int) -> float:
-        """An upper bound over every omega: the most over simplices, halved along their longest edge."""
-        M = self.gaps.shape[0]
-        corners = np.eye(M)
-        heap = [(-self.against(*corners).value, 0, corners)]
+    def bound(self, corners: FloatArray) -> tuple[float, FloatArray]:
+        """An upper bound over all omega between the corners (C, M), and how much the dual blames each pair (C, C)."""
+        at = np.stack([self.costs(omega) for omega in corners])  # (C, M, X, K)
+        C, M, X, K = at.shape
+        first, second = np.triu_indices(C)
+        rows = np.zeros((len(first), M, C, X, K))
+        for row, (c, e) in enumerate(zip(first, second, strict=True)):
+            rows[row, :, c] += at[e] / 2  # the policy of one corner at the omega of the other, and the other way round
+            rows[row, :, e] += at[c] / 2
+        answer = least_worst(rows.reshape(len(first) * M, C * X, K))
+        blame = np.zeros((C, C))
+        blame[first, second] = answer.weights.reshape(len(first), M).sum(axis=1)
+        return answer.most, blame + blame.T
+
+    def bound_all(self, effort: int) -> float:
+        """An upper bound over every omega: the most over simplices, halved between the corners that matter most."""
+        corners = np.eye(self.gaps.shape[1])
+        upper, blame = self.bound(corners)
+        heap = [(-upper, 0, corners, blame)]
         for count in range(1, effort, 2):
-            if -heap[0][0] <= lower + 1e-3 * abs(lower):
-                break
-            bound, _, corners = heapq.heappop(heap)
+            upper, _, corners, blame = heapq.heappop(heap)
+            self.alternate(blame.sum(axis=1) @ corners / blame.sum())
+            if -upper <= self.best + CLOSE * abs(self.best):
+                return -upper
+            share = blame.sum(axis=1)
             length = np.linalg.norm(corners[:, None] - corners[None], axis=2)
-            first, second = np.unravel_index(length.argmax(), length.shape)
+            first, second = np.unravel_index((length * (np.minimum.outer(share, share) + 1e-9)).argmax(), length.shape)
             for moved in (first, second):
                 half = corners.copy()
                 half[moved] = (corners[first] + corners[second]) / 2
-                heapq.heappush(heap, (-min(self.against(*half).value, -bound), count + int(moved == second), half))
+                found, blamed = self.bound(half)
+                heapq.heappush(heap, (-min(found, -upper), count + int(moved == second), half, blamed))
         return -heap[0][0]

@@ -1,4 +1,4 @@
-"""What no plan can beat: the Graves-Lai constant of each task, and the Bayes-optimal regret of small collections."""
+"""What no plan can beat over a few rounds: the Bayes-optimal regret of small collections."""
 
 import math
 from dataclasses import dataclass
@@ -6,79 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
-from banditree.tasks.arrays import FloatArray, IntArray, frozen_numbers
+from banditree.tasks.arrays import FloatArray, frozen_numbers
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import require_likelihood
 
 GRID = 2_001  # beliefs at which two tasks are solved
 MAX_STATES = 300_000  # beliefs that are listed for more tasks
-SAME = 1e-12  # a divergence below this tells nothing
-
-
-@dataclass(frozen=True)
-class GravesLai:
-    """What task `task` costs any uniformly good algorithm: regret of `constant` log H to first order.
-
-    `pulls`: per arm, the pulls (times log H) that the cheapest plan makes. `confusing`: the tasks that playing the best
-    arm of `task` for ever never tells from it although they want another arm; without any, the constant is 0.
-    """
-
-    task: int
-    constant: float
-    pulls: tuple[float, ...]
-    confusing: tuple[int, ...]
-    reason: str
-
-
-def graves_lai(collection: Collection, task: int) -> GravesLai:
-    """The Graves-Lai constant of one task: the least cost of telling it from every task that its best arm does not.
-
-    min over eta >= 0 of sum_k eta_k Delta_k subject to sum_k eta_k KL_k(task, j) >= 1 for every confusing j, a linear
-    programme. Often 0 here: if the best arm itself tells the tasks apart, finding out is free in the long run.
-
-    >>> graves_lai(Collection.bernoulli([[0.7, 0.6], [0.6, 0.7]]), 0).constant
-    0.0
-    >>> round(graves_lai(Collection.bernoulli([[0.7, 0.6], [0.7, 0.8]]), 0).constant, 4)
-    0.9556
-    """
-    if collection.theta is not None:
-        raise InvalidInput("The Graves-Lai constant is worked out here for tasks without contexts.")
-    require_likelihood(collection.rewards, "The Graves-Lai constant")
-    if not 0 <= task < collection.n_tasks:
-        raise invalid("task", f"between 0 and {collection.n_tasks - 1}", task)
-    best = _best(collection)
-    told = collection.rewards.kl(collection.parameters[task][None], collection.parameters)  # (M, K)
-    wants_another = ~(best & best[task]).any(axis=1)
-    confusing = np.flatnonzero(wants_another & (told[:, best[task]].max(axis=1) <= SAME))
-    none = (0.0,) * collection.n_arms
-    if confusing.size == 0:
-        reason = "its best arm, pulled for ever, tells it from every task that wants another arm"
-        return GravesLai(task, 0.0, none, (), reason)
-    # An arm that excludes j outright (infinite divergence) settles j with next to no pulls.
-    hard = confusing[np.isfinite(told[confusing]).all(axis=1)]
-    if hard.size == 0:
-        reason = "one outcome of some arm is impossible in every confusing task, so o(log H) pulls are enough"
-        return GravesLai(task, 0.0, none, tuple(confusing.tolist()), reason)
-    if (told[hard].max(axis=1) <= SAME).any():
-        reason = "some confusing task has the same rewards for every arm: no algorithm can be good on both"
-        return GravesLai(task, math.inf, none, tuple(confusing.tolist()), reason)
-    return _cheapest(collection, task, told[hard], confusing)
-
-
-def _cheapest(collection: Collection, task: int, told: FloatArray, confusing: IntArray) -> GravesLai:
-    from scipy.optimize import linprog
-
-    answer = linprog(collection.gaps[task], A_ub=-told, b_ub=-np.ones(len(told)), method="highs")
-    if answer.x is None or answer.fun is None:  # cannot be: some arm tells each confusing task
-        raise ArithmeticError(f"The linear programme was not solved: {answer.message}")
-    arms = ", ".join(repr(collection.arms[k]) for k in np.flatnonzero(answer.x > 1e-9))
-    reason = f"its best arm looks the same in {len(confusing)} other tasks, which only {arms} can rule out"
-    return GravesLai(task, float(answer.fun), tuple(answer.x.tolist()), tuple(confusing.tolist()), reason)
-
-
-def _best(collection: Collection) -> np.ndarray:
-    """Which arms are best in which task, (M, K)."""
-    return np.asarray(collection.means == collection.means.max(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from banditree.theory.coefficients import Coefficient
 from banditree.theory.separating_tests import check_table
 
 EFFORT = 40_000  # nodes of the search, about half a minute for 40 tasks
-LIST_UP_TO = 6  # tasks: all 57 sets are solved before a search is compiled
+LIST_UP_TO = 8  # tasks: all 247 sets are solved before a search is compiled
 CLOSE = 1e-6  # relative gap that counts as none: programmes are solved to about that
 NEAR = 1.02  # ratio of the bounds from which on it is tried to close them altogether
 STARTS = 4  # sets that are improved task by task before the search

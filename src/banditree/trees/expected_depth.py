@@ -5,7 +5,10 @@ A test is taken to come out as the task's own mean says (mu <= b is low), which 
 to one A only.
 """
 
+import heapq
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
@@ -41,19 +44,18 @@ def least_expected_depth(
     ExpectedDepth(lower=2.25, upper=2.25, greedy=2.25)
     """
     tree = lazy_tree(collection, 1, separation)
-    M, greedy = collection.n_tasks, _tests_of_greedy(tree)
-    search = _Search(tree, effort)
-    everyone = (1 << M) - 1
-    total = search.cost(everyone, everyone, greedy)
-    lower = _fewest(M) if search.tired else min(total, greedy)
+    M, greedy = collection.n_tasks, int(greedy_depths(tree).sum())
+    search = WeightedSearch(tree, effort, [1] * M)
+    total = search.cost(search.everyone, search.everyone, greedy)
+    lower = search.fewest(search.everyone) if search.tired else min(total, greedy)
     return ExpectedDepth(lower / M, greedy / M if search.tired else lower / M, greedy / M)
 
 
-def _tests_of_greedy(tree: LazyTree) -> int:
-    """Tests that all tasks go through together in the greedy tree."""
+def greedy_depths(tree: LazyTree) -> IntArray:
+    """The tests (M,) that each task goes through in the greedy tree."""
     means: FloatArray = tree.collection.means
     known: dict[bytes, Split | None] = {}
-    total = 0
+    depths = np.zeros(tree.collection.n_tasks, dtype=np.int64)
     for task in range(tree.collection.n_tasks):
         members: IntArray = tree.start
         while True:
@@ -62,26 +64,48 @@ def _tests_of_greedy(tree: LazyTree) -> int:
             if split is None:
                 break
             members = split.low if means[task, split.arm] <= split.threshold else split.high
-            total += 1
-    return total
+            depths[task] += 1
+    return depths
 
 
-class _Search:
-    """Least total cost of (S, A), sets as bits, with memory, cut off where the best known is out of reach."""
+class WeightedSearch:
+    """Least total cost of (S, A), sets as bits, with memory, cut off where the best known is out of reach.
 
-    def __init__(self, tree: LazyTree, effort: int) -> None:
+    A test costs the weights (whole numbers, for exact sums) of the tasks that go through it.
+    """
+
+    def __init__(self, tree: LazyTree, effort: int, weights: Sequence[int]) -> None:
         tests = even_tests(tree.collection, tree.gap, radius=tree.usable_radius)
         arrives = [tree.collection.means[:, arm] <= b for arm, b in zip(tests.arm, tests.threshold, strict=True)]
         self.tests = [
             (_word(~high), _word(~low), _word(goes))
             for low, high, goes in zip(tests.low, tests.high, arrives, strict=True)
         ]
+        self.weights, self.everyone = weights, (1 << len(weights)) - 1
         self.effort, self.looked = effort, 0
         self.exact: dict[tuple[int, int], int] = {}
         self.at_least: dict[tuple[int, int], int] = {}
+        self.children: dict[tuple[int, int], tuple[tuple[int, int], tuple[int, int]]] = {}  # of the best test
+        self.weight, self.fewest = cache(self._weight), cache(self._fewest)
+
+    def _weight(self, tasks: int) -> int:
+        """The weight of a set."""
+        return sum(weight for task, weight in enumerate(self.weights) if tasks >> task & 1)
+
+    def _fewest(self, tasks: int) -> int:
+        """The least weighted sum of depths of any binary tree with these leaves: Huffman's."""
+        heap = [weight for task, weight in enumerate(self.weights) if tasks >> task & 1]
+        heapq.heapify(heap)
+        total = 0
+        while len(heap) > 1:
+            merged = heapq.heappop(heap) + heapq.heappop(heap)
+            total += merged
+            heapq.heappush(heap, merged)
+        return total
 
     @property
     def tired(self) -> bool:
+        """Whether the effort is spent."""
         return self.looked >= self.effort
 
     def bound(self, survivors: int, arriving: int) -> int:
@@ -89,7 +113,7 @@ class _Search:
         if arriving == 0 or survivors & (survivors - 1) == 0:
             return 0
         known = self.exact.get((survivors, arriving)) or self.at_least.get((survivors, arriving), 0)
-        return max(known, arriving.bit_count(), _fewest(arriving.bit_count()))
+        return max(known, self.weight(arriving), self.fewest(arriving))
 
     def cost(self, survivors: int, arriving: int, limit: int) -> int:
         """The least total number of tests if it is below `limit`, else some number from `limit` on."""
@@ -97,7 +121,7 @@ class _Search:
         if least == 0 or key in self.exact or least >= limit or self.tired:
             return least
         self.looked += 1
-        here, best = arriving.bit_count(), limit
+        here, best = self.weight(arriving), limit
         options = []
         for low, high, goes in self.tests:
             below, above = survivors & low, survivors & high
@@ -109,18 +133,24 @@ class _Search:
                 break
             one = self.cost(*first, best - here - self.bound(*second))
             if here + one + self.bound(*second) < best:
-                best = min(best, here + one + self.cost(*second, best - here - one))
+                total = here + one + self.cost(*second, best - here - one)
+                if total < best:
+                    best, self.children[key] = total, (first, second)
         if best < limit and not self.tired:
             self.exact[key] = best
         elif not self.tired:
             self.at_least[key] = max(limit, least)
         return best
 
-
-def _fewest(n: int) -> int:
-    """The least sum of depths of a binary tree with n leaves."""
-    levels = max(n, 1).bit_length() - 1
-    return n * levels + 2 * (n - (1 << levels)) if n else 0
+    def depths(self) -> IntArray:
+        """The tests (M,) that each task goes through in the best tree, once `cost` has found it."""
+        found = np.zeros(len(self.weights), dtype=np.int64)
+        for task in range(len(self.weights)):
+            place = (self.everyone, self.everyone)
+            while place in self.children:
+                found[task] += 1
+                place = next(side for side in self.children[place] if side[1] >> task & 1)
+        return found
 
 
 def _word(members: np.ndarray) -> int:
