@@ -8,6 +8,7 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
+from markupsafe import escape
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
 from banditree.errors import InvalidInput
@@ -56,9 +57,8 @@ def test_every_alarm_is_sent_once_and_signed(receiver, tmp_path):
         for number in range(8):
             step = client.ask(client.start(plan, id=f"p-{number}").id)[0]
             for _ in range(20):
-                step = client.tell(f"p-{number}", step.round, 0, ask=1).steps[
-                    0
-                ]  # nothing ever helps: no kind is like that
+                told = client.tell(f"p-{number}", step.round, 0, ask=1)  # nothing ever helps: no kind is like that
+                step = told.steps[0]
         worker, watch = Worker(settings), Watch(app.state.desk, app.state.workers, settings)
         for _ in range(3):
             asyncio.run(watch.look())
@@ -69,7 +69,11 @@ def test_every_alarm_is_sent_once_and_signed(receiver, tmp_path):
             pass
         worker.database.close()
         told = http.get(f"/api/v1/plans/{plan}/monitor").json()["data"]["alarms"]
+        first_page = http.get("/").text
     assert told
+    assert f"Alarms over plans: {len(told)} alarm" in first_page
+    assert all(str(escape(one["sentence"])) in first_page for one in told)
+    assert f'href="/plans/{plan}/field"' in first_page
     assert len(receiver.got) == len(told)
     for path, headers, body in receiver.got:
         assert path == "/alarms"

@@ -107,7 +107,8 @@ def create_app(settings: Settings) -> FastAPI:
             for lane in unfinished(connection):
                 workers.wake(lane)
         writing = asyncio.create_task(witness.run())
-        watching = asyncio.create_task(Watch(desk, workers, settings).run()) if settings.webhook_url else None
+        watched = settings.workers or settings.webhook_url
+        watching = asyncio.create_task(Watch(desk, workers, settings).run()) if watched else None
         yield
         reader.close()
         writing.cancel()

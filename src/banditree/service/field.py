@@ -15,13 +15,18 @@ from banditree.service.cases import Followed
 from banditree.service.database import Database
 from banditree.service.events import Event
 from banditree.service.exports import LABELS, event_rows, folded_rounds
+from banditree.service.jobs import State
 from banditree.service.messages import Reports
 from banditree.service.problems import NotFound, Refused
 from banditree.service.schema import cases, jobs, plans
-from banditree.service.sites import limited, seen
+from banditree.service.signing import PlanState
+from banditree.service.sites import limited, seen, site_of
 
 NAN = float("nan")
+IS_LOOK = sa.and_(jobs.c.kind == "monitor", jobs.c.state == State.DONE.value)
 NEWS = 20  # a plan is monitored anew once its outcomes have grown by a part of so many, and every day
+TOLD = ("sentence", "group", "noticed")  # of an alarm, on the first page
+ALARM_DAYS = 30  # for which an alarm stays on the first page after it was noticed
 KEPT = 7  # days for which what was found out about a plan's cases is kept
 
 
@@ -48,6 +53,21 @@ def rounded(told: int) -> int:
     """
     step = max(told // NEWS, 1)
     return told // step * step
+
+
+def recent_alarms(connection: sa.Connection) -> list[dict[str, Any]]:
+    """The alarms over the cases of every signed plan at the last look at them, with the plan; the latest first."""
+    starting = [line["id"] for line in records.documents(connection, plans) if line["state"] == PlanState.SIGNED]
+    looks = sa.select(jobs.c.number, jobs.c.subject, jobs.c.settings).where(jobs.c.subject.in_(starting), IS_LOOK)
+    last: dict[str, int] = {}
+    for number, plan, text in connection.execute(looks.order_by(jobs.c.number)):
+        settings = json.loads(text)
+        if (settings["site"], settings["by"]) == (site_of(connection), None):
+            last[plan] = number
+    rows = connection.execute(sa.select(jobs.c.subject, jobs.c.found).where(jobs.c.number.in_(last.values())))
+    alarms = [{"plan": plan, **one} for plan, found in rows for one in json.loads(found or "[]")]
+    since = (datetime.now(UTC) - timedelta(days=ALARM_DAYS)).date().isoformat()
+    return sorted((one for one in alarms if one["noticed"] >= since), key=lambda one: one["noticed"], reverse=True)
 
 
 def forget_old(connection: sa.Connection, subject: str) -> None:
@@ -99,8 +119,11 @@ def monitor(database: Database, settings: Mapping[str, Any], reports: Reports) -
     found = monitor_cases(followed.plan, followed.collection, observed, by=settings["by"])
     plan = followed.plan
     charts = [svg(scene, background=None) for scene in monitor_scenes(plan, found)]
+    document = monitor_document(plan, found)
+    for alarm in document["alarms"]:
+        reports.found({name: alarm[name] for name in TOLD})
     return {
-        "document": monitor_document(plan, found),
+        "document": document,
         "markdown": monitor_markdown(plan, found),
         "tables": monitor_page(plan, found),
         "charts": charts,

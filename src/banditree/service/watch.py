@@ -1,4 +1,4 @@
-"""The watch: monitors every signed plan once a day where a webhook is set, and has each new alarm sent, once.
+"""The watch: monitors every signed plan once a day, and where a webhook is set has each new alarm sent, once.
 
 Both are jobs: the one over the cases, and for each alarm one that sends it, which the database takes only once however
 many servers there are. What is sent names the plan, the option, the line and the size, and nothing of any case.
@@ -21,7 +21,7 @@ from banditree.service.settings import Settings
 from banditree.service.webhook import SAME
 from banditree.service.worker import Workers
 
-PAUSE = 60.0  # seconds between two rounds of the watch
+PAUSE = 600.0  # seconds between two rounds of the watch
 DAY = 86_400.0  # seconds after which a plan is monitored again
 ACTOR = "watch"
 
@@ -56,7 +56,8 @@ class Watch:
             job = jobs.find_job(connection, job_id)
             if job.state.is_final:
                 del self._open[id]
-                self._send(connection, job)
+                if self.settings.webhook_url:
+                    self._send(connection, job)
         for id in connection.execute(sa.select(plans.c.id).where(plans.c.signed_at.is_not(None))).scalars().all():
             if time.monotonic() >= self._next.get(id, 0.0):
                 self._next[id] = time.monotonic() + DAY

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from fastapi import APIRouter, Request, Response
 
-from banditree.service import case_lists, jobs, records
+from banditree.service import case_lists, field, jobs, records
 from banditree.service.access import Viewer
 from banditree.service.jobs import State
 from banditree.service.pages.job_pages import KINDS
@@ -35,6 +35,7 @@ async def start(request: Request, person: Viewer) -> Response:
         starts=any(line["state"] == PlanState.SIGNED for line in known),
         awaited=await read(request, _cases, "waiting"),
         n_awaited=await read(request, _count, WAITING),
+        alarms=await read(request, field.recent_alarms),
         ringing=await read(request, _cases, "alarm"),
         n_ringing=await read(request, _count, RINGS),
         drafts=drafts[:SHOWN],
