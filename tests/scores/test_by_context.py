@@ -20,6 +20,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import (
     INTERCEPT,
     Feature,
+    asked_names,
     fixed_context,
     gaussian_contexts,
     moment_contexts,
@@ -170,6 +171,25 @@ def test_a_missing_or_impossible_context_changes_nothing(context):
         case.ask(context={"price": 2.0, "age": 50, "sex": "x"})
     assert case.snapshot() == before
     assert resume_session(plan, before).snapshot() == before
+
+
+def test_what_stays_the_same_for_a_case_is_asked_once():
+    plan = build_plan(with_case_features(shop(), ["age", "sex"]), 50, steps=100)
+    case = start_session(plan)
+    assert asked_names(case.features, case.own_context) == ["price", "age", "sex"]
+    with pytest.raises(InvalidInput, match="no value for .'age', 'sex'."):
+        case.ask(context={"price": 2.0})
+    case.ask(context={"price": 2.0, "age": 50, "sex": "m"})
+    case.tell(1)
+    case = resume_session(plan, case.snapshot())
+    assert asked_names(case.features, case.own_context) == ["price"]
+    case.ask(context={"price": 2.5})
+    assert case.rounds[1].context == [1.0, 2.5, 50.0, 1.0]
+    case.tell(0)
+    with pytest.raises(InvalidInput, match="no value for .'price'."):
+        case.ask(context={"age": 50})
+    case.ask(context={"price": 2.5, "age": 51})  # a birthday
+    assert case.rounds[2].context == [1.0, 2.5, 51.0, 1.0]
 
 
 def test_contextual_plans_come_back_from_their_files_the_same(tmp_path):

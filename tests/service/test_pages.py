@@ -11,6 +11,7 @@ from banditree.plans.words import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
 from banditree.scores.build import build_plan
 from banditree.service.demo import clinic_protocol, fill
+from banditree.tasks.changes import with_case_features
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear
 from banditree.tasks.separation import least_separation
@@ -158,16 +159,17 @@ def test_a_contextual_plan_asks_for_the_context(http):
 
 
 def test_a_contextual_protocol_asks_for_the_context_before_every_round(http):
-    plan = build_plan(linear(2, 3, 2, 0.3), 60, steps=100)
+    plan = build_plan(with_case_features(linear(2, 3, 3, 0.3), ["x2"]), 60, steps=100)
     id = client_of(http).add_plan(plan, "as kinds", sign="tested")
     page = http.post("/cases", data={"plan": id, "id": "k"}).text
-    names = re.findall(r'name="(context-[^"]*)"', page)
-    assert names
+    assert set(re.findall(r'name="(context-[^"]*)"', page)) == {"context-x1", "context-x2"}
     for number in range(1, 4):
+        names = re.findall(r'name="(context-[^"]*)"', page)
         page = http.post("/cases/k/ask", data=dict.fromkeys(names, "0.5")).text
         assert "What happened?" in page
         page = http.post("/cases/k/tell", data={"round": str(number), "reward": "0.4"}).text
         assert "What comes next?" in page
+        assert set(re.findall(r'name="(context-[^"]*)"', page)) == {"context-x1"}  # x2 stays the same for a case
     assert "reat as task" in page
     assert "Fit of one task over another" in http.get(f"/plans/{id}").text
 

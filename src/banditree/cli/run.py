@@ -90,10 +90,9 @@ def _next_step(session: "Session") -> "Step":
 
 
 def _ask_context(session: "Session") -> dict[str, str]:
-    from banditree.tasks.contexts import INTERCEPT
+    from banditree.tasks.contexts import asked_names
 
-    names = dict.fromkeys(feature.name for feature in session.features if feature.name != INTERCEPT)
-    return {name: _prompt(name) for name in names}
+    return {name: _prompt(name) for name in asked_names(session.features, session.own_context)}
 
 
 def _prompt(what: str) -> str:

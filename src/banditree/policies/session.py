@@ -15,10 +15,11 @@ from banditree.policies.rounds import Missing, Reported, Round, Step, shown
 from banditree.policies.snapshots import SCHEMA, fill_state, round_from_json, round_to_json, state_to_json
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.contexts import Feature, encode
+from banditree.tasks.contexts import Feature, asked_names, encode
 from banditree.tasks.rewards import Rewards
 from banditree.trees.tree import LazyTree
 
+LOOKED_BACK = 100  # rounds with an outcome among which a context of the case is looked for
 MAX_KEY = 2**32  # seeds and case numbers are words of the random number keys
 
 
@@ -86,13 +87,14 @@ class Session:
         """The open round and its arm, the same again until it is told; with `n`, up to n open rounds at once.
 
         With `n`, rounds are opened never past the earliest moment at which an outcome would change what comes next.
-        context: a vector (d,) or a mapping of names to values, for policies that look at it.
+        context: a vector (d,) or a mapping of names to values, for policies that look at it. What stays the same
+        for a whole case need be given only once.
         available: names or numbers of the arms that can be pulled now; by default all. An arm that is not available
         is never replaced by another: the step then has an outcome that says so.
         """
         if n is not None and n < 1:
             raise invalid("n", "at least 1", n)
-        x, mask = self._context(context), self._mask(available)
+        x, mask = self._context(context, self.own_context), self._mask(available)
         steps = [self._step(number) for number in self.open_rounds[: n or 1]]
         while len(steps) < (n or 1):
             step = self._open(x, mask)
@@ -127,7 +129,7 @@ class Session:
 
         Its outcome is told like any other, recorded and not tallied; the round counts towards the horizon.
         """
-        k, x = arm_number(self.arms, arm), self._context(context)
+        k, x = arm_number(self.arms, arm), self._context(context, self.own_context)
         if round is None and not self.open_rounds:
             if len(self.rounds) >= self.horizon:
                 return Step(len(self.rounds) + 1, outcome=Outcome.HORIZON_REACHED)
@@ -243,14 +245,26 @@ class Session:
             return "No round is open: ask first."
         return f"Open: {', '.join(map(str, rounds))}."
 
-    def _context(self, given: Any) -> FloatArray:
+    @property
+    def own_context(self) -> FloatArray | None:
+        """The last context of the case, whose features of the case itself need not be given again; None without any."""
+        if not any(feature.per_case for feature in self.features):
+            return None
+        for entry in reversed(self.rounds[max(self.n_applied - LOOKED_BACK, 0) :]):
+            if entry.context is not None:
+                return np.array(entry.context)
+        return None
+
+    def _context(self, given: Any, known: FloatArray | None = None) -> FloatArray:
+        """The context that is given, with what is known of the case from an earlier one."""
         d = len(self.features)
         if given is None:
-            return np.full(d, np.nan)
+            complete = known is not None and not asked_names(self.features, known)
+            return known if known is not None and complete else np.full(d, np.nan)
         if d == 0:
             raise invalid("context", "omitted, since these tasks have none", given)
         if isinstance(given, Mapping):
-            return encode(self.features, given)
+            return encode(self.features, given, known)
         try:
             x = np.array(given, dtype=float)
         except (TypeError, ValueError):

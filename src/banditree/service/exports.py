@@ -151,15 +151,15 @@ def context_columns(features: dict[str, tuple[Feature, ...]]) -> Columns:
 
 
 def context_values(features: tuple[Feature, ...], entry: dict[str, Any]) -> dict[str, Any]:
-    """The context of a round by name: as it was given, or read off its vector."""
-    given = entry["given"]
-    if given is None:
-        given = {}
-        for feature, value in zip(features, entry["context"] or (), strict=False):
-            if feature.level is None:
-                given[feature.name] = value
-            elif value:
-                given[feature.name] = feature.level
+    """The context of a round by name: as it was given, and else read off its vector."""
+    given: dict[str, Any] = {}
+    for feature, value in zip(features, entry["context"] or (), strict=False):
+        if feature.level is None:
+            given[feature.name] = value
+        elif value:
+            given[feature.name] = feature.level
+    given.pop(INTERCEPT, None)
+    given |= entry["given"] or {}
     return {f"context_{name}" if name in DECISIONS else name: value for name, value in given.items()}
 
 

@@ -46,6 +46,7 @@ class Seen(NamedTuple):
     outcomes: list[Outcome]
     round_arms: list[str]
     last_told: int | None
+    own_context: FloatArray | None
 
 
 def see(case: Case) -> Seen:
@@ -55,7 +56,8 @@ def see(case: Case) -> Seen:
     arms = [session.arms[session.rounds[number - 1].arm] for number in session.open_rounds]
     first = getattr(session.rounds, "n_before", 0)
     told = next((n for n in range(len(session.rounds), first, -1) if session.rounds[n - 1].reward is not None), None)
-    return Seen(case.followed, standing(case), session.params, ahead, _outcomes(case, ahead.n_done), arms, told)
+    outcomes = _outcomes(case, ahead.n_done)
+    return Seen(case.followed, standing(case), session.params, ahead, outcomes, arms, told, session.own_context)
 
 
 def go_ahead(case: Case) -> Ahead:

@@ -192,8 +192,20 @@ def contexts_of_a_case(contexts: Contexts, x: FloatArray, n_rows: int = 500) -> 
     return Contexts(ContextKind.SAMPLE, features, rows.mean(axis=0), contexts.covariance, rows)
 
 
-def encode(features: Sequence[Feature], values: Mapping[str, Any]) -> FloatArray:
+def asked_names(features: Sequence[Feature], known: FloatArray | None = None) -> list[str]:
+    """The columns of a context that have to be given: all, or those of the round where the case's own are known.
+
+    >>> asked_names([Feature(INTERCEPT), Feature("age", per_case=True), Feature("price")], np.array([1.0, 50.0, 2.1]))
+    ['price']
+    """
+    asked = (f.name for f in features if f.name != INTERCEPT and not (f.per_case and known is not None))
+    return list(dict.fromkeys(asked))
+
+
+def encode(features: Sequence[Feature], values: Mapping[str, Any], known: FloatArray | None = None) -> FloatArray:
     """The context vector (d,) of a case described by names and values.
+
+    known: (d,), an earlier context of the same case, whose own features need not be given again.
 
     >>> sex = Feature("sex", "m", ("f", "m"))
     >>> encode([Feature(INTERCEPT), Feature("age"), sex], {"age": 50, "sex": "f"}).tolist()
@@ -204,14 +216,17 @@ def encode(features: Sequence[Feature], values: Mapping[str, Any]) -> FloatArray
     banditree.errors.InvalidInput: sex must be one of f, m. Got 'x'.
     """
     wanted = {feature.name for feature in features if feature.name != INTERCEPT}
-    if missing := sorted(wanted - values.keys()):
-        raise invalid("the context", f"given for {', '.join(sorted(wanted))}", f"no value for {missing}")
+    needed = set(asked_names(features, known))
+    if missing := sorted(needed - values.keys()):
+        raise invalid("the context", f"given for {', '.join(sorted(needed))}", f"no value for {missing}")
     if unknown := sorted(values.keys() - wanted):
         raise invalid("the context", f"given for {', '.join(sorted(wanted))} only", unknown)
     x = np.empty(len(features))
     for index, feature in enumerate(features):
         if feature.name == INTERCEPT:
             x[index] = 1.0
+        elif feature.name not in values and known is not None:
+            x[index] = known[index]
         elif feature.level is not None:
             x[index] = _level(feature, values[feature.name])
         else:

@@ -113,7 +113,7 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         last_told=seen.last_told,
         notice=notice,
         used_up=standing.rounds >= standing.horizon,
-        context=context_fields(plan.features),
+        context=context_fields(plan.features, seen.own_context),
         where=words.where(plan, standing),
         tally=words.tally(plan, standing),
         possible="" if standing.possible is None else possible_sentence(standing.possible, plan.vocabulary, most=0),

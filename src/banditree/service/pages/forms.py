@@ -1,6 +1,6 @@
 """Forms of the pages, put into the shapes of the API."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from fastapi import Request
@@ -10,7 +10,8 @@ from starlette.datastructures import UploadFile
 
 from banditree.service.access import CSRF_FIELD
 from banditree.service.problems import Refused
-from banditree.tasks.contexts import INTERCEPT, Feature
+from banditree.tasks.arrays import FloatArray
+from banditree.tasks.contexts import Feature, asked_names
 
 Shaped = TypeVar("Shaped", bound=BaseModel)
 CONTEXT = "context-"  # how the fields of a context begin
@@ -80,11 +81,11 @@ def context_of(given: dict[str, str], numbers: set[str]) -> dict[str, float | st
     return found or None
 
 
-def context_fields(features: Iterable[Feature]) -> list[tuple[str, tuple[str, ...]]]:
-    """(name, levels) for each thing to fill in; no levels for a number."""
-    found: dict[str, tuple[str, ...]] = {}
+def context_fields(features: Sequence[Feature], known: FloatArray | None = None) -> list[tuple[str, tuple[str, ...]]]:
+    """(name, levels) for each thing to fill in; no levels for a number. known: an earlier context of the case."""
+    asked, found = asked_names(features, known), dict[str, tuple[str, ...]]()
     for feature in features:
-        if feature.name == INTERCEPT:
+        if feature.name not in asked:
             continue
         levels = feature.levels or found.get(feature.name, ())
         if feature.level is not None and feature.level not in levels:
