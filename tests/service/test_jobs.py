@@ -6,11 +6,13 @@ import threading
 import time
 
 import pytest
+from numba.core import event
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
 from banditree.errors import InvalidInput
 from banditree.progress import goes_on
-from banditree.service import job_routes, jobs, work
+from banditree.service import clock, job_routes, jobs, work
+from banditree.service.clock import Compiling
 from banditree.service.database import Database
 from banditree.service.jobs import Lane, State, Wish
 from banditree.service.worker import Worker, Workers
@@ -47,6 +49,13 @@ def crashing(_database, _settings, _on_progress):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def compiling(_database, settings, _on_progress):
+    for _ in range(3):
+        with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+            time.sleep(settings["number"] / 10)
+    return "done"
+
+
 def refusing(_database, _settings, _on_progress):
     raise InvalidInput("horizon must be at least 1. Got 0.")
 
@@ -57,7 +66,7 @@ def broken(_database, _settings, _on_progress):
 
 @pytest.fixture(autouse=True)
 def kinds(monkeypatch):
-    for run in (quick, patient, deaf, greedy, crashing, refusing, broken):
+    for run in (quick, patient, deaf, compiling, greedy, crashing, refusing, broken):
         monkeypatch.setitem(work.KINDS, run.__name__, run)
 
 
@@ -112,6 +121,34 @@ def test_what_fails_says_why_and_the_worker_goes_on(worker, kind, problem):
     job = done(worker, kind)
     assert (job.state, job.result, job.problem) == (State.FAILED, None, problem)
     assert done(worker, "quick").state is State.DONE
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_what_is_compiled_on_the_way_does_not_count(worker, monkeypatch):
+    monkeypatch.setattr("banditree.service.worker.GRACE", 0.2)
+    id = add(worker, "compiling", seconds=5)  # and compiles for 6.3 s
+    worker.step()
+    assert (find(worker, id).state, find(worker, id).problem) == (State.DONE, None)
+
+
+def test_a_clock_waits_for_compiling_but_not_for_ever(monkeypatch):
+    now = 100.0
+    monkeypatch.setattr(clock.time, "monotonic", lambda: now)
+    ours = clock.Clock(10)
+    ours.hear(Compiling(True))
+    now = 400.0
+    assert not ours.is_over()
+    ours.hear(Compiling(False))
+    now = 409.0
+    assert not ours.is_over()
+    ours.hear(Compiling(True))
+    now = 709.0
+    assert not ours.is_over()
+    now = 711.0  # more than 600 s of compiling, and 10 s of work
+    assert ours.is_over()
+    ours.hear(Compiling(False))
+    assert ours.is_over()
 
 
 def test_a_time_limit_gives_the_best_so_far_or_ends_what_does_not_listen(worker, monkeypatch):

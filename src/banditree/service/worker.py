@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
@@ -27,6 +27,7 @@ from typing import Any
 from banditree.errors import InvalidInput
 from banditree.progress import Progress
 from banditree.service import jobs
+from banditree.service.clock import COMPILING, Clock, Compiling, tell_of_compiling
 from banditree.service.database import Database
 from banditree.service.jobs import Job, Lane, State, Wish
 from banditree.service.messages import Ended, Reports
@@ -150,7 +151,7 @@ class Worker:
 
     def _watch(self, job: Job, child: Any, pipe: Connection, found: list[Any]) -> Ended:
         """What came of a job: its answer, or why there is none; what it finds on the way is added to `found`."""
-        progress, until, last, told = Progress(0, 0), time.monotonic() + job.seconds, 0.0, False
+        progress, clock, last, told = Progress(0, 0), Clock(job.seconds), 0.0, False
         n_written, before = 0, memory_used(os.getpid())
         while True:
             for ready in wait_for([pipe, child.sentinel], timeout=BEAT / 4):
@@ -163,6 +164,9 @@ class Worker:
                         return message
                     if isinstance(message, Progress):
                         progress = message
+                    elif isinstance(message, Compiling):
+                        clock.hear(message)
+                        progress = replace(progress, text=COMPILING if message.begins else "")
                     else:
                         found.append(message)
                 elif not pipe.poll():
@@ -175,11 +179,12 @@ class Worker:
                 n_written = len(found)
                 if wanted is Wish.CANCEL:
                     return Ended(State.CANCELLED, None, None)
-                if (wanted is Wish.STOP or now > until) and not told:
-                    told, until = True, min(until, now) + GRACE
+                if (wanted is Wish.STOP or clock.is_over()) and not told:
+                    told = True
+                    clock.leave(GRACE)
                     with suppress(OSError):
                         pipe.send(Wish.STOP)
-            if told and now > until:
+            if told and clock.is_over():
                 return Ended(State.FAILED, None, f"It took longer than its limit of {job.seconds} seconds.")
             self._pause(0)
 
@@ -220,6 +225,7 @@ def _child(pipe: Connection, settings: Settings, job: Job, folder: str) -> None:
     die_with_parent()
     limit_memory(job.megabytes + RESERVED)
     tempfile.tempdir = folder
+    tell_of_compiling(pipe)
     try:
         result = json.dumps(KINDS[job.kind](Database(settings, migrates=False), job.settings, Reports(pipe)))
         if len(result) > MOST_RESULT:
