@@ -99,10 +99,12 @@ def box_outcomes(plan: Plan, collection: Collection, over: Contextual | None = N
     for boxes, (low, high) in _chances(plan, collection, over):
         least[:, boxes, : low.shape[2]], most[:, boxes, : low.shape[2]] = low, high
     rest = ((plan.kind == BoxKind.EXPLOIT) & (plan.arm >= NONE)) | (plan.kind == BoxKind.WATCH)
-    cost, _ = _costs(plan, collection, over)
-    certain = None if over is None else over if over.margin is None else contextual(plan, collection, certain=True)
+    cost, least_cost = _costs(plan, collection, over)
+    at_estimates = cost
+    if collection.is_estimated:
+        certain = None if over is None else over if over.margin is None else contextual(plan, collection, certain=True)
+        at_estimates, least_cost = _costs(plan, collection, certain, certain=True)
     # A rate above rounding error means another option is better; for estimates this is asked of the estimates.
-    at_estimates, least_cost = _costs(plan, collection, certain, certain=True)
     wrong_arm = (at_estimates > least_cost[:, None] + SAME_VALUE) & rest
     wrong_task = None
     if (plan.task[rest] != NONE).all():
@@ -193,7 +195,8 @@ def _costs(
 
 def _arm_gaps(least: FloatArray, most: FloatArray) -> FloatArray:
     """How much better than each arm another one may be, (M, K), where means lie between `least` and `most`."""
-    rival = np.stack([np.delete(most, k, axis=1).max(axis=1) for k in range(most.shape[1])], axis=1)
+    highest, two = most.argmax(axis=1)[:, None], np.partition(most, -2, axis=1)[:, -2:]
+    rival = np.where(np.arange(most.shape[1]) == highest, two[:, :1], two[:, 1:])
     return np.asarray(np.maximum(rival - least, 0.0))
 
 

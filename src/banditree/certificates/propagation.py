@@ -116,10 +116,12 @@ def propagate(boxes: Boxes, horizon: int, limits: Limits, flow: Flow, totals: To
     """Carry one task to the horizon and fill in `totals`; False if it takes too much work."""
     n, numbers, first = boxes.kind.size, totals.numbers, boxes.first
     inside, spare, ring = flow.inside, flow.spare, flow.ring
-    rest_rate = 0.0
-    for t in range(horizon + 1):
+    rest_rate, t = 0.0, 0
+    while True:
         rest_rate += settle(boxes, flow, horizon - t, totals)
         moving, testing = count(boxes, flow)
+        if moving >= limits.done:
+            t = wait(boxes, flow, t, horizon, rest_rate, testing, totals)
         if testing > limits.few:
             numbers[UNTIL] = t + 1
         if totals.testing.size > 0:
@@ -160,7 +162,7 @@ def propagate(boxes: Boxes, horizon: int, limits: Limits, flow: Flow, totals: To
         for box in range(n):
             flow.arrive[box], flow.following[box] = flow.following[box], 0.0
         inside, spare = spare, inside
-    return True
+        t += 1
 
 
 @lean(forceinline=True)
@@ -187,6 +189,34 @@ def count(boxes: Boxes, flow: Flow) -> tuple[float, float]:
         if boxes.kind[box] == FIXED or boxes.kind[box] == SCORE:
             testing += here
     return moving, testing
+
+
+@lean()
+def wait(boxes: Boxes, flow: Flow, t: int, horizon: int, rate: float, testing: float, totals: Totals) -> int:
+    """The round at which somebody next leaves a FIXED box, if until then all just go on there; the rounds before it are
+    filled in at once. In a tree that is nearly all of them."""
+    after = horizon
+    for box in range(boxes.kind.size):
+        if flow.arrive[box] > 0.0 or (flow.held[box] > 0.0 and boxes.kind[box] != FIXED):
+            return t
+        if flow.held[box] > 0.0:
+            start, size = boxes.first[box], boxes.pulls[box]
+            leaves = t
+            while leaves < after and flow.ring[start + (leaves + 1) % size] == 0.0:
+                leaves += 1
+            after = leaves
+            if after == t:
+                return t
+    rounds = after - t
+    for box in range(boxes.kind.size):
+        totals.spent[box] += flow.held[box] * rounds
+        rate += flow.held[box] * boxes.cost[box]
+    totals.numbers[REGRET] += rate * rounds
+    if totals.regret.size > 0:
+        for later in range(t, after):
+            totals.regret[later + 1] = totals.regret[later] + rate
+            totals.testing[later] = testing
+    return int(after)
 
 
 @lean(forceinline=True)

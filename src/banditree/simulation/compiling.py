@@ -21,7 +21,9 @@ _loops: dict[str, Callable[..., Any]] = {}
 def specialised(loop: Callable[..., Any], functions: dict[str, Callable[..., Any]]) -> FunctionType:
     """A copy of `loop` that finds `functions` under their names, to be run as it is or compiled."""
     assert isinstance(loop, FunctionType)
-    return FunctionType(loop.__code__, {**loop.__globals__, **functions}, loop.__name__)
+    copy = FunctionType(loop.__code__, {**loop.__globals__, **functions}, loop.__name__)
+    copy.__annotations__ = loop.__annotations__  # what it returns decides how it is compiled
+    return copy
 
 
 def compiled_loop(loop: FunctionType, *, lean: bool = True) -> Any:

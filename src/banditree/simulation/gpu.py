@@ -107,7 +107,7 @@ def play_on_gpu(arena: Arena, tasks: Sequence[int], first_run: int, n_runs: int)
     stopped = outcomes.copy_to_host()
     if (stopped < 0).any():
         index = int((stopped < 0).argmax())
-        sentence = Outcome(int(stopped[index])).sentence
+        sentence = Outcome(int(stopped[index])).sentence()
         raise InvalidInput(f"{arena.name} stopped in run {first_run + index % n_runs}: {sentence}")
     return Played(*(array.copy_to_host() for array in noted))
 

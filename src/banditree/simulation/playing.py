@@ -106,14 +106,14 @@ def play_in(
     task, whether its arm is a best one, the round of the alarm, the arm of the commitment. Returns 0, or the negative
     outcome of a policy that would not choose.
     """
-    model, context, pulls = world.model, room.context, room.pulls
+    model, context, pulls, available = world.model, room.context, room.pulls, room.available
     case = run * model.means.shape[0] + task
     total, place = 0.0, 0
     for t in range(1, rounds[-1] + 1):
         if model.theta.shape[2] > 0:
             draw_context(world, seed, task, run, t, context)
         standing = commitment(params, state)
-        arm = choose(params, state, context, room.available, (seed, case, t))
+        arm = choose(params, state, context, available, (seed, case, t))
         if arm < 0:
             return int(arm)
         gap = best_mean(model, context, task) - predicted(model, context, task, arm)
