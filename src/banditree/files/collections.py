@@ -65,6 +65,9 @@ class CollectionFile(Document):
         None, description="standard deviation of a case's own mean around its task's; none: all cases are alike"
     )
     chances: list[list[list[float]]] | None = Field(None, description="of each value, by task and arm; graded rewards")
+    noise: list[list[float]] | None = Field(
+        None, description="standard deviation of the noise by task and arm, where it differs; Gaussian rewards only"
+    )
     theta_error: list[list[list[list[float]]]] | None = Field(
         None, description="x'theta is within sqrt(x'Ex) of the estimate, for every context x at once"
     )
@@ -106,6 +109,7 @@ def collection_document(collection: Collection) -> CollectionFile:
         spread=None if collection.spread is None else collection.spread.tolist(),
         chances=None if collection.chances is None else collection.chances.tolist(),
         theta_error=None if collection.theta_error is None else collection.theta_error.tolist(),
+        noise=None if collection.noise is None else collection.noise.tolist(),
     )
 
 
@@ -126,6 +130,7 @@ def collection_from_document(document: CollectionFile, source: str) -> Collectio
             spread=None if document.spread is None else np.array(document.spread),
             chances=None if document.chances is None else np.array(document.chances),
             theta_error=None if document.theta_error is None else np.array(document.theta_error),
+            noise=None if document.noise is None else np.array(document.noise),
         )
     except ValueError as problem:
         raise InvalidInput(f"{source}: {problem}") from None

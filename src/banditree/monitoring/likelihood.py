@@ -84,7 +84,7 @@ def log_chances(rounds: Rounds, collection: Collection, shift: FloatArray) -> Fl
     """The log-chance (R, M, *S) of every outcome under every kind, with its rates moved by `shift` (M, K, *S)."""
     steps = shift.shape[2:]
     parameters = collection.parameters.reshape(*collection.means.shape, *(1,) * len(steps), -1)
-    parameters = parameters if collection.rewards.by_chances else parameters[..., 0]
+    parameters = parameters if collection.parameters.ndim > 2 else parameters[..., 0]
     moved = collection.rewards.shifted(
         np.broadcast_to(parameters, (*shift.shape, *parameters.shape[shift.ndim :])), shift
     )

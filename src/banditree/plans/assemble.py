@@ -87,7 +87,7 @@ def assemble(boxes: Sequence[Box], collection: Collection, horizon: int, method:
     numbered = [replace(box, low=number.get(box.low, NONE), high=number.get(box.high, NONE)) for box in kept]
     if more.get("survivors") is not None:
         more["survivors"] = more["survivors"][order]
-    names = {"arms": collection.arms, "tasks": collection.tasks, "rewards": collection.rewards}
+    names = {"arms": collection.arms, "tasks": collection.tasks, "rewards": collection.rewards.of_a_plan}
     return from_boxes(numbered, horizon=horizon, method=method, **names, **more)
 
 

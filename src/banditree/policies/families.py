@@ -95,11 +95,11 @@ def weigh_normal(model: Model, weights: FloatArray, context: FloatArray, arm: in
     """Normal likelihoods relative to the best one, which is what keeps an outlier from wiping out all weights."""
     nearest = math.inf
     for i in range(weights.shape[0]):
-        z = (reward - predicted(model, context, i, arm)) / model.sigma
-        nearest = min(nearest, z * z)
+        z = (reward - predicted(model, context, i, arm)) / model.deviation[i, arm]
+        nearest = min(nearest, z * z + 2.0 * model.deviation_log[i, arm])
     for i in range(weights.shape[0]):
-        z = (reward - predicted(model, context, i, arm)) / model.sigma
-        likelihood = max(math.exp(0.5 * (nearest - z * z)), LEAST_LIKELIHOOD)
+        z = (reward - predicted(model, context, i, arm)) / model.deviation[i, arm]
+        likelihood = max(math.exp(0.5 * (nearest - (z * z + 2.0 * model.deviation_log[i, arm]))), LEAST_LIKELIHOOD)
         weights[i] = max(weights[i] * likelihood, LEAST_WEIGHT)
 
 
@@ -107,8 +107,8 @@ def log_likelihood(model: Model, context: FloatArray, task: int, arm: int, rewar
     """The log-likelihood of a reward, up to a constant, never below LOG_FLOOR for 0/1 rewards (NOTES 16)."""
     mean = predicted(model, context, task, arm)
     if model.family == GAUSSIAN:
-        z = (reward - mean) / model.sigma
-        return -0.5 * z * z
+        z = (reward - mean) / model.deviation[task, arm]
+        return float(-0.5 * z * z - model.deviation_log[task, arm])
     chance = mean if reward > 0.5 else 1.0 - mean
     if model.family == GRADED:
         chance = model.chances[task, arm, outcome_of(model, reward)]
@@ -117,33 +117,45 @@ def log_likelihood(model: Model, context: FloatArray, task: int, arm: int, rewar
 
 def n_summaries(model: Model) -> int:
     """How many numbers per arm, averaged over tasks, tell the distribution of a reward of an unknown task."""
-    return model.values.shape[0] if model.family == GRADED else 1
+    if model.family == GRADED:
+        return int(model.values.shape[0])
+    return 2 if model.family == GAUSSIAN else 1
 
 
 def summary(model: Model, task: int, arm: int, number: int, mean: float) -> float:
     """The summary of that number of one task and arm, whose mean reward at the context is `mean`."""
-    return float(model.chances[task, arm, number]) if model.family == GRADED else mean
+    if model.family == GRADED:
+        return float(model.chances[task, arm, number])
+    return mean if number == 0 else float(model.deviation_log[task, arm])
 
 
 def noise(model: Model, task: int, arm: int, mean: float) -> float:
-    """What the information of an arm is reduced by: the entropy of its reward, or the squared mean of a normal one."""
+    """What the information of an arm is reduced by: the entropy of its reward.
+
+    Of a normal one: its mean square, less the noise that is bounded by sigma.
+    """
     if model.family == GRADED:
         return grade_entropy(model.chances[task, arm])
-    return mean * mean if model.family == GAUSSIAN else entropy(mean)
+    if model.family == GAUSSIAN:
+        own = model.deviation[task, arm]
+        return float(mean * mean + (own * own - model.sigma * model.sigma))
+    return entropy(mean)
 
 
 def information(model: Model, summaries: FloatArray, average_noise: float) -> float:
     """What a reward tells of the task, from the averages over tasks of the arm's summaries and of its noise.
 
     A few possible rewards: the mutual information of task and reward. Normal rewards: log(1 + v/sigma^2)/2, v the
-    variance of the mean over tasks, which is at least that and equal to it to first order.
+    variance of the mean over tasks, which is at least that and equal to it to first order; where the noise differs, the
+    entropy of a normal reward of the same variance, less the average entropy of the noise.
     """
     if model.family == GRADED:
         return max(grade_entropy(summaries) - average_noise, 0.0)
     mean = summaries[0]
     if model.family == GAUSSIAN:
-        variance = max(average_noise - mean * mean, 0.0)
-        return 0.5 * math.log(1.0 + variance / (model.sigma * model.sigma))
+        variance = average_noise - mean * mean  # of a reward, less sigma^2
+        total = max(1.0 + variance / (model.sigma * model.sigma), LEAST_LIKELIHOOD)
+        return float(max(0.5 * math.log(total) - summaries[1], 0.0))
     return max(entropy(mean) - average_noise, 0.0)
 
 
@@ -167,7 +179,7 @@ def draw_reward(model: Model, context: FloatArray, task: int, arm: int, first: f
     """A reward from two uniform random numbers; bounded rewards take the two ends of their range."""
     mean = predicted(model, context, task, arm)
     if model.family == GAUSSIAN:
-        return mean + model.sigma * normal(first, second)
+        return float(mean + model.deviation[task, arm] * normal(first, second))
     if model.family == GRADED:
         return float(model.values[drawn_grade(model.chances[task, arm], first)])
     return model.high if first * (model.high - model.low) < mean - model.low else model.low

@@ -25,6 +25,8 @@ class Model(NamedTuple):
     best: (M,) the best arm of each task without a context. top: (M,) its mean. family: the family of the rewards, whose
     arithmetic is in `policies.families`. logistic: whether predictions lie on a logistic curve. values (G,), chances
     (M, K, G): of graded rewards.
+    deviation, deviation_log (M, K): the standard deviation of normal rewards, and the log of its ratio to the bound
+    `sigma` of all.
     """
 
     means: FloatArray
@@ -40,11 +42,13 @@ class Model(NamedTuple):
     logistic: bool
     values: FloatArray
     chances: FloatArray
+    deviation: FloatArray
+    deviation_log: FloatArray
 
 
 def model_of(collection: Collection) -> Model:
     """The arrays of `collection`. A context that never varies is folded into the means."""
-    rewards, theta = collection.rewards, collection.theta
+    rewards, theta, noise = collection.rewards, collection.theta, collection.noise
     varies = collection.contexts is not None and collection.contexts.kind is not ContextKind.FIXED
     return Model(
         collection.means,
@@ -60,6 +64,8 @@ def model_of(collection: Collection) -> Model:
         rewards.link is Link.LOGISTIC,
         frozen(rewards.support, float),
         frozen(np.zeros((0, 0, 0)) if collection.chances is None else collection.chances, float),
+        frozen(np.full(collection.means.shape, rewards.sigma) if noise is None else noise, float),
+        frozen(np.zeros(collection.means.shape) if noise is None else np.log(noise / rewards.sigma), float),
     )
 
 

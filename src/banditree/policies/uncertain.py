@@ -145,7 +145,8 @@ def upper_mean(params: UncertainParams, state: UncertainState, task: int, arm: i
     n_values = params.support.shape[0]
     if n_values == 0:
         mean, worth = normal_posterior(params, state, task, arm)
-        return horizon_index(mean, params.model.sigma * params.model.sigma, worth, left)
+        own = params.model.deviation[task, arm]
+        return horizon_index(mean, own * own, worth, left)
     worth, total, squares = 0.0, 0.0, 0.0
     for g in range(n_values):
         count = params.counts[arm, task, g] + state.seen[arm, g]
@@ -162,7 +163,7 @@ def drawn_mean(params: UncertainParams, state: UncertainState, task: int, arm: i
     if n_values == 0:
         mean, precision = normal_posterior(params, state, task, arm)
         first, second = uniform_pair(rng, 1 + arm)
-        return mean + params.model.sigma / math.sqrt(precision) * normal(first, second)
+        return float(mean + params.model.deviation[task, arm] / math.sqrt(precision) * normal(first, second))
     total, weighted = 0.0, 0.0
     for g in range(n_values):
         draw = any_gamma_draw(params.counts[arm, task, g] + state.seen[arm, g], rng, 1 + arm * n_values + g)
@@ -225,8 +226,8 @@ def weigh_normal_rewards(params: UncertainParams, state: UncertainState, arm: in
 def log_predictive(params: UncertainParams, state: UncertainState, task: int, arm: int, reward: float) -> float:
     """The log-density of the next normal reward, up to a constant."""
     mean, precision = normal_posterior(params, state, task, arm)
-    variance = params.model.sigma * params.model.sigma * (1.0 + 1.0 / precision)
-    return -0.5 * (reward - mean) * (reward - mean) / variance - 0.5 * math.log(variance)
+    variance = params.model.deviation[task, arm] * params.model.deviation[task, arm] * (1.0 + 1.0 / precision)
+    return float(-0.5 * (reward - mean) * (reward - mean) / variance - 0.5 * math.log(variance))
 
 
 def explain_uncertain(params: UncertainParams, state: UncertainState) -> Facts:

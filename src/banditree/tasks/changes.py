@@ -14,10 +14,11 @@ TRUSTED = "estimates taken at their word"  # what marks a collection whose margi
 
 
 def with_parameters(collection: Collection, parameters: FloatArray, **changes: Any) -> Collection:
-    """The collection with other means or chances, (M, K) or (M, K, G), known exactly; `changes` to other fields."""
+    """The collection with other `Collection.parameters`, known exactly; `changes` to other fields."""
     chances = parameters if collection.rewards.by_chances else None
+    noise = None if collection.noise is None else parameters[..., 1]
     means = collection.rewards.means(parameters)
-    return replace(collection, means=means, chances=chances, **{"radius": np.zeros(()), **changes})
+    return replace(collection, means=means, chances=chances, noise=noise, **{"radius": np.zeros(()), **changes})
 
 
 def with_shares(collection: Collection, shares: Sequence[float] | Mapping[str, float]) -> Collection:

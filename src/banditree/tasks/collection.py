@@ -1,7 +1,7 @@
 """Collection: the M tasks a case may belong to, as far as they are known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
-from banditree.tasks.collection_checks import check_collection, checked_chances, checked_shares
+from banditree.tasks.collection_checks import check_collection, checked_chances, checked_noise, checked_shares
 from banditree.tasks.contexts import ContextKind, Contexts, Feature, averaging_rows
 from banditree.tasks.predictions import MUCH, clipped_share, mean_rewards, predict, sub_gaussian_variance
 from banditree.tasks.reward_cells import deviation_margin, margin_at
-from banditree.tasks.rewards import BERNOULLI, Bounded, Gaussian, Graded, Link, Rewards
+from banditree.tasks.rewards import BERNOULLI, Bounded, Gaussian, Graded, Link, Rewards, UnevenGaussian
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +28,7 @@ class Collection:
     `chances` (M, K, G) are those of the values of graded rewards, from which their means follow. Where x'theta leaves
     the range of the rewards it counts as the nearest end, or lies on a logistic curve if the rewards have that link:
     means follow from theta and the contexts then.
+    `noise` (M, K) are the standard deviations of Gaussian rewards where they differ (None: all have the family's).
     `theta_error` (M, K, d, d): with the confidence of the radius, the true x'theta is within sqrt(x'E x) of the
     estimated one at every context x at once; None: within the radius at every context.
     Frozen, with read-only arrays: checked once, here.
@@ -51,6 +52,7 @@ class Collection:
     spread: FloatArray | None = None
     chances: FloatArray | None = None
     theta_error: FloatArray | None = None
+    noise: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.rewards.by_chances:
@@ -58,6 +60,9 @@ class Collection:
             object.__setattr__(self, "means", self.rewards.means(self.parameters))
         means = frozen_numbers("means", self.means, 2)
         object.__setattr__(self, "means", means)
+        if self.noise is not None:
+            object.__setattr__(self, "noise", checked_noise(self, self.noise))
+            object.__setattr__(self, "rewards", UnevenGaussian(sigma=float(np.max(self.noise))))
         object.__setattr__(self, "tasks", tuple(str(name) for name in self.tasks))
         object.__setattr__(self, "arms", tuple(str(name) for name in self.arms))
         try:
@@ -98,7 +103,7 @@ class Collection:
     def gaussian(
         cls,
         means: Any,
-        sigma: float,
+        sigma: Any,
         *,
         tasks: Sequence[str] | None = None,
         arms: Sequence[str] | None = None,
@@ -107,8 +112,17 @@ class Collection:
         shares: Any = None,
         spread: Any = None,
     ) -> "Collection":
-        """Tasks whose rewards are normal around these means (M, K), with standard deviation `sigma`."""
-        return _without_contexts(means, Gaussian(sigma=sigma), tasks, arms, radius, provenance, shares, spread)
+        """Tasks whose rewards are normal around these means (M, K).
+
+        sigma: the standard deviation of the noise, one for all or an array (M, K).
+
+        >>> Collection.gaussian([[0, 1], [1, 0]], [[1.0, 2.0], [1.0, 3.0]]).rewards.sigma
+        3.0
+        """
+        uneven = np.ndim(sigma) > 0
+        rewards = Gaussian(sigma=1.0 if uneven else sigma)
+        known = _without_contexts(means, rewards, tasks, arms, radius, provenance, shares, spread)
+        return replace(known, noise=sigma) if uneven else known
 
     @classmethod
     def bounded(
@@ -213,7 +227,12 @@ class Collection:
 
     @property
     def parameters(self) -> FloatArray:
-        """What the reward family knows of each task and arm: the means (M, K), or the chances (M, K, G)."""
+        """What the reward family knows of each task and arm: the means (M, K), or the chances (M, K, G).
+
+        Where the noise of normal rewards differs: means and deviations (M, K, 2).
+        """
+        if self.noise is not None:
+            return np.stack([self.means, self.noise], axis=-1)
         return self.means if self.chances is None else self.chances
 
     @property

@@ -7,7 +7,7 @@ import numpy as np
 
 from banditree.errors import InvalidInput, check_texts, invalid
 from banditree.tasks.arrays import FloatArray, frozen, frozen_numbers
-from banditree.tasks.rewards import Rewards
+from banditree.tasks.rewards import Family, Rewards
 
 if TYPE_CHECKING:
     from banditree.tasks.collection import Collection
@@ -79,6 +79,18 @@ def _check_spread(collection: "Collection", spread: FloatArray) -> None:
         raise invalid("spread", f"at most {most:g}, half the range of the rewards", float(spread.max()))
     if collection.theta is not None:
         raise InvalidInput("spread must be omitted with contexts: cases that vary are drawn without them.")
+
+
+def checked_noise(collection: "Collection", given: Any) -> FloatArray:
+    """The standard deviations (M, K) of normal rewards, each above 0."""
+    if collection.rewards.family is not Family.GAUSSIAN:
+        raise invalid("noise", f"omitted for {collection.rewards.family} rewards", "an array")
+    if collection.theta is not None or collection.spread is not None:
+        raise InvalidInput("noise must be omitted with contexts and with a spread. Give one sigma that bounds it.")
+    noise = frozen_numbers("noise", given, 2)
+    if noise.shape != collection.means.shape or noise.min() <= 0:
+        raise invalid("noise", f"of shape {collection.means.shape} and above 0", noise.shape)
+    return noise
 
 
 def checked_chances(rewards: Rewards, given: Any) -> FloatArray:

@@ -127,6 +127,7 @@ def _span(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Collec
         _merged_spread(collection, groups),
         chances,
         _merged_error(collection, groups, theta),
+        None if collection.noise is None else np.array([collection.noise[list(group)].max(axis=0) for group in groups]),
     )
 
 

@@ -8,7 +8,7 @@ from banditree.errors import invalid
 from banditree.tasks.rewards.base import LOG_FLOOR, Cells, Family, Outcome, Rewards, Scoring, require_likelihood
 from banditree.tasks.rewards.bernoulli import Bernoulli
 from banditree.tasks.rewards.bounded import Bounded
-from banditree.tasks.rewards.gaussian import Gaussian
+from banditree.tasks.rewards.gaussian import Gaussian, UnevenGaussian
 from banditree.tasks.rewards.graded import Graded
 from banditree.tasks.rewards.links import Link
 
@@ -29,6 +29,7 @@ __all__ = [
     "Outcome",
     "Rewards",
     "Scoring",
+    "UnevenGaussian",
     "family_named",
     "make_rewards",
     "require_likelihood",

@@ -267,6 +267,11 @@ class Rewards(ABC):
         """Whether what was made for these rewards can be played on the `other` ones."""
         return self.matches(other)
 
+    @property
+    def of_a_plan(self) -> "Rewards":
+        """What a plan keeps of the rewards."""
+        return self
+
     def written(self) -> dict[str, Any]:
         """The fields that a file keeps besides the family."""
         every = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]

@@ -29,7 +29,7 @@ CENTRES = 6  # middle cuts tried per arm
 class Gaussian(Rewards):
     """Normal rewards around the mean of each task and arm, all with the standard deviation `sigma`.
 
-    `sigma` stands for the paper's bound on sigma_ik.
+    `sigma` stands for the paper's bound on sigma_ik; `UnevenGaussian` has each of them.
 
     >>> Gaussian(sigma=2.0).variance_proxy
     4.0
@@ -59,33 +59,44 @@ class Gaussian(Rewards):
         """sigma^2."""
         return self.sigma**2
 
+    def deviation(self, parameters: FloatArray) -> Any:
+        """The standard deviation of the noise in each cell."""
+        return self.sigma
+
     def sample(self, parameters: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Normal draws."""
-        return np.asarray(rng.normal(parameters, self.sigma))
+        return np.asarray(rng.normal(self.means(parameters), self.deviation(parameters)))
 
     def log_density(self, reward: float | FloatArray, parameters: FloatArray) -> FloatArray:
         """The normal log-density."""
-        z = (np.asarray(reward) - parameters) / self.sigma
-        value = -0.5 * z * z - np.log(self.sigma * np.sqrt(2 * np.pi))
+        sigma = self.deviation(parameters)
+        z = (np.asarray(reward) - self.means(parameters)) / sigma
+        value = -0.5 * z * z - np.log(sigma * np.sqrt(2 * np.pi))
         return np.asarray(np.maximum(value, LOG_FLOOR), dtype=np.float64)
 
     def log_predictive(
         self, reward: FloatArray, parameters: FloatArray, spread: FloatArray, n: FloatArray, total: FloatArray
     ) -> FloatArray:
         """Cases vary as a normal distribution with that mean and standard deviation."""
-        weight = spread**2 / (self.sigma**2 + n * spread**2)  # of what is known of the case, per reward
-        z = np.asarray(reward) - parameters - weight * (total - n * parameters)
-        variance = self.sigma**2 * (1 + weight)
+        noise, means = self.deviation(parameters) ** 2, self.means(parameters)
+        weight = spread**2 / (noise + n * spread**2)  # of what is known of the case, per reward
+        z = np.asarray(reward) - means - weight * (total - n * means)
+        variance = noise * (1 + weight)
         value = -0.5 * z * z / variance - 0.5 * np.log(2 * np.pi * variance)
         return np.asarray(np.maximum(value, LOG_FLOOR), dtype=np.float64)
 
     def kl(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """(p - q)^2 / (2 sigma^2)."""
-        return np.asarray((p - q) ** 2 / (2 * self.sigma**2))
+        """(p - q)^2 / (2 sigma^2), and what differing noise adds."""
+        first, second, apart = self.deviation(p), self.deviation(q), self.means(p) - self.means(q)
+        ratio = first / second
+        return np.asarray(apart**2 / (2 * second**2) + (ratio**2 - 1) / 2 - np.log(ratio))
 
     def hellinger_squared(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """1 - exp(-(p - q)^2 / (8 sigma^2))."""
-        return np.asarray(-np.expm1(-((p - q) ** 2) / (8 * self.sigma**2)))
+        """1 - exp(-(p - q)^2 / (8 sigma^2)), and what differing noise adds."""
+        first, second, apart = self.deviation(p), self.deviation(q), self.means(p) - self.means(q)
+        both = first**2 + second**2
+        uneven = 0.5 * np.log1p(-((first - second) ** 2) / both)
+        return np.asarray(-np.expm1(uneven - apart**2 / (4 * both)))
 
     def hellinger_over_contexts(self, centre: FloatArray, spread: FloatArray) -> FloatArray | None:
         """1 - E exp(-z^2/(8 sigma^2)) for normal z = x'(theta_i - theta_j)."""
@@ -97,7 +108,8 @@ class Gaussian(Rewards):
         """Normal, at both ends of the mean; sub-Gaussian bounds if contexts are not known to be normal."""
         from scipy.special import ndtr
 
-        low, high = cells.parameters - cells.radius, cells.parameters + cells.radius
+        means = self.means(cells.parameters)
+        low, high = means - cells.radius, means + cells.radius
         if not cells.normal_contexts:
             return hoeffding_totals(low, high, cells.variance, pulls, limit)
         spreads = [deviation * np.sqrt(pulls) for deviation in self._deviations(cells)]
@@ -113,7 +125,7 @@ class Gaussian(Rewards):
                 self._bins(mu, doubt, (np.asarray(self.sigma),), cuts) for mu, doubt in zip(*cells.rows, strict=True)
             ]
             return np.mean([least for least, _ in each], axis=0), np.mean([most for _, most in each], axis=0)
-        return self._bins(cells.parameters, cells.radius, self._deviations(cells), cuts)
+        return self._bins(self.means(cells.parameters), cells.radius, self._deviations(cells), cuts)
 
     @staticmethod
     def _bins(means: FloatArray, radius: FloatArray, deviations: Sequence[FloatArray], cuts: FloatArray) -> Bounds:
@@ -159,19 +171,21 @@ class Gaussian(Rewards):
 
     def _deviations(self, cells: Cells) -> tuple[FloatArray, ...]:
         """The standard deviation of a reward, contexts included: the least and the most where it is not known."""
+        noise = self.deviation(cells.parameters) ** 2
         root, doubt = np.sqrt(np.maximum(cells.context_variance, 0.0)), np.asarray(cells.deviation_margin)
         if not doubt.any():
-            return (np.asarray(np.sqrt(self.sigma**2 + root**2)),)
+            return (np.asarray(np.sqrt(noise + root**2)),)
         ends = (np.maximum(root - doubt, 0.0), root + doubt)
-        return tuple(np.asarray(np.sqrt(self.sigma**2 + end**2)) for end in ends)
+        return tuple(np.asarray(np.sqrt(noise + end**2)) for end in ends)
 
     def scorings(self, parameters: Sequence[FloatArray]) -> list[list[Scoring]]:
         """Four bins around a middle cut, at each of a few quantiles of the arm's means."""
-        digit = 10.0 ** np.floor(np.log10(self.sigma / 10))
-        width = float(f"{BIN_WIDTH * self.sigma:.2g}")
         found = []
-        for means in parameters:
-            centres = np.quantile(means, (np.arange(CENTRES) + 0.5) / CENTRES)
+        for own in parameters:
+            sigma = float(np.sqrt(np.mean(np.square(self.deviation(own)))))
+            digit = 10.0 ** np.floor(np.log10(sigma / 10))
+            width = float(f"{BIN_WIDTH * sigma:.2g}")
+            centres = np.quantile(self.means(own), (np.arange(CENTRES) + 0.5) / CENTRES)
             middle = np.round(centres / digit) * digit
             cuts = np.round(middle[:, None] + width * np.array([-1.0, 0.0, 1.0]), 12)
             found.append([Scoring(FOUR_BINS, tuple(row)) for row in cuts.tolist()])
@@ -199,6 +213,34 @@ class Gaussian(Rewards):
         noisy = used & (scatter > pooled * chi2.ppf(1 - 1e-4 / used.sum(), np.maximum(freedom, 1)))
         worst = (scatter[noisy] / freedom[noisy]).max(initial=0.0)
         return cls(sigma=float(np.sqrt(max(pooled, worst))))
+
+
+@dataclass(frozen=True)
+class UnevenGaussian(Gaussian):
+    """Normal rewards whose noise differs by task and arm: the parameters (..., 2) are the mean and its deviation.
+
+    `sigma` bounds them all. What a plan keeps of the rewards is that bound.
+
+    >>> UnevenGaussian(sigma=2.0).kl(np.array([0.0, 1.0]), np.array([0.0, 2.0])).round(4).tolist()
+    0.3181
+    """
+
+    def means(self, parameters: FloatArray) -> FloatArray:
+        """The first of both."""
+        return np.asarray(parameters[..., 0])
+
+    def deviation(self, parameters: FloatArray) -> Any:
+        """The second of both."""
+        return parameters[..., 1]
+
+    @property
+    def of_a_plan(self) -> Rewards:
+        """Normal rewards with the bound of the noise."""
+        return Gaussian(sigma=self.sigma)
+
+    def shifted(self, parameters: FloatArray, shift: FloatArray) -> FloatArray:
+        """Other means with the same noise."""
+        return np.stack(np.broadcast_arrays(parameters[..., 0] + shift, parameters[..., 1]), axis=-1)
 
 
 def _interval(left: FloatArray, right: FloatArray, mu: FloatArray, deviation: FloatArray) -> FloatArray:
