@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from banditree.plans.by_context import Grading, choices_of
+from banditree.plans.by_context import Grading, PromiseTable, choices_of, promises_of
 from banditree.plans.plan import NONE, BoxKind, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
@@ -69,6 +69,19 @@ class Contextual:
             least, most = self.rewards.ratio_bins(cells, first, second, grading.unit, grading.most)
         return least.mean(axis=1), most.mean(axis=1)
 
+    def table_bins(self, arms: IntArray, table: PromiseTable, promise: FloatArray) -> Bounds:
+        """Bounds (M, B) of the chances of the points of a table, where each context gets its arm and promise (n,)."""
+        every = np.arange(len(self.rows))
+        means = self.predicted[:, every, arms]
+        radius = np.zeros_like(means) if self.off is None else self.off[:, every, arms]
+        low, high = np.clip(means - radius, 0.0, 1.0), np.clip(means + radius, 0.0, 1.0)
+        given = np.array(table.rows)[table.rows_at(promise)]  # (n, 2), the points of a failure and of a success
+        failure, success = (given[:, [side]] == np.array(table.points) for side in (0, 1))  # (n, B)
+        both = (high - low) @ (failure & success)  # either way the same points
+        least = (1 - high) @ failure + low @ success + both
+        most = (1 - low) @ failure + high @ success - both
+        return least / len(every), most / len(every)
+
     @cached_property
     def gaps(self) -> tuple[FloatArray, FloatArray]:
         """What each arm (M, K), and treating as each task (M, tasks), costs per round, at the worst in the margins."""
@@ -101,6 +114,10 @@ def context_bins(plan: Plan, collection: Collection, boxes: IntArray, over: Cont
         key = _key(plan, box)
         if key in known:
             continue
+        if isinstance(grading, PromiseTable):
+            given = over.arms(arm, task)
+            known[key] = over.table_bins(given, grading, _promise(plan, task, over.rows, given))
+            continue
         pair = None
         if grading is not None:
             both = plan.theta[[grading.favoured, grading.other]]
@@ -108,6 +125,15 @@ def context_bins(plan: Plan, collection: Collection, boxes: IntArray, over: Cont
         known[key] = over.bins(over.arms(arm, task), plan.cuts[box], grading, pair)
     found = [known[_key(plan, box)] for box in boxes]
     return np.stack([least for least, _ in found], axis=1), np.stack([most for _, most in found], axis=1)
+
+
+def _promise(plan: Plan, task: int, rows: FloatArray, arms: IntArray) -> FloatArray:
+    """What a box promises (n,) that treats as a task; nothing where it gives one arm."""
+    if task == NONE:
+        return np.zeros(len(rows))
+    assert plan.theta is not None
+    rule = plan.kind_rules[task] if plan.kind_rules else None
+    return promises_of(plan.theta[task], rule, rows, arms, plan.rewards)
 
 
 def _key(plan: Plan, box: int) -> tuple[object, ...]:

@@ -6,11 +6,13 @@ exp(-theta (s + floor)). Above some height a case is therefore counted as stayin
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Form, Plan
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.plans.by_context import PromiseTable
+from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Form, Plan, SafetyRule
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 STAYS = 1e-11  # a case that leaves with a smaller chance is counted as staying for good, and the chance as an error
 BISECTIONS = 60  # halvings of the interval that holds a decay; the end on the safe side is taken
@@ -32,22 +34,29 @@ def unfold(plan: Plan) -> Plan:
     if rule is None:
         return plan
     end = (plan.kind == BoxKind.EXPLOIT) & ~np.isin(plan.arm, (HAND_OVER, SEVERAL))
+    changes: dict[str, Any] = {
+        "kind": np.where(end, BoxKind.WATCH, plan.kind),
+        "low": np.where(end, plan.rule_target, plan.low),
+        "floor": np.where(end, rule.floor, plan.floor),
+        "cap": np.where(end, rule.cap, plan.cap),
+    }
+    return replace(plan, **changes, **_rule_points(plan, rule, end), rule=None, form=Form.BOXES)
+
+
+def _rule_points(plan: Plan, rule: SafetyRule, end: BoolArray) -> dict[str, Any]:
+    """Points, cuts and gradings of all boxes, those of the ends by the rule."""
+    if plan.grading is not None:  # of 0/1 rewards: the rule is a table of one row
+        failure, success = rule.points
+        table = PromiseTable((), ((failure, success),), plan.gradings[0].most)
+        points = np.where(end[:, None], np.array(table.points), plan.points)
+        grading = np.where(end, len(plan.gradings), plan.grading)
+        return {"points": points, "gradings": (*plan.gradings, table), "grading": grading}
     bins = len(rule.points)
     points, cuts = np.zeros((plan.n_boxes, bins), np.int64), np.zeros((plan.n_boxes, bins - 1))
     if not end.all():
         points[:], cuts[:] = plan.points, plan.cuts
-    points[end], cuts[end] = rule.points, rule.cuts  # a plan with gradings has no such rule
-    return replace(
-        plan,
-        kind=np.where(end, BoxKind.WATCH, plan.kind),
-        low=np.where(end, plan.rule_target, plan.low),
-        floor=np.where(end, rule.floor, plan.floor),
-        cap=np.where(end, rule.cap, plan.cap),
-        points=points,
-        cuts=cuts,
-        rule=None,
-        form=Form.BOXES,
-    )
+    points[end], cuts[end] = rule.points, rule.cuts
+    return {"points": points, "cuts": cuts}
 
 
 def decay(points: IntArray, most: FloatArray, least: FloatArray) -> FloatArray:

@@ -112,8 +112,9 @@ def plan(
     points: Annotated[
         str | None,
         typer.Option(
-            help="Tasks with contexts: points by how well an outcome fits two tasks (fit), or by the outcome alone "
-            "(outcome), which needs no arithmetic. [default: fit]",
+            help="Tasks with contexts: points by how well an outcome fits two tasks (fit), by what was promised, in "
+            "a table of a few rows (table), or by the outcome alone (outcome). The last two can be added up on paper. "
+            "[default: fit]",
             rich_help_panel=PROTOCOL_PANEL,
         ),
     ] = None,

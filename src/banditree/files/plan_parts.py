@@ -40,6 +40,14 @@ class FitPart(Part):
     most: Annotated[int, Field(ge=1)]
 
 
+class PromiseRow(Part):
+    """The points of an outcome where at least so much was promised, and no more than the next row asks for."""
+
+    at_least: float | None = Field(None, description="chance of success; absent in the first row")
+    failure: int
+    success: int
+
+
 class RuleNode(Part):
     """A question of the rule of a task (a `feature` up to `cut` leads to node `low`, above it to node `high`, counted
     from 1), or an `arm`."""
@@ -49,6 +57,7 @@ class RuleNode(Part):
     low: int | None = None
     high: int | None = None
     arm: str | None = None
+    promise: float | None = Field(None, description="chance of success that a leaf promises")
 
 
 class KindRulePart(Part):
@@ -67,6 +76,7 @@ class ScoreBox(Part):
     arm: str | None = None
     task: str | None = Field(None, description="without an arm: give what is best for this task at the context")
     fit: FitPart | None = Field(None, description="points that look at the context, in place of cuts")
+    table: list[PromiseRow] | None = Field(None, description="points by what was promised, in place of cuts")
     cuts: list[float] = Field(description="a reward above this many cuts ...")
     points: Points = Field(description="... scores the points of that number")
     floor: int
@@ -84,6 +94,7 @@ class WatchBox(Part):
     arm: str | None = None
     task: str | None = None
     fit: FitPart | None = None
+    table: list[PromiseRow] | None = None
     cuts: list[float]
     points: Points
     floor: int

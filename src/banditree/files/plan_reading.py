@@ -13,11 +13,12 @@ from banditree.files.plan_parts import (
     FixedBox,
     HandOverBox,
     PlanFile,
+    PromiseRow,
     SeveralBox,
     WatchBox,
 )
 from banditree.plans.assemble import Box, from_boxes
-from banditree.plans.by_context import Grading, KindRule
+from banditree.plans.by_context import AnyGrading, Grading, KindRule, PromiseTable
 from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, Fallback, Form, Plan, SafetyRule, Vocabulary, pack_survivors
 
 
@@ -35,7 +36,7 @@ def _plan(document: PlanFile) -> Plan:
         raise InvalidInput("boxes must be numbered 1, 2, 3, ... in order.")
     arms, tasks = _numbers(document.arms, "arm"), _numbers(document.tasks, "task")
     rule, fallback = document.rule, document.fallback
-    gradings: list[Grading] = []
+    gradings: list[AnyGrading] = []
     return from_boxes(
         [_box(part, arms, tasks, gradings) for part in boxes],
         gradings=gradings,
@@ -77,6 +78,7 @@ def _kind_rules(document: PlanFile, arms: dict[str, int], tasks: dict[str, int])
             np.array([(node.high or 0) - 1 for node in part.nodes]),
             np.array([NONE if node.arm is None else _look_up(arms, node.arm, "arm", 1) for node in part.nodes]),
             part.loss,
+            np.array([node.promise or 0.0 for node in part.nodes]),
         )
     return tuple(found)
 
@@ -87,7 +89,7 @@ def _fallback(part: FallbackPart, arms: dict[str, int]) -> Fallback:
     return Fallback(part.to, NONE if part.arm is None else arms[part.arm])
 
 
-def _box(part: BoxPart, arms: dict[str, int], tasks: dict[str, int], gradings: list[Grading]) -> Box:
+def _box(part: BoxPart, arms: dict[str, int], tasks: dict[str, int], gradings: list[AnyGrading]) -> Box:
     if isinstance(part, HandOverBox):
         return Box(HAND_OVER)
     if isinstance(part, SeveralBox):
@@ -104,9 +106,21 @@ def _box(part: BoxPart, arms: dict[str, int], tasks: dict[str, int], gradings: l
         favoured, other = (_look_up(tasks, name, "task", part.box) for name in (part.fit.favoured, part.fit.other))
         shared["grading"] = len(gradings)
         gradings.append(Grading(favoured, other, part.fit.unit, part.fit.most))
+    elif part.table is not None:
+        shared["grading"] = len(gradings)
+        gradings.append(_table(part.table, (len(part.points) - 1) // 2, part.box))
     if isinstance(part, WatchBox):
         return Box(arm, low, cap=part.cap or 0, **shared)
     return Box(arm, low, part.high - 1, ceil=part.ceil, **shared)
+
+
+def _table(rows: list[PromiseRow], most: int, box: int) -> PromiseTable:
+    cuts = [row.at_least for row in rows[1:]]
+    if not rows or rows[0].at_least is not None or None in cuts:
+        raise InvalidInput(f"Box {box} has a table of points in which a row does not say from which promise.")
+    return PromiseTable(
+        tuple(cut for cut in cuts if cut is not None), tuple((row.failure, row.success) for row in rows), most
+    )
 
 
 def _survivors(document: PlanFile, tasks: dict[str, int]) -> np.ndarray | None:

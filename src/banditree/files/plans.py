@@ -18,6 +18,7 @@ from banditree.files.plan_parts import (
     HandOverBox,
     KindRulePart,
     PlanFile,
+    PromiseRow,
     RuleNode,
     RulePart,
     ScoreBox,
@@ -26,6 +27,7 @@ from banditree.files.plan_parts import (
     WatchBox,
 )
 from banditree.files.plan_reading import plan_from_document
+from banditree.plans.by_context import Grading, PromiseTable
 from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Fallback, Form, Plan, SafetyRule
 
 
@@ -79,7 +81,8 @@ def _version(plan: Plan, boxes: list[BoxPart]) -> Literal["banditree/plan/1", "b
     """The earliest version that can say the plan."""
     scored = [box for box in boxes if isinstance(box, ScoreBox | WatchBox)]
     by_others = plan.fallback is not None or plan.among is not None
-    if by_others or plan.kind_rules or any(box.arm is None or box.fit is not None for box in scored):
+    by_context = any(box.arm is None or box.fit is not None or box.table is not None for box in scored)
+    if by_others or plan.kind_rules or by_context:
         return SCHEMA
     first = plan.form is Form.BOXES and plan.rule is None and not any(isinstance(box, WatchBox) for box in boxes)
     return FIRST_SCHEMA if first else SECOND_SCHEMA
@@ -88,22 +91,33 @@ def _version(plan: Plan, boxes: list[BoxPart]) -> Literal["banditree/plan/1", "b
 def _kind_rule(plan: Plan, task: int) -> KindRulePart:
     rule = plan.kind_rules[task]
     assert rule is not None
-    columns = (rule.feature, rule.cut, rule.low, rule.high, rule.arm)
+    columns = (rule.feature, rule.cut, rule.low, rule.high, rule.arm, rule.promise)
     nodes = [
-        RuleNode(arm=plan.arms[arm])
+        RuleNode(arm=plan.arms[arm], promise=float(promise) or None)
         if feature < 0
         else RuleNode(feature=int(feature) + 1, cut=float(cut), low=int(low) + 1, high=int(high) + 1)
-        for feature, cut, low, high, arm in zip(*columns, strict=True)
+        for feature, cut, low, high, arm, promise in zip(*columns, strict=True)
     ]
     return KindRulePart(task=plan.tasks[task], loss=rule.loss, nodes=nodes)
 
 
 def _fit_part(plan: Plan, box: int) -> FitPart | None:
     grading = plan.grading_of(box)
-    if grading is None:
+    if not isinstance(grading, Grading):
         return None
     favoured, other = plan.tasks[grading.favoured], plan.tasks[grading.other]
     return FitPart(favoured=favoured, other=other, unit=grading.unit, most=grading.most)
+
+
+def _table_part(plan: Plan, box: int) -> list[PromiseRow] | None:
+    table = plan.grading_of(box)
+    if not isinstance(table, PromiseTable):
+        return None
+    asked = (None, *table.cuts)
+    return [
+        PromiseRow(at_least=cut, failure=failure, success=success)
+        for cut, (failure, success) in zip(asked, table.rows, strict=True)
+    ]
 
 
 def _rule_part(rule: SafetyRule) -> RulePart:
@@ -140,7 +154,7 @@ def _box_part(plan: Plan, box: int) -> BoxPart:
         pulls, at_most = int(plan.pulls[box]), float(plan.threshold[box])
         return FixedBox(arm=plan.arms[arm], pulls=pulls, at_most=at_most, high=int(plan.high[box]) + 1, **shared)
     shared |= {"arm": None if arm == NONE else plan.arms[arm], "task": None if task == NONE else plan.tasks[task]}
-    shared |= {"fit": _fit_part(plan, box)}
+    shared |= {"fit": _fit_part(plan, box), "table": _table_part(plan, box)}
     shared |= {"cuts": plan.cuts[box].tolist(), "points": plan.points[box].tolist(), "floor": int(plan.floor[box])}
     if kind is BoxKind.WATCH:
         return WatchBox(cap=int(plan.cap[box]) or None, **shared)

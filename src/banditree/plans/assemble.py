@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from banditree.errors import InvalidInput
-from banditree.plans.by_context import Grading
+from banditree.plans.by_context import AnyGrading
 from banditree.plans.links import reading_order
 from banditree.plans.plan import HAND_OVER, NONE, BoxKind, Form, Plan, SafetyRule
 from banditree.tasks.collection import Collection
@@ -118,7 +118,7 @@ def from_boxes(boxes: Sequence[Box], **more: Any) -> Plan:
     )
 
 
-def _used_gradings(boxes: Sequence[Box], gradings: Sequence[Grading]) -> tuple[list[Box], tuple[Grading, ...]]:
+def _used_gradings(boxes: Sequence[Box], gradings: Sequence[AnyGrading]) -> tuple[list[Box], tuple[AnyGrading, ...]]:
     """The boxes with the gradings that they use numbered from 0 in the order of their use."""
     used = list(dict.fromkeys(gradings[box.grading] for box in boxes if box.grading != NONE))
 

@@ -1,11 +1,13 @@
 """What a box may look at besides outcomes: the rule of a kind at a context, and points by how well an outcome fits."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from itertools import pairwise
 
 import numpy as np
 
 from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
+from banditree.tasks.rewards import Rewards
 
 NO_NODE = -1
 
@@ -16,7 +18,8 @@ class KindRule:
 
     feature: (n,), which entry of the context a node looks at, NO_NODE at a leaf. cut: up to it a context goes to node
     `low`, above it to node `high`. arm: (n,), what a leaf gives. loss: what the rule gives away per round, in its own
-    kind, against the arm with the highest prediction.
+    kind, against the arm with the highest prediction. promise: (n,), what a leaf promises, on average over its contexts
+    and in whole hundredths; zeros where nothing looks at it.
     """
 
     feature: IntArray
@@ -25,13 +28,16 @@ class KindRule:
     high: IntArray
     arm: IntArray
     loss: float = 0.0
+    promise: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        for name in (f.name for f in fields(self) if f.name != "loss"):
-            dtype = np.float64 if name == "cut" else np.int64
-            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
         n = len(self.feature)
-        if n == 0 or any(getattr(self, name).shape != (n,) for name in ("cut", "low", "high", "arm")):
+        if not len(self.promise):
+            object.__setattr__(self, "promise", np.zeros(n))
+        for name in (f.name for f in fields(self) if f.name != "loss"):
+            dtype = np.float64 if name in ("cut", "promise") else np.int64
+            object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+        if n == 0 or any(getattr(self, name).shape != (n,) for name in ("cut", "low", "high", "arm", "promise")):
             raise invalid("a rule", "of at least one node, with as many cuts, links and arms", n)
         inner = self.feature != NO_NODE
         place = np.arange(n)
@@ -48,13 +54,17 @@ class KindRule:
 
     def arms_at(self, rows: FloatArray) -> IntArray:
         """The arm (n,) at each of the contexts `rows` (n, d)."""
+        return np.asarray(self.arm[self.leaves_at(rows)])
+
+    def leaves_at(self, rows: FloatArray) -> IntArray:
+        """The leaf (n,) of each of the contexts `rows` (n, d)."""
         node = np.zeros(len(rows), dtype=np.int64)
         every = np.arange(len(rows))
         while (inner := self.feature[node] != NO_NODE).any():
             value = rows[every, np.maximum(self.feature[node], 0)]
             step = np.where(value <= self.cut[node], self.low[node], self.high[node])
             node = np.where(inner, step, node)
-        return np.asarray(self.arm[node])
+        return node
 
 
 @dataclass(frozen=True)
@@ -82,6 +92,55 @@ class Grading:
     def points(self) -> tuple[int, ...]:
         """The points of its bins."""
         return tuple(range(-self.most, self.most + 1))
+
+
+@dataclass(frozen=True)
+class PromiseTable:
+    """The points of a 0/1 outcome by what was promised: the chance of success, at the context, for the task treated as.
+
+    cuts: increasing. A promise of at least r of them takes row r of `rows`, the points of a failure and of a success.
+    most: no points are larger, up or down. One row: points of the outcome alone.
+
+    >>> PromiseTable((0.8,), ((-1, 2), (-4, 1)), 6).rows_at(np.array([0.5, 0.8])).tolist()
+    [0, 1]
+    """
+
+    cuts: tuple[float, ...]
+    rows: tuple[tuple[int, int], ...]
+    most: int
+
+    def __post_init__(self) -> None:
+        if len(self.rows) != len(self.cuts) + 1 or any(len(row) != 2 for row in self.rows):
+            raise invalid("the rows of a table of points", "pairs, one more than cuts", self.rows)
+        if any(b <= a for a, b in pairwise((0.0, *self.cuts, 1.0 + 1e-9))):
+            raise invalid("the cuts of a table of points", "increasing, above 0 and at most 1", self.cuts)
+        every = [points for row in self.rows for points in row]
+        if not (min(every) < 0 < max(every) and max(map(abs, every)) <= self.most):
+            raise invalid("a table of points", f"of both signs, none larger than {self.most}", self.rows)
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The points of its bins."""
+        return tuple(range(-self.most, self.most + 1))
+
+    def rows_at(self, promise: FloatArray) -> IntArray:
+        """The row (n,) that each promise takes."""
+        return np.asarray((promise[:, None] >= np.array(self.cuts)[None, :]).sum(axis=1))
+
+
+AnyGrading = Grading | PromiseTable
+
+
+def promises_of(
+    theta: FloatArray, rule: KindRule | None, rows: FloatArray, arms: IntArray, rewards: Rewards
+) -> FloatArray:
+    """What treating as a task promises (n,) at each context: by the leaf of its rule, or the prediction for the arm.
+
+    theta: (K, d), of the task. arms: (n,), what is given there.
+    """
+    if rule is not None:
+        return np.asarray(rule.promise[rule.leaves_at(rows)])
+    return rewards.at(np.einsum("nd,nd->n", rows, theta[arms]))
 
 
 def choices_of(theta: FloatArray, rules: tuple[KindRule | None, ...], rows: FloatArray) -> IntArray:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditree.errors import InvalidInput, check_texts, invalid
+from banditree.plans.by_context import PromiseTable
 from banditree.plans.links import reached, reversed_links
 from banditree.tasks.arrays import BoolArray
 
@@ -43,8 +44,9 @@ def _check_shapes(plan: "Plan") -> None:
     bins = plan.points.shape[1] if plan.points.ndim == 2 else 0
     if plan.points.shape != (n, bins) or plan.cuts.shape != (n, max(bins - 1, 0)):
         raise invalid("cuts and points", f"of shapes ({n}, B - 1) and ({n}, B)", plan.points.shape)
-    if plan.rule is not None and bins > 1 and len(plan.rule.points) != bins:
-        raise invalid("the points of the safety rule", f"{bins}, as the boxes have", plan.rule.points)
+    in_rule = bins if plan.grading is None else 2  # beside points that look at the context, those of 0 and 1
+    if plan.rule is not None and bins > 1 and len(plan.rule.points) != in_rule:
+        raise invalid("the points of the safety rule", f"{in_rule}, one per bin", plan.rule.points)
     if plan.among is not None and plan.among.shape != (n, n_arms):
         raise invalid("among", f"of shape {(n, n_arms)}", plan.among.shape)
     if plan.survivors is not None and plan.survivors.shape != (n, (n_tasks + 7) // 8):
@@ -105,8 +107,10 @@ def _check_contexts(plan: "Plan") -> None:
             raise invalid("a rule by kind", "an arm at every leaf", rule.arm.tolist())
     if plan.grading is None:
         return
-    if plan.rule is not None:
-        raise invalid("the safety rule", "omitted where points look at the context", plan.rule)
+    if plan.rule is not None and not plan.rewards.counts:
+        raise invalid("the safety rule", "omitted where points of numbers look at the context", plan.rule)
+    if plan.rule is not None and max(map(abs, plan.rule.points)) > min(one.most for one in plan.gradings):
+        raise invalid("the points of the safety rule", "no larger than those of the lines", plan.rule.points)
     if plan.theta is None or not plan.rewards.has_likelihood:
         raise invalid("points by how well an outcome fits", "omitted without predictions of every outcome", "some")
     for box in range(plan.n_boxes):
@@ -115,10 +119,22 @@ def _check_contexts(plan: "Plan") -> None:
         grading = plan.grading_of(box)
         if grading is None:
             continue
-        if max(grading.favoured, grading.other) >= n_tasks or min(grading.favoured, grading.other) < 0:
+        if isinstance(grading, PromiseTable):
+            _check_table(plan, box, grading)
+        elif max(grading.favoured, grading.other) >= n_tasks or min(grading.favoured, grading.other) < 0:
             raise _fail(box, "compares tasks that do not exist")
         if tuple(plan.points[box].tolist()) != grading.points:
             raise _fail(box, "has other points than those that its outcomes are compared by")
+
+
+def _check_table(plan: "Plan", box: int, table: PromiseTable) -> None:
+    """Points by what was promised are of 0/1 outcomes, and where something is promised."""
+    from banditree.plans.plan import NONE
+
+    if not plan.rewards.counts:
+        raise _fail(box, "has a table of points, which is for 0/1 rewards")
+    if table.cuts and plan.arm[box] != NONE:
+        raise _fail(box, "has points by what was promised, and treats as no task that promises")
 
 
 def _check_hand_over(plan: "Plan") -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from banditree.plans.by_context import KindRule
+from banditree.plans.by_context import Grading, KindRule, PromiseTable
 from banditree.plans.plan import NONE, Form, Plan
 from banditree.plans.words import number, quoted, with_article
 from banditree.tasks.contexts import INTERCEPT
@@ -32,9 +32,29 @@ def rule_notes(plan: Plan) -> list[list[str]]:
         words = plan.vocabulary
         highest = f"{words.give.lower()} the {words.arm} with its highest prediction"
         parts.append([f"To treat as {with_article(words.task)}: {highest}."])
-    if plan.gradings:
+    if any(isinstance(grading, Grading) for grading in plan.gradings):
         parts.append([fit_sentence(plan)])
+    if any(promising(plan, task) for task in treated(plan)):
+        parts.append([promise_sentence(plan)])
     return parts
+
+
+def promising(plan: Plan, task: int) -> bool:
+    """Whether some points are by what treating as a task promises."""
+    boxes = np.flatnonzero((plan.arm == NONE) & (plan.task == task))
+    tables = (plan.grading_of(int(box)) for box in boxes)
+    return any(isinstance(table, PromiseTable) and bool(table.cuts) for table in tables)
+
+
+def promise_sentence(plan: Plan) -> str:
+    """What "promised" means, once for the whole plan."""
+    words = plan.vocabulary
+    if plan.kind_rules:
+        return f"Promised: the chance of {quoted(words.success)} that stands behind the {words.arm} in the rule."
+    return (
+        f"Promised: the chance of {quoted(words.success)} by the prediction of the {words.task} that is treated as, "
+        f"for the {words.arm} given at that context. The session and the console compute it."
+    )
 
 
 def treated(plan: Plan) -> list[int]:
@@ -44,7 +64,7 @@ def treated(plan: Plan) -> list[int]:
 
 def fit_sentence(plan: Plan) -> str:
     """What "fit" means, once for the whole plan."""
-    words, most = plan.vocabulary, max(grading.most for grading in plan.gradings)
+    words, most = plan.vocabulary, max(one.most for one in plan.gradings if isinstance(one, Grading))
     noise = f" Outcomes are normal around the prediction, with standard deviation {plan.rewards.sigma:g}."
     return (
         f"Fit of one {words.task} over another: the natural logarithm of the chance of the outcome by the prediction "
@@ -57,11 +77,14 @@ def fit_sentence(plan: Plan) -> str:
 def rule_lines(plan: Plan, task: int) -> list[str]:
     """The rule of a task, one line per leaf: "Treat as early:", "  price at most 2.1: B", "  otherwise: A".
 
-    The leaves of the arm that is given at most of them are the last line.
+    The leaves of the arm that is given at most of them are the last line; where points are by what is promised, every
+    leaf has a line of its own, with its promise.
     """
     rule = plan.kind_rules[task]
     assert rule is not None
-    leaves = list(_leaves(rule))
+    if promising(plan, task):
+        return _promising_lines(plan, task, rule)
+    leaves = [(path, int(rule.arm[leaf])) for path, leaf in _leaves(rule)]
     arms = [arm for _, arm in leaves]
     usual = max(reversed(arms), key=arms.count)
     rows = [
@@ -76,14 +99,26 @@ def rule_lines(plan: Plan, task: int) -> list[str]:
     ]
 
 
+def _promising_lines(plan: Plan, task: int, rule: KindRule) -> list[str]:
+    """The rule of a task with what each of its leaves promises."""
+    leaves = list(_leaves(rule))
+    lines = [f"Treat as {quoted(plan.tasks[task])}:"]
+    for number_, (path, leaf) in enumerate(leaves, 1):
+        when = " and ".join(_condition(plan, feature, *ends) for feature, ends in path.items())
+        last = "otherwise" if len(leaves) > 1 else "always"
+        arm, promise = quoted(plan.arms[rule.arm[leaf]]), round(100 * float(rule.promise[leaf]), 6)
+        lines.append(f"  {when if number_ < len(leaves) else last}: {arm} (promises {number(promise)}%)")
+    return lines
+
+
 def _leaves(rule: KindRule) -> Iterator[tuple[dict[int, tuple[float, float]], int]]:
-    """(feature: (above, at most), arm) of every leaf of a rule, in reading order."""
+    """(feature: (above, at most), leaf) of every leaf of a rule, in reading order."""
     todo: list[tuple[int, dict[int, tuple[float, float]]]] = [(0, {})]
     while todo:
         node, path = todo.pop()
         feature, cut = int(rule.feature[node]), float(rule.cut[node])
         if feature < 0:
-            yield path, int(rule.arm[node])
+            yield path, node
             continue
         above, at_most = path.get(feature, (-math.inf, math.inf))
         todo.append((int(rule.high[node]), {**path, feature: (max(above, cut), at_most)}))
@@ -113,7 +148,8 @@ def prediction_lines(plan: Plan) -> list[str]:
         return []
     words = plan.vocabulary
     ruled = [task for task, rule in enumerate(plan.kind_rules) if rule is not None]
-    compared = [task for grading in plan.gradings for task in (grading.favoured, grading.other)]
+    fits = [grading for grading in plan.gradings if isinstance(grading, Grading)]
+    compared = [task for grading in fits for task in (grading.favoured, grading.other)]
     used = sorted((set(treated(plan)) - set(ruled)) | set(compared))
     if not used:
         return []

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from banditree.errors import invalid
-from banditree.plans.by_context import Grading, KindRule
+from banditree.plans.by_context import AnyGrading, KindRule
 from banditree.plans.links import longest_path
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.contexts import Feature
@@ -141,7 +141,7 @@ class Plan:
     theta: FloatArray | None = None
     kind_rules: tuple[KindRule | None, ...] = ()
     grading: IntArray | None = None
-    gradings: tuple[Grading, ...] = ()
+    gradings: tuple[AnyGrading, ...] = ()
     features: tuple[Feature, ...] = ()
     separation: float | None = None
     radius: float = 0.0
@@ -158,7 +158,7 @@ class Plan:
 
         check_plan(self)
 
-    def grading_of(self, box: int) -> Grading | None:
+    def grading_of(self, box: int) -> AnyGrading | None:
         """How the points of a box look at the context, or None where they are those of the outcome alone."""
         number = NONE if self.grading is None else int(self.grading[box])
         return None if number == NONE else self.gradings[number]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from banditree.plans.by_context import PromiseTable
 from banditree.plans.plan import NONE, BoxKind, Form, Plan
 
 LINE = 1.0  # a line or box with two exits: the unit
@@ -62,5 +63,13 @@ def _levels(values: Sequence[float]) -> float:
 def _rules_of_points(plan: Plan, tests: list[int]) -> set[tuple[float, ...]]:
     """The different ways of scoring on the lines and in the safety rule."""
     scored = [box for box in tests if plan.kind[box] != BoxKind.FIXED]
-    rules = {(*plan.points[box].tolist(), *plan.cuts[box].tolist()) for box in scored}
+    rules = {rule for box in scored for rule in _points_of(plan, box)}
     return rules if plan.rule is None else rules | {(*plan.rule.points, *plan.rule.cuts)}
+
+
+def _points_of(plan: Plan, box: int) -> set[tuple[float, ...]]:
+    """The ways of scoring on a line: one, or one per row of its table."""
+    table = plan.grading_of(box)
+    if isinstance(table, PromiseTable):
+        return {(*row, 0.5) for row in table.rows}
+    return {(*plan.points[box].tolist(), *plan.cuts[box].tolist())}

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditree.plans.by_context import PromiseTable
 from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Decider, Form, Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import capital, counted, named, number, plural, quoted, signed, times, with_article
@@ -125,8 +126,21 @@ def box_points(plan: Plan, box: int, spelled: bool = True) -> str:
     grading = plan.grading_of(box)
     if grading is None:
         return points_phrase(plan, plan.points[box], plan.cuts[box], spelled)
+    if isinstance(grading, PromiseTable):
+        return table_phrase(plan, grading, spelled)
     favoured, other = (quoted(plan.tasks[task]) for task in (grading.favoured, grading.other))
     return f"fit of {favoured} over {other}, 1 point per {number(grading.unit)}"
+
+
+def table_phrase(plan: Plan, table: PromiseTable, spelled: bool = True) -> str:
+    """Points by what was promised: "promised 80% or more: success +1, failure -4; less: success +2, failure -1"."""
+    rows = [
+        points_phrase(plan, np.array(row), np.array([0.5]), spelled) if any(row) else "no points" for row in table.rows
+    ]
+    if not table.cuts:
+        return rows[0]
+    above = [f"{number(round(100 * cut, 6))}% or more: {row}" for cut, row in zip(table.cuts, rows[1:], strict=True)]
+    return f"promised {'; '.join([*reversed(above), f'less: {rows[0]}'])}"
 
 
 def exits(plan: Plan, box: int) -> tuple[Exit, ...]:

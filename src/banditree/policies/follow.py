@@ -54,7 +54,7 @@ def choose_follow(params: FollowParams, state: FollowState, context: FloatArray,
         arm = params.fallback
         if arm < 0:
             return int(arm)
-    elif arm < 0 or params.gradings.number[box] >= 0:
+    elif arm < 0 or (params.gradings.number[box] >= 0 and params.gradings.n_rows[params.gradings.number[box]] == 0):
         if context_missing(context):
             return CONTEXT_NEEDED
         if arm < 0:
@@ -78,9 +78,7 @@ def treated_as(params: FollowParams, task: int, context: FloatArray) -> int:
     node = rules.root[task]
     if node < 0:
         return best_prediction(params.theta, task, context)
-    while rules.feature[node] >= 0:
-        node = rules.low[node] if context[rules.feature[node]] <= rules.cut[node] else rules.high[node]
-    return int(rules.arm[node])
+    return int(rules.arm[leaf_of(params, node, context)])
 
 
 def fit_points(params: FollowParams, number: int, context: FloatArray, arm: int, reward: float) -> int:
@@ -91,6 +89,33 @@ def fit_points(params: FollowParams, number: int, context: FloatArray, arm: int,
     ratio = log_ratio(by.family, by.sigma, reward, first, second)
     most = float(by.most[number])
     return int(min(max(math.floor(ratio / by.unit[number] + 0.5), -most), most))
+
+
+def table_points(params: FollowParams, number: int, task: int, context: FloatArray, arm: int, reward: float) -> int:
+    """The points of a round by table `number`: those of its outcome in the row of what treating as `task` promised."""
+    by, row = params.gradings, 0
+    if by.n_rows[number] > 1:
+        promise = promised(params, task, context, arm)
+        while row < by.n_rows[number] - 1 and promise >= by.cuts[number, row]:
+            row += 1
+    return int(by.points[number, row, 1 if reward > 0.5 else 0])
+
+
+def promised(params: FollowParams, task: int, context: FloatArray, arm: int) -> float:
+    """The chance of success that treating as `task` promises: that of the leaf of its rule, or the prediction."""
+    rules = params.rules
+    node = rules.root[task]
+    if node < 0:
+        return prediction(params, task, context, arm)
+    return float(rules.promise[leaf_of(params, node, context)])
+
+
+def leaf_of(params: FollowParams, node: int, context: FloatArray) -> int:
+    """The leaf of a rule that a context comes to from a node."""
+    rules = params.rules
+    while rules.feature[node] >= 0:
+        node = rules.low[node] if context[rules.feature[node]] <= rules.cut[node] else rules.high[node]
+    return int(node)
 
 
 def prediction(params: FollowParams, task: int, context: FloatArray, arm: int) -> float:
@@ -134,7 +159,10 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
     else:
         number = params.gradings.number[box]
         if number >= 0:
-            points = fit_points(params, number, context, arm, reward)
+            if params.gradings.n_rows[number] == 0:
+                points = fit_points(params, number, context, arm, reward)
+            else:
+                points = table_points(params, number, params.task[box], context, arm, reward)
         else:
             points = points_of(params.cuts[box], params.points[box], reward)
         tally(state, points, params.cap[box])

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from banditree.plans.by_context import PromiseTable
 from banditree.plans.plan import NONE, Plan
 from banditree.policies.base import Outcome
 from banditree.tasks.arrays import ByteArray, FloatArray, IntArray, frozen
@@ -21,10 +22,14 @@ class RuleNodes(NamedTuple):
     low: IntArray
     high: IntArray
     arm: IntArray
+    promise: FloatArray
 
 
 class Gradings(NamedTuple):
-    """Points by how well an outcome fits: number (N,) of each box's grading, -1 for none; and the gradings (G,)."""
+    """Points by how well an outcome fits, or by what was promised: number (N,) of each box's grading, -1 for none.
+
+    Of the gradings (G,): n_rows is 0 for those by fit; those by promise have cuts (G, R-1) and points (G, R, 2).
+    """
 
     number: IntArray
     favoured: IntArray
@@ -36,6 +41,9 @@ class Gradings(NamedTuple):
     lowest: float
     highest: float
     logistic: bool
+    n_rows: IntArray
+    cuts: FloatArray
+    points: IntArray
 
 
 class FollowParams(NamedTuple):
@@ -105,10 +113,11 @@ def _rule_nodes(plan: Plan) -> RuleNodes:
     for rule in plan.kind_rules or (None,) * len(plan.tasks):
         root.append(-1 if rule is None else so_far)
         if rule is not None:
-            parts.append((rule.feature, rule.cut, rule.low + so_far, rule.high + so_far, rule.arm))
+            links = (rule.low + so_far, rule.high + so_far)
+            parts.append((rule.feature, rule.cut, *links, rule.arm, rule.promise))
             so_far += len(rule.feature)
-    columns = [np.concatenate([part[c] for part in parts]) if parts else np.zeros(0) for c in range(5)]
-    whole = [frozen(columns[c], float if c == 1 else np.int64) for c in range(5)]
+    columns = [np.concatenate([part[c] for part in parts]) if parts else np.zeros(0) for c in range(6)]
+    whole = [frozen(columns[c], float if c in (1, 5) else np.int64) for c in range(6)]
     return RuleNodes(frozen(root, np.int64), *whole)
 
 
@@ -116,13 +125,26 @@ def _gradings(plan: Plan) -> Gradings:
     number = np.full(plan.n_boxes, -1) if plan.grading is None else plan.grading
     return Gradings(
         frozen(number, np.int64),
-        frozen([one.favoured for one in plan.gradings], np.int64),
-        frozen([one.other for one in plan.gradings], np.int64),
-        frozen([one.unit for one in plan.gradings], float),
+        frozen([getattr(one, "favoured", 0) for one in plan.gradings], np.int64),
+        frozen([getattr(one, "other", 0) for one in plan.gradings], np.int64),
+        frozen([getattr(one, "unit", 1.0) for one in plan.gradings], float),
         frozen([one.most for one in plan.gradings], np.int64),
         plan.rewards.compiled,
         float(plan.rewards.sigma),
         float(plan.rewards.low),
         float(plan.rewards.high),
         plan.rewards.link is Link.LOGISTIC,
+        *_tables(plan),
     )
+
+
+def _tables(plan: Plan) -> tuple[IntArray, FloatArray, IntArray]:
+    """(n_rows, cuts, points) of the gradings."""
+    tables = [one if isinstance(one, PromiseTable) else None for one in plan.gradings]
+    n_rows = [0 if table is None else len(table.rows) for table in tables]
+    R = max(n_rows, default=0) or 1
+    cuts, points = np.full((len(tables), R - 1), np.inf), np.zeros((len(tables), R, 2))
+    for number, table in enumerate(tables):
+        if table is not None:
+            cuts[number, : len(table.cuts)], points[number, : len(table.rows)] = table.cuts, table.rows
+    return frozen(n_rows, np.int64), frozen(cuts, float), frozen(points, np.int64)

@@ -13,8 +13,9 @@ import numpy as np
 from banditree.certificates.over_contexts import Contextual
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box
-from banditree.plans.by_context import Grading, KindRule, choices_of
-from banditree.plans.plan import NONE
+from banditree.plans.by_context import AnyGrading, Grading, KindRule, PromiseTable, choices_of, promises_of
+from banditree.plans.plan import NONE, SafetyRule
+from banditree.scores.promise_tables import FULL_PAIRS, MOST_OF_TABLES, one_row_tables, tables_for
 from banditree.scores.scoring import Templates, unit_of
 from banditree.scores.worlds import World, one_by_one
 from banditree.tasks.arrays import FloatArray, IntArray
@@ -24,12 +25,12 @@ from banditree.tasks.predictions import predict
 from banditree.tasks.rewards import Gaussian
 from banditree.trees.tree import round_significant
 
-Points = Literal["fit", "outcome"]
+Points = Literal["fit", "table", "outcome"]
 
 UNITS = (0.25, 1.0)  # of a log-likelihood ratio per point: fine steps, and coarse ones for telling outcomes
 MOST_POINTS = 6  # of one round, up or down
 ROWS = 2_000  # contexts that the search averages over; certificates take them all
-FULL_PAIRS = 6  # kinds up to which every option may be scored by every pair of kinds
+SAME = 1e-9  # a drift that differs by less between kinds tells nothing
 
 
 class Options(NamedTuple):
@@ -47,12 +48,26 @@ class ContextualTasks:
     world: World
     options: Options
     rules: tuple[KindRule | None, ...]
-    gradings: tuple[Grading, ...]
+    gradings: tuple[AnyGrading, ...]
 
     def box(self, box: Box) -> Box:
         """A box about the option `arm` of the search as one about an arm, or a task to treat as."""
         option = box.arm
         return replace(box, arm=int(self.options.arm[option]), task=int(self.options.task[option]))
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether some points suit all options, so that there may be a safety rule."""
+        assert self.world.templates is not None
+        return bool(self.world.templates.common.any())
+
+    def rule(self, template: int, floor: int, cap: int) -> SafetyRule:
+        """The safety rule by a template that suits all options, where points are gradings: a table of one row."""
+        assert self.world.templates is not None
+        assert self.world.templates.grading is not None
+        table = self.gradings[int(self.world.templates.grading[template])]
+        assert isinstance(table, PromiseTable)
+        return SafetyRule(table.rows[0], floor, cap=cap)
 
     def fields_of_a_plan(self, collection: Collection) -> dict[str, Any]:
         """What a plan carries so that it can be followed alone."""
@@ -68,7 +83,10 @@ class ContextualTasks:
 def contextual_tasks(
     collection: Collection, points: Points, rules: tuple[KindRule | None, ...] = ()
 ) -> ContextualTasks:
-    """The world of a contextual collection. points: of how well outcomes "fit" two kinds, or of the "outcome" alone."""
+    """The world of a contextual collection.
+
+    points: of how well outcomes "fit" two kinds, a "table" by what was promised, or of the "outcome" alone.
+    """
     contexts, theta = collection.contexts, collection.theta
     assert contexts is not None
     assert theta is not None
@@ -78,7 +96,10 @@ def contextual_tasks(
     choices = choices_of(theta, rules, rows)
     options = _options(collection, choices, points)
     over = Contextual(collection, choices, rows, certain=True)
-    templates, gradings = (_by_fit if points == "fit" else _by_outcome)(collection, options, over, values)
+    if points == "table":
+        templates, gradings = _by_table(collection, options, over, values, rules)
+    else:
+        templates, gradings = (_by_fit if points == "fit" else _by_outcome)(collection, options, over, values)
     names = [collection.arms[arm] if arm != NONE else f"as {collection.tasks[task]}" for arm, task in zip(*options[:2])]  # noqa: B905
     arms = tuple(f"{number}: {name}" for number, name in enumerate(names))
     derived = Collection.gaussian(values, 1.0, arms=arms, tasks=collection.tasks)
@@ -110,9 +131,57 @@ def _values(collection: Collection, choices: IntArray, rows: FloatArray, points:
     return np.asarray(collection.values[:, None] - gaps)
 
 
+def _by_table(
+    collection: Collection,
+    options: Options,
+    over: Contextual,
+    values: FloatArray,
+    rules: tuple[KindRule | None, ...],
+) -> tuple[Templates, tuple[AnyGrading, ...]]:
+    """Templates whose points are by what was promised, and those of the outcome alone, which are tables of one row."""
+    everyone, promises = range(len(options.arm)), _promises(collection, options, over, rules)
+    own = collection.rewards.scorings([*(values[:, option] for option in everyone), values.ravel()])
+    suits: dict[PromiseTable, set[int]] = {table: set(everyone) for table in one_row_tables(own[-1])}
+    common = len(suits)
+    for option, task in enumerate(options.task):
+        tables = one_row_tables(own[option])
+        if task != NONE:
+            tables += tables_for(int(task), options.choices[option], promises[option], over)
+        for table in tables:
+            suits.setdefault(table, set()).add(option)
+    T = len(suits)
+    chance = np.zeros((T, len(everyone), 2 * MOST_OF_TABLES + 1, collection.n_tasks))
+    chance[:, :, MOST_OF_TABLES] = 1.0
+    usable = np.zeros((T, len(everyone)), dtype=bool)
+    for number, (table, some) in enumerate(suits.items()):
+        for option in some:
+            bins = over.table_bins(options.choices[option], table, promises[option])[0]
+            chance[number, option] = bins.T
+            usable[number, option] = np.ptp(bins @ np.array(table.points)) > SAME
+    if not usable.any():
+        raise InvalidInput('No table of points tells these kinds apart. Use points="fit", which compares predictions.')
+    points = np.array([table.points for table in suits])
+    cuts, unit = np.zeros((T, 2 * MOST_OF_TABLES)), np.ones(T, np.int64)
+    return Templates(points, cuts, chance, unit, usable, np.arange(T) < common, np.arange(T)), tuple(suits)
+
+
+def _promises(
+    collection: Collection, options: Options, over: Contextual, rules: tuple[KindRule | None, ...]
+) -> list[FloatArray]:
+    """What each option promises (n,) at each context; zeros for an arm, which promises nothing."""
+    found = []
+    for task, choices in zip(options.task, options.choices, strict=True):
+        if task == NONE:
+            found.append(np.zeros(len(over.rows)))
+        else:
+            rule = rules[task] if rules else None
+            found.append(promises_of(over.theta[task], rule, over.rows, choices, collection.rewards))
+    return found
+
+
 def _by_fit(
     collection: Collection, options: Options, over: Contextual, values: FloatArray
-) -> tuple[Templates, tuple[Grading, ...]]:
+) -> tuple[Templates, tuple[AnyGrading, ...]]:
     """Templates whose points compare two kinds."""
     M, theta = collection.n_tasks, collection.theta
     assert theta is not None
@@ -126,7 +195,7 @@ def _by_fit(
         for option in asked:
             bins = over.bins(options.choices[option], np.zeros(0), grading, pair)[0]
             chance[number, option] = bins.T
-            usable[number, option] = np.ptp(bins @ np.array(grading.points)) > 1e-9
+            usable[number, option] = np.ptp(bins @ np.array(grading.points)) > SAME
         chance[number, ~usable[number], MOST_POINTS] = 1.0
         chance[number, ~usable[number], :MOST_POINTS] = chance[number, ~usable[number], MOST_POINTS + 1 :] = 0.0
     if not usable.any():
@@ -139,7 +208,7 @@ def _by_fit(
 
 def _by_outcome(
     collection: Collection, options: Options, over: Contextual, values: FloatArray
-) -> tuple[Templates, tuple[Grading, ...]]:
+) -> tuple[Templates, tuple[AnyGrading, ...]]:
     """Templates whose points are those of the outcome, with chances averaged over contexts."""
     rewards = collection.rewards
     n_options = len(options.arm)

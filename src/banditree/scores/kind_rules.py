@@ -4,7 +4,7 @@ A tree gives one arm per leaf; the best one loses least, on average over context
 prediction. Among the cuts that are tried it is exact up to three leaves; a larger one grows from there, leaf by leaf.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -53,10 +53,19 @@ def printed_rules(collection: Collection, size: int) -> tuple[KindRule, ...]:
     for own in theta:
         tree = splits.best(predict(own, rows, collection.rewards), size)
         values = predict(own, every, collection.rewards)
-        given = _flat(tree, 0.0).arms_at(every)
-        loss = float((values.max(axis=1) - values[np.arange(len(every)), given]).mean())
-        found.append(_flat(tree, loss))
+        rule = _flat(tree, 0.0)
+        predicted = values[np.arange(len(every)), rule.arms_at(every)]
+        loss = float((values.max(axis=1) - predicted).mean())
+        found.append(replace(rule, loss=loss, promise=_promises(rule, every, predicted)))
     return tuple(found)
+
+
+def _promises(rule: KindRule, rows: FloatArray, predicted: FloatArray) -> FloatArray:
+    """What each node promises: at a leaf the mean prediction of its contexts, in hundredths; 0 elsewhere."""
+    leaf, n = rule.leaves_at(rows), len(rule.feature)
+    count = np.bincount(leaf, minlength=n)
+    mean = np.bincount(leaf, predicted, n) / np.maximum(count, 1)
+    return np.asarray(np.where(rule.feature == NO_NODE, mean, 0.0).round(2), dtype=np.float64)
 
 
 def _cuts(values: FloatArray, is_level: bool) -> FloatArray:

@@ -82,7 +82,8 @@ def build_protocol(
 
     Tasks with contexts: lines and ends may treat a case as one of the tasks, and give what is best for it at the
     context. points: "fit" (the default: how much better an outcome fits one task than another at its context, which
-    the session and the console compute), or "outcome", as for tasks without contexts. rule_size: what is best for a
+    the session and the console compute), "table" (points of the outcome by what was promised, a few rows), or
+    "outcome", as for tasks without contexts. rule_size: what is best for a
     task is printed as a tree of at most so many leaves; by default it is the arm with the highest prediction.
 
     allow: the rates of a case may be off by up to so much. unknown: the share of the cases that are none of the tasks.
@@ -102,8 +103,8 @@ def build_protocol(
     limits = _limits(collection, lines, longest_path, rule, forward_only, links_back)
     _check(collection, horizon, limits, numbers, max_wrong_arm, steps)
     by_context = _by_context(collection, points, rule_size)
-    if by_context is not None and by_context.gradings:
-        limits = replace(limits, rule=False)  # a rule would need points that suit every end
+    if by_context is not None and not by_context.has_rules:
+        limits = replace(limits, rule=False)
     kind, strangers = objective_named(objective), strangers_of(collection, allow, unknown, fallback)
     seen = collection if not allow else with_spread(collection, allow / math.sqrt(3.0))  # evenly within it
     seek = Seeker(seen, horizon, limits, kind, numbers, seed, steps, on_progress, by_context, strangers)
@@ -167,8 +168,10 @@ def _by_context(collection: Collection, points: "Points | None", rule_size: int 
         return None
     from banditree.scores.by_context import contextual_tasks
 
-    if points not in (None, "fit", "outcome"):
-        raise invalid("points", "fit or outcome", points)
+    if points not in (None, "fit", "table", "outcome"):
+        raise invalid("points", "fit, table or outcome", points)
+    if points == "table" and not collection.rewards.counts:
+        raise invalid("points", "fit or outcome for rewards that are not 0 or 1", points)
     rules: tuple[KindRule, ...] = ()
     if rule_size is not None:
         from banditree.scores.kind_rules import printed_rules

@@ -54,7 +54,10 @@ def plan_of(
     if draft.rule != NO_RULE and len(places) > len(order):
         template, floor, cap, _level, over = (int(value) for value in tables.rules[draft.rule])
         points, cuts = _whole(tables.templates.points[template]), _real(tables.templates.cuts[template])
-        rule = SafetyRule(points, floor, cuts, cap, bool(over))
+        if by_context is not None and by_context.gradings:
+            rule = by_context.rule(template, floor, cap)
+        else:
+            rule = SafetyRule(points, floor, cuts, cap, bool(over))
     entered = _entered(draft)[:, : collection.n_tasks][places]
     possible = [np.flatnonzero(row >= STILL_POSSIBLE * row.sum()) for row in entered]
     if fallback is not None:
