@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from banditree.plans.by_context import PromiseTable
 from banditree.plans.plan import NONE, BoxKind
 from banditree.tasks.contexts import draw_contexts
 
@@ -27,11 +28,25 @@ def arm_of(plan, task, x):
     return int(rule.arm[node])
 
 
+def promised(plan, task, x, arm):
+    """The chance of success that treating as a task promises at one context."""
+    rule = plan.kind_rules[task] if plan.kind_rules else None
+    if rule is None:
+        return linked(plan.rewards, plan.theta[task, arm] @ x)
+    node = 0
+    while rule.feature[node] >= 0:
+        node = rule.low[node] if x[rule.feature[node]] <= rule.cut[node] else rule.high[node]
+    return rule.promise[node]
+
+
 def points_of(plan, box, x, arm, reward):
     """The points of one outcome: of its bin, or the rounded logarithm of a ratio of chances."""
     grading = plan.grading_of(box)
     if grading is None:
         return int(plan.points[box][(plan.cuts[box] < reward).sum()])
+    if isinstance(grading, PromiseTable):
+        row = sum(promised(plan, int(plan.task[box]), x, arm) >= cut for cut in grading.cuts)
+        return grading.rows[row][int(reward)]
     logs = []
     for task in (grading.favoured, grading.other):
         mean = linked(plan.rewards, plan.theta[task, arm] @ x)

@@ -1,7 +1,6 @@
 """Protocols for contextual tasks: exact against simulated, rules against brute force, the text against the session."""
 
 import itertools
-import re
 
 import numpy as np
 import pytest
@@ -28,6 +27,7 @@ from banditree.tasks.contexts import (
 )
 from banditree.tasks.rewards import BERNOULLI, Bernoulli, Gaussian
 from tests.contextual_play import arm_of, play
+from tests.contextual_reader import Reader, conditions, holds
 
 HORIZON, CASES = 80, 100
 LOGISTIC = Bernoulli(link="logistic")
@@ -39,11 +39,15 @@ def shop(rewards=BERNOULLI, n_rows=60, seed=0):
     columns = (np.ones(n_rows), rng.uniform(1.5, 3, n_rows).round(2), rng.integers(20, 80, n_rows))
     rows = np.column_stack([*columns, rng.integers(0, 2, n_rows)])
     features = [Feature(INTERCEPT), Feature("price"), Feature("age"), Feature("sex", "m", ("f", "m"))]
-    theta = [
-        [[1.0, -0.3, 0, 0.1], [0.2, 0, 0.005, 0], [0.4, 0, 0, 0.2]],
-        [[0.2, 0.1, 0, 0], [0.9, -0.1, -0.008, 0], [0.3, 0.1, 0, -0.1]],
-        [[0.5, 0, -0.003, 0], [0.4, 0, 0.002, 0.2], [0.1, 0.2, 0, 0.1]],
-    ]
+    theta = np.array(
+        [
+            [[1.0, -0.3, 0, 0.1], [0.2, 0, 0.005, 0], [0.4, 0, 0, 0.2]],
+            [[0.2, 0.1, 0, 0], [0.9, -0.1, -0.008, 0], [0.3, 0.1, 0, -0.1]],
+            [[0.5, 0, -0.003, 0], [0.4, 0, 0.002, 0.2], [0.1, 0.2, 0, 0.1]],
+        ]
+    )
+    if rewards.link == "logistic":
+        theta = 4 * theta - [2.0, 0, 0, 0]
     names = {"arms": ["A", "B", "C"], "tasks": ["early", "late", "mixed"]}
     return Collection.linear(theta, sampled_contexts(rows, features), rewards, **names)
 
@@ -61,10 +65,21 @@ def random_collection(kind, rewards, seed=0):
     return Collection.linear(theta if rewards.link == "linear" else 4 * theta - 2, make[kind](), rewards)
 
 
+FIT, OUTCOME, TABLE = {"rule_size": 3}, {"points": "outcome"}, {"points": "table"}
+NORMAL = Gaussian(sigma=0.4)
+COMBINATIONS = [
+    *((BERNOULLI, kind, FIT) for kind in ("gaussian", "sample", "moments", "fixed")),
+    *((NORMAL, kind, FIT) for kind in ("gaussian", "sample", "moments", "fixed")),
+    *((rewards, kind, OUTCOME) for rewards in (BERNOULLI, NORMAL) for kind in ("gaussian", "sample")),
+    *((BERNOULLI, kind, TABLE) for kind in ("gaussian", "fixed")),
+    *((LOGISTIC, kind, FIT) for kind in ("gaussian", "moments")),
+    (LOGISTIC, "sample", TABLE | FIT),
+    (LOGISTIC, "fixed", OUTCOME),
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [{"rule_size": 3}, {"points": "outcome"}], ids=["fit", "outcome"])
-@pytest.mark.parametrize("kind", ["gaussian", "sample", "moments", "fixed"])
-@pytest.mark.parametrize("rewards", [BERNOULLI, LOGISTIC, Gaussian(sigma=0.4)], ids=["0/1", "logistic", "normal"])
+@pytest.mark.parametrize(("rewards", "kind", "options"), COMBINATIONS)
 def test_certificates_agree_with_a_simulation_of_their_own(options, kind, rewards):
     # Five standard errors and 2% of the integral over contexts: less than one false alarm in 10,000 runs of them all.
     collection = random_collection(kind, rewards)
@@ -82,7 +97,8 @@ def test_certificates_agree_with_a_simulation_of_their_own(options, kind, reward
 
 def test_the_compiled_simulator_plays_contextual_protocols_as_they_are_certified():
     collection = shop()
-    plans = {"fit": build_plan(collection, 200, steps=300), "paper": paper_plan(collection, 200)}
+    table = build_plan(collection, 200, steps=300, points="table", rule_size=4)
+    plans = {"fit": build_plan(collection, 200, steps=300), "paper": paper_plan(collection, 200), "table": table}
     result = simulate(collection, plans, horizon=200, runs=300, seed=1)
     for number, plan in enumerate(plans.values()):
         regret, expected = result.regret[number, :, :, -1], certify(plan, collection).regret
@@ -125,22 +141,6 @@ def printed_arm(lines, values):
     raise AssertionError("no line holds")
 
 
-def conditions(when):
-    subject = ""
-    for part in when.split(" and "):
-        subject = subject if re.match(r"(above|at most)", part) else re.split(r" (?:is|above|at most) ", part)[0]
-        yield subject, part.removeprefix(subject).strip()
-
-
-def holds(condition, values):
-    subject, rest = condition
-    if rest.startswith("is "):
-        wanted = rest.removeprefix("is ").removeprefix("not ")
-        return (str(values[subject]) == wanted) != rest.startswith("is not ")
-    word, number = rest.rsplit(" ", 1)
-    return values[subject] <= float(number) if word == "at most" else values[subject] > float(number)
-
-
 def test_the_session_gives_what_the_printed_rule_says():
     collection = shop(n_rows=200)
     plan = paper_plan(collection, 100, size=6)
@@ -156,6 +156,40 @@ def test_the_session_gives_what_the_printed_rule_says():
     first = int(plan.task[0])
     step = case.ask(context={"price": 2.0, "age": 50, "sex": "f"})
     assert step.name == printed_arm(rule_lines(plan, first), {"price": 2.0, "age": 50, "sex": "f"})
+
+
+@pytest.mark.parametrize("rewards", [BERNOULLI, LOGISTIC], ids=["linear", "logistic"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"points": "table"}, {"points": "table", "rule_size": 4}, {"points": "outcome", "rule_size": 3}],
+    ids=["fit", "table", "table with rules", "outcome"],
+)
+def test_who_reads_only_the_text_does_what_the_session_does(options, rewards):
+    rng = np.random.default_rng(5)
+    collection = shop(rewards)
+    plan = build_plan(collection, 60, steps=100, **options)
+    for case in range(6):
+        reader, session = Reader(str(plan)), start_session(plan)
+        for _ in range(60):
+            x = collection.contexts.rows[rng.integers(len(collection.contexts.rows))]
+            values = {"price": float(x[1]), "age": float(x[2]), "sex": "m" if x[3] else "f"}
+            assert session.ask(context=values).name == reader.arm(values)
+            reward = int(rng.random() < (0.1, 0.5, 0.9)[case % 3])
+            session.tell(reward)
+            reader.tell(values, reward)
+        facts = session.explain()
+        assert reader.line is None or (facts.box + 1, facts.total) == (reader.line, reader.score)
+
+
+def test_a_table_tells_more_than_the_outcome_alone():
+    collection = shop(n_rows=200)
+    lost = {
+        points: certify(build_plan(collection, 500, points=points, steps=600), collection).worst_regret
+        for points in ("outcome", "table")
+    }
+    assert lost["table"] < 0.8 * lost["outcome"]
+    with pytest.raises(InvalidInput, match="points must be fit or outcome for rewards that are not 0 or 1"):
+        build_plan(shop(Gaussian(0.3)), 100, points="table")
 
 
 @pytest.mark.parametrize("context", [{"price": 2.0, "age": 50}, {"price": "x", "age": 5, "sex": "f"}, [1.0, 2.0], {}])
@@ -197,6 +231,7 @@ def test_contextual_plans_come_back_from_their_files_the_same(tmp_path):
         build_plan(shop(), 50, steps=100),
         paper_plan(shop(), 50),
         build_plan(shop(Gaussian(0.3)), 50, steps=100),
+        build_plan(shop(), 50, steps=100, points="table", rule_size=3),
     ):
         save_plan(plan, tmp_path / "plan.json")
         assert '"banditree/plan/3"' in plan_json(plan)
@@ -212,14 +247,16 @@ def test_tasks_that_differ_in_slopes_only_get_a_plan():
     assert certify(plan, slopes).worst_regret < 0.05 * one_arm
 
 
-@pytest.mark.parametrize("rewards", [BERNOULLI, LOGISTIC], ids=["linear", "logistic"])
-def test_at_most_holds_for_truths_anywhere_in_the_margins_of_a_contextual_protocol(rewards):
+@pytest.mark.parametrize(
+    ("rewards", "points"), [(BERNOULLI, "fit"), (LOGISTIC, "table")], ids=["linear, fit", "logistic, table"]
+)
+def test_at_most_holds_for_truths_anywhere_in_the_margins_of_a_contextual_protocol(rewards, points):
     rng = np.random.default_rng(3)
     known = random_collection("sample", rewards, seed=4)
     off = np.array([0.02, 0.05, 0.05]) * (1 if rewards.link == "linear" else 4)
     error = np.broadcast_to(np.diag(off) ** 2, (3, 3, 3, 3))
     estimated = Collection.linear(known.theta, known.contexts, rewards, radius=0.03, theta_error=error)
-    plan = build_plan(estimated, 100, steps=200)
+    plan = build_plan(estimated, 100, steps=200, points=points)
     bound = certify(plan, estimated)
     assert bound.claim is Claim.UPPER_BOUND
     ratios = []
@@ -235,7 +272,7 @@ def test_options_for_contexts_are_refused_without_them():
     two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     with pytest.raises(InvalidInput, match="rule_size must be omitted for tasks without contexts"):
         build_plan(two, 100, rule_size=3)
-    with pytest.raises(InvalidInput, match="points must be fit or outcome"):
+    with pytest.raises(InvalidInput, match="points must be fit, table or outcome"):
         build_plan(shop(), 100, points="guess")
     with pytest.raises(InvalidInput, match="rule_size must be from 1 to 32"):
         build_plan(shop(), 100, rule_size=100)
