@@ -1,11 +1,11 @@
 """Are promises kept on real households? The number of households that end with another brand than their favourite.
 
 In each of ten folds kinds are found on the other households and a plan is made. The promise is a predictive
-distribution: households drawn from the kinds in their shares, each with a taste of its own, buy as often as the
-held-out ones. A household is wrong if the option in force at its last purchase is not what it bought most; drawn
-households are judged in the same way. Pooled over the folds, the number of wrong households must lie in the 95%
-predictive interval of the promise, and that interval must span at most a factor of 4. The hits on a held-out third must
-lie in their promised interval in at least 90% of 20 splits.
+distribution, as `fit` makes it: households like the known ones of about the same length, each with a taste of its own,
+buy as often as the held-out ones. A household is wrong if the option in force at its last purchase is not what it
+bought most; drawn households are judged in the same way. Pooled over the folds, the number of wrong households must lie
+in the 95% predictive interval of the promise, and that interval must span at most a factor of 4. The hits on a held-out
+third must lie in their promised interval in at least 90% of 20 splits.
 
 Run: python benchmarks/bench_promises.py [--full] [--data Tuna] [--workers 2]; Yogurt by default, all four with --full.
 """
@@ -25,6 +25,7 @@ def judged(name, folder, learned, held, seed):
     """(wrong, hits) of the held-out households, and the same (DRAWS, 2) as promised."""
     from banditree.evaluation.history import only_cases
     from banditree.evaluation.kinds import find_kinds
+    from banditree.evaluation.promise import cases_like
     from banditree.scores.build import build_plan
     from banditree.tasks.rewards import BERNOULLI
 
@@ -33,7 +34,7 @@ def judged(name, folder, learned, held, seed):
     kinds = find_kinds(known, KINDS, BERNOULLI, seed=seed)
     rounds = max(1, round(np.minimum(known.n_rounds, horizon).mean()))
     plan = build_plan(kinds.collection, rounds, "protocol", objective="mean", lines=LINES, steps=STEPS)
-    drawn = households(kinds, known, np.minimum(other.n_rounds, horizon), np.random.default_rng([seed, 1]))
+    drawn = cases_like(kinds, known, other.n_rounds, DRAWS, np.random.default_rng([seed, 1]), horizon)
     promised = np.array(followed(plan, drawn, horizon)).reshape(2, DRAWS, -1).sum(axis=2).T
     return np.array(followed(plan, other, horizon)).sum(axis=1), promised
 
@@ -48,26 +49,6 @@ def followed(plan, history, horizon):
     bought = np.zeros((history.n_cases, len(history.arms)))
     np.add.at(bought, history.owner[place < horizon], history.outcomes[place < horizon])
     return last != bought.argmax(axis=1), played.total
-
-
-def households(kinds, known, sizes, rng):
-    """DRAWS times as many households as `sizes`, that buy as often; each time the shares are drawn anew.
-
-    The shares of the kinds are known from the households learned from: these get weights at random (Rubin 1981).
-    """
-    from banditree.evaluation.history import History
-    from banditree.tasks.cases import draw_cases
-
-    cases = draw_cases(kinds.collection, 2000, seed=int(rng.integers(2**31)))
-    shares = rng.dirichlet(np.ones(known.n_cases), DRAWS) @ kinds.chances(known)
-    kind = np.array([rng.choice(len(own), len(sizes), p=own / own.sum()) for own in shares]).ravel()
-    which = kind * 2000 + rng.integers(2000, size=len(kind))
-    ladder = np.maximum(cases.means, 1e-12).cumsum(axis=1)
-    size = np.tile(sizes, DRAWS)
-    owner = np.repeat(which, size)
-    bought = (rng.random(len(owner))[:, None] * ladder[owner, -1:] > ladder[owner]).sum(axis=1)
-    first = np.concatenate([[0], np.cumsum(size)])
-    return History(tuple(map(str, range(len(size)))), known.arms, first, np.eye(ladder.shape[1])[bought])
 
 
 def one_fold(name, folder, number):

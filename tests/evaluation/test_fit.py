@@ -10,7 +10,7 @@ from banditree import fit, load_collection, load_plan
 from banditree.cli import main
 from banditree.errors import InvalidInput
 from banditree.evaluation.choice import Candidate, leads_by_luck, trials_of
-from banditree.evaluation.fit import _typical_rounds
+from banditree.evaluation.fit import _knowing, _typical_rounds
 from banditree.evaluation.history import history_of, only_cases
 from banditree.evaluation.intervals import per_round
 from banditree.evaluation.kinds import centred, find_kinds, statistics_of
@@ -25,8 +25,11 @@ QUICK = {"kinds": (2,), "lines": (1,), "folds": 2}
 
 @pytest.fixture(autouse=True, scope="module")
 def short_searches():
-    """The searches are judged elsewhere."""
+    """The searches and promises are judged elsewhere."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("banditree.evaluation.promise.DRAWS", 100)
+        patch.setattr("banditree.evaluation.promise.LEAST_DRAWS", 20)
+        patch.setattr("banditree.evaluation.promise.REFITS", 5)
         patch.setattr("banditree.evaluation.fit.LAST_STEPS", 200)
         yield
 
@@ -49,6 +52,16 @@ def test_a_plan_that_helps_is_found_and_judged_on_cases_held_out(two_kinds):
     assert two_kinds.evaluation.rows[1].gain.low > 0
     assert two_kinds.knowing.value > two_kinds.evaluation.rows[1].gain.value
     assert fit_text(two_kinds).startswith("Verdict: follow the plan.")
+
+
+def test_the_promise_for_cases_held_out_is_told_with_what_came(two_kinds):
+    promise = two_kinds.promise
+    assert promise.low < promise.came < promise.high < promise.low + 0.2
+    assert promise.came == pytest.approx(two_kinds.evaluation.rows[0].value.value)
+    assert f"promised {promise.low:.3f} to {promise.high:.3f} per round" in fit_text(two_kinds)
+    assert fit_document(two_kinds)["promise"]["kept"] is True
+    broken = replace(two_kinds, promise=replace(promise, came=0.0))
+    assert "It gave 0.000, not as promised" in fit_text(broken)
 
 
 def test_kinds_have_the_rates_and_shares_of_the_truth(two_kinds):
@@ -260,3 +273,19 @@ def test_the_command_writes_all_it_promises(tmp_path, monkeypatch, capsys):
     with pytest.raises(SystemExit) as ended:
         main([*command, "-o", "nowhere/plan.json"])
     assert ended.value.code == 2
+
+
+def test_a_case_that_is_decided_for_once_is_told_and_no_kind_by_hindsight():
+    taken = np.random.default_rng(0).choice(3, 60, p=[0.5, 0.3, 0.2])
+    found = fit(history_of(list(map(str, range(60))), ["A", "B", "C"], np.eye(3)[taken]), 5)
+    assert found.single == "A"
+    assert found.knowing.value == 0
+    assert len(found.trials) == 1
+    assert any(note.startswith("Every case has one round") for note in found.notes)
+
+
+def test_knowing_the_kind_is_told_from_other_rounds():
+    """Two purchases drawn by chance: told from the purchase itself, a kind would be worth a lot."""
+    taken = np.random.default_rng(1).choice(3, 120, p=[0.4, 0.3, 0.3])
+    history = history_of(np.repeat(np.arange(60), 2).tolist(), ["A", "B", "C"], np.eye(3)[taken])
+    assert abs(_knowing(history, find_kinds(history, 3, BERNOULLI), 0, 2).value) < 0.15

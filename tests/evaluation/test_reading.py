@@ -107,3 +107,33 @@ def test_thinning_makes_chances_equal():
     left = history.chances[thinned(history, 0).known[:, 0]]
     rare = np.count_nonzero(left == 0.1)
     assert abs(rare - len(left) / 2) < 5 * np.sqrt(len(left) / 4)
+
+
+VISITS = {"individual": [1, 1, 2, 2] * 5, "arm": ["A", "B"] * 10, "reward": [1, 0, 0, 1] * 5}
+
+
+@pytest.mark.parametrize("words", [("yes", "no"), ("Y", "N"), ("True", "False"), (" true", "FALSE ")])
+def test_words_for_truth_are_rewards(words):
+    rows = VISITS | {"reward": [words[1 - reward] for reward in VISITS["reward"]]}
+    assert read_history(pandas.DataFrame(rows), rewards=BERNOULLI).outcomes.sum() == 10
+
+
+def test_spaces_around_names_are_taken_off_with_a_note():
+    history = read_history(pandas.DataFrame(VISITS | {"arm": ["A", "B", "A ", "B"] * 5}), rewards=BERNOULLI)
+    assert history.arms == ("A", "B")
+    assert "Spaces around names in column 'arm' were taken off, as in 'A '." in history.notes
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        (VISITS | {"reward": ["good", "poor"] * 10}, "No row is left. reward has 'good', 'poor': write numbers"),
+        (VISITS | {"arm": [None] * 20}, "No row is left, so a column must be another one than it is taken for"),
+        (VISITS | {"reward": [5, 3] * 10}, "not 0 or 1: 20.*Try stars"),
+        (VISITS | {"reward": [None, 1] * 10}, "Correct them, or drop them"),
+        ({name: values[:0] for name, values in VISITS.items()}, "a header and no rows"),
+    ],
+)
+def test_what_to_do_about_bad_rows_depends_on_what_is_wrong(rows, words):
+    with pytest.raises(InvalidInput, match=words):
+        read_history(pandas.DataFrame(rows), rewards=BERNOULLI, hint="Try stars.")

@@ -52,7 +52,9 @@ def test_files_that_are_not_what_they_should_be_are_named_as_such(tmp_path):
 def test_when_every_row_is_bad_dropping_them_is_not_the_advice():
     words = FRAME.with_columns(reward=pl.lit("n/a"))
     for drop in (False, True):
-        refused(words, 'No row is left, so a column must be another one.*reward="reward"', drop_bad_rows=drop)
+        refused(words, "No row is left. reward has 'n/a': write numbers", drop_bad_rows=drop)
+        nobody = FRAME.with_columns(arm=pl.lit(None))
+        refused(nobody, 'No row is left, so a column must be another one.*reward="reward"', drop_bad_rows=drop)
 
 
 def test_ratings_out_of_range_name_the_range():

@@ -66,7 +66,7 @@ def cross_validate(
         for step, n_kinds in enumerate(kinds, 1):
             for lines, plan in plans_of(rest, n_kinds):
                 part[Candidate(lines, n_kinds)] = replay(plan, held, horizon).rewards
-            text = f"fold {number + 1} of {n_folds}, {n_kinds} kinds"
+            text = f"fold {number + 1} of {n_folds}, {n_kinds} kind{'s' if n_kinds > 1 else ''}"
             if not goes_on(on_progress, number * len(kinds) + step, n_folds * len(kinds), None, text):
                 return found or _spread(part, judged, history.n_cases, width, found)
         _spread(part, judged, history.n_cases, width, found)

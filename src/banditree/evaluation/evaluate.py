@@ -11,10 +11,12 @@ from banditree.evaluation.intervals import CONFIDENCE, Estimate, Measured, per_r
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.reading import read_history
 from banditree.evaluation.replay import Replayed, replay, replayed
+from banditree.evaluation.splits import LEAST_HELD_OUT
 from banditree.evaluation.weighting import doubly_robust, inverse_propensity, self_normalised, weighted
 from banditree.plans.plan import Plan
 from banditree.policies.registry import policy_named
 from banditree.policies.session import arm_number
+from banditree.tasks.arrays import IntArray
 from banditree.tasks.collection import Collection
 
 RUNS = 20  # of a policy that draws at random
@@ -132,11 +134,12 @@ def _shown(followed: Replayed, is_full: bool, horizon: int) -> int:
     if is_full:
         return horizon
     reached = (~np.isnan(followed.rewards)).sum(axis=0)
-    shown = int(np.count_nonzero(np.minimum.accumulate(reached) >= LEAST_CASES))
+    needed = min(LEAST_CASES, max(LEAST_HELD_OUT, len(followed.rewards)))
+    shown = int(np.count_nonzero(np.minimum.accumulate(reached) >= needed))
     if not shown:
         raise InvalidInput(
             f"There is no support: only {int(reached[0])} cases of the log were ever given what the plan begins with; "
-            f"{LEAST_CASES} are needed."
+            f"{needed} are needed."
         )
     return shown
 
@@ -150,9 +153,9 @@ def measured(one: Replayed, shown: int, *, is_full: bool) -> Measured:
 
 
 def _read(log: Any, plan: Plan, table: str | None, drop_bad_rows: bool, roles: dict[str, str | None]) -> History:
-    return read_history(
-        log, rewards=plan.rewards, table=table, drop_bad_rows=drop_bad_rows, features=plan.features, **roles
-    )
+    hint = f"The plan was made for rewards that are {plan.rewards.rule}. Give the log the same, or fit a plan to these."
+    about: dict[str, Any] = {"drop_bad_rows": drop_bad_rows, "features": plan.features, "hint": hint, **roles}
+    return read_history(log, rewards=plan.rewards, table=table, **about)
 
 
 def _check_contexts(plan: Plan, history: History, collection: Collection | None) -> None:
@@ -210,15 +213,20 @@ def best_single(history: History, collection: Collection | None = None) -> int:
     return int(((total + BORROWED * overall) / (count + BORROWED)).argmax())
 
 
-def replay_single(history: History, arm: int, horizon: int) -> Replayed:
-    """What giving one arm to everyone would have earned in the first `horizon` rounds that know its outcome."""
-    known = np.flatnonzero(history.known[:, arm])
+def replay_single(history: History, arm: int | IntArray, horizon: int) -> Replayed:
+    """What giving one arm to everyone, or an arm of its own in every round (R,), would have earned.
+
+    In the first `horizon` rounds that know its outcome.
+    """
+    chosen = np.broadcast_to(arm, len(history.outcomes))
+    reward = history.outcomes[np.arange(len(chosen)), chosen]
+    known = np.flatnonzero(~np.isnan(reward))
     owner = history.owner[known]
     place = np.arange(len(known)) - np.searchsorted(owner, np.arange(history.n_cases))[owner]
     counts = place < horizon
     rewards = np.full((1, history.n_cases, int(min(horizon, history.n_rounds.max()))), np.nan)
-    rewards[0, owner[counts], place[counts]] = history.outcomes[known[counts], arm]
-    return replayed(rewards, np.full(len(history.outcomes), arm))
+    rewards[0, owner[counts], place[counts]] = reward[known[counts]]
+    return replayed(rewards, chosen)
 
 
 def hindsight(history: History, horizon: int) -> Replayed:
@@ -262,7 +270,5 @@ def _reach_notes(history: History, followed: Replayed, horizon: int, shown: int)
         f"the chances are {chances}."
     ]
     if shown < horizon:
-        notes.append(
-            f"The log shows the plan's first {shown} of {horizon} rounds: fewer than {LEAST_CASES} cases go on."
-        )
+        notes.append(f"The log shows the plan's first {shown} of {horizon} rounds: too few cases go on.")
     return tuple(notes)

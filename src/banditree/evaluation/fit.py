@@ -13,8 +13,8 @@ from banditree.evaluation.history import History, only_arms, only_cases, shuffle
 from banditree.evaluation.intervals import Estimate
 from banditree.evaluation.kinds import Kinds, find_kinds, statistics_of
 from banditree.evaluation.order import order_notes
+from banditree.evaluation.promise import Promise, promise_of
 from banditree.evaluation.reading import read_history
-from banditree.evaluation.replay import replayed
 from banditree.evaluation.splits import hold_out
 from banditree.plans.assemble import Box, from_boxes
 from banditree.plans.plan import Plan, Vocabulary
@@ -29,9 +29,12 @@ KINDS = (2, 3, 5)  # numbers of kinds tried; since cases vary around their kind,
 LINES = (1, 2, 3, 4, 6, 9)  # of the plans tried; longer ones are rarely signed
 HELD_OUT = 1 / 3
 FOLDS = 5
+PARTS = 5  # of a case's rounds: its kind is told from all but one of them, and used in that one
 LEAST_TRIED = 15  # cases that must have tried an option for a plan to give it, or a third of all where these are few
 STEPS = 200  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
 LAST_STEPS = 2_000  # of the search for the plan itself
+# Bounded rewards, which `learn` also knows, are refused here.
+OTHER_REWARDS = 'If rewards are not 0 or 1, say what they are: rewards="graded" or rewards="gaussian".'
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +44,9 @@ class Fit:
     collection: the kinds, estimated from the cases learned from. trials: the candidates, of which
     one is chosen. knowing: what a held-out case would earn per round above the best single option if its kind were
     known from the start. kind and certainty (U,): everyone's kind in that collection, and how certain it is.
-    is_held_out: (U,). single: the option that is best for everyone. Log, settings and seed give the same again.
+    is_held_out: (U,). single: the option that is best for everyone. promise: what the plan promised for the cases held
+    out before it was evaluated on them; None where the log does not know every outcome. Log, settings and seed give the
+    same again.
     """
 
     plan: Plan
@@ -57,6 +62,7 @@ class Fit:
     horizon: int
     seed: int
     notes: tuple[str, ...] = ()
+    promise: Promise | None = None
 
     @property
     def chosen(self) -> Trial:
@@ -97,7 +103,7 @@ def fit(
     """
     _check_rewards(rewards)
     history = log if isinstance(log, History) else read_history(
-        log, features=(), rewards=rewards, table=table, drop_bad_rows=drop_bad_rows, **roles
+        log, features=(), rewards=rewards, table=table, drop_bad_rows=drop_bad_rows, hint=OTHER_REWARDS, **roles
     )  # fmt: skip
     if horizon < 1:
         raise invalid("horizon", "at least 1", horizon)
@@ -108,11 +114,20 @@ def fit(
     known = only_cases(history, learned)
     rounds = _typical_rounds(known, horizon, typical_rounds)
     maker = Maker(rewards, horizon, rounds, tuple(lines), centre, seed, vocabulary or Vocabulary())
-    tried = sorted({1, *(n for n in kinds if n <= len(learned))})
+    tried, once = sorted({1, *(n for n in kinds if n <= len(learned))}), _decided_once(history, horizon)
     seen = known if known.is_full else thinned(known, seed)
-    found = cross_validate(seen, tried, maker.plans, horizon, folds=folds, seed=seed, on_progress=on_progress)
+    found = cross_validate(
+        seen, [1] if once else tried, maker.plans, horizon, folds=folds, seed=seed, on_progress=on_progress
+    )
     trials = trials_of(found, is_full=known.is_full)
-    return _fitted(history, learned, held, maker, tuple(trials), notes)
+    return _fitted(history, learned, held, maker, tuple(trials), (*notes, *once))
+
+
+def _decided_once(history: History, horizon: int) -> tuple[str, ...]:
+    """A note if every case is decided for once only."""
+    if min(horizon, int(history.n_rounds.max())) > 1:
+        return ()
+    return ("Every case has one round, so nothing can be found out about a case that would help it: no plan is tried.",)
 
 
 def _typical_rounds(known: History, horizon: int, given: float | None) -> int:
@@ -215,7 +230,7 @@ def _fitted(
         kinds.collection,
         replace(judged, notes=tuple(note for note in judged.notes if note not in notes)),
         trials,
-        _knowing(other, kinds.collection.best_arms[chances[held].argmax(axis=1)], single, judged.shown),
+        _knowing(other, kinds, single, judged.shown),
         history.cases,
         chances.argmax(axis=1),
         chances.max(axis=1),
@@ -223,21 +238,31 @@ def _fitted(
         maker.horizon,
         maker.seed,
         (*notes, *_length_notes(maker), *_generosity_notes(kinds.collection, maker.centre)),
+        promise_of(plan, kinds, known, other, maker.horizon, maker.seed),
     )
 
 
 def _kinds_looked_for(trials: Sequence[Trial]) -> int:
-    """The chosen number of kinds, or if that is one, the best of the others: what there would be to know."""
+    """The chosen number of kinds, or if that is one, the best of the others, or two: what there would be to know."""
     chosen = next(trial for trial in trials if trial.is_chosen).candidate.kinds
     others = [trial for trial in trials if trial.candidate.kinds > 1]
-    return chosen if chosen > 1 or not others else max(others, key=lambda t: t.value.value).candidate.kinds
+    best = max(others, key=lambda t: t.value.value).candidate.kinds if others else 2
+    return chosen if chosen > 1 else best
 
 
-def _knowing(other: History, best: IntArray, single: int, shown: int) -> Estimate:
-    """Reward per round above the single option if every case got the best arm (U,) of its kind from the start."""
-    every = np.array([replay_single(other, arm, shown).rewards for arm in range(len(other.arms))])
-    own = replayed(every[best, np.arange(other.n_cases)][None], best[other.owner])
-    values = [measured(one, shown, is_full=other.is_full) for one in (own, replay_single(other, single, shown))]
+def _knowing(other: History, kinds: Kinds, single: int, shown: int) -> Estimate:
+    """Reward per round above the single option if every case got the best arm of its kind from the start.
+
+    The kind is told from the rest of the case's rounds: told from the very round in which it is used, it would be
+    hindsight. A case of one round has no rest, and is taken to be like everyone.
+    """
+    place = np.arange(len(other.outcomes)) - other.first[other.owner]
+    best = np.empty(len(place), np.int64)
+    for part in range(PARTS):
+        here = place % PARTS == part
+        rest = replace(other, outcomes=np.where(here[:, None], np.nan, other.outcomes))
+        best[here] = (kinds.chances(rest) @ kinds.collection.means).argmax(axis=1)[other.owner[here]]
+    values = [measured(replay_single(other, arm, shown), shown, is_full=other.is_full) for arm in (best, single)]
     return values[0].above(values[1])
 
 
@@ -246,7 +271,7 @@ def _length_notes(maker: Maker) -> tuple[str, ...]:
         return ()
     return (
         f"Cases of the log have {maker.rounds} of the {maker.horizon} rounds on average, and the plan is made for such "
-        "cases. If yours go on longer, say how long: typical_rounds=ROUNDS.",
+        f"cases. If yours go on longer, say how long, as in typical_rounds={maker.horizon}.",
     )
 
 

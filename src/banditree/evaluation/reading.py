@@ -13,10 +13,11 @@ from banditree.evaluation.reading_contexts import CONTEXT, context_names, contex
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Rewards
-from banditree.training.cells import natural
+from banditree.training.advice import advice
+from banditree.training.cells import natural, padded_note
 from banditree.training.columns import Columns, recognise, unknown_column
 from banditree.training.rows import Problem, any_of, describe_bad_rows, problems_of
-from banditree.training.sources import Log, first_line, open_log
+from banditree.training.sources import Log, open_log, plainly
 from banditree.training.view import as_key, as_number
 
 if TYPE_CHECKING:
@@ -61,11 +62,13 @@ def read_history(
     table: str | None = None,
     drop_bad_rows: bool = False,
     features: Sequence[Feature] = (),
+    hint: str | None = None,
     **roles: str | None,
 ) -> History:
     """The history of a log that has one row per decision, or one row per option of every decision.
 
     source, table: as in `open_log`. roles: individual, arm, reward, round, time, propensity, or their usual names.
+    hint: what to try when rewards are not of the family.
     Rows of the same case and round are one decision whose outcomes are all known. Without a round column they are those
     of the same time, or each K rows in a row that have every arm once. Rounds are in the order of `time`, else in that
     of the rows. features: of the contexts, whose columns have these names and the same value in all rows of a decision.
@@ -87,9 +90,11 @@ def read_history(
         problems = [*problems_of(log, columns, categorical, rewards), *_order_problems(log, found)]
         rows = _rows(log, found, problems, asked)
         good = ~rows["bad"].to_numpy()
-        if not good.all() and not drop_bad_rows:
+        if not len(good):
+            raise InvalidInput(f"{log.name} has a header and no rows. Check that it is the right file.")
+        if not good.all() and not (drop_bad_rows and good.any()):
             bad = describe_bad_rows(log, problems)
-            raise InvalidInput(f"{log.name} has {bad} Correct them, or drop them: drop_bad_rows=True.")
+            raise InvalidInput(f"{log.name} has {bad} {advice(log, bad, len(good), columns, rewards, hint)}")
     if not log.ordered and found.time is None and found.round is None:
         raise InvalidInput(f'{log.name} has no order of rows. Say which column gives the order: time="NAME".')
     return _history(rows.filter(good), found, features, in_order=log.ordered)
@@ -116,7 +121,7 @@ def _rows(log: Log, roles: Roles, problems: Sequence[Problem], asked: Mapping[st
     try:
         return table.select(**used, bad=any_of(problems)).to_pyarrow()
     except Exception as problem:
-        raise InvalidInput(f"{log.name} cannot be read: {first_line(problem)}") from None
+        raise InvalidInput(f"{log.name} cannot be read: {plainly(problem)}") from None
 
 
 def _history(rows: "pa.Table", roles: Roles, features: Sequence[Feature], *, in_order: bool) -> History:
@@ -124,7 +129,7 @@ def _history(rows: "pa.Table", roles: Roles, features: Sequence[Feature], *, in_
     arms, arm = _numbered(rows["a"])
     time = _numbered(rows["t"])[1] if "t" in rows.column_names else np.zeros(len(case), np.int64)
     if "o" in rows.column_names:
-        round_, how = _numbered(rows["o"])[1], f"rounds are the values of {roles.round!r}"
+        round_, how = _numbered(rows["o"])[1], f"Rounds are the values of {roles.round!r}."
     else:
         round_, how = _guessed_rounds(case, arm, time, len(arms), timed=roles.time is not None)
     key = case * (round_.max(initial=0) + 1) + round_
@@ -141,6 +146,7 @@ def _history(rows: "pa.Table", roles: Roles, features: Sequence[Feature], *, in_
     if "p" in rows.column_names and len(begins) == len(arm):
         chances = np.empty(len(begins))
         chances[rank[number]] = rows["p"].to_numpy().astype(float)
+    padded = [*padded_note(rows["u"], roles.individual), *padded_note(rows["a"], roles.arm)]
     contexts = None
     if features:
         each = contexts_of(rows, features)
@@ -149,16 +155,16 @@ def _history(rows: "pa.Table", roles: Roles, features: Sequence[Feature], *, in_
         if (differs := (contexts[rank[number]] != each).any(axis=0)).any():
             name = features[int(differs.argmax())].name
             raise InvalidInput(f"Context column {name!r} must be the same in all rows of one decision, and is not.")
-    return History(cases, arms, first, outcomes, chances, (how,), contexts)
+    return History(cases, arms, first, outcomes, chances, (how, *padded), contexts)
 
 
 def _guessed_rounds(case: IntArray, arm: IntArray, time: IntArray, n_arms: int, *, timed: bool) -> tuple[IntArray, str]:
     """The round of every row where no column says it, and how it was found."""
     if timed and len(np.unique(case * (time.max(initial=0) + 1) + time)) < len(case):
-        return time, "rows of one case at one time are one round"
+        return time, "Rows of one case at one time are one round."
     if _comes_in_blocks(case, arm, n_arms):
-        return np.arange(len(case)) // n_arms, f"each {n_arms} rows in a row, one per option, are one round"
-    return np.arange(len(case)), "every row is one round"
+        return np.arange(len(case)) // n_arms, f"Each {n_arms} rows in a row, one per option, are one round."
+    return np.arange(len(case)), "Every row is one round."
 
 
 def _comes_in_blocks(case: IntArray, arm: IntArray, n_arms: int) -> bool:
@@ -183,8 +189,10 @@ def _numbered(column: "pa.ChunkedArray") -> tuple[tuple[str, ...], IntArray]:
     """The different values as names, in the order a person would give them, and the number of each row's."""
     encoded = column.combine_chunks().dictionary_encode()
     values = encoded.dictionary.to_pylist()
-    names = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v) for v in values]
+    names = [str(int(v)) if isinstance(v, float) and v.is_integer() else str(v).strip() for v in values]
     is_text = any(isinstance(value, str) for value in values)
-    order = sorted(range(len(names)), key=lambda index: natural(names[index]) if is_text else values[index])
-    rank: IntArray = np.argsort(np.array(order, np.int64))
-    return tuple(names[index] for index in order), rank[encoded.indices.to_numpy().astype(np.int64)]
+    by_name = dict(zip(names, values, strict=True))
+    order = sorted(by_name, key=natural if is_text else by_name.__getitem__)
+    place = {name: number for number, name in enumerate(order)}
+    numbers = np.array([place[name] for name in names], np.int64)
+    return tuple(order), numbers[encoded.indices.to_numpy().astype(np.int64)]

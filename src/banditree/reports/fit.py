@@ -20,6 +20,7 @@ def fit_text(found: Fit) -> str:
         f"On the {counted(n_held, 'case')} held out ({judged.n_rounds:,} rounds), reward per round, intervals by case:",
         "",
         *value_table(judged),
+        *promise_lines(found),
         "",
         f"How it was chosen, on the other {counted(len(found.cases) - n_held, 'case')}, by what plans earn on cases "
         f"they were not made from (seed {found.seed}):",
@@ -51,6 +52,21 @@ def verdict(found: Fit) -> list[str]:
     if found.plan.n_tests > 0:
         lines.insert(2, f"  The plan gives {_interval(plan.value)}, a difference of {shown_signed(gain)}.")
     return lines
+
+
+def promise_lines(found: Fit) -> list[str]:
+    """What the plan promised for the cases held out, and whether it was kept."""
+    if found.promise is None:
+        return []
+    promise = found.promise
+    kept = "as promised"
+    if not promise.is_kept:
+        kept = "not as promised: the cases held out differ from the others, or from what the kinds say of them"
+    return [
+        "",
+        f"From the other cases, the plan promised {promise.low:.3f} to {promise.high:.3f} per round on these (95%). "
+        f"It gave {promise.came:.3f}, {kept}.",
+    ]
 
 
 def _interval(value: Any) -> str:
@@ -104,6 +120,7 @@ def fit_document(found: Fit) -> dict[str, Any]:
         "single": found.single,
         "knowing_the_kind_adds": asdict(found.knowing),
         "held_out": evaluation_document(found.evaluation),
+        "promise": found.promise and {**asdict(found.promise), "kept": found.promise.is_kept},
         "trials": [
             {
                 "lines": trial.candidate.lines,

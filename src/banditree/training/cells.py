@@ -127,14 +127,14 @@ def name_of(value: Any) -> str:
 def padded_notes(cells: "pa.Table", view: LogView, columns: Columns) -> tuple[str, ...]:
     """A sentence for every column of names from which spaces were taken."""
     names = {"task": columns.task, "unit": columns.unit, "arm": columns.arm}
-    found = []
-    for key in view.keys:
-        values = cells[key].unique().to_pylist()
-        padded = [value for value in values if isinstance(value, str) and value != value.strip()]
-        if padded:
-            column = names.get(key) or view.categorical[int(key[1:])]
-            found.append(f"Spaces around names in column {column!r} were taken off, as in {padded[0]!r}.")
-    return tuple(found)
+    named = {key: names.get(key) or view.categorical[int(key[1:])] for key in view.keys}
+    return tuple(note for key, column in named.items() for note in padded_note(cells[key], column))
+
+
+def padded_note(values: "pa.ChunkedArray", column: str) -> list[str]:
+    """The sentence for one column, if spaces are taken from a name in it."""
+    padded = [value for value in values.unique().to_pylist() if isinstance(value, str) and value != value.strip()]
+    return [f"Spaces around names in column {column!r} were taken off, as in {padded[0]!r}."] if padded else []
 
 
 def natural(name: str) -> list[tuple[int, Any]]:

@@ -62,8 +62,8 @@ def require_links(links: Links, n_rows: int) -> None:
     raise InvalidInput(
         f"This log cannot show which kinds there are: nobody tried both {apart}{more} ({why}). Kinds are found from "
         "how one individual responds to several options; where nobody had both, any pairing of responses fits equally "
-        'well. Name the kinds in a column (task="NAME"), or use a log in which individuals change options, such as a '
-        "crossover."
+        'well. Name the kinds in a column, which `learn` takes as task="NAME", or use a log in which individuals '
+        "change options, such as a crossover."
     )
 
 

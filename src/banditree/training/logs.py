@@ -10,6 +10,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import BERNOULLI, Family, Link, Rewards, family_named
+from banditree.training.advice import advice
 from banditree.training.cells import WEIGHTED, Labels, cell_statistics, padded_notes
 from banditree.training.columns import Columns, find_columns
 from banditree.training.decisions import Decisions, context_columns, drawn_rows, read_decisions
@@ -94,7 +95,7 @@ def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, samp
     if np.sum(cells["n_bad"].to_numpy()):
         bad = describe_bad_rows(log, problems)
         if not drop_bad_rows or bad.n_rows == n_rows:
-            raise InvalidInput(f"{log.name} has {bad} {_advice(bad, n_rows, columns, family, view)}")
+            raise InvalidInput(f"{log.name} has {bad} {advice(log, bad, n_rows, columns, family)}")
         view = view.only_good()
         cells = sum_cells(view, shift)
     if not all(np.isfinite(cells[name].to_numpy()).all() for name in cells.column_names if name not in view.keys):
@@ -115,25 +116,6 @@ def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, samp
         padded_notes(cells, view, columns),
         read_decisions(view, statistics, seed) if one_by_one else None,
     )
-
-
-def _advice(bad: BadRows, n_rows: int, columns: Columns, family: Rewards, view: LogView) -> str:
-    """What to do about bad rows: dropping them is no help where it would leave nothing."""
-    if any(kind == f"{columns.reward} {family.broken_rule}" for kind, _ in bad.kinds):
-        return f"{family.hint} {_range_advice(view)}".strip()
-    if bad.n_rows < n_rows:
-        return "Correct them, or drop them: drop_bad_rows=True."
-    roles = {"reward": columns.reward, "arm": columns.arm, "task": columns.task, "individual": columns.individual}
-    used = ", ".join(f'{role}="{name}"' for role, name in roles.items() if name is not None)
-    return f"No row is left, so a column must be another one than it is taken for: {used}. Say which is which."
-
-
-def _range_advice(view: LogView) -> str:
-    """The range that the rewards of a log have, as arguments."""
-    least, most = (getattr(view.table["r"], end)().to_pyarrow().as_py() for end in ("min", "max"))
-    if least is None or not np.isfinite([least, most]).all():
-        return ""
-    return f'If they are on a scale, say so: rewards="bounded", low={least:g}, high={most:g}.'
 
 
 def _find_shift(view: LogView, family: Rewards) -> FloatArray:

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
+YES, NO = ("true", "yes", "y", "t"), ("false", "no", "n", "f")  # as programs and people write truth values in text
+
+
 @dataclass(frozen=True)
 class LogView:
     """The columns that are used, as they are used: `table` has unit, arm, category c0, c1.., number x0, x1.. and r.
@@ -66,13 +69,13 @@ def as_key(column: Any) -> Any:
 
 
 def as_number(column: Any) -> Any:
-    """A column as doubles; "true" and "false" are 1 and 0, and other text that is no number becomes missing."""
+    """A column as doubles; words such as "true" and "no" are 1 and 0, and other text that is no number is missing."""
     kind = column.type()
     if kind.is_string():
         # Stripped not only of spaces: DuckDB turns a bare TRY_CAST over a CSV file into a cast that fails.
         text = column.strip()
         truth = text.lower()
-        return (truth == "true").ifelse(1.0, (truth == "false").ifelse(0.0, text.try_cast("float64")))
+        return truth.isin(YES).ifelse(1.0, truth.isin(NO).ifelse(0.0, text.try_cast("float64")))
     if kind.is_boolean():
         return column.cast("int32").cast("float64")
     if not kind.is_numeric():
