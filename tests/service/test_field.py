@@ -1,6 +1,7 @@
 """A plan in the field: monitored, shown, relearned and succeeded, over the API and on the pages."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -124,12 +125,22 @@ def test_a_plan_without_outcomes_has_nothing_to_monitor(field):
 @pytest.mark.slow
 def test_cases_become_a_draft_that_replaces_the_plan_once_signed(field):
     client, http, plan, work = field
-    page = http.post(f"/plans/{plan}/relearn", headers={"origin": str(http.base_url).rstrip("/")})
+    today = datetime.now(UTC).date()
+    late = http.post(f"/api/v1/plans/{plan}/relearn", json={"since": str(today + timedelta(days=2)), "log_weight": 0.1})
+    work()
+    assert "nothing to learn from" in client.job(late.json()["data"]["id"]).problem
+    page = http.post(
+        f"/plans/{plan}/relearn",
+        data={"since": str(today - timedelta(days=2)), "percent": "50"},
+        headers={"origin": str(http.base_url).rstrip("/")},
+    )
     assert page.status_code in (200, 303)
     job = next(job for job in client.jobs() if job.kind == "relearn").id
     work()
     shown = http.get(f"/plans/{plan}/relearned/{job}").text
     assert "Rates that changed" in shown
+    assert "the log counts 50%" in shown
+    assert ("is no better" in shown) is not client.job(job).result["document"]["new_is_better"]
     taken = http.post(f"/api/v1/plans/{plan}/successor", json={"job": job, "name": "clinic, second"})
     draft = taken.json()["data"]["id"]
     line = next(one for one in http.get("/api/v1/plans").json()["data"] if one["id"] == draft)

@@ -102,11 +102,18 @@ def marked_lines(found: Succession) -> list[str]:
 def loss_lines(found: Succession) -> list[str]:
     """What each of the two loses."""
     lost, rounds = lost_word(found.old), counted(found.old.horizon, "round")
-    return [
+    lines = [
         f"The {word} plan loses {c.mean_regret:.2f} {lost} per case over {rounds} on average, and {c.worst_regret:.2f} "
         f"in its worst {found.old.vocabulary.task} ({c.worst_task}), at the rates as they are estimated now."
         for word, c in (("old", found.old_certificate), ("new", found.new_certificate))
     ]
+    return lines if is_better(found) else [*lines, "So the new plan is no better at these rates: keep the old one."]
+
+
+def is_better(found: Succession) -> bool:
+    """Whether the new plan loses less than the old one, on average or in the worst task, at the rates as estimated."""
+    old, new = found.old_certificate, found.new_certificate
+    return bool(new.mean_regret < old.mean_regret or new.worst_regret < old.worst_regret)
 
 
 def relearned_document(found: Relearned, following: Succession | None = None) -> dict[str, Any]:
@@ -142,4 +149,5 @@ def relearned_document(found: Relearned, following: Succession | None = None) ->
             )
         }
         document["changes"] = marked_lines(following)
+        document["new_is_better"] = is_better(following)
     return document

@@ -13,7 +13,7 @@ from banditree.service.job_routes import computed, job_out
 from banditree.service.jobs import Job, Lane, State
 from banditree.service.models import Answer, Created
 from banditree.service.people import Person
-from banditree.service.plan_models import TakeSuccessor
+from banditree.service.plan_models import Relearn, TakeSuccessor
 from banditree.service.plan_routes import DocumentId
 from banditree.service.problems import Conflict, Refused
 from banditree.service.replies import ERRORS, read, reply, write
@@ -55,15 +55,15 @@ async def monitored(request: Request, person: Person, id: str, by: str | None) -
 
 
 @router.post("/plans/{id}/relearn", response_model=Answer[JobOut], status_code=202)
-async def relearn(request: Request, person: Operator, id: DocumentId) -> Response:
+async def relearn(request: Request, person: Operator, id: DocumentId, body: Relearn | None = None) -> Response:
     """Learn from the cases of a plan, and search for the plan that may follow it: a job. Its result is a proposal."""
-    return reply(job_out(await relearning(request, person, id)), 202)
+    return reply(job_out(await relearning(request, person, id, body or Relearn())), 202)
 
 
-async def relearning(request: Request, person: Person, id: str) -> Job:
+async def relearning(request: Request, person: Person, id: str, asked: Relearn) -> Job:
     """The job that learns from a plan's cases, put in line."""
     settings = await read(request, field.monitoring_of, id, None, person.site)
-    given = {"plan": id, "site": person.site, "told": settings["told"]}
+    given = {"plan": id, "site": person.site, "told": settings["told"], **asked.model_dump(mode="json")}
     job_id = await write(request, _add_relearning, person.name, given, request.app.state.settings)
     request.app.state.workers.wake(Lane.ASKED)
     job: Job = await read(request, jobs.find_job, job_id)

@@ -1,5 +1,6 @@
 """Plans, collections and files over HTTP: what puts one on record, signs it and lists it."""
 
+from datetime import date
 from typing import Any, Literal
 
 from pydantic import Field
@@ -40,6 +41,13 @@ class NewPlan(Shape):
     collection: Id | None = None
     replaces: Id | None = None
     sign: SignPlan | None = None
+
+
+class Relearn(Shape):
+    """What to learn from. After a change: only outcomes since that day (UTC), and less weight to what the log told."""
+
+    since: date | None = None
+    log_weight: float = Field(1.0, ge=0, le=1, description="what a row of the log counts")
 
 
 class TakeSuccessor(Shape):

@@ -11,10 +11,10 @@ from banditree.service.exports import LABELS
 from banditree.service.field_routes import monitored, relearning, succeeded
 from banditree.service.job_routes import JobId
 from banditree.service.jobs import Job, State
-from banditree.service.pages.forms import fields, shaped, to
+from banditree.service.pages.forms import fields, shaped, to, whole
 from banditree.service.pages.rendering import page
 from banditree.service.pages.split_pages import shown_splits
-from banditree.service.plan_models import TakeSuccessor
+from banditree.service.plan_models import Relearn, TakeSuccessor
 from banditree.service.plan_routes import DocumentId
 from banditree.service.problems import NotFound, Refused
 from banditree.service.replies import read
@@ -55,9 +55,12 @@ async def show_field(request: Request, person: Viewer, id: DocumentId, by: str =
 
 @router.post("/plans/{id}/relearn")
 async def relearn(request: Request, person: Operator, id: DocumentId) -> Response:
-    """Learn from the cases of the plan."""
-    await fields(request)
-    return to(f"/plans/{id}/relearned/{(await relearning(request, person, id)).id}")
+    """Learn from the cases of the plan, or after a change from what came since then."""
+    given: dict[str, Any] = await fields(request)
+    percent = whole(given, "percent")
+    given.pop("percent", None)
+    asked = shaped(Relearn, {**given, "log_weight": 1.0 if percent is None else percent / 100})
+    return to(f"/plans/{id}/relearned/{(await relearning(request, person, id, asked)).id}")
 
 
 @router.get("/plans/{id}/relearned/{job}")
