@@ -295,7 +295,7 @@ def _messages(path: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args:
             texts = [_text(argument) for argument in node.args]
-            if node.func.id == "InvalidInput":
+            if node.func.id in ("InvalidInput", "TooLong"):
                 if texts[0].strip("… ."):
                     yield _escape(texts[0])
             elif node.func.id == "invalid" and len(texts) >= 3:

@@ -14,6 +14,10 @@ class InvalidInput(ValueError):
     """
 
 
+class TooLong(InvalidInput):
+    """What was asked for is in order, but would take too long to compute."""
+
+
 class PlanWarning(UserWarning):
     """A plan that was built as asked but will not do what its user expects."""
 

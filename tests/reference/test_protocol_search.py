@@ -14,6 +14,7 @@ from banditree.scores.objectives import Limits
 from banditree.scores.reading import draft_of, plan_of
 from banditree.scores.scenarios import Corners
 from banditree.scores.search import search
+from banditree.scores.simplify import _best_without_one
 from banditree.scores.tables import Line, build_tables
 from banditree.scores.worlds import known_world
 from banditree.tasks.collection import Collection
@@ -159,3 +160,19 @@ def test_what_a_removal_makes_of_the_whole_is_foreseen(found):
                 continue
             shorter = draft.with_links(np.where(links == place, target, links), target if draft.root == place else None)
             assert judged[n, side] == pytest.approx(added(shorter.regret, moves.adding), rel=1e-9)
+
+
+def test_lines_are_taken_out_at_random(found):
+    draft, moves = found
+    thinner = [moves.thin_out(draft, draft.n_lines - 2) for _ in range(20)]
+    assert all(1 <= one.n_lines <= draft.n_lines - 2 for one in thinner)
+    assert len({one.lines.tobytes() for one in thinner}) > 1
+
+
+def test_doing_without_a_way_to_score_keeps_the_limits(found):
+    """A draft that is only on its way to the limits must not be handed on: a search would end with nothing."""
+    draft, given = found
+    longest = int(draft.path_lengths[0].max()) - 1
+    moves = Moves(given.tables, given.world, Limits(6, longest), power=8, seed=3, steps=900)
+    fewer = _best_without_one(moves, moves.tables, draft, np.inf)
+    assert fewer is None or moves.allows(fewer)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from banditree.certificates import renewal, to_the_horizon
 from banditree.certificates.certify import certify
-from banditree.errors import InvalidInput
+from banditree.errors import InvalidInput, TooLong
 from banditree.plans.plan import BoxKind, Form
 from banditree.plans.reading_load import reading_load
 from banditree.scores.protocol import build_protocol, default_path
@@ -94,6 +95,21 @@ def test_one_who_has_seen_enough_gets_the_best_so_far():
     assert seen[-1].total == 4000
 
 
+def test_a_plan_that_never_decides_does_not_meet_a_cap_on_wrong_arms():
+    """Over so few rounds no plan is right that often, but one that tests on would never be wrong."""
+    with pytest.raises(InvalidInput, match="or of none yet"):
+        build_protocol(FOUR, 8, steps=200, max_wrong_arm=0.01)
+
+
+def test_a_plan_that_takes_too_long_to_certify_is_found_all_the_same(monkeypatch):
+    monkeypatch.setattr(to_the_horizon, "MOST_WORK", 1.0)
+    monkeypatch.setattr(renewal, "MOST_NUMBERS", 0)
+    plan = build_protocol(FOUR, HORIZON, steps=200)
+    assert plan.n_tests >= 1
+    with pytest.raises(TooLong, match="takes too long to certify"):
+        certify(plan, FOUR)
+
+
 def test_where_trying_costs_more_than_it_gains_the_plan_settles_at_once():
     assert build_protocol(FOUR, 1, steps=100, objective="mean").n_boxes == 1
 
@@ -114,11 +130,16 @@ def test_cases_that_vary_within_a_kind_are_allowed_for():
     assert plan.n_tests >= 1
 
 
+def never_right(plan, collection):
+    """The largest chance of a wrong arm, or of none yet, when the horizon ends."""
+    certificate = certify(plan, collection)
+    return (certificate.wrong_arm + certificate.undecided).max()
+
+
 def test_a_cap_on_wrong_arms_is_met():
-    loose = certify(build_protocol(FOUR, 300, steps=400), FOUR).wrong_arm.max()
-    cap = loose / 3
-    tight = build_protocol(FOUR, 300, steps=2400, max_wrong_arm=cap)
-    assert certify(tight, FOUR).wrong_arm.max() <= cap
+    close = Collection.bernoulli(0.3 + 0.4 * FOUR.means)
+    cap = never_right(build_protocol(close, HORIZON, steps=400), close) / 2
+    assert never_right(build_protocol(close, HORIZON, steps=2400, max_wrong_arm=cap), close) <= cap
     with pytest.raises(InvalidInput, match="No plan of at most 1 line was found"):
         build_protocol(FOUR, 300, steps=20, lines=1, max_wrong_arm=1e-9)
 

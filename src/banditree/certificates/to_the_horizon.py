@@ -6,7 +6,7 @@ import numpy as np
 
 from banditree.certificates.outcomes import Outcomes
 from banditree.certificates.watched_scores import STAYS, heights
-from banditree.errors import InvalidInput
+from banditree.errors import TooLong
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray
 
@@ -50,7 +50,7 @@ def carry(plan: Plan, outcomes: Outcomes, horizon: int, whole: bool = False) -> 
         found = _by_rounds(boxes, horizon, work, whole) if work else None
         if found is None:
             if renewal is None:
-                raise InvalidInput(
+                raise TooLong(
                     f"This plan takes too long to certify over {horizon:,} rounds, since cases go on moving between "
                     "its boxes. Certify it over a shorter horizon, or simulate it."
                 )
@@ -120,7 +120,7 @@ def _boxes(plan: Plan, outcomes: Outcomes, task: int, horizon: int) -> "Boxes":
         height[watched], leak[watched] = heights(plan, watched, chance[watched], horizon)
     kept = int((plan.floor + height).sum() + plan.pulls.sum())
     if kept > MOST_SCORES:
-        raise InvalidInput(
+        raise TooLong(
             f"The boxes of this plan keep {kept:,} scores and pulls over {horizon:,} rounds, too many to certify. "
             "Certify it over a shorter horizon, or simulate it."
         )

@@ -7,7 +7,7 @@ import numpy as np
 from banditree.certificates.outcomes import Outcomes
 from banditree.certificates.to_the_horizon import MOST_WORK
 from banditree.certificates.watched_scores import STAYS, decay
-from banditree.errors import InvalidInput
+from banditree.errors import TooLong
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 
@@ -28,7 +28,7 @@ def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Callable[[int, 
     )
     work = float((plan.floor + height + BOX_WORK).sum()) * horizon * QUANTITIES
     if work > MOST_WORK:
-        raise InvalidInput(
+        raise TooLong(
             f"This plan takes too long to certify over {horizon:,} rounds with estimated means. Certify it over a "
             "shorter horizon, or simulate it."
         )

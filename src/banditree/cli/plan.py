@@ -16,7 +16,7 @@ from banditree.cli.options import (
     program,
     vocabulary,
 )
-from banditree.errors import InvalidInput
+from banditree.errors import InvalidInput, TooLong
 from banditree.scores.objectives import Objective
 
 if TYPE_CHECKING:
@@ -91,7 +91,10 @@ def plan(
     ] = None,
     max_wrong_arm: Annotated[
         float | None,
-        typer.Option(help="Highest chance of settling on an arm that is not the best.", rich_help_panel=PROTOCOL_PANEL),
+        typer.Option(
+            help="Highest chance of ending the horizon without a best arm: with another, or still testing.",
+            rich_help_panel=PROTOCOL_PANEL,
+        ),
     ] = None,
     allow: Annotated[
         float | None,
@@ -210,13 +213,20 @@ def _show(built: "Plan", known: "Collection", options: dict[str, Any]) -> None:
     from banditree.plans.wording import heading, plan_text
     from banditree.reports.promise import loss_sentence
 
-    certificate = certify(built, known) if built.n_boxes <= CERTIFIED else None
+    certificate, untold = None, ""
+    if built.n_boxes <= CERTIFIED:
+        try:
+            certificate = certify(built, known)
+        except TooLong as error:
+            untold = str(error)
     loss = "" if certificate is None else loss_sentence(built, certificate)
     typer.echo(plan_text(built, loss) if built.n_boxes <= LONG else heading(built, loss))
     if certificate is not None:
         typer.echo(f"\n{_regret(built, certificate)}")
+    elif untold:
+        typer.echo(f"\nWhat it loses is not known. {untold}")
     by_others = built.fallback is not None or built.by_thompson.any()  # nothing is sought beside such a plan
-    if built.method == "protocol" and options["numbers"] != "free" and not by_others:
+    if built.method == "protocol" and options["numbers"] != "free" and not by_others and not untold:
         typer.echo(f"\n{_variants(built, known, options)}")
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
 

@@ -29,6 +29,9 @@ MAX_ROWS = 6_000  # score lines that one step looks at: another part of the tabl
 REPORT_EVERY = 25  # steps
 MOST_CORRECTED = 1.5  # the most by which an exact regret corrects the value that stands for it
 N_REMOVALS = 8  # ways to do without a line that are judged exactly, of those that look best
+# Lines are drawn to be taken out; one without which the objective grows by so much more (in logarithms), or by this
+# share of what it grows by at the median, is drawn e times as rarely.
+HEAT, HEATED = 0.02, 0.1
 SOME_RULES = 12  # rules that are tried at a time where links back make a rule costly to judge
 
 
@@ -130,10 +133,13 @@ class Moves:
 
     def accept(self, draft: Draft) -> Draft:
         """The draft, remembered if it is short enough and better than the best so far."""
-        allowed = draft.n_lines <= self.limits.lines and draft.circling <= ENDLESS and not self.excess(draft)
-        if allowed and self.objective(draft) < self.objective(self.best):
+        if self.allows(draft) and self.objective(draft) < self.objective(self.best):
             self.best = draft
         return draft
+
+    def allows(self, draft: Draft) -> bool:
+        """Whether the draft is within all limits, and not only on the way to one that is."""
+        return draft.n_lines <= self.limits.lines and draft.circling <= ENDLESS and not self.excess(draft)
 
     # One line
 
@@ -239,23 +245,34 @@ class Moves:
         return draft
 
     def removals(self, draft: Draft) -> Iterator[Draft]:
-        """The draft without one line, those few lines that seem to be missed least.
-
-        Exits that led to it lead where that costs least, or where one of its own exits led.
-        """
-        elsewhere = self._elsewhere(draft)
-        exits = draft.down, draft.up, draft.watching
-        judged = judge_removals(draft.root, draft.links, elsewhere, *draft.values[:3], *exits, self.adding)
+        """The draft without one line, those few lines that seem to be missed least."""
+        elsewhere, judged = self._judged_removals(draft)
         for index in np.argsort(judged, axis=None, kind="stable")[:N_REMOVALS]:
             n, variant = (int(number) for number in np.unravel_index(index, judged.shape))
-            place, target = draft.first_line + n, int(draft.links[n, min(variant, HIGH)])
             if judged[n, variant] == np.inf:
                 break
-            to_line = draft.links == place
-            links = np.where(to_line, elsewhere if variant > HIGH else target, draft.links)
-            shorter = draft.with_links(links, target if draft.root == place else None)
+            shorter = without(draft, n, variant, elsewhere)
             if shorter.n_lines < draft.n_lines:
                 yield shorter
+
+    def thin_out(self, draft: Draft, lines: int) -> Draft:
+        """The draft without lines that are drawn, mostly such as are missed little, until so many are left."""
+        while draft.n_lines > max(lines, 1):
+            elsewhere, judged = self._judged_removals(draft)
+            missed = np.log(np.minimum(judged.min(axis=1), NEVER) / max(self.objective(draft), 1e-300))
+            heat = max(HEAT, HEATED * float(np.median(missed)))
+            n = int(np.argmin(missed / heat - self.rng.gumbel(size=draft.n_lines)))
+            shorter = without(draft, n, int(judged[n].argmin()), elsewhere)
+            if shorter.n_lines >= draft.n_lines or self.objective(shorter) == np.inf:
+                break
+            draft = shorter
+        return draft
+
+    def _judged_removals(self, draft: Draft) -> tuple[IntArray, FloatArray]:
+        """(elsewhere, judged), as in `judge_removals`."""
+        elsewhere = self._elsewhere(draft)
+        exits = draft.down, draft.up, draft.watching
+        return elsewhere, judge_removals(draft.root, draft.links, elsewhere, *draft.values[:3], *exits, self.adding)
 
     def _elsewhere(self, draft: Draft) -> IntArray:
         """Where each exit (N, 2) leads at least cost, at the present weights, if not where it does."""
@@ -285,6 +302,14 @@ class Moves:
         judged = judge_rules(draft.passed, used, *rules, self.adding)
         judged[~tables.rule_allowed] = np.inf
         return self.better(draft, draft.with_rule(int(judged.argmin())))
+
+
+def without(draft: Draft, n: int, variant: int, elsewhere: IntArray) -> Draft:
+    """The draft without line n: exits that led to it lead where its low (variant 0) or its high exit (1) led, or each
+    where `elsewhere` (N, 2) says (2)."""
+    place, target = draft.first_line + n, int(draft.links[n, min(variant, HIGH)])
+    links = np.where(draft.links == place, elsewhere if variant > HIGH else target, draft.links)
+    return draft.with_links(links, target if draft.root == place else None)
 
 
 @njit(cache=True)

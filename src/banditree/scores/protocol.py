@@ -6,12 +6,13 @@ costs more than it can gain, the plan settles at once.
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from banditree.certificates.certify import certify
 from banditree.certificates.over_contexts import Contextual, contextual
-from banditree.errors import InvalidInput, invalid
+from banditree.errors import InvalidInput, TooLong, invalid
 from banditree.plans.plan import Decider, Fallback, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import counted
@@ -34,9 +35,9 @@ LINES_PER_TASK = 1.5
 PATH_PER_DOUBLING = 3  # lines that are allowed on a path for each doubling of the tasks ...
 PATH_LESS = 2  # ... less so many: 8 lines for 10 tasks, 14 for 40 ...
 SHORT_PATH = 6  # ... and no fewer than this
-STEPS_PER_TASK = 4_000
-MOST_STEPS = 160_000
-FEW_TASKS = 12  # below so many tasks a search is done sooner, in proportion
+STEPS_PER_TASK = 5_000
+MOST_STEPS = 200_000
+FEW_TASKS = 15  # below so many tasks a search is done sooner, in proportion
 POLISHING = 0.1  # further steps, as a share of those of the search, that go on with the ways to score that are left
 SHORTER = 0.05  # further steps, as a share of those of the search, in which a line less is tried
 SIMPLIFYING = 0.15  # further steps, as a share of those of the search, in which the plan is made simpler
@@ -77,7 +78,8 @@ def build_protocol(
     on one path, not counting restarts (by default 8 for 10 tasks, 14 for 40, any with links_back). rule: whether there
     may be a safety rule. forward_only: no restarts, and hence no rule. links_back: exits may lead back to any line.
     numbers: "round" levels (1 to 6, 8, 10, 12, 15, 20, ...) or any. objective: "worst" task or "mean" over tasks, by
-    their shares. max_wrong_arm: the highest chance of having a wrong arm in force at the horizon. steps: how long to
+    their shares. max_wrong_arm: the highest chance, in any task, of not having a best arm in force at the
+    horizon: a wrong one, or none since the case is still tested. steps: how long to
     search; the same seed and steps give the same plan on any number of cores. on_progress: False ends it with the best.
 
     Tasks with contexts: lines and ends may treat a case as one of the tasks, and give what is best for it at the
@@ -121,18 +123,21 @@ def _limits(
 
 
 def _rarely_wrong(seek: "Seeker", max_wrong_arm: float) -> Plan:
-    """A plan whose chance of a wrong arm at the horizon is below the cap: one that costs more is chosen less often."""
+    """A plan whose chance of a wrong arm at the horizon, or of none yet, is below the cap: what costs more is chosen
+    less often."""
     seek.attempts = ATTEMPTS
     for attempt in range(ATTEMPTS):
         plan = seek.plan(DEARER**attempt / max_wrong_arm)
-        reached = certify(plan, seek.collection).wrong_arm.max()
+        certificate = certify(plan, seek.collection)
+        reached = (certificate.wrong_arm + certificate.undecided).max()
         if reached <= max_wrong_arm:
             return plan
         if seek.stopped:
             break
     raise InvalidInput(
-        f"No plan of at most {counted(seek.limits.lines, 'line')} was found whose chance of a wrong arm is at most "
-        f"{max_wrong_arm:g}; the last one reached {reached:.2g}. Allow more lines or steps, or a higher cap."
+        f"No plan of at most {counted(seek.limits.lines, 'line')} was found whose chance of a wrong arm, or of none "
+        f"yet when the horizon ends, is at most {max_wrong_arm:g}; the last one reached {reached:.2g}. Allow more "
+        "lines or steps, or a higher cap."
     )
 
 
@@ -286,7 +291,9 @@ class Seeker:
                 world = with_scenarios(world, worst_parameters(draft, collection))
             if self.stopped:
                 break
-        return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._judged(plan, world))
+        with suppress(TooLong):
+            return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._judged(plan, world))
+        return plans[-1]  # it allows for the most
 
     @property
     def world(self) -> World:
@@ -325,11 +332,9 @@ class Seeker:
         )
 
         def exact(draft: "Draft") -> FloatArray:
-            if self.by_context is None:
-                return certify(self._plan(draft), world.scenarios, must_rest=False).regret
-            plan, truth = self._plan(draft), trust_estimates(self.collection)
-            self.over = self.over or contextual(plan, truth)
-            return certify(plan, truth, must_rest=False, over=self.over).regret
+            with suppress(TooLong):
+                return self._certified(draft, world)
+            return draft.regret
 
         draft = search(moves, exact if price == 0 else None)
         self.stopped = moves.stopped_early
@@ -341,6 +346,15 @@ class Seeker:
             draft = self._shorter(moves, draft, lambda one: self._lost(exact(one), world))
             self.stopped = moves.stopped_early
         return with_free_numbers(moves, draft) if self.numbers == "free" else draft
+
+    def _certified(self, draft: "Draft", world: World) -> FloatArray:
+        """The regret (S,) over the horizon itself."""
+        plan = self._plan(draft)
+        if self.by_context is None:
+            return certify(plan, world.scenarios, must_rest=False).regret
+        truth = trust_estimates(self.collection)
+        self.over = self.over or contextual(plan, truth)
+        return certify(plan, truth, must_rest=False, over=self.over).regret
 
     def _shorter(self, moves: "Moves", draft: "Draft", lost: Callable[["Draft"], float]) -> "Draft":
         """The draft, or one with a line less if that loses no more and is no harder to read."""

@@ -19,7 +19,7 @@ N_CHEAP = 2000  # lines whose exits are looked at: about so many of the cheapest
 N_ANY = 100  # ... and some whatever they cost
 SAMPLE = 500  # lines from which it is estimated which ones are cheap
 TRIED = 128  # lines whose best exits say which places are worth looking at for all of them
-HALVINGS = 12  # of the interval that holds the cost below which they are
+HALVINGS = 16  # of the interval that holds the cost below which they are
 FELT = 1e-7  # the share of a value below which what is lost under a scenario is not looked at
 
 
@@ -115,7 +115,7 @@ def worth_looking(cost: SingleArray, bound: float) -> IntArray:
     """
     if cost.size <= N_CHEAP + N_ANY:
         return np.arange(cost.size)
-    dear = min(np.float32(bound), about_quantile(cost[:SAMPLE], N_CHEAP / cost.size))
+    dear = np.float32(min(bound, about_quantile(cost[:SAMPLE], N_CHEAP / cost.size)))
     kept, n = np.empty(cost.size, np.int64), 0
     for j in range(cost.size):
         if j < N_ANY or cost[j] <= dear:
@@ -148,7 +148,7 @@ def best_places(values: SingleArray, exit: SingleArray, watch: bool) -> IntArray
     least, first = np.full(n, np.inf, np.float32), np.zeros(n, np.int64)
     least_down, second = np.full(n, np.inf, np.float32), np.zeros(n, np.int64)
     for p in range(len(values)):
-        everything = sum_of(values[p])
+        everything = np.float32(sum_of(values[p]))
         for j in range(n):
             up, down = totals[p, j], everything - totals[p, j]
             if up < least[j]:
@@ -172,7 +172,7 @@ def least_over(values: SingleArray, exit: SingleArray, watch: bool) -> SingleArr
     totals, n = values @ exit, exit.shape[1]
     first, second = np.full(n, np.inf, np.float32), np.full(n, np.inf, np.float32)
     for p in range(len(values)):
-        everything = sum_of(values[p])
+        everything = np.float32(sum_of(values[p]))
         for j in range(n):
             up, down = totals[p, j], everything - totals[p, j]
             first[j] = up if up < first[j] else first[j]

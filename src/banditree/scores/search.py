@@ -20,7 +20,9 @@ SHRINK = 0.9  # the share of the lines that is left before the draft is swept ag
 STARTS = 0.3  # the share of the steps before which a start from nothing may begin
 FEW = 4  # drafts that chains of moves go on from at first; the number falls to one ...
 ALONE = 0.6  # ... at this share of the chains
-MOST_NEW = 3  # lines that a chain adds before it drops as many
+MOST_OUT = 8  # lines that a chain takes out before it puts in as many
+FIRST_MORE = 0.1  # the share of the chains that add lines first ...
+MOST_NEW = 3  # ... so many at most, and then drop as many
 NEARBY = 0.7  # how much less likely each next exit, of those behind which most is lost, gets a new line
 LOCAL = 8  # lines of a long draft that are replaced after others were added or dropped
 EVENLY = 0.5  # the part of their choice that does not look at what is lost behind them
@@ -115,6 +117,15 @@ def _sharpen(moves: Moves, share: float) -> None:
 
 
 def _chain(moves: Moves, draft: Draft) -> Draft | None:
+    """Another draft near a given one: lines are taken out, and others put in; or, now and then, the other way round."""
+    if draft.n_lines < 2 or moves.rng.random() < FIRST_MORE:
+        return _more_then_fewer(moves, draft)
+    fewer = int(moves.rng.integers(min(MOST_OUT, draft.n_lines - 1)))
+    draft = _swept(moves, moves.thin_out(draft, draft.n_lines - 1 - fewer))
+    return _swept(moves, moves.grow(draft, moves.limits.lines))
+
+
+def _more_then_fewer(moves: Moves, draft: Draft) -> Draft | None:
     """New lines at exits behind which much is lost, better lines, and the lines dropped that are missed least."""
     exits = moves.costly(draft)
     chance = NEARBY ** np.arange(len(exits))

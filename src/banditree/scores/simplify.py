@@ -134,8 +134,8 @@ def _best_without_one(moves: Moves, tables: Tables, draft: Draft, most: float) -
         return None
     rarest = sorted(used, key=lambda template: (used[template], template))[:RAREST]
     fewer = [_without(moves, tables, draft, template, set(used) - {template}) for template in rarest]
-    best = min(fewer, key=moves.objective)
-    return best if moves.objective(best) <= most else None
+    best = min(filter(moves.allows, fewer), key=moves.objective, default=None)
+    return best if best is not None and moves.objective(best) <= most else None
 
 
 def _without(moves: Moves, tables: Tables, draft: Draft, template: int, kept: set[int]) -> Draft:

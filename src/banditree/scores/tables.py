@@ -20,6 +20,9 @@ from banditree.tasks.rewards.base import Scoring
 
 COARSE = 2  # every so many levels are looked at first; those between are for refining
 HANDS_OVER = 4  # the column of `Tables.rules` that says whether a rule hands over
+# What a case that is still tested at the horizon costs, as a share of one with a wrong arm. It is small: the tables end
+# a case at a random round, which comes during a test far more often than the horizon does.
+TESTED = 0.03
 CAPS = (0, 20)  # where the score of a watch line or of the safety rule is capped; 0: nowhere
 
 
@@ -132,11 +135,13 @@ class Tables:
 
 
 def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Sequence[Scoring] = ()) -> Tables:
-    """All tables. wrong_price: what having a wrong arm in force at the horizon costs, once. more: ways to score."""
+    """All tables. wrong_price: what having a wrong arm in force at the horizon costs, or none, once. more: ways to
+    score."""
     scenarios = world.scenarios
     templates, levels = world.templates or templates_of(scenarios, more), levels_for(horizon)
     gaps, going = scenarios.gaps, 1.0 - 1.0 / horizon
     resting = gaps + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
+    gaps = gaps + TESTED * wrong_price / horizon  # still tested when the horizon ends: no arm is in force
     template, arm = np.nonzero(templates.usable)
     if not len(arm):
         raise InvalidInput("All tasks have the same means, so there is nothing to find out. Merge them.")
