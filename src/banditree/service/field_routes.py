@@ -22,6 +22,7 @@ from banditree.service.settings import Settings
 
 router = APIRouter(prefix="/api/v1", tags=["field"], responses=ERRORS)
 By = Annotated[Literal["site", "label"] | None, Query(description="also for each value of this label of the cases")]
+EVERYTHING = Relearn()  # what a request without a body asks for
 MARKDOWN: dict[int | str, dict[str, Any]] = {200: {"content": {"text/markdown": {}}}}
 
 
@@ -55,9 +56,9 @@ async def monitored(request: Request, person: Person, id: str, by: str | None) -
 
 
 @router.post("/plans/{id}/relearn", response_model=Answer[JobOut], status_code=202)
-async def relearn(request: Request, person: Operator, id: DocumentId, body: Relearn | None = None) -> Response:
+async def relearn(request: Request, person: Operator, id: DocumentId, body: Relearn = EVERYTHING) -> Response:
     """Learn from the cases of a plan, and search for the plan that may follow it: a job. Its result is a proposal."""
-    return reply(job_out(await relearning(request, person, id, body or Relearn())), 202)
+    return reply(job_out(await relearning(request, person, id, body)), 202)
 
 
 async def relearning(request: Request, person: Person, id: str, asked: Relearn) -> Job:
