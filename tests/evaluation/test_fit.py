@@ -17,7 +17,7 @@ from banditree.evaluation.kinds import centred, find_kinds, statistics_of
 from banditree.evaluation.splits import fold_numbers, hold_out
 from banditree.figures.choice import choice_info, choice_scene
 from banditree.reports.fit import fit_document, fit_text
-from banditree.tasks.rewards import BERNOULLI, Bounded, Graded
+from banditree.tasks.rewards import BERNOULLI, Bounded, Gaussian, Graded
 
 TWO = {"kinds": (2,), "lines": (1, 2), "folds": 3}
 QUICK = {"kinds": (2,), "lines": (1,), "folds": 2}
@@ -176,6 +176,9 @@ def test_graded_rewards_can_be_fitted_and_bounded_ones_are_refused():
     assert found.collection.rewards.support == (0.0, 0.5, 1.0)
     assert np.abs(found.collection.chances.sum(axis=2) - 1).max() < 1e-9
     assert found.evaluation.rows[1].gain.low > 0
+    same = fit(replace(log, outcomes=outcomes[:, [0, 0]]), 10, rewards=Graded(), **QUICK)
+    assert same.plan.n_tests == 0
+    assert same.plan.rewards.support == (0.0, 0.5, 1.0)
     with pytest.raises(InvalidInput, match="bounded rewards only tell their mean"):
         fit(log, 10, rewards=Bounded(0.0, 1.0))
 
@@ -289,3 +292,13 @@ def test_knowing_the_kind_is_told_from_other_rounds():
     taken = np.random.default_rng(1).choice(3, 120, p=[0.4, 0.3, 0.3])
     history = history_of(np.repeat(np.arange(60), 2).tolist(), ["A", "B", "C"], np.eye(3)[taken])
     assert abs(_knowing(history, find_kinds(history, 3, BERNOULLI), 0, 2).value) < 0.15
+
+
+def test_one_option_for_numbers_of_any_size_knows_how_much_they_vary():
+    outcomes = np.random.default_rng(2).normal([300.0, 250.0], 40.0, (400, 2))
+    found = fit(
+        history_of(np.repeat(np.arange(40), 10).tolist(), ["A", "B"], outcomes), 10, rewards=Gaussian(1.0), **QUICK
+    )
+    assert found.plan.n_tests == 0
+    assert found.plan.rewards.sigma == pytest.approx(40, rel=0.1)
+    assert found.promise.low < found.promise.came < found.promise.high

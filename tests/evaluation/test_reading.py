@@ -51,6 +51,14 @@ def test_without_a_round_column_blocks_and_times_are_recognised():
     assert read(timed).outcomes.tolist() == [[1, 0], [0, 1], [1, 0]]
 
 
+def test_an_option_twice_at_one_time_means_that_every_row_is_a_round():
+    timed = ROWS.drop(columns="visit").assign(brand=["x", "x", "x", "y", "y", "x"], date=[2, 2, 1, 1, 1, 1])
+    history = read(timed)
+    assert history.n_rounds.tolist() == [2, 4]
+    assert history.given.tolist() == [1, 0, 0, 1, 0, 0]
+    assert "several times at one time" in history.notes[0]
+
+
 def test_otherwise_every_row_is_a_round():
     history = read(ROWS.drop(columns="visit").iloc[[0, 2, 3, 4]])
     assert not history.is_full

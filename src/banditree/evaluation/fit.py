@@ -11,7 +11,7 @@ from banditree.evaluation.choice import Trial, cross_validate, trials_of
 from banditree.evaluation.evaluate import Evaluation, best_single, evaluate, measured, replay_single
 from banditree.evaluation.history import History, only_arms, only_cases, shuffled, thinned
 from banditree.evaluation.intervals import Estimate
-from banditree.evaluation.kinds import Kinds, find_kinds, statistics_of
+from banditree.evaluation.kinds import Kinds, find_kinds, settled, statistics_of
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.promise import Promise, promise_of
 from banditree.evaluation.reading import read_history
@@ -113,7 +113,7 @@ def fit(
     learned, held = hold_out(history.n_cases, held_out, seed)
     known = only_cases(history, learned)
     rounds = _typical_rounds(known, horizon, typical_rounds)
-    maker = Maker(rewards, horizon, rounds, tuple(lines), centre, seed, vocabulary or Vocabulary())
+    maker = Maker(settled(rewards, history), horizon, rounds, tuple(lines), centre, seed, vocabulary or Vocabulary())
     tried, once = sorted({1, *(n for n in kinds if n <= len(learned))}), _decided_once(history, horizon)
     seen = known if known.is_full else thinned(known, seed)
     found = cross_validate(
@@ -221,6 +221,7 @@ def _fitted(
     single = best_single(known)
     about: dict[str, Any] = {"collection": kinds.collection, "single": history.arms[single], "seed": maker.seed}
     judged = evaluate(plan, other, horizon=maker.horizon, **about)
+    told = {*notes, *order_notes(other)}  # of the whole log, which shows the order of its rounds better than a part
     chances = kinds.chances(history)
     is_held_out = np.zeros(history.n_cases, bool)
     is_held_out[held] = True
@@ -228,7 +229,7 @@ def _fitted(
         plan,
         history.arms[single],
         kinds.collection,
-        replace(judged, notes=tuple(note for note in judged.notes if note not in notes)),
+        replace(judged, notes=tuple(note for note in judged.notes if note not in told)),
         trials,
         _knowing(other, kinds, single, judged.shown),
         history.cases,

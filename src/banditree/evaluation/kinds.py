@@ -74,7 +74,7 @@ def find_kinds(
 
     centre: see `centred`. Kinds are sorted by their share, the largest first, and carry the spread of their cases.
     """
-    rewards = with_grades(rewards, history)
+    rewards = settled(rewards, history)
     sums = _sums(history, rewards, centre)
     mixture = fit_kinds(sums, n_kinds, STARTS, np.random.default_rng([seed, n_kinds]))
     mixture = mixture.sorted(np.argsort(-kind_chances(sums, mixture).sum(axis=0), kind="stable"))
@@ -95,11 +95,18 @@ def _kinds(history: History, sums: Sums, mixture: Mixture, rewards: Rewards, cen
     return Kinds(collection, mixture, centre)
 
 
-def with_grades(rewards: Rewards, history: History) -> Rewards:
-    """The family, with the values of the history where it goes by values and none were given."""
-    if not rewards.by_chances or rewards.support:
+def settled(rewards: Rewards, history: History) -> Rewards:
+    """The family, with what it leaves open as the history has it: its values, or the deviation within an option."""
+    if rewards.by_chances:
+        return (
+            rewards if rewards.support else type(rewards).unknown(np.unique(history.outcomes[history.known]).tolist())
+        )
+    if rewards.has_range:
         return rewards
-    return type(rewards).unknown(np.unique(history.outcomes[history.known]).tolist())
+    count = np.maximum(history.known.sum(axis=0), 1)
+    away = history.outcomes - np.nansum(history.outcomes, axis=0) / count
+    freedom = max(int(history.known.sum()) - len(count), 1)
+    return type(rewards).fitted(np.array([np.nansum(away**2)]), np.array([freedom]))
 
 
 def _sums(history: History, rewards: Rewards, centre: bool) -> Sums:

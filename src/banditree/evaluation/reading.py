@@ -160,8 +160,12 @@ def _history(rows: "pa.Table", roles: Roles, features: Sequence[Feature], *, in_
 
 def _guessed_rounds(case: IntArray, arm: IntArray, time: IntArray, n_arms: int, *, timed: bool) -> tuple[IntArray, str]:
     """The round of every row where no column says it, and how it was found."""
-    if timed and len(np.unique(case * (time.max(initial=0) + 1) + time)) < len(case):
-        return time, "Rows of one case at one time are one round."
+    if timed:
+        place = case * (time.max(initial=0) + 1) + time
+        if len(np.unique(place * n_arms + arm)) < len(case):
+            return np.arange(len(case)), "Every row is one round: an option comes several times at one time of a case."
+        if len(np.unique(place)) < len(case):
+            return time, "Rows of one case at one time are one round."
     if _comes_in_blocks(case, arm, n_arms):
         return np.arange(len(case)) // n_arms, f"Each {n_arms} rows in a row, one per option, are one round."
     return np.arange(len(case)), "Every row is one round."

@@ -47,11 +47,17 @@ def verdict(found: Fit) -> list[str]:
     lines = [
         first,
         f"  {single.name} gives {_interval(single.value)} per round.",
-        f"  Knowing the kind of each case from the start would add {shown_signed(found.knowing)}.",
+        f"  Knowing the kind of each case from the start {_would_add(found)}.",
     ]
     if found.plan.n_tests > 0:
         lines.insert(2, f"  The plan gives {_interval(plan.value)}, a difference of {shown_signed(gain)}.")
     return lines
+
+
+def _would_add(found: Fit) -> str:
+    if found.knowing.value > 0:
+        return f"would add {shown_signed(found.knowing)}"
+    return f"is not shown to add anything: {shown_signed(found.knowing)}"
 
 
 def promise_lines(found: Fit) -> list[str]:
