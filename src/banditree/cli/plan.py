@@ -133,7 +133,9 @@ def plan(
     steps: Annotated[
         int | None,
         typer.Option(
-            min=1, help="How long to search. [default: 4,000 per task, at most 160,000]", rich_help_panel=PROTOCOL_PANEL
+            min=1,
+            help="How long to search. [default: 5,000 per task, at most 200,000, fewer for few tasks]",
+            rich_help_panel=PROTOCOL_PANEL,
         ),
     ] = None,
     seed: Annotated[
