@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 from hypothesis import settings
 
@@ -12,6 +13,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 # The same examples on every machine: a failure here is a failure everywhere.
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)
 settings.load_profile("steady")
+
+# What a test waits for comes some day or never: no wait may end only because the machine is slow or busy.
+PATIENCE = 600.0  # seconds; httpx gives up after 5 by default
+for wait in ("connect", "read", "write", "pool"):
+    setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, wait, PATIENCE)
 
 
 @pytest.fixture(scope="session")

@@ -66,7 +66,7 @@ def in_thread(settings):
     from banditree.service.app import create_app
 
     app = create_app(settings)
-    job_routes.PATIENCE = 60.0  # seconds; so that tests need not ask again on a busy machine
+    job_routes.PATIENCE = 600.0  # seconds; so that tests need not ask again on a busy machine
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -75,7 +75,7 @@ def in_thread(settings):
             assert thread.is_alive(), "the server did not start"
             time.sleep(0.01)
         port = server.servers[0].sockets[0].getsockname()[1]
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as http:
             yield app, http
     finally:
         server.should_exit = True
@@ -97,7 +97,7 @@ def start_process(database, port, *options, before=None):
         preexec_fn=before,
         env={**os.environ, "PYTHONWARNINGS": "ignore"},
     )
-    for _ in range(1200):
+    for _ in range(12_000):  # ten minutes at least
         assert process.poll() is None, "the server ended"
         try:
             if httpx.get(f"http://127.0.0.1:{port}/ready").status_code == 200:
@@ -115,7 +115,7 @@ def add_signed_plan(connection, actor, *given):
 
 
 def client_of(http, **options):
-    return Client(http=http, **options)
+    return Client(http=http, **{"timeout": 600.0, **options})
 
 
 def do(desk, act, *cases, alone=False):

@@ -63,5 +63,6 @@ def opened():
         for flag in (*FLAGS, f"--user-data-dir={profile}"):
             options.add_argument(flag)
         window = webdriver.Chrome(options=options, service=Service(driver))
+        window.set_script_timeout(600)
         yield window
         window.quit()

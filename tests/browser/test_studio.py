@@ -40,7 +40,7 @@ def is_good(window):
     assert serious(window) == []
 
 
-def has(window, words, seconds=20):
+def has(window, words, seconds=600):
     return until(lambda: words in text(window), seconds)
 
 

@@ -76,7 +76,7 @@ def test_serving_and_stopping(tmp_path):
     try:
         assert httpx.get(f"http://127.0.0.1:{port}/api/v1/cases").json() == {"data": []}
         process.terminate()
-        assert process.wait(timeout=20) in (0, -15)
+        assert process.wait(timeout=600) in (0, -15)
     finally:
         process.kill()
         process.wait()
@@ -98,7 +98,7 @@ def test_the_demo_serves_pages_and_leaves_nothing(tmp_path, monkeypatch):
         page = httpx.get(f"http://127.0.0.1:{port}/", headers={"accept": "text/html"}, follow_redirects=True)
         assert "bed 1, just started" in page.text
         process.terminate()
-        assert process.wait(timeout=20) in (0, -15)
+        assert process.wait(timeout=600) in (0, -15)
     finally:
         process.kill()
         process.wait()

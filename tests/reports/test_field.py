@@ -53,7 +53,7 @@ def test_an_estimate_is_never_called_exact_nor_a_bound():
         assert "\n\nAbout this much" in certificate_text(report)
         assert loss_sentence(plan, certificate).startswith("It loses about ")
         assert "it loses about " in promise_sentences(plan, certificate)[0]
-    assert "upper bounds but for Thompson sampling's part" in certificate_text(report)
+    assert "upper bounds apart from what Thompson sampling loses" in certificate_text(report)
 
 
 def test_a_plan_that_does_not_watch_says_so():

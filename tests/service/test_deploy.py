@@ -156,7 +156,7 @@ def test_the_image_serves_from_a_read_only_root(clean_root, tmp_path):
         assert healthy.returncode == 0, healthy.stderr
         status = Path(f"/proc/{process.pid}/status").read_text()
         assert re.search(rf"^Uid:\s+{uid}\s+{uid}", status, re.MULTILINE)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=600) as http:
             assert http.get("/api/v1/cases").status_code == 401
             me = http.post("/api/v1/login", json={"name": "ada", "password": PASSWORD}).json()["data"]
             http.headers["x-csrf-token"] = me["csrf_token"]

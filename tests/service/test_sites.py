@@ -51,7 +51,7 @@ def people(running):
     """A client for each of the users."""
     clients = {}
     for name in USERS:
-        http = clients[name] = httpx.Client(base_url=running[1].base_url, timeout=60)
+        http = clients[name] = httpx.Client(base_url=running[1].base_url, timeout=600)
         answer = http.post("/api/v1/login", json={"name": name, "password": PASSWORD}).json()["data"]
         http.headers["x-csrf-token"] = answer["csrf_token"]
         assert http.get("/api/v1/me").json()["data"]["site"] == USERS[name][1]

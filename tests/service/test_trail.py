@@ -163,7 +163,7 @@ def test_reads_and_refusals_are_in_the_trail(tmp_path, monkeypatch):
                 ("nobody", "refused", "401 GET /api/v1/cases/{id}"),
                 ("ada", "read", "GET /api/v1/audit"),
             }
-            for _ in range(100):
+            for _ in range(10_000):
                 if expected <= set(lines_of(ada)):
                     break
                 time.sleep(0.05)

@@ -100,7 +100,7 @@ def certify(
     digits however small; where scores have no ceiling (watch lines, a safety rule) to within 1e-9 H of regret, which is
     added. For estimated means, and rewards known by their mean and range, every box takes its worst distribution: an
     upper bound. must_rest: refuse a plan that never comes to rest under some task. over: what is known already of
-    contexts, where plans with the same predictions and rules are certified one after the other.
+    contexts, where many plans with the same predictions and rules are certified.
 
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
@@ -179,7 +179,7 @@ def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Co
 def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None) -> FloatArray:
     """An upper bound (M,) of each task's regret: the tests as they are, and a leaf charged the whole horizon.
 
-    Exact but for that, and fast: one pass over the boxes, or a few if there are links back. A watch line, and an end
+    Otherwise exact, and fast: one pass over the boxes, or a few if there are links back. A watch line, and an end
     under a safety rule, is charged the horizon or the rounds it lasts at most on average. Where all of their scores are
     capped, the bound is also at most e times what is lost before a last round that comes with chance 1/H after each: a
     round before the horizon is reached with a chance of at least 1/e. Where the distributions are not known, the bound

@@ -26,7 +26,9 @@ def certify(
         float, typer.Option(min=0, max=1, help="Also with this share of cases that are none of the tasks.")
     ] = 0.0,
     late: Annotated[int, typer.Option(min=0, help="Also with outcomes that come so many rounds late.")] = 0,
-    batch: Annotated[int, typer.Option(min=0, help="Also with outcomes known only after every so many rounds.")] = 0,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Also with outcomes known only after every so many rounds.")
+    ] = None,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,
     limit_seconds: LimitSeconds = 2.0,
@@ -44,7 +46,7 @@ def certify(
     from banditree.reports.limits import A_SECOND
 
     known = known_collection(collection, shares, trust_estimates)
-    asked = Questions(allow, unknown, late, batch)
+    asked = Questions(allow, unknown, late, batch or 0)
     effort = int(limit_seconds * A_SECOND)
     report = certificate_report(load_plan(plan), known, horizon, effort=effort, asked=asked, by_line=True)
     typer.echo(json_module.dumps(certificate_document(report)) if json else certificate_text(report))

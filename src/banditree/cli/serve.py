@@ -162,9 +162,7 @@ def serve_demo(database: str, host: str, port: int, log_level: str) -> None:
 def add_user(
     name: Annotated[str, typer.Argument(help="The name to log in with.")],
     role: Annotated[str, typer.Option(help="viewer, operator, signer or admin.")] = "operator",
-    site: Annotated[
-        str | None, typer.Option(help="What the user belongs to and sees; every site when omitted.")
-    ] = None,
+    site: Annotated[str | None, typer.Option(help="What the user belongs to and sees. [default: every site]")] = None,
     database: Database = "banditree.db",
 ) -> None:
     """Let somebody in: asks for the password, of at least 10 characters, or reads it from standard input.

@@ -37,7 +37,7 @@ def read_cases(
 
     source, table: as in `open_log`. roles: the columns of case, round, arm, reward and at (the time of the outcome), if
     they have other names. Without a round column the rounds are in the order of time. A column `overridden` is
-    used where there is one, and a column `plan` to leave out the cases of other plans than `plan_id`. labels: columns
+    used where there is one, and a column `plan` to take only the cases of `plan_id`. labels: columns
     by which cases can be told apart, such as site. A missing reward is an outcome that will not be known.
 
     >>> import polars

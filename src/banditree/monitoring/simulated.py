@@ -63,7 +63,7 @@ def _means(truth: Collection, n_cases: int, rng: np.random.Generator) -> FloatAr
 
 
 def follow_many(plan: Plan, outcomes: FloatArray, seed: int = 0) -> tuple[IntArray, IntArray, FloatArray]:
-    """Arm, box and reward of every round of many cases, one after the other, from what each arm gives (U, T, K)."""
+    """Arm, box and reward of every round, case by case, from what each arm would give in it (U, T, K)."""
     policy, every = policy_for(plan), np.ones(len(plan.arms), bool)
     params = policy.make(plan, plan.horizon, {})
     arms, boxes, rewards = [], [], []

@@ -14,7 +14,7 @@ PERSON_NEEDED = int(Outcome.PERSON_NEEDED)
 
 
 class RuleNodes(NamedTuple):
-    """The rules of the kinds, one after the other: root (M,) is the first node of each, -1 for one without a rule."""
+    """The nodes of all rules of kinds in one list: root (M,) is where each rule begins, -1 for a kind without one."""
 
     root: IntArray
     feature: IntArray

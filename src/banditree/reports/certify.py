@@ -190,7 +190,7 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
         f"{c.worst_regret:,.3f} in the worst ({c.worst_task})."
     ]
     if c.claim.is_bound:
-        so_far = "" if c.claim is Claim.UPPER_BOUND else " but for Thompson sampling's part"
+        so_far = "" if c.claim is Claim.UPPER_BOUND else " apart from what Thompson sampling loses"
         lines.append(f"These are upper bounds{so_far}: {'; '.join(c.reasons)}.")
     if report.varying is not None:
         lines.append(varying_sentence(report.varying, words))

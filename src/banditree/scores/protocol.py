@@ -244,7 +244,8 @@ def fallback_named(given: Fallback | str, arms: Sequence[str]) -> Fallback:
         return Fallback(Decider(given))
     if given in arms:
         return Fallback(Decider.OPTION, list(arms).index(given))
-    raise invalid("fallback", f"thompson, person, or an arm ({', '.join(arms[:5])}, ...)", given)
+    some = ", ".join([*arms[:5], *["..."][: len(arms) > 5]])
+    raise invalid("fallback", f"thompson, person, or an arm ({some})", given)
 
 
 @dataclass

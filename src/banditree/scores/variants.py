@@ -80,8 +80,8 @@ def pareto_front(
 ) -> list[Plan]:
     """The protocols that no other one beats in both reading load and loss, from "give A to everyone" up.
 
-    options: of `build_protocol`, whose plan is the last of the front; shorter ones are made from it. One of these that
-    happens to lose less than that plan is left out: whether a line less would do was found out when it was built.
+    options: of `build_protocol`, whose plan is the last of the front; shorter ones are made from it. The front has
+    none of these that happens to lose less than that plan: whether a line less would do was found out with it.
     """
     if collection.theta is not None:
         raise InvalidInput("A front is for tasks without contexts. Build plans of a few sizes with lines=... instead.")

@@ -38,7 +38,7 @@ class NewCases(Shape):
 
 
 class MoveCase(Shape):
-    """Where a case is to go on. plan: that which replaced its own, when omitted. id: of the new case."""
+    """Where a case is to go on. plan: by default the one that replaced its own. id: of the new case."""
 
     plan: Id | None = None
     id: Id | None = None

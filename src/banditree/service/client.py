@@ -37,15 +37,21 @@ class Client:
     """The service at an address. Use it in a `with` block, or close it.
 
     Everything but `note`, `add_file` and `add_job` can be sent twice without harm, so a lost connection or a 503 is
-    tried again: `retries` times, after 0.1, 0.2, 0.4, ... seconds.
+    tried again: `retries` times, after 0.1, 0.2, 0.4, ... seconds. timeout: seconds to wait for an answer.
     """
 
     def __init__(
-        self, url: str = "http://127.0.0.1:8000", token: str | None = None, *, retries: int = 3, http: Any = None
+        self,
+        url: str = "http://127.0.0.1:8000",
+        token: str | None = None,
+        *,
+        retries: int = 3,
+        timeout: float = TIMEOUT,
+        http: Any = None,
     ) -> None:
         headers = {} if token is None else {"authorization": f"Bearer {token}"}
-        self.http: httpx.Client = http or httpx.Client(base_url=url, headers=headers, timeout=TIMEOUT)
-        self.retries = retries
+        self.http: httpx.Client = http or httpx.Client(base_url=url, headers=headers, timeout=timeout)
+        self.retries, self.timeout = retries, timeout
 
     def __enter__(self) -> Self:
         return self
@@ -189,7 +195,7 @@ class Client:
 
     def export(self, what: str = "decisions", format: str = "csv") -> bytes:
         """Everything on record, as a file; however long that takes."""
-        return self._send("GET", f"export/{what}?format={format}", None, again=True, timeout=None).content
+        return self._send("GET", f"export/{what}?format={format}", None, again=True, endless=True).content
 
     def add_file(self, name: str, content: bytes) -> str:
         """Put a file on record to learn from or to evaluate on; its id. name: as in visits.csv."""
@@ -218,7 +224,7 @@ class Client:
         return self._call("GET", "jobs" if state is None else f"jobs?state={state}", list[JobOut])
 
     def end_job(self, job: str, best_so_far: bool | None = None) -> bool:
-        """End a job; False if it has ended. best_so_far: keep what it has; when omitted, only searches do."""
+        """End a job; False if it has ended. best_so_far: keep what it has; by default only searches do."""
         return self._call("POST", f"jobs/{job}/end", Done, {"best_so_far": best_so_far}).done
 
     def follow(self, job: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -257,9 +263,10 @@ class Client:
         body: Any,
         *,
         again: bool,
-        timeout: float | None = TIMEOUT,
+        endless: bool = False,
         content: bytes | None = None,
     ) -> httpx.Response:
+        timeout = None if endless else self.timeout
         for attempt in range(self.retries + 1):
             last = attempt == self.retries or not again
             try:

@@ -28,7 +28,7 @@ class LearnSettings(Shape):
     low: float | None = None
     high: float | None = None
     drop_bad_rows: bool = False
-    kinds: Annotated[int | None, Field(ge=1, le=50, description="how many; found when omitted")] = None
+    kinds: Annotated[int | None, Field(ge=1, le=50, description="how many; by default found from the data")] = None
     criterion: Literal["bic", "held-out"] = "bic"
     merge: Annotated[float | None, Field(gt=0, description="kinds closer than this become one")] = None
     seed: Seed = 0
@@ -144,6 +144,6 @@ class JobOut(Shape):
 
 
 class EndJob(Shape):
-    """How to end a job. best_so_far: keep what it has by now; when omitted, only searches do."""
+    """How to end a job. best_so_far: keep what it has by now; by default only searches do."""
 
     best_so_far: bool | None = None

@@ -33,7 +33,7 @@ class NewUser(Shape):
     name: Annotated[str, StringConstraints(pattern=f"^{USER_NAME}$")]
     role: RoleName
     password: Password
-    site: Id | None = Field(None, description="what the user belongs to and sees; every site when omitted")
+    site: Id | None = Field(None, description="what the user belongs to and sees; by default every site")
 
 
 class ChangeUser(Shape):

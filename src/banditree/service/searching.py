@@ -131,7 +131,7 @@ def _search_protocols(finds: Finds, collection: Collection, horizon: int, option
 
 
 def _part(reports: Reports, begin: float, end: float, lines: int) -> OnProgress:
-    """The callback of one search, or of several one after the other: its progress as a part of the whole."""
+    """The callback of one search or of several in turn: its progress as a part of the whole."""
     reached = begin
 
     def report(progress: Progress) -> bool:

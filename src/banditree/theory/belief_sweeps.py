@@ -115,7 +115,7 @@ def _of_some(values: FloatArray, shape: Shape, faces: Faces, z: IntArray, mask: 
 def bound_beyond(values: FloatArray, shape: Shape, faces: Faces, z: IntArray, moved: IntArray, step: float) -> float:
     """A lower bound at a point of any spread, from tables within their reach.
 
-    Tasks more than twice the reach below the largest are left out. Of the others, a share exp(-step * shift) of
+    Tasks more than twice the reach below the largest do not count. Of the others, a share exp(-step * shift) of
     the near ones goes with the far ones to a point within reach, and the rest of the near ones stays by itself: the
     regret to come of a sum of weights is at least the sum of the two.
     """

@@ -211,14 +211,14 @@ def _stencils(arms: list[Entries], step: float, rim: int, width: int) -> "Stenci
 
 
 def pack(members: tuple[int, ...], step: float, tables: Tables) -> "Faces":
-    """The tables of all sets of two and more of the members, but not all, one after the other."""
+    """The tables of all sets of two and more of the members, except the whole set, in one array."""
     inside = [key for size in range(2, len(members)) for key in itertools.combinations(members, size)]
     values, rows, starts = _in_a_row([tables[key] for key in inside])
     return _faces(members, step, tables, values, rows, dict(zip(inside, starts, strict=True)))
 
 
 def join(tables: dict[tuple[int, ...], Table]) -> dict[tuple[int, ...], "Faces"]:
-    """Put the values of all tables one after the other for good, so that each sees the others as they are."""
+    """Keep the values of all tables in one array from now on, so that each sees the others as they are."""
     values, rows, begins = _in_a_row(list(tables.values()))
     starts = dict(zip(tables, begins, strict=True))
     for key, table in tables.items():

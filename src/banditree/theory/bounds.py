@@ -279,7 +279,7 @@ def dt_ece_regret(
         "failure": fail,
         "mistaken_arm": mistaken,
     }
-    reason = "at most D tests of N_cls pulls each, then the best arm but for a chance of 1/(2H)"
+    reason = "at most D tests of N_cls pulls each, then the best arm, except with a chance of 1/(2H)"
     return Bound(value, parts, reason, () if value < trivial else ("less than the largest gap in every round",))
 
 

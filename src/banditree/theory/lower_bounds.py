@@ -25,8 +25,8 @@ def bayes_regret(collection: Collection, horizon: int, prior: object = None, *, 
     """The Bayes-optimal regret over `horizon` rounds, by dynamic programming over beliefs: no plan does better.
 
     Two tasks: on a grid of log-odds, from below with the value interpolated (it is concave), from above with a plan.
-    More tasks: every belief that can arise, which is exact but for short horizons only. Rewards of a few possible
-    values, no contexts.
+    More tasks: every belief that can arise, which is exact, and feasible for short horizons only. Rewards of a few
+    possible values, no contexts.
 
     prior: (M,), uniform by default.
 

@@ -235,7 +235,7 @@ def _inherit(
     count: int,
     rows: Rows,
 ) -> int:
-    """The rows of the parent, with what was decided since put in or left out; how many are left."""
+    """The rows of the parent, with what was decided since put in or taken out; how many remain."""
     n_rows = 0
     for row in range(count):
         if decided[tasks[row]] != OUT:

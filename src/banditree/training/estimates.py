@@ -30,8 +30,8 @@ OutcomeArray = npt.NDArray[np.object_]
 class Estimates:
     """What a log or a simulator tells of M tasks and K arms; NaN where `outcomes` (M, K) is not FINE.
 
-    means, radius: (M, K); all means are within their radius at once but for `failure_probability`.
-    theta, theta_radius: (M, K, q) or None; each entry within its radius but for `failure_probability` / (M K).
+    means, radius: (M, K); all means are within their radius at once, except with `failure_probability`.
+    theta, theta_radius: (M, K, q) or None; each entry within its radius, except with `failure_probability` / (M K).
     counts: (M, K) rows. notes: what the reader should know, in sentences. intercept, ridge: how theta was fitted.
     chances: (M, K, G) of graded rewards, or None. theta_error: (M, K, q, q), see `Collection`.
     individuals: (M, K), how many have rows there, where the radius is by individual; None where rows are independent.

@@ -23,7 +23,7 @@ def rates_in(content: bytes, file: str) -> Rates | None:
 
 
 def _rates(names: list[str], rows: list[list[str]], file: str) -> Rates | None:
-    """The table as rates, if every cell is a rate: but for a first column of names and one of shares."""
+    """The table as rates, if every cell is a rate, apart from a first column of names and one of shares."""
     named = any(_rate(row[0]) is None for row in rows)
     kinds = [row[0] for row in rows] if named else [""] * len(rows)
     places = [place for place in range(int(named), len(names)) if names[place].lower() != SHARE]

@@ -82,7 +82,7 @@ def _how_sure(collection: Collection) -> str:
 def _of_log(content: Content, log: Log) -> list[str]:
     parts = content.parts
     assert parts is not None
-    left_out = f" {counted(log.seen.n_bad, 'row')} could not be used and were left out." if log.seen.n_bad else ""
+    left_out = f" {counted(log.seen.n_bad, 'row')} could not be used and were dropped." if log.seen.n_bad else ""
     whom = "all its rows" if parts.n_learn is None else counted(parts.n_learn, "case")
     held = f" {counted(parts.n_held, 'other case')} were held out." if parts.n_held else " No case was held out."
     chances = "the chances that the log gives" if log.roles.propensity else "chances that do not depend on the case"
