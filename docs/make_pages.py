@@ -90,7 +90,7 @@ MORE = {  # modules and names that are documented without being public names of 
         "banditree.theory.randomised.randomised_coefficient",
         "banditree.theory.decision_estimation.dec",
         "banditree.theory.lower_bounds.bayes_regret",
-        "banditree.theory.lower_bounds.graves_lai",
+        "banditree.theory.graves_lai.graves_lai",
     ],
     "service": ["banditree.service.client.Client", "banditree.service.settings.Settings"],
     "figures": ["banditree.figures.curves.draw_curves", "banditree.figures.progress.progress_bar"],
