@@ -276,6 +276,7 @@ def paths(api):
         *("/cases", "/cases/demo-2", "/cases/demo-6", "/cases/demo-9", "/cases/demo-7", "/cases?state=erased"),
         *("/", "/jobs", f"/plans/{draft}/sign", f"/plans/{draft}", f"/jobs/{search_of(api, known[0])}"),
         *("/plans", f"/plans/{clinic}", f"/plans/{clinic}/compare?other={careful}", f"/plans/{shop}"),
+        f"/plans/{clinic}/split",
         *("/collections", f"/collections/{known[0]}", f"/collections/{known[1]}", "/tokens"),
     ]
 

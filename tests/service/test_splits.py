@@ -75,6 +75,7 @@ def test_a_new_case_gets_the_plan_that_the_seed_says(desk, database):
         assert splits.find_split(connection, split).seed == 7
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_case_that_is_moved_goes_where_it_is_told(desk):
     begin(desk, seed=1)
     ids = [f"m-{number}" for number in range(6)]
@@ -111,6 +112,7 @@ def test_a_split_ends_with_one_of_the_plans(desk, database, kept):
     assert told["end split"] == f"{split} with {keep}: it gives more"
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_what_cannot_be_split(desk, database):
     add = lambda tx: add_signed_plan(tx.connection, "ada", "x", THIRD_ID, THIRD, None)  # noqa: E731
     begin(desk)
@@ -126,6 +128,7 @@ def test_what_cannot_be_split(desk, database):
             do(desk, lambda tx, pair=pair: splits.start_split(tx.connection, "ada", *pair, **ASKED), alone=True)
 
 
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 def test_a_plan_whose_cases_are_split_is_not_replaced(desk, database):
     begin(desk)
     do(desk, lambda tx: records.add_plan(tx.connection, "ada", "x", THIRD_ID, THIRD, None), alone=True)
@@ -180,6 +183,7 @@ def played(client, plan, id, rng, rounds):
     return total
 
 
+@pytest.mark.slow
 def test_the_comparison_is_that_of_the_cases_which_the_split_gave_their_plan(tmp_path):
     with served(tmp_path / "cases.db") as (_app, http, work):
         client, rng = client_of(http), np.random.default_rng(0)
@@ -215,6 +219,7 @@ def test_the_comparison_is_that_of_the_cases_which_the_split_gave_their_plan(tmp
         assert states == {old: ("replaced", draft), draft: ("signed", None)}
 
 
+@pytest.mark.slow
 def test_who_may_split_and_who_sees_the_seed(tmp_path):
     opened, roles = Database(local(tmp_path / "cases.db")), people.Role
     people_here = {"vera": roles.VIEWER, "olga": roles.OPERATOR, "sam": roles.SIGNER, "ada": roles.ADMIN}
@@ -242,6 +247,7 @@ def test_who_may_split_and_who_sees_the_seed(tmp_path):
         assert clients["vera"].splits(old)[0].seed == split.seed
 
 
+@pytest.mark.slow
 def test_the_pages_start_and_end_a_split(tmp_path):
     with served(tmp_path / "cases.db") as (_app, http, work):
         client, origin = client_of(http), {"origin": str(http.base_url).rstrip("/")}
