@@ -220,6 +220,8 @@ def _context_remarks(plan: Plan, collection: Collection) -> tuple[str, ...]:
         remarks.append(f"Costs are averages over {N_AVERAGED:,} drawn contexts, known to about 1%.")
     if contexts.kind is ContextKind.MOMENTS:
         remarks.append("Of the contexts only the moments are known: the numbers hold as if they were Gaussian.")
+    if collection.is_estimated and plan.method == "protocol":
+        remarks.append("The search for this plan took the estimates at their word; these numbers do not.")
     if collection.is_estimated and collection.theta_error is None:
         remarks.append("Nothing is known of how far slopes may be off: they are taken as given.")
     losses = [rule.loss for rule in plan.kind_rules if rule is not None]
