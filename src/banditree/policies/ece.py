@@ -1,8 +1,9 @@
-"""ECE (Algorithms 1 and 2) with arms as tests, and randomised ECE (the footnote to Theorem 3.1); NOTES 5.
+"""ECE (Algorithms 1 and 2) with arms and rules as tests, and randomised ECE (the footnote to Theorem 3.1); NOTES 5.
 
 Which test comes next is decided by weights over the arms: equal ones for the arms that tie for the most even test, or
 the distribution that solves Eq. (3) on the tasks still possible. The draw is keyed by the number of the test, so all
-pulls of a test are of one arm.
+pulls of a test are of one arm, or of one rule from contexts to arms where there are such tests. Which rule was drawn
+is not in the state: those that would have pulled other arms are ruled out on the way.
 """
 
 import math
@@ -21,8 +22,10 @@ from banditree.policies.random import uniform
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
-from banditree.tasks.separation import Sense, least_separation, separation_of_arm, tolerance
+from banditree.tasks.separation import Sense, least_separation, separation_of_arm, separations, tolerance
 from banditree.theory.bounds import ece_samples
+from banditree.theory.context_rules import rules_named
+from banditree.theory.separating_tests import rule_distances
 
 ARM_NOT_AVAILABLE = int(Outcome.ARM_NOT_AVAILABLE)
 MOST_BYTES = 2**30  # of the table "this arm separates these two tasks"
@@ -30,17 +33,23 @@ DONE, TESTS, TASK, ARM = 0, 1, 2, 3  # entries of EceState.place
 
 
 class EceParams(NamedTuple):
-    """apart (K, M, M): 1 where an arm separates two tasks. slack: how far a log-likelihood may be below the best."""
+    """apart (T, M, M): 1 where a test separates two tasks. slack: how far a log-likelihood may be below the best.
+
+    Tests are the K arms, then the rules (P, K, d), of which those `absolute` look at the size of x'rule only.
+    """
 
     model: Model
     apart: ByteArray
     pulls: int
     slack: float
     stop_early: bool
+    rules: FloatArray
+    absolute: ByteArray
 
 
 class EceState(NamedTuple):
-    """survivors (M,) of 0 and 1; fit (M,): log-likelihoods in the test at hand; weights (K,): of the next test.
+    """survivors (M,) of 0 and 1; fit (M,): log-likelihoods in the test at hand; weights (T,): of the test at
+    hand in the draw, negative once it would have pulled another arm than was pulled (only where there are rules).
 
     place: pulls done (-1 when exploiting), tests done, the task exploited or NO_TASK, the arm exploited if no task is.
     total (1,): the sum of rewards in the test at hand.
@@ -58,36 +67,54 @@ def make_ece(collection: Collection, horizon: int, options: Mapping[str, Any]) -
 
     Options: separation (lambda in the Hellinger sense; the collection's own), failure_probability (delta; 1/H), slack
     ("printed": 3 log(M/delta), or "tight": log(M (M - 1)/delta), with which the proof gives a failure probability of
-    2 delta (M - 1)/M: give half of the delta that is wanted), stop_early (NOTES 11).
+    2 delta (M - 1)/M: give half of the delta that is wanted), stop_early (NOTES 11), rules (tests that look at the
+    context beside the arms: "best", what is best for each task; "pairs", where two tasks differ most; or ContextRules).
     """
-    taken = take_options(options, separation=None, failure_probability=None, slack="printed", stop_early=False)
+    taken = take_options(
+        options, separation=None, failure_probability=None, slack="printed", stop_early=False, rules=None
+    )
     require_likelihood(collection.rewards, "ECE")
     M, delta = collection.n_tasks, taken["failure_probability"] or 1.0 / horizon
     if not 0 < delta <= 1:
         raise invalid("failure_probability", "above 0 and at most 1", delta)
     if taken["slack"] not in ("printed", "tight"):
         raise invalid("slack", 'one of "printed", "tight"', taken["slack"])
-    lam = _separation(collection, taken["separation"])
+    rules = rules_named(collection, taken["rules"])
+    by_rule = rule_distances(collection, rules) if len(rules) else np.zeros((0, M, M))
+    lam = _separation(collection, by_rule, taken["separation"])
     slack = 3 * math.log(M / delta) if taken["slack"] == "printed" else math.log(M * (M - 1) / delta)
     pulls = ece_samples(n_tasks=M, separation=lam, failure_probability=delta, slack=slack)
-    return EceParams(model_of(collection), _apart(collection, lam), pulls, slack, bool(taken["stop_early"]))
+    return EceParams(
+        model_of(collection),
+        _apart(collection, by_rule, lam),
+        pulls,
+        slack,
+        bool(taken["stop_early"]),
+        frozen(rules.weights, float),
+        frozen(rules.absolute, np.uint8),
+    )
 
 
-def _separation(collection: Collection, wanted: float | None) -> float:
+def _separation(collection: Collection, by_rule: FloatArray, wanted: float | None) -> float:
     closest = least_separation(collection, Sense.HELLINGER)
-    lam = closest.value if wanted is None else float(wanted)
-    if closest.value <= tolerance(1.0):
+    largest = closest.value
+    if len(by_rule):  # the pair that all tests together separate least
+        most = np.maximum(by_rule.max(axis=0), separations(collection, Sense.HELLINGER).max(axis=0))
+        largest = float(most[np.triu_indices(collection.n_tasks, 1)].min())
+    lam = largest if wanted is None else float(wanted)
+    if largest <= tolerance(1.0):
         raise InvalidInput(f"No arm tells {closest.tasks[0]!r} from {closest.tasks[1]!r}. Merge them into one task.")
-    if not 0 < lam <= closest.value + tolerance(closest.value):
-        raise invalid("separation", f"above 0 and at most {closest.value:.6g} (Hellinger)", lam, f"It is {closest}.")
+    if not 0 < lam <= largest + tolerance(largest):
+        raise invalid("separation", f"above 0 and at most {largest:.6g} (Hellinger)", lam, f"It is {closest}.")
     return lam
 
 
-def _apart(collection: Collection, lam: float) -> ByteArray:
+def _apart(collection: Collection, by_rule: FloatArray, lam: float) -> ByteArray:
     M, K = collection.n_tasks, collection.n_arms
     if K * M * M > MOST_BYTES:
         raise InvalidInput(f"ECE compares all pairs of {M:,} tasks on {K:,} arms, too many to hold. Use dt-ece.")
-    apart = np.empty((K, M, M), np.uint8)
+    apart = np.empty((K + len(by_rule), M, M), np.uint8)
+    apart[K:] = by_rule >= lam - tolerance(lam)
     for k in range(K):
         apart[k] = separation_of_arm(collection, k, Sense.HELLINGER) >= lam - tolerance(lam)
     return frozen(apart, np.uint8)
@@ -102,9 +129,9 @@ def init_ece(params: EceParams) -> EceState:
 
 def empty_state(params: EceParams) -> EceState:
     """All tasks possible, and no test laid out."""
-    M, K = params.model.means.shape
+    T, M, _ = params.apart.shape
     place = np.array([0, 0, UNDECIDED, -1])
-    return EceState(np.ones(M, np.uint8), np.zeros(M), np.zeros(K), place, np.zeros(1))
+    return EceState(np.ones(M, np.uint8), np.zeros(M), np.zeros(T), place, np.zeros(1))
 
 
 def choose_ece(params: EceParams, state: EceState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
@@ -114,17 +141,35 @@ def choose_ece(params: EceParams, state: EceState, context: FloatArray, availabl
     if state.place[DONE] < 0:
         return choose_exploit(params, state, context, available)
     total = 0.0
-    for k in range(state.weights.shape[0]):
-        total += state.weights[k]
+    for t in range(state.weights.shape[0]):
+        total += abs(state.weights[t])
     left = uniform((rng[0], rng[1], int(state.place[TESTS])), 0) * total
-    arm = -1
-    for k in range(state.weights.shape[0]):
-        if state.weights[k] > 0.0:
-            arm = k
-            left -= state.weights[k]
+    test = -1
+    for t in range(state.weights.shape[0]):
+        if state.weights[t] != 0.0:
+            test = t
+            left -= abs(state.weights[t])
             if left < 0.0:
                 break
+    arm = arm_of(params, test, context)
     return arm if available[arm] else ARM_NOT_AVAILABLE
+
+
+def arm_of(params: EceParams, test: int, context: FloatArray) -> int:
+    """The arm that a test pulls at a context: the arm itself, or that of a rule."""
+    n_arms = params.model.means.shape[1]
+    if test < n_arms:
+        return test
+    best, largest = 0, -math.inf
+    for k in range(n_arms):
+        value = 0.0
+        for f in range(params.rules.shape[2]):
+            value += context[f] * params.rules[test - n_arms, k, f]
+        if params.absolute[test - n_arms]:
+            value = abs(value)
+        if value > largest:
+            best, largest = k, value
+    return best
 
 
 def choose_exploit(params: EceParams, state: EceState, context: FloatArray, available: BoolArray) -> int:
@@ -151,6 +196,10 @@ def tally(params: EceParams, state: EceState, context: FloatArray, arm: int, rew
     for i in range(state.fit.shape[0]):
         if state.survivors[i]:
             state.fit[i] += log_likelihood(params.model, context, i, arm, reward)
+    if params.rules.shape[0] > 0:
+        for t in range(state.weights.shape[0]):
+            if state.weights[t] > 0.0 and arm_of(params, t, context) != arm:
+                state.weights[t] = -state.weights[t]
     state.total[0] += reward
     state.place[DONE] += 1
     return bool(state.place[DONE] == params.pulls)
@@ -159,6 +208,7 @@ def tally(params: EceParams, state: EceState, context: FloatArray, arm: int, rew
 def keep_likely(params: EceParams, state: EceState, arm: int) -> None:
     """Algorithm 2, and then drop every survivor that the test separates from another survivor (NOTES 5).
 
+    Where several rules would have pulled the same arms, a survivor is dropped that each of them separates from another.
     If none is left, keep the one that fits best.
     """
     best = -1
@@ -170,16 +220,27 @@ def keep_likely(params: EceParams, state: EceState, arm: int) -> None:
             state.survivors[i] = 0
     marked, left = 2, 0
     for i in range(state.fit.shape[0]):
-        if state.survivors[i]:
-            for j in range(state.fit.shape[0]):
-                if state.survivors[j] and params.apart[arm, i, j]:
-                    state.survivors[i] = marked
+        if state.survivors[i] and told_apart(params, state, arm, i):
+            state.survivors[i] = marked
     for i in range(state.fit.shape[0]):
         if state.survivors[i] == marked:
             state.survivors[i] = 0
         left += state.survivors[i]
     if left == 0:
         state.survivors[best] = 1
+
+
+def told_apart(params: EceParams, state: EceState, arm: int, task: int) -> bool:
+    """Whether every test that may have been drawn separates the task from another survivor."""
+    if params.rules.shape[0] == 0:
+        return separated_from(params, state, arm, task) > 0
+    possible = False
+    for t in range(state.weights.shape[0]):
+        if state.weights[t] > 0.0:
+            possible = True
+            if separated_from(params, state, t, task) == 0:
+                return False
+    return possible
 
 
 def next_test(state: EceState) -> None:
@@ -192,10 +253,10 @@ def next_test(state: EceState) -> None:
 
 
 def lay_out_even(params: EceParams, state: EceState) -> None:
-    """Weight 1 for each arm that ties for the most even test; or exploit, if no test is needed.
+    """Weight 1 for each test that ties for the most even one; or exploit, if no test is needed.
 
-    Most even: the greatest min over survivors i of |S-bar(i)|, the survivors that the arm separates from i; ties by the
-    number of pairs that it separates, of which there must be one (NOTES 5).
+    Most even: the greatest min over survivors i of |S-bar(i)|, the survivors that the test separates from i; ties by
+    the number of pairs that it separates, of which there must be one (NOTES 5).
     """
     if settle(params, state):
         return
@@ -217,11 +278,11 @@ def lay_out_even(params: EceParams, state: EceState) -> None:
             state.weights[k] = 1.0
 
 
-def separated_from(params: EceParams, state: EceState, arm: int, task: int) -> int:
-    """|S-bar(task)|: how many survivors the arm separates from the task."""
+def separated_from(params: EceParams, state: EceState, test: int, task: int) -> int:
+    """|S-bar(task)|: how many survivors the test separates from the task."""
     count = 0
     for j in range(state.survivors.shape[0]):
-        if state.survivors[j] and params.apart[arm, task, j]:
+        if state.survivors[j] and params.apart[test, task, j]:
             count += 1
     return count
 
@@ -313,10 +374,10 @@ def update_random_ece(params: EceParams, state: EceState, context: FloatArray, a
 
 
 def replan_random_ece(params: EceParams, state: EceState) -> None:
-    """After a test: the distribution p over arms that solves Eq. (3), max over p of min over i of E_p |S-bar(i)|."""
+    """After a test: the distribution p over tests that solves Eq. (3), max over p of min over i of E_p |S-bar(i)|."""
     if state.place[DONE] == 0 and not state.weights.any() and not settle(params, state):
         left = np.flatnonzero(state.survivors)
-        counts = params.apart[:, left][:, :, left].sum(axis=2, dtype=np.int64)  # (K, survivors)
+        counts = params.apart[:, left][:, :, left].sum(axis=2, dtype=np.int64)  # (T, survivors)
         state.weights[:] = most_even_mixture(counts)
 
 

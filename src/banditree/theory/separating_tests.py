@@ -1,6 +1,6 @@
 """Which test separates which pair of tasks, as tables: what every coefficient is computed from."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ Rule = Callable[[FloatArray], Any]  # contexts (n, d) to the arms (n,) that are 
 
 
 def separating_rules(
-    collection: Collection, rules: Sequence[Rule], separation: float, sense: Sense = Sense.HELLINGER
+    collection: Collection, rules: Iterable[Rule], separation: float, sense: Sense = Sense.HELLINGER
 ) -> BoolArray:
     """Whether each test that looks at the context tells tasks i and j apart by `separation`, shape (P, M, M).
 
@@ -72,11 +72,15 @@ def separating_rules(
     (2, 3, 3)
     """
     _check(separation)
+    return np.asarray(rule_distances(collection, rules, sense) >= separation - tolerance(separation))
+
+
+def rule_distances(collection: Collection, rules: Iterable[Rule], sense: Sense = Sense.HELLINGER) -> FloatArray:
+    """How far apart each rule finds every two tasks, (P, M, M)."""
     if collection.theta is None or collection.contexts is None:
         raise InvalidInput("Tests that look at the context need a collection with contexts. Use separating_policies.")
     rows = averaging_rows(collection.contexts)
-    distance = np.stack([_rule_distance(collection, rows, rule, Sense(sense)) for rule in rules])
-    return np.asarray(distance >= separation - tolerance(separation))
+    return np.stack([_rule_distance(collection, rows, rule, Sense(sense)) for rule in rules])
 
 
 def _rule_distance(collection: Collection, rows: FloatArray, rule: Rule, sense: Sense) -> FloatArray:
