@@ -60,6 +60,8 @@ def start_split(
     """Begin to split new cases between two plans; its id. seed: by default drawn here."""
     if old == new:
         raise Refused("A split is between two plans. Choose another one.")
+    both = sa.select(plans.c.id).where(plans.c.id.in_((old, new))).order_by(plans.c.id)
+    connection.execute(both.with_for_update())  # of two servers that split the same plan, one waits and is refused
     sides = [signature_of(connection, id) for id in (old, new)]
     for side in sides:
         check_starts_cases(connection, side.id)
