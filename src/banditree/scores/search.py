@@ -17,7 +17,8 @@ from banditree.tasks.arrays import FloatArray
 LONG = 1.6  # lines of a long draft, times those that are wanted
 COARSE, FINE = 0.02, 0.003  # relative gains below which a long and a short draft are no longer swept
 SHRINK = 0.9  # the share of the lines that is left before the draft is swept again
-STARTS = 0.3  # the share of the steps before which a start from nothing may begin
+STARTS = 0.3  # the share of the steps before which a start from nothing may begin ...
+MANY = 15  # ... less, in proportion, for more scenarios than these: chains go on gaining for longer there
 FEW = 4  # drafts that chains of moves go on from at first; the number falls to one ...
 ALONE = 0.6  # ... at this share of the chains
 MOST_OUT = 8  # lines that a chain takes out before it puts in as many
@@ -69,7 +70,8 @@ def go_on(moves: Moves, draft: Draft) -> Draft:
 
 def _starts(moves: Moves) -> list[Draft]:
     """The best few of the drafts that starts from nothing led to."""
-    until, found = moves.steps + STARTS * (moves.last - moves.steps), list[Draft]()
+    share, found = STARTS * min(1.0, MANY / moves.world.n_scenarios), list[Draft]()
+    until = moves.steps + share * (moves.last - moves.steps)
     while moves.steps < until or not found:
         found.append(_shortened(moves, moves.ruled(first_draft(moves))))
     return sorted(found, key=moves.objective)[:FEW]
