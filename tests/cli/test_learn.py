@@ -112,6 +112,7 @@ def test_estimates_taken_at_their_word_are_marked_everywhere(capsys, log, monkey
     code, out, _ = run(capsys, *arguments)
     assert (code, "estimates taken at their word" in out) == (0, True)
     assert "estimates taken at their word" in (log / "plan.json").read_text()
+    assert "Made from estimates taken at their word." in " ".join(run(capsys, "show", "plan.json")[1].split())
     front = ("plan", "tasks.json", "--horizon", 200, "--pareto", "--steps", 50, "--trust-estimates", "-o", "front.json")
     assert run(capsys, *front)[0] == 0
     assert all("estimates taken at their word" in path.read_text() for path in log.glob("front-*.json"))

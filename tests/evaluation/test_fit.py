@@ -64,6 +64,11 @@ def test_the_promise_for_cases_held_out_is_told_with_what_came(two_kinds):
     assert "It gave 0.000, not as promised" in fit_text(broken)
 
 
+def test_what_is_made_from_fitted_rates_says_so(two_kinds):
+    assert "Made from estimates taken at their word." in str(two_kinds.plan)
+    assert two_kinds.collection.provenance.endswith("estimates taken at their word")
+
+
 def test_kinds_have_the_rates_and_shares_of_the_truth(two_kinds):
     rates = two_kinds.collection.means[np.argsort(-two_kinds.collection.means[:, 0])]
     assert np.abs(rates - [[0.8, 0.4], [0.2, 0.6]]).max() < 0.08

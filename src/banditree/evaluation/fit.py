@@ -21,6 +21,7 @@ from banditree.plans.plan import Plan, Vocabulary
 from banditree.progress import OnProgress
 from banditree.scores.build import build_plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Rewards
 from banditree.training.links import find_links, require_links, weak_links
@@ -181,7 +182,8 @@ class Maker:
 
     def kinds(self, history: History, n_kinds: int) -> Kinds:
         """The kinds among these cases."""
-        return find_kinds(history, n_kinds, self.rewards, centre=self.centre, seed=self.seed)
+        about = f"fitted, {TRUSTED}"
+        return find_kinds(history, n_kinds, self.rewards, centre=self.centre, seed=self.seed, provenance=about)
 
     def plans(self, history: History, n_kinds: int) -> Iterator[tuple[int, Plan]]:
         """A plan of each length for these cases; for one kind only that of no line, which gives everyone the same."""
@@ -207,7 +209,7 @@ class Maker:
             return self.always(collection.arms, int(collection.best_arms[0]))
         options: dict[str, Any] = {"objective": "mean", "lines": lines, "steps": steps, "seed": self.seed}
         plan = build_plan(collection, self.rounds, "protocol", vocabulary=self.vocabulary, **options)
-        return replace(plan, horizon=self.horizon)
+        return replace(plan, horizon=self.horizon, versions={**plan.versions, "means": TRUSTED})
 
 
 def _fitted(

@@ -13,6 +13,7 @@ from banditree.plans.by_context import PromiseTable
 from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Decider, Form, Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import capital, counted, named, number, plural, quoted, signed, times, with_article
+from banditree.tasks.changes import TRUSTED
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def heading(plan: Plan, loss: str = "") -> str:
         f"Plan for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)} over "
         f"{counted(plan.horizon, 'round')} (method {plan.method}{apart}): {size}, "
         f"reading load {reading_load(plan):,.1f}.{f' {loss}' if loss else ''}"
+        f"{f' Made from {TRUSTED}.' if TRUSTED in plan.versions.values() else ''}"
     )
 
 
