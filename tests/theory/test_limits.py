@@ -65,6 +65,9 @@ def test_more_tasks_are_at_least_as_hard_and_few_of_many_are_chosen():
     found = limit(ten, 10_000, effort=60_000_000)
     pairs = [limit(_some(ten, pair), 10_000, effort=1_000_000).value for pair in combinations(range(10), 2)]
     assert found.value >= 0.95 * max(pairs)
+    more = limit(ten, 10_000, effort=200_000_000)
+    assert len(more.tasks) > 2
+    assert more.value > 1.1 * max(pairs)
     assert limit(_some(ten, found.tasks), 10_000, effort=60_000_000).value >= 0.9 * found.value
 
 

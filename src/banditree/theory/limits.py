@@ -180,7 +180,8 @@ class _Search:
         beam = self.hardest_pairs()
         chosen = [beam[0]]
         for size in range(2, MOST_TASKS + 1):
-            if self.foreseen(beam, 0) > SHARE * self.effort - self.work or not self.timed(beam, 0):
+            beam = self.affordable(beam)
+            if not beam or not self.timed(beam, 0):
                 break
             ranked = sorted(beam, key=lambda members: (-self.tables[0][members].value, members))
             chosen.append(ranked[0])
@@ -188,6 +189,26 @@ class _Search:
         # Steps half as long gain more than one more task: the most tasks for which there is room for that.
         finer = [members for members in chosen if self.foreseen([members], 1) <= self.effort - self.work]
         return finer[-1] if finer else chosen[-1]
+
+    def affordable(self, sets: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """The sets that promise most, as many as half of what is left for choosing has room for, or all of it for one.
+
+        A set promises the more the harder its parts are that are known, the largest ones first.
+        """
+        known = self.tables.get(0, {})
+
+        def promise(members: tuple[int, ...]) -> tuple[float, ...]:
+            parts = [
+                [known[part].value for part in _subsets(members) if part in known and len(part) == size]
+                for size in range(len(members) - 1, 1, -1)
+            ]
+            return tuple(sum(values) for values in parts)
+
+        ranked = sorted(sets, key=lambda members: (*(-value for value in promise(members)), members))
+        room = SHARE * self.effort - self.work
+        while len(ranked) > 1 and self.foreseen(ranked, 0) > room / 2:
+            ranked = ranked[: max(1, len(ranked) * 3 // 4)]
+        return ranked if self.foreseen(ranked, 0) <= room else []
 
     def hardest_pairs(self) -> list[tuple[int, ...]]:
         """Pairs by what telling them apart costs at least, as many as a quarter of the effort has room for."""
