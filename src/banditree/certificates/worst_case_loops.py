@@ -96,6 +96,8 @@ def pull(
     cost: float,
 ) -> None:
     """One pull of a score: `new` for its `inner` scores from `here`, both with room for `fall` scores below them."""
+    possible = np.flatnonzero(most > 0.0)  # of points that look at the context most are not
+    points, least, most = points[possible], least[possible], most[possible]
     if points.size == 2:
         p = min(most[1], 1.0 - least[0])
         q = 1.0 - min(most[0], 1.0 - least[1])
@@ -119,9 +121,19 @@ def worst(least: FloatArray, most: FloatArray, values: FloatArray) -> float:
         worse = 0 if values[0] > values[1] else 1
         p = min(most[worse], 1.0 - least[1 - worse])
         return float(p * values[worse] + (1.0 - p) * values[1 - worse])
-    total, rest = 0.0, 1.0 - least.sum()
-    for b in np.argsort(-values):
-        p = least[b] + min(rest, most[b] - least[b])
-        rest -= p - least[b]
-        total += p * values[b]
+    total, rest, taken = 0.0, 1.0, 0
+    for b in range(values.size):
+        total += least[b] * values[b]
+        rest -= least[b]
+    for _ in range(values.size):  # what is left goes to the highest values; there are few of them
+        best = -1
+        for b in range(values.size):
+            if not (taken >> b) & 1 and (best < 0 or values[b] > values[best]):
+                best = b
+        taken |= 1 << best
+        more = min(rest, most[best] - least[best])
+        total += more * values[best]
+        rest -= more
+        if rest <= 0.0:
+            break
     return float(total)
