@@ -1,7 +1,7 @@
 """Limits for every algorithm: below the exact Bayes-optimal regret, close to it, and the same every time."""
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from banditree.errors import InvalidInput
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
+from banditree.theory.belief_sweeps import bound_beyond
 from banditree.theory.belief_tables import Problem, Table, inside_points, mixture, pack
 from banditree.theory.limits import Limit, fitting_scale, limit
 from banditree.theory.lower_bounds import bayes_regret, list_beliefs
@@ -98,6 +99,25 @@ def test_a_table_stays_below_the_exact_regret_at_every_point():
     for place, (a, b) in enumerate(points):
         weights = np.exp(0.7 * np.array([a, b, 0]))
         assert table.values[place] <= list_beliefs(three, 4, weights / weights.sum()) * weights.sum() + 1e-12
+
+
+def test_beyond_the_reach_only_what_is_worked_out_is_read():
+    """What is stored on the rim may be old, and beyond it there is nothing: both are made unusable here."""
+    three, reach, step = rand(3, 3, 0.3, seed=3), 3, 0.7
+    problem = Problem(three.gaps, three.rewards.outcome_chances(three.parameters))
+    tables: dict[tuple[int, ...], Table] = {}
+    for members in [(0, 1), (0, 2), (1, 2), (0, 1, 2)]:
+        table = tables[members] = Table(problem, members, step, reach)
+        rim, last = table.shape.rim, range(-table.shape.rim, table.shape.rim + 1)
+        points = [(a,) for a in last] if len(members) == 2 else [(a, b) for a in last for b in last]
+        points = [point for point in points if max(*point, 0) - min(*point, 0) <= rim]
+        assert len(points) == len(table.values)
+        table.values[:] = [1.0 if max(*point, 0) - min(*point, 0) <= reach else np.nan for point in points]
+    faces, table = pack((0, 1, 2), step, tables), tables[0, 1, 2]
+    for z in product(range(-7 * reach, 1), repeat=3):
+        if max(z) == 0:
+            found = bound_beyond(table.values, table.shape, faces, np.array(z), np.zeros(3, np.int64), step)
+            assert 0 <= found < np.inf
 
 
 @settings(max_examples=100, deadline=None)
