@@ -25,7 +25,7 @@ def test_analyze_prints_text_for_people(means, capsys):
     assert "3 tasks, 2 arms, 10,000 rounds." in out
     assert "Optimal depth              2, proven" in out
     assert "Hardest tasks to tell apart: mild, " in out
-    assert "Working out the randomised coefficient" in err
+    assert "Working out the expected depth" in err
 
 
 def test_analyze_prints_flat_json_for_programs(means, capsys):
