@@ -95,6 +95,7 @@ def test_certificates_agree_with_a_simulation_of_their_own(options, kind, reward
         assert (np.abs(share - chance) <= 5 * np.sqrt(chance * (1 - chance) / CASES) + 0.01).all()
 
 
+@pytest.mark.slow
 def test_the_compiled_simulator_plays_contextual_protocols_as_they_are_certified():
     collection = shop()
     table = build_plan(collection, 200, steps=300, points="table", rule_size=4)

@@ -59,6 +59,10 @@ def test_limits_are_kept():
 
 def test_paths_are_short_by_default():
     assert [default_path(rand(n, 4, 0.1)) for n in (2, 5, 10, 40, 100)] == [6, 6, 8, 14, 18]
+
+
+@pytest.mark.slow
+def test_a_search_keeps_to_the_longest_path():
     assert build_protocol(rand(12, 8, 0.2), HORIZON, steps=900).depth <= 9
 
 

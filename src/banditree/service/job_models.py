@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from banditree.service.models import NO_NUL, Id, Shape, Words
+from banditree.tasks.rewards import Family
 
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Column = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=NO_NUL)]
@@ -24,7 +25,7 @@ class LearnSettings(Shape):
     reward: Column | None = None
     propensity: Column | None = None
     context: Columns = Field(default_factory=list)
-    rewards: Literal["bernoulli", "gaussian", "bounded", "graded"] = "bernoulli"
+    rewards: Family = Family.BERNOULLI
     low: float | None = None
     high: float | None = None
     drop_bad_rows: bool = False
