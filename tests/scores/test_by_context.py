@@ -13,6 +13,7 @@ from banditree.plans.context_wording import rule_lines
 from banditree.policies.session import resume_session, start_session
 from banditree.scores.build import build_plan
 from banditree.scores.kind_rules import printed_rules
+from banditree.scores.variants import pareto_front
 from banditree.simulation.engine import simulate
 from banditree.tasks.changes import with_case_features
 from banditree.tasks.collection import Collection
@@ -267,6 +268,14 @@ def test_at_most_holds_for_truths_anywhere_in_the_margins_of_a_contextual_protoc
         truth = Collection.linear(known.theta + z * off, known.contexts, rewards)
         ratios.append((certify(plan, truth).regret / bound.regret).max())
     assert 0.05 < max(ratios) <= 1.0
+
+
+def test_a_front_of_contextual_plans_goes_from_short_and_dear_to_long_and_cheap():
+    collection = shop()
+    front = pareto_front(collection, 100, steps=150)
+    lost = [certify(plan, collection).worst_regret for plan in front]
+    assert lost == sorted(lost, reverse=True)
+    assert len(front) > 1
 
 
 def test_options_for_contexts_are_refused_without_them():

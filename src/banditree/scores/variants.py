@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from banditree.scores.tables import Tables
 
 SHARE = 0.05  # steps of the short search for one variant, as a share of those of a whole search
+ALONE = 0.3  # the same where a variant is sought by itself, for tasks with contexts
 SIZES = 10  # numbers of lines that a front tries, at most, below that of its longest plan
 
 
@@ -83,8 +84,6 @@ def pareto_front(
     options: of `build_protocol`, whose plan is the last of the front; shorter ones are made from it. The front has
     none of these that happens to lose less than that plan: whether a line less would do was found out with it.
     """
-    if collection.theta is not None:
-        raise InvalidInput("A front is for tasks without contexts. Build plans of a few sizes with lines=... instead.")
     objective = options.get("objective") or Objective.WORST
     rated = []
     for plan in shorter_and_shorter(collection, horizon, on_progress=on_progress, **options):
@@ -102,7 +101,9 @@ def shorter_and_shorter(
     """
     longest = build_protocol(collection, horizon, on_progress=on_progress, **options)
     yield longest
-    if longest.n_tests:
+    if longest.n_tests and collection.theta is not None:
+        yield from _each_by_itself(collection, longest, on_progress, options)
+    elif longest.n_tests:
         near = Nearby(longest, collection, options.get("objective") or Objective.WORST, on_progress)
         near.limits = replace(near.limits, longest_path=options.get("longest_path") or near.longest_path)
         draft = near.draft
@@ -112,6 +113,16 @@ def shorter_and_shorter(
                 draft = shorter
                 yield replace(near.as_plan(draft), vocabulary=longest.vocabulary)
         yield replace(near.as_plan(near.nothing), vocabulary=longest.vocabulary)
+
+
+def _each_by_itself(
+    collection: Collection, longest: Plan, on_progress: OnProgress | None, options: dict[str, Any]
+) -> Iterator[Plan]:
+    """Shorter plans for tasks with contexts, each found by a search of its own, with fewer steps than the longest's."""
+    steps = max(1, int(ALONE * (options.get("steps") or default_steps(collection))))
+    for lines in _sizes(longest.n_tests):
+        given = {**options, "lines": lines, "steps": steps}
+        yield build_protocol(collection, longest.horizon, on_progress=on_progress, **given)
 
 
 def _sizes(most: int) -> list[int]:
