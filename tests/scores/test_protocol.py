@@ -57,6 +57,7 @@ def test_limits_are_kept():
     assert build_protocol(FOUR, HORIZON, steps=400, rule=False).rule is None
 
 
+@pytest.mark.slow
 def test_paths_are_short_by_default():
     assert [default_path(rand(n, 4, 0.1)) for n in (2, 5, 10, 40, 100)] == [6, 6, 8, 14, 18]
 
@@ -140,6 +141,7 @@ def never_right(plan, collection):
     return (certificate.wrong_arm + certificate.undecided).max()
 
 
+@pytest.mark.slow
 def test_a_cap_on_wrong_arms_is_met():
     close = Collection.bernoulli(0.3 + 0.4 * FOUR.means)
     cap = never_right(build_protocol(close, HORIZON, steps=400), close) / 2
