@@ -6,7 +6,8 @@ from small_collections import depth_by_definition
 
 from banditree import Collection, Session
 from banditree.errors import InvalidInput
-from banditree.policies.ece import arm_of, ece, make_ece, random_ece
+from banditree.policies.ece import arm_of, ece, make_ece
+from banditree.policies.random_ece import random_ece
 from banditree.simulation.engine import Player, simulate
 from banditree.simulation.results import summaries
 from banditree.tasks.contexts import sampled_contexts

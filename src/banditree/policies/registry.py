@@ -4,10 +4,11 @@ from banditree.errors import invalid
 from banditree.policies.alarm import with_alarm
 from banditree.policies.base import Policy
 from banditree.policies.classic import bernoulli_ts, gaussian_ts, lints, linucb, ucb1, uniform_play
-from banditree.policies.ece import ece, random_ece
+from banditree.policies.ece import ece
 from banditree.policies.follow import dt_ece
 from banditree.policies.latent import mids, mts
 from banditree.policies.mucb import mucb, mucb_belief
+from banditree.policies.random_ece import random_ece
 from banditree.policies.uncertain import mmts
 
 ALARM = "+alarm"

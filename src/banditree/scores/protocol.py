@@ -78,24 +78,22 @@ def build_protocol(
     on one path, not counting restarts (by default 8 for 10 tasks, 14 for 40, any with links_back). rule: whether there
     may be a safety rule. forward_only: no restarts, and hence no rule. links_back: exits may lead back to any line.
     numbers: "round" levels (1 to 6, 8, 10, 12, 15, 20, ...) or any. objective: "worst" task or "mean" over tasks, by
-    their shares. max_wrong_arm: the highest chance, in any task, of not having a best arm in force at the
-    horizon: a wrong one, or none since the case is still tested. steps: how long to
-    search; the same seed and steps give the same plan on any number of cores. on_progress: False ends it with the best.
+    their shares. max_wrong_arm: the highest chance, in any task, of not having a best arm in force at the horizon: a
+    wrong one, or none since the case is still tested. steps: how long to search; the same seed and steps give the same
+    plan on any number of cores. on_progress: False ends it with the best.
 
     Tasks with contexts: lines and ends may treat a case as one of the tasks, and give what is best for it at the
     context. points: "fit" (the default: how much better an outcome fits one task than another at its context, which
     the session and the console compute), "table" (points of the outcome by what was promised, a few rows), or
-    "outcome", as for tasks without contexts. rule_size: what is best for a
-    task is printed as a tree of at most so many leaves; by default it is the arm with the highest prediction.
+    "outcome", as for tasks without contexts. rule_size: what is best for a task is printed as a tree of at most so many
+    leaves; by default it is the arm with the highest prediction.
 
     allow: the rates of a case may be off by up to so much. unknown: the share of the cases that are none of the tasks.
-    fallback: where a plan hands a case over that contradicts every task: "thompson" (the default if any of these three
-    is given), "person", or the name of an arm. With allow, or where cases of a task differ, a plan with a fallback may
-    also settle on the best of several arms.
+    fallback: where a plan hands a case over that contradicts every task: "thompson" (the default with any of these),
+    "person", or an arm. With allow, or where cases of a task differ, the plan may settle on the best of several arms.
 
     For estimated rates there are three searches, of which each also allows for the rates, within their intervals, at
-    which the plans before it did worst. Where cases of a task differ from each other, the regret of a task is an
-    average over drawn cases.
+    which the plans before it did worst. Where cases of a task differ, its regret is an average over drawn cases.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> plan = build_protocol(two, horizon=1000, lines=1, rule=False, steps=200)

@@ -122,17 +122,19 @@ def learn(
     provenance = _provenance(reading, statistics, classes)
     shares = None if individuals is None else individuals.shares
     spread = _spread(found, individuals, classes)
-    collection = to_collection(
-        found, statistics, untried=how.untried, provenance=provenance, shares=shares, spread=spread
-    )
-    if how.per_case:
-        collection = with_case_features(collection, how.per_case)
-    if how.shares is not None:
-        collection = with_shares(collection, how.shares)
+    known = to_collection(found, statistics, untried=how.untried, provenance=provenance, shares=shares, spread=spread)
+    collection = _as_told(known, how)
     merged = None if how.separation is None else merge(collection, how.separation)
     final = collection if merged is None else merged.collection
     apart = least_separation(final)
     return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection, individuals)
+
+
+def _as_told(collection: Collection, how: Settings) -> Collection:
+    """The collection with what the user knows of it: the features of a case, and the shares of the kinds."""
+    if how.per_case:
+        collection = with_case_features(collection, how.per_case)
+    return collection if how.shares is None else with_shares(collection, how.shares)
 
 
 def _check_link(how: Settings, reading: Reading, add_to: Statistics | None) -> None:
