@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-from banditree.certificates.certify import certify
 from banditree.certificates.watching import capped_delay, cusum_delay
 from banditree.figures.distance import DistanceInfo, draw_distance
 from banditree.scores.protocol import build_protocol
@@ -35,9 +34,9 @@ PLANS = {
     "plan": {},
     "plan --unknown 0.05": {"unknown": 0.05},
     "plan --allow 0.1": {"allow": 0.1},
-    "plan --allow 0.1 --unknown 0.05": {"allow": 0.1, "unknown": 0.05},
 }
 POLICIES = ("mts", "mmts", "mts+alarm", "mmts+alarm", "dt-ece", "bernoulli-ts")
+GUARDED = "plan --unknown 0.05"
 # (truth, who) -> most that is asked for the worst task and for the mean.
 ASKED = {("0.1", "plan --allow 0.1"): (100, 30), ("0.1", "mmts"): (60, 15)}
 
@@ -52,23 +51,27 @@ def truths(known, seed):
     return found
 
 
-def one_draw(seed, runs, steps):
-    """{truth: {who: (worst, mean)}}, and {truth: (chance of a hand-over, rounds until it, largest gap)}."""
+def one_draw(seed, runs, steps, only=(), where=()):
+    """{truth: {who: (worst, mean)}}, and {truth: (share handed over, rounds until then, largest gap)} of GUARDED."""
     start, known = time.process_time(), rand(10, 20, 0.4, seed=seed)
-    plans = {name: build_protocol(known, HORIZON, steps=steps, **options) for name, options in PLANS.items()}
+    wanted = {name: options for name, options in PLANS.items() if not only or name in only}
+    plans = {name: build_protocol(known, HORIZON, steps=steps, **options) for name, options in wanted.items()}
     lost, handed = {}, {}
     for name, truth in truths(known, seed).items():
-        players = {**plans, **{policy: policy for policy in POLICIES}}
+        if where and name not in where:
+            continue
+        players = {**plans, **{policy: policy for policy in POLICIES if not only or policy in only}}
         results = simulate(
             truth, players, horizon=HORIZON, runs=runs, seed=seed, believed=known, rounds=[HORIZON], workers=1
         )
         regret = results.regret[..., -1].mean(axis=2)
         lost[name] = {who: (float(own.max()), float(own.mean())) for who, own in zip(players, regret, strict=True)}
-        certificate = certify(plans["plan --unknown 0.05"], truth, must_rest=False)
-        if certificate.handed_over is not None:
-            largest = float((truth.means.max(axis=1) - truth.means.min(axis=1)).max())
-            until = certificate.until_hand_over[certificate.handed_over > 0.5]
-            handed[name] = (float(certificate.handed_over.mean()), float(until.mean()) if until.size else None, largest)
+        if GUARDED not in players:
+            continue
+        first = results.alarmed[list(players).index(GUARDED)]
+        largest = float((truth.means.max(axis=1) - truth.means.min(axis=1)).max())
+        until = float(first[first > 0].mean()) if (first > 0).any() else None
+        handed[name] = (float((first > 0).mean()), until, largest)
     return {"seed": seed, "lost": lost, "handed": handed, "seconds": time.process_time() - start}
 
 
@@ -82,14 +85,20 @@ def show(draw):
 
 def summary(draws):
     """The averages over the draws, beside what was asked."""
-    print(f"\nAveraged over {len(draws)} draws, worst task / mean:\n\n| truth | {' | '.join([*PLANS, *POLICIES])} |")
+    players = list(next(iter(draws[0]["lost"].values())))
+    print(f"\nAveraged over {len(draws)} draws, worst task / mean:\n\n| truth | {' | '.join(players)} |")
     for truth in draws[0]["lost"]:
-        mean = {who: np.mean([d["lost"][truth][who] for d in draws], axis=0) for who in (*PLANS, *POLICIES)}
+        mean = {who: np.mean([d["lost"][truth][who] for d in draws], axis=0) for who in players}
         print(f"| off by {truth} | {' | '.join(f'{w:,.0f} / {m:,.0f}' for w, m in mean.values())} |")
         for (where, who), (worst, average) in ASKED.items():
-            if where == truth:
+            if where == truth and who in mean:
                 reached = mean[who][0] <= worst and mean[who][1] <= average
                 print(f"    asked of {who}: {worst} / {average}: {'reached' if reached else 'missed'}")
+    for truth, other, words in (("0", "plan", "known kinds"), (NONE, "bernoulli-ts", "none of the kinds")):
+        if truth not in draws[0]["lost"] or not {GUARDED, other} <= set(players):
+            continue
+        ours, theirs = (np.mean([d["lost"][truth][who] for d in draws], axis=0) for who in (GUARDED, other))
+        print(f"{words}, {GUARDED} over {other}: {ours[0] / theirs[0]:.2f} / {ours[1] / theirs[1]:.2f} (asked 1.5)")
 
 
 def picture(draws, path):
@@ -97,7 +106,7 @@ def picture(draws, path):
     far = {"0": "known kinds", NONE: "none of them"}
     lost = {
         who: [float(np.mean([d["lost"][truth][who][1] for d in draws])) for truth in draws[0]["lost"]]
-        for who in (*PLANS, *POLICIES)
+        for who in next(iter(draws[0]["lost"].values()))
     }
     words = tuple(far.get(truth, f"off by {truth}") for truth in draws[0]["lost"])
     draw_distance(DistanceInfo(f"rand-10-20, H = 10,000, {len(draws)} draws", words, lost), path)
@@ -122,25 +131,30 @@ def main():
     parser.add_argument("--draws", default="2000")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--steps", type=int, default=20_000)
+    parser.add_argument("--only", default="", help="of the plans and policies, names separated by commas")
+    parser.add_argument("--where", default="", help="of the truths, separated by commas: 0, 0.02, ..., none")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--changes", action="store_true", help="only how fast changes are noticed")
     parser.add_argument("--known", type=Path, help="draws that were written by --json, instead of new ones")
     parser.add_argument("--picture", type=Path)
     given = parser.parse_args()
+    given.only, given.where = (tuple(filter(None, text.split(","))) for text in (given.only, given.where))
     if given.known is not None:
         draws = json.loads(given.known.read_text())
         summary(draws)
         if given.picture is not None:
             picture(draws, given.picture)
         return
-    changes()
+    if not given.only:
+        changes()
     if given.changes:
         return
     first, _, last = given.draws.partition("-")
     seeds, draws = range(int(first), int(last or first) + 1), []
     with ProcessPoolExecutor(given.workers) as pool:
-        for draw in pool.map(one_draw, seeds, [given.runs] * len(seeds), [given.steps] * len(seeds)):
+        same = ([value] * len(seeds) for value in (given.runs, given.steps, given.only, given.where))
+        for draw in pool.map(one_draw, seeds, *same):
             draws.append(draw)
             show(draw)
             if given.json is not None:

@@ -117,6 +117,20 @@ def handing_over(to=None, horizon=1000, hands_over=True):
     return assemble(lines, FIVE, horizon, form=Form.LINES, rule=rule, fallback=to or Fallback())
 
 
+def expecting(horizon=1000, odds=100):
+    """Two lines, an end whose arms have expected rates, and a fallback with odds that no line leads to."""
+    a, b, c, _d, e = range(5)
+    lines = [
+        Box(e, low=1, high=2, points=(-1, 1), floor=3, ceil=4),
+        Box(a, low=3, points=(-3, 1), floor=6),
+        Box(SEVERAL, among=(b, c, e), rates=tuple(FIVE.means[0, [b, c, e]].round(2).tolist())),
+        Box(c),
+        Box(HAND_OVER),
+    ]
+    more = {"fallback": Fallback(odds=odds, allow=0.05), "kinds": FIVE.means} if odds else {}
+    return assemble(lines if odds else lines[:4], FIVE, horizon, form=Form.LINES, worth=20, **more)
+
+
 def binned_protocol():
     """A score line, a watch line with a cap and a safety rule over Gaussian rewards, binned to three scores."""
     score = {"points": (-2, 0, 3), "cuts": (-0.5, 0.25)}

@@ -182,6 +182,7 @@ class PrintedProtocol(Printed):
                 self.leave(down)
 
     def leave(self, where):
+        where = re.sub(r" \([-+.e0-9]+\)(?=, | and |$)", "", where)  # what is expected of each of several
         if match := re.fullmatch(rf"settle on the best of ({NAME}(?:, {NAME})*) and ({NAME})", where):
             first = [unquoted(name) for name in re.findall(rf"(?:^|, )({QUOTED}|[^\",]+)", match[1])]
             self.settled, self.chosen_by_others = {*first, unquoted(match[2])}, True

@@ -1,21 +1,23 @@
 """Plans at whose ends others choose: between several arms, or after a hand-over."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from example_plans import FIVE, handing_over
+from example_plans import FIVE, expecting, handing_over
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.files.plans import load_plan, plan_json, save_plan
-from banditree.plans.plan import Decider, Fallback
+from banditree.plans.plan import SEVERAL, Decider, Fallback
 from banditree.policies.base import Outcome
 from banditree.policies.follow import follow
 from banditree.policies.hand_over import follow_thompson
 from banditree.policies.session import policy_for, resume_session, start_session
 from banditree.simulation.compiling import compiled
 from banditree.simulation.engine import simulate
+from banditree.theory.doubt import log_odds_step
 
 OPTION, PERSON = Fallback(Decider.OPTION, 2), Fallback(Decider.PERSON)
 
@@ -98,8 +100,9 @@ def test_a_plan_that_does_not_add_up_is_refused(problem):
 
 
 @pytest.mark.slow
-def test_compiled_and_interpreted_agree():
-    plan, rng = handing_over(), np.random.default_rng(2)
+@pytest.mark.parametrize("made", [handing_over, expecting])
+def test_compiled_and_interpreted_agree(made):
+    plan, rng = made(), np.random.default_rng(2)
     params = follow_thompson.make(plan, plan.horizon, {})
     slow, fast = follow_thompson.init(params), follow_thompson.init(params)
     choose, update = compiled(follow_thompson.choose), compiled(follow_thompson.update)
@@ -111,6 +114,7 @@ def test_compiled_and_interpreted_agree():
         reward = float(rng.random() < 0.3)
         follow_thompson.update(params, slow, nothing, arm, reward)
         update(params, fast, nothing, arm, reward)
+        assert np.array_equal(slow.against, fast.against)
         for one, other in zip((*slow.plan, *slow.arms), (*fast.plan, *fast.arms), strict=True):
             assert np.array_equal(one, other)
 
@@ -131,3 +135,99 @@ def test_the_certificate_knows_how_often_and_when_cases_are_handed_over(to):
     lost = results.regret[0, ..., -1]
     slack = 5 * lost.std(axis=1) / 20 + (0 if to is OPTION else 10)  # what Thompson sampling loses is an estimate
     assert (np.abs(lost.mean(axis=1) - certificate.regret) < slack).all()
+
+
+def log_odds_against(rewards, low, high):
+    """The log of the bet after all rewards."""
+    return sum(log_odds_step(sum(rewards[:n]), n, x, low, high) for n, x in enumerate(rewards))
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.35, 0.4])
+def test_a_bet_against_a_true_rate_is_worth_at_most_its_stake(rate):
+    """Summed over every outcome of up to 60 rewards, for rates within the interval; outside of it the bet pays."""
+    for n in (1, 5, 60):
+        chances = [math.comb(n, s) * rate**s * (1 - rate) ** (n - s) for s in range(n + 1)]
+        worth = [math.exp(log_odds_against([1.0] * s + [0.0] * (n - s), 0.05, 0.4)) for s in range(n + 1)]
+        assert np.dot(chances, worth) <= 1 + 1e-9
+    assert log_odds_against([1.0] * 20 + [0.0] * 40, 0.8, 0.9) > math.log(100)
+
+
+def test_a_bet_holds_for_rewards_between_0_and_1():
+    """Two rewards of three equally likely sizes around their mean, all nine pairs."""
+    values = (0.1, 0.3, 0.8)
+    worth = [math.exp(log_odds_against([x, y], 0.4, 0.4)) for x in values for y in values]
+    assert np.mean(worth) <= 1
+
+
+def test_the_log_odds_are_those_of_all_outcomes():
+    case, rng, lost = start_session(expecting()), np.random.default_rng(3), []
+    for _ in range(40):
+        step = case.ask()
+        lost.append((step.arm, float(rng.random() < 0.5)))
+        case.tell(lost[-1][1], step.round)
+        if case.explain().details.get("handed_over"):
+            break
+    for task in range(FIVE.n_tasks):
+        expected = 0.0
+        for arm in range(5):
+            rewards, mean = [reward for given, reward in lost if given == arm], FIVE.means[task, arm]
+            expected += log_odds_against(rewards, max(mean - 0.05, 0), min(mean + 0.05, 1))
+        assert case.state.against[task] == pytest.approx(expected)
+
+
+def test_a_case_that_contradicts_every_task_is_handed_over():
+    plan = expecting()
+    assert "100 to 1 against every task that may lead there, whose rates may be off by 0.05" in str(plan)
+    case = failing(plan, 60)
+    assert case.explain().details["handed_over"]
+    assert not start_session(plan).explain().details
+
+
+def test_the_most_that_an_arm_may_be_worth_is_given():
+    """By the printed rule, from the printed rates, over all rounds since the first."""
+    case, plan, counts = start_session(expecting(odds=0)), expecting(odds=0), {k: [0, 0.0] for k in range(5)}
+    rng, chosen = np.random.default_rng(0), set()
+    for number in range(200):
+        step = case.ask()
+        if plan.arm[case.explain().box] == SEVERAL:
+            upper = {}
+            for arm in plan.arms_at(case.explain().box):
+                n, total = counts[arm]
+                times, left = 20 + n, plan.horizon - number
+                mean = (20 * plan.rates[case.explain().box, arm] + total) / times
+                more = math.log(left / times) * mean * (1 - mean) / (2 * (times + 1)) if times < left else 0.0
+                upper[arm] = mean + math.sqrt(more)
+            assert step.arm == max(upper, key=upper.get)
+            chosen.add(step.arm)
+        reward = float(number < 8 or rng.random() < 0.4)
+        counts[step.arm][0] += 1
+        counts[step.arm][1] += reward
+        case.tell(reward, step.round)
+    assert len(chosen) > 1
+
+
+def test_expected_rates_and_odds_are_kept_in_files(tmp_path):
+    plan = expecting()
+    save_plan(plan, tmp_path / "plan.json")
+    again = load_plan(tmp_path / "plan.json")
+    assert plan_json(again) == plan_json(plan)
+    assert str(again) == str(plan)
+    assert np.array_equal(again.right_kinds, plan.right_kinds)
+
+
+@pytest.mark.parametrize("changes", [{"worth": 0}, {"kinds": None}, {"fallback": Fallback()}, {"rates": None}])
+def test_expected_rates_and_odds_come_with_what_they_need(changes):
+    with pytest.raises(InvalidInput):
+        replace(expecting(), **changes)
+
+
+@pytest.mark.slow
+def test_a_case_of_a_known_task_is_rarely_handed_over_by_the_odds():
+    """At most 1% are allowed: fewer than 30 of 1,000 runs, which a rate of 1% exceeds less than once in a million."""
+    from banditree.scores.protocol import build_protocol
+
+    plan = build_protocol(FIVE, 300, unknown=0.05, steps=300)
+    results = simulate(FIVE, {"plan": plan}, horizon=300, runs=1000 // FIVE.n_tasks, rounds=[300])
+    assert (results.alarmed[0] > 0).sum() < 30
+    strange = FIVE.bernoulli(1 - FIVE.means, arms=FIVE.arms)
+    assert (simulate(strange, {"plan": plan}, horizon=300, runs=50, rounds=[300]).alarmed[0] > 0).mean() > 0.5

@@ -15,10 +15,10 @@ from banditree.certificates.to_the_horizon import carry
 from banditree.certificates.watched_scores import unfold
 from banditree.certificates.worst_cases import worst_cases
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.plan import HAND_OVER, BoxKind, Plan
+from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
-from banditree.theory.thompson import thompson_loss
+from banditree.theory.thompson import Expected, expected_loss, thompson_loss
 
 MOST_COURSE = 50_000_000  # rounds times tasks of a course, two numbers of 8 bytes each
 
@@ -139,17 +139,29 @@ def certify(
         within=np.array([c.within for c in carried]),
         remarks=outcomes.remarks,
         shares=collection.shares,
-        handed_over=None if plan.hand_over is None else at_end[:, plan.hand_over],
+        handed_over=None if plan.hand_over is None else np.minimum(at_end[:, plan.hand_over] + by_odds(plan), 1.0),
         until_hand_over=None if plan.hand_over is None else horizon - spent[:, plan.hand_over],
         by_thompson=by_thompson.sum(axis=1) if plan.by_thompson.any() else None,
     )
 
 
+def by_odds(plan: Plan) -> float:
+    """The most that the odds of a fallback can add to the chance that a case of a known task is handed over."""
+    return 1.0 / plan.fallback.odds if plan.fallback is not None and plan.fallback.odds else 0.0
+
+
 def thompson_losses(plan: Plan, collection: Collection, horizon: int) -> FloatArray:
-    """About what Thompson sampling loses (M, N) at each end where it chooses, in finding the best of its arms."""
+    """About what is lost (M, N) at each end where Thompson sampling or an index chooses, in finding the best arm."""
     losses = np.zeros((collection.n_tasks, plan.n_boxes))
     for box in np.flatnonzero(plan.by_thompson):
-        losses[:, box] = thompson_loss(collection, horizon, plan.arms_at(int(box)))
+        arms = plan.arms_at(int(box))
+        if plan.rates is not None and plan.arm[box] == SEVERAL:
+            tested = plan.fallback is not None and plan.fallback.odds > 0
+            test = (plan.fallback.allow, plan.fallback.odds) if plan.fallback is not None and tested else (0.0, 0)
+            expected = Expected(arms, plan.rates[box, arms], plan.worth, *test)
+            losses[:, box] = expected_loss(collection, horizon, expected)
+        else:
+            losses[:, box] = thompson_loss(collection, horizon, arms)
     return losses
 
 
@@ -256,7 +268,9 @@ def _certify_worst(plan: Plan, collection: Collection, outcomes: Outcomes, horiz
         reasons=outcomes.reasons,
         remarks=outcomes.remarks,
         shares=collection.shares,
-        handed_over=None if plan.hand_over is None else chance(np.broadcast_to(away, (M, plan.n_boxes))),
+        handed_over=None
+        if plan.hand_over is None
+        else np.minimum(chance(np.broadcast_to(away, (M, plan.n_boxes))) + by_odds(plan), 1.0),
         until_hand_over=None
         if plan.hand_over is None
         else np.array([worst(i, np.where(away, 0.0, 1.0), nothing) for i in range(M)]),

@@ -88,4 +88,4 @@ def begun_at(plan: Plan, box: int) -> Plan:
 
 
 BY_BOX = ("kind", "arm", "pulls", "threshold", "cuts", "points", "floor", "ceil", "cap", "task")
-MAYBE_BY_BOX = ("among", "survivors", "grading")
+MAYBE_BY_BOX = ("among", "rates", "survivors", "grading")

@@ -14,7 +14,7 @@ from banditree.certificates.over_contexts import (
     looks_at_contexts,
 )
 from banditree.errors import InvalidInput
-from banditree.plans.plan import HAND_OVER, NONE, BoxKind, Plan
+from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import N_AVERAGED, ContextKind
@@ -27,6 +27,13 @@ SAME_VALUE = 1e-12  # two arms whose means differ by less are equally good
 THOMPSON_REMARK = (
     "Where Thompson sampling chooses, its loss is an estimate: within 10% of simulations on average, often 15% to 35% "
     "off for a single task, and up to half where few rounds are left to it."
+)
+
+
+SEVERAL_REMARK = "What finding the best of several loses is simulated, with 8 runs for each task and end."
+ODDS_REMARK = (
+    "Hand-overs by the odds are not part of these numbers: a case of a known task is handed over by them with a chance "
+    "of at most {share:.2g}%, and whoever is somewhere by mistake loses less for it."
 )
 
 
@@ -112,9 +119,8 @@ def box_outcomes(plan: Plan, collection: Collection, over: Contextual | None = N
         wrong_task = (named[None, :] != np.array(collection.tasks)[:, None]) & rest
     by_moments = collection.contexts is not None and collection.contexts.kind is ContextKind.MOMENTS
     reasons, remarks = _reasons(plan, collection), _context_remarks(plan, collection)
-    thompson = bool(plan.by_thompson.any())
-    if thompson:
-        remarks = (*remarks, THOMPSON_REMARK)
+    thompson = bool(plan.by_thompson.any()) or plan.kinds is not None
+    remarks = (*remarks, *_remarks_on_others(plan))
     return Outcomes(least, most, cost, wrong_arm, wrong_task, reasons, remarks, by_moments, thompson)
 
 
@@ -207,9 +213,30 @@ def _shared_gaps(plan: Plan, box: int, least: FloatArray, most: FloatArray) -> F
     """
     if plan.fallback is not None and plan.arm[box] == HAND_OVER:
         return np.zeros(len(least)) if plan.fallback.arm == NONE else _arm_gaps(least, most)[:, plan.fallback.arm]
-    best_here = least[:, plan.arms_at(box)].max(axis=1)
-    others = np.delete(most, plan.arms_at(box), axis=1)
-    return np.asarray(np.maximum(others.max(axis=1, initial=-np.inf) - best_here, 0.0))
+    gaps = _missed(plan.arms_at(box), least, most)
+    if plan.rates is None:
+        return gaps
+    middle = (least + most) / 2  # what is missed there is part of `theory.thompson.expected_loss`
+    return np.asarray(gaps - _missed(plan.arms_at(box), middle, middle))
+
+
+def _missed(arms: IntArray, least: FloatArray, most: FloatArray) -> FloatArray:
+    """How much better than all of some arms another one may be, (M,)."""
+    others = np.delete(most, arms, axis=1)
+    return np.asarray(np.maximum(others.max(axis=1, initial=-np.inf) - least[:, arms].max(axis=1), 0.0))
+
+
+def _remarks_on_others(plan: Plan) -> list[str]:
+    """What is not exact where others than the plan choose."""
+    remarks = []
+    expected = (plan.arm == SEVERAL) & (plan.rates is not None)
+    if (plan.by_thompson & ~expected).any():
+        remarks.append(THOMPSON_REMARK)
+    if expected.any():
+        remarks.append(SEVERAL_REMARK)
+    if plan.fallback is not None and plan.fallback.odds:
+        remarks.append(ODDS_REMARK.format(share=100.0 / plan.fallback.odds))
+    return remarks
 
 
 def _context_remarks(plan: Plan, collection: Collection) -> tuple[str, ...]:

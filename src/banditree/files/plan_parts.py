@@ -114,11 +114,13 @@ class ExploitBox(Part):
 
 
 class SeveralBox(Part):
-    """From now on Thompson sampling chooses between some arms, having learned from the first round."""
+    """From now on what was learned since the first round chooses between some arms: by expected means, if these are
+    given, or by Thompson sampling."""
 
     kind: Literal["several"] = "several"
     box: int
     arms: Annotated[list[str], Field(min_length=2)]
+    expected: list[float] | None = Field(None, description="the mean that each arm is expected to have")
     possible: list[str] | None = None
 
 
@@ -149,6 +151,9 @@ class FallbackPart(Part):
 
     to: Decider
     arm: str | None = None
+    odds: int | None = Field(None, description="to one against every task, from which on a case is handed over")
+    allow: float | None = Field(None, description="how far off the rates of a task may be")
+    kinds: list[list[float]] | None = Field(None, description="the mean of every arm (inner) of every task (outer)")
 
 
 class VocabularyPart(Part):
@@ -182,5 +187,6 @@ class PlanFile(Document):
     boxes: list[Annotated[BoxPart, Field(discriminator="kind")]]
     rule: RulePart | None = None
     fallback: FallbackPart | None = None
+    worth: Annotated[int, Field(ge=1)] | None = Field(None, description="rounds that each expected mean counts for")
     theta: list[list[list[float]]] | None = None
     kind_rules: list[KindRulePart] | None = None

@@ -45,6 +45,8 @@ def _plan(document: PlanFile) -> Plan:
         if rule is None
         else SafetyRule(tuple(rule.points), rule.floor, tuple(rule.cuts), rule.cap or 0, bool(rule.hands_over)),
         fallback=None if fallback is None else _fallback(fallback, arms),
+        worth=document.worth or 0,
+        kinds=None if fallback is None or fallback.kinds is None else np.array(fallback.kinds, dtype=np.float64),
         form=Form.BOXES if document.form is None else Form(document.form),
         arms=tuple(document.arms),
         tasks=tuple(document.tasks),
@@ -86,14 +88,14 @@ def _kind_rules(document: PlanFile, arms: dict[str, int], tasks: dict[str, int])
 def _fallback(part: FallbackPart, arms: dict[str, int]) -> Fallback:
     if part.arm is not None and part.arm not in arms:
         raise InvalidInput(f"The fallback names the arm {part.arm!r}, which the plan does not have.")
-    return Fallback(part.to, NONE if part.arm is None else arms[part.arm])
+    return Fallback(part.to, NONE if part.arm is None else arms[part.arm], part.odds or 0, part.allow or 0.0)
 
 
 def _box(part: BoxPart, arms: dict[str, int], tasks: dict[str, int], gradings: list[AnyGrading]) -> Box:
     if isinstance(part, HandOverBox):
         return Box(HAND_OVER)
     if isinstance(part, SeveralBox):
-        return Box(SEVERAL, among=tuple(sorted({_look_up(arms, name, "arm", part.box) for name in part.arms})))
+        return _several(part, arms)
     arm = NONE if part.arm is None else _look_up(arms, part.arm, "arm", part.box)
     if isinstance(part, ExploitBox):
         return Box(arm, task=NONE if part.task is None else _look_up(tasks, part.task, "task", part.box))
@@ -121,6 +123,16 @@ def _table(rows: list[PromiseRow], most: int, box: int) -> PromiseTable:
     return PromiseTable(
         tuple(cut for cut in cuts if cut is not None), tuple((row.failure, row.success) for row in rows), most
     )
+
+
+def _several(part: SeveralBox, arms: dict[str, int]) -> Box:
+    if part.expected is None:
+        return Box(SEVERAL, among=tuple(sorted({_look_up(arms, name, "arm", part.box) for name in part.arms})))
+    if len(part.expected) != len(part.arms):
+        raise InvalidInput(f"Box {part.box} must have an expected mean for each of its {len(part.arms)} arms.")
+    numbers = [_look_up(arms, name, "arm", part.box) for name in part.arms]
+    expected = dict(zip(numbers, part.expected, strict=True))
+    return Box(SEVERAL, among=tuple(sorted(expected)), rates=tuple(expected[arm] for arm in sorted(expected)))
 
 
 def _survivors(document: PlanFile, tasks: dict[str, int]) -> np.ndarray | None:

@@ -72,6 +72,7 @@ def plan_document(plan: Plan) -> PlanFile:
         boxes=boxes,
         rule=None if rule is None else _rule_part(rule),
         fallback=None if plan.fallback is None else _fallback_part(plan, plan.fallback),
+        worth=plan.worth or None,
         theta=None if plan.theta is None else plan.theta.tolist(),
         kind_rules=[_kind_rule(plan, task) for task, rule in enumerate(plan.kind_rules) if rule is not None] or None,
     )
@@ -131,7 +132,13 @@ def _rule_part(rule: SafetyRule) -> RulePart:
 
 
 def _fallback_part(plan: Plan, fallback: Fallback) -> FallbackPart:
-    return FallbackPart(to=fallback.to, arm=None if fallback.arm == NONE else plan.arms[fallback.arm])
+    return FallbackPart(
+        to=fallback.to,
+        arm=None if fallback.arm == NONE else plan.arms[fallback.arm],
+        odds=fallback.odds or None,
+        allow=fallback.allow or None,
+        kinds=None if plan.kinds is None else plan.kinds.tolist(),
+    )
 
 
 def _box_part(plan: Plan, box: int) -> BoxPart:
@@ -141,7 +148,9 @@ def _box_part(plan: Plan, box: int) -> BoxPart:
     if arm == HAND_OVER:
         return HandOverBox(box=box + 1, possible=possible)
     if arm == SEVERAL:
-        return SeveralBox(box=box + 1, arms=[plan.arms[k] for k in plan.arms_at(box)], possible=possible)
+        expected = None if plan.rates is None else plan.rates[box, plan.arms_at(box)].tolist()
+        names = [plan.arms[k] for k in plan.arms_at(box)]
+        return SeveralBox(box=box + 1, arms=names, expected=expected, possible=possible)
     if kind is BoxKind.EXPLOIT:
         return ExploitBox(
             box=box + 1,

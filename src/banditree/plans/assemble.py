@@ -16,7 +16,8 @@ from banditree.tasks.collection import Collection
 @dataclass(frozen=True)
 class Box:
     """One box of a plan: a fixed test if it has pulls; with points a score, or a watch line if it has no high side;
-    otherwise an arm for good, an end between several arms (`among`, with the arm SEVERAL), or HAND_OVER.
+    otherwise an arm for good, an end between several arms (`among`, with the arm SEVERAL; rates: what each is expected
+    to give, if anything is), or HAND_OVER.
 
     low, high: places in the list. points: of the bins of a reward, lowest first; cuts: between them (0/1 rewards: 0.5).
     cap: the score of a watch line is never counted above it; 0 for no cap. arm NONE with a task: treat as that task.
@@ -36,11 +37,12 @@ class Box:
     cap: int = 0
     grading: int = NONE
     among: tuple[int, ...] = ()
+    rates: tuple[float, ...] = ()
 
     @property
-    def option(self) -> tuple[int, ...]:
-        """What the box gives: (arm, NONE), (NONE, task) for "treat as the task", or (SEVERAL, NONE, arms ...)."""
-        return (self.arm, NONE, *self.among) if self.arm != NONE else (NONE, self.task)
+    def option(self) -> tuple[float, ...]:
+        """What the box gives: (arm, NONE), (NONE, task) for "treat as the task", or (SEVERAL, NONE, arms, rates)."""
+        return (self.arm, NONE, *self.among, *self.rates) if self.arm != NONE else (NONE, self.task)
 
     @property
     def kind(self) -> BoxKind:
@@ -76,10 +78,10 @@ def assemble(boxes: Sequence[Box], collection: Collection, horizon: int, method:
     """
     if more.get("form") is Form.LINES:
         boxes = _one_end_per_arm(boxes)
-        order = _line_order(boxes, _by_rule(boxes, more.get("rule")))
+        order = _line_order(boxes, _from_elsewhere(boxes, more))
     else:
         order = reading_order([box.links for box in boxes])
-        order += [place for place in _by_rule(boxes, more.get("rule")) if place not in order]
+        order += [place for place in _from_elsewhere(boxes, more) if place not in order]
     if not any(boxes[place].arm == HAND_OVER for place in order):
         more |= {"fallback": None, "rule": _starting_again(more.get("rule"))}
     number = {place: new for new, place in enumerate(order)}
@@ -114,6 +116,7 @@ def from_boxes(boxes: Sequence[Box], **more: Any) -> Plan:
         cuts=np.array([_cuts(box, bins) for box in boxes], dtype=np.float64),
         points=np.array([box.points or (0,) * bins for box in boxes], dtype=np.int64),
         among=_among(boxes, len(more["arms"])),
+        rates=_rates(boxes, len(more["arms"])),
         **more,
     )
 
@@ -133,10 +136,13 @@ def _cuts(box: Box, bins: int) -> tuple[float, ...]:
     return box.cuts if box.points and box.grading == NONE else (0.0,) * (bins - 1)
 
 
-def _by_rule(boxes: Sequence[Box], rule: SafetyRule | None) -> list[int]:
-    """The hand-over, where the rule leads to it from an end that it scores."""
+def _from_elsewhere(boxes: Sequence[Box], more: dict[str, Any]) -> list[int]:
+    """The hand-over, where the rule leads to it from an end that it scores, or the fallback's odds from anywhere."""
+    rule, fallback = more.get("rule"), more.get("fallback")
     reached = [boxes[place] for place in reading_order([box.links for box in boxes])]
-    if rule is None or not rule.hands_over or not any(box.kind is BoxKind.EXPLOIT and box.arm >= 0 for box in reached):
+    scored = rule is not None and rule.hands_over
+    by_rule = scored and any(box.kind is BoxKind.EXPLOIT and box.arm >= 0 for box in reached)
+    if not by_rule and (fallback is None or not fallback.odds):
         return []
     return [place for place, box in enumerate(boxes) if box.arm == HAND_OVER][:1]
 
@@ -154,9 +160,18 @@ def _among(boxes: Sequence[Box], n_arms: int) -> np.ndarray | None:
     return among
 
 
+def _rates(boxes: Sequence[Box], n_arms: int) -> np.ndarray | None:
+    if not any(box.rates for box in boxes):
+        return None
+    rates = np.zeros((len(boxes), n_arms))
+    for row, box in zip(rates, boxes, strict=True):
+        row[list(box.among)] = box.rates
+    return rates
+
+
 def _one_end_per_arm(boxes: Sequence[Box]) -> list[Box]:
     """The same boxes, with links to an end leading to the first end of its arm."""
-    first: dict[tuple[int, ...], int] = {}
+    first: dict[tuple[float, ...], int] = {}
     for place, box in enumerate(boxes):
         if box.kind is BoxKind.EXPLOIT:
             first.setdefault(box.option, place)
@@ -176,7 +191,7 @@ def _line_order(boxes: Sequence[Box], by_rule: Sequence[int]) -> list[int]:
     return lines + sorted(ends, key=lambda place: _end_order(boxes[place]))
 
 
-def _end_order(box: Box) -> tuple[int, ...]:
+def _end_order(box: Box) -> tuple[float, ...]:
     """Ends with one option by its number, then those between several, then the hand-over."""
     group = 2 if box.arm == HAND_OVER else 1 if box.among else 0
     return group, *box.option

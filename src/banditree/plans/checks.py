@@ -49,6 +49,10 @@ def _check_shapes(plan: "Plan") -> None:
         raise invalid("the points of the safety rule", f"{in_rule}, one per bin", plan.rule.points)
     if plan.among is not None and plan.among.shape != (n, n_arms):
         raise invalid("among", f"of shape {(n, n_arms)}", plan.among.shape)
+    if plan.rates is not None and plan.rates.shape != (n, n_arms):
+        raise invalid("rates", f"of shape {(n, n_arms)}", plan.rates.shape)
+    if plan.kinds is not None and (plan.kinds.shape != (n_tasks, n_arms) or not np.isfinite(plan.kinds).all()):
+        raise invalid("kinds", f"finite means of shape {(n_tasks, n_arms)}", plan.kinds.shape)
     if plan.survivors is not None and plan.survivors.shape != (n, (n_tasks + 7) // 8):
         raise invalid("survivors", "one row of bits per box", plan.survivors.shape)
     if plan.theta is not None and plan.theta.shape != (n_tasks, n_arms, len(plan.features)):
@@ -144,8 +148,14 @@ def _check_hand_over(plan: "Plan") -> None:
     several = np.flatnonzero(plan.arm == SEVERAL)
     if several.size and (plan.among is None or plan.among[several].sum(axis=1).min() < 2):
         raise _fail(several[0], "is an end between several arms, and does not name two of them")
+    if plan.rates is not None and plan.among is not None and not np.isfinite(plan.rates[plan.among]).all():
+        raise invalid("rates", "a number for every arm of an end between several", "others")
+    if (plan.rates is not None) != (plan.worth >= 1):
+        raise invalid("worth", "at least 1 exactly where rates are expected of some ends", plan.worth)
     if plan.theta is not None and (several.size or plan.fallback is not None):
         raise InvalidInput("A plan whose ends depend on the context has no fallback and no ends between several arms.")
+    if (plan.kinds is not None) != (plan.fallback is not None and plan.fallback.odds > 0):
+        raise invalid("kinds", "given exactly where a fallback has odds", plan.fallback)
     boxes = np.flatnonzero(plan.arm == HAND_OVER)
     if plan.fallback is None:
         if boxes.size:
@@ -165,6 +175,8 @@ def _check_links(plan: "Plan") -> None:
 
     everything = set(range(plan.n_boxes))
     by_rule = [plan.rule_target] if (plan.kind[plan.arm >= 0] == BoxKind.EXPLOIT).any() else []
+    if plan.kinds is not None and plan.hand_over is not None:
+        by_rule.append(plan.hand_over)
     if unreached := everything - reached([0, *by_rule], plan.links):
         raise _fail(min(unreached), "cannot be reached from box 1")
     # A score or a fixed test is left with probability one, so a plan that can come to rest does, and one that cannot
@@ -190,6 +202,10 @@ def _check_lines(plan: "Plan") -> None:
     if (early := np.flatnonzero(is_end[:-1] & ~is_end[1:])).size:
         raise _fail(early[0], "is an end before the last line of the protocol")
     ends = [(int(plan.arm[end]), int(plan.task[end]), int(end)) for end in np.flatnonzero(is_end)]
-    options = {(arm, task if arm == -1 else -1, *plan.arms_at(end).tolist()) for arm, task, end in ends}
+    rates = [() if plan.rates is None else tuple(plan.rates[end].tolist()) for _arm, _task, end in ends]
+    options = {
+        (arm, task if arm == -1 else -1, *plan.arms_at(end).tolist(), repr(own))
+        for (arm, task, end), own in zip(ends, rates, strict=True)
+    }
     if len(options) < len(ends):
         raise _fail(ends[0][2], "is one of two ends with the same arm in a protocol")

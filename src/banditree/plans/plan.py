@@ -18,8 +18,9 @@ from banditree.tasks.rewards import Rewards
 from banditree.version import __version__
 
 NONE = -1
+ROUNDED = 0.02  # of the range of rewards: expected rates that are closer are those of the same task
 HAND_OVER = -2  # the arm of the end at which a case goes to the fallback of the plan
-SEVERAL = -3  # the arm of an end between several arms, among which Thompson sampling chooses
+SEVERAL = -3  # the arm of an end between several arms, among which what has been learned chooses
 
 
 class BoxKind(IntEnum):
@@ -49,12 +50,22 @@ class Decider(StrEnum):
 
 @dataclass(frozen=True)
 class Fallback:
-    """What happens at a hand-over: Thompson sampling that has learned from the first round, one arm, or a person."""
+    """What happens at a hand-over: Thompson sampling that has learned from the first round, one arm, or a person.
+
+    odds: a case is handed over from wherever it is as soon as its outcomes speak so many to one against every task
+    that would make that right, each rate of which may be off by `allow`; 0 where only lines and the rule hand over.
+    """
 
     to: Decider = Decider.THOMPSON
     arm: int = NONE
+    odds: int = 0
+    allow: float = 0.0
 
     def __post_init__(self) -> None:
+        if self.odds < 0 or self.odds == 1:
+            raise invalid("the odds of a fallback", "at least 2, or 0 for none", self.odds)
+        if not 0 <= self.allow < np.inf:
+            raise invalid("what a fallback allows for", "at least 0", self.allow)
         if (self.to is Decider.OPTION) != (self.arm != NONE):
             raise invalid("fallback", "one arm exactly where it goes to an option", (str(self.to), self.arm))
 
@@ -103,7 +114,9 @@ class Plan:
     kind: a `BoxKind`. arm: the arm to pull, for good if EXPLOIT; NONE for "treat as the task": the arm that is best for
     it at the context, by its rule (kind_rules, one per task) or, without one, the highest x'theta; HAND_OVER at the one
     end where a case that fits no task goes to the fallback; SEVERAL at an end between some arms, which are those of its
-    row of among (N, K), None where there is no such end.
+    row of among (N, K), None where there is no such end. rates (N, K), None or what each of them is expected to give,
+    as if from `worth` rounds: the highest `horizon_index` is then given; without rates Thompson sampling chooses.
+    kinds (M, K), None or the means of the tasks, by which a fallback with odds sees that a case is none of them.
     low, high: the next box; both NONE exactly for EXPLOIT, high alone for WATCH.
     pulls, threshold (FIXED): after n pulls, a total of at most the threshold leads to low, else to high.
     cuts (N, B-1), points (N, B) (SCORE): the reward's bin gives integer points; floor, ceil: score <= -floor leads to
@@ -136,6 +149,9 @@ class Plan:
     rule: SafetyRule | None = None
     fallback: Fallback | None = None
     among: BoolArray | None = None
+    rates: FloatArray | None = None
+    worth: int = 0
+    kinds: FloatArray | None = None
     form: Form = Form.BOXES
     survivors: ByteArray | None = None
     theta: FloatArray | None = None
@@ -181,11 +197,25 @@ class Plan:
 
     @cached_property
     def by_thompson(self) -> BoolArray:
-        """The boxes (N,) at which Thompson sampling chooses: ends between several arms, and perhaps the hand-over."""
+        """The boxes (N,) at which what was learned chooses: ends between several arms, and perhaps the hand-over."""
         chosen = self.arm == SEVERAL
         if self.fallback is not None and self.fallback.to is Decider.THOMPSON:
             chosen = chosen | (self.arm == HAND_OVER)
         return np.asarray(chosen)
+
+    @cached_property
+    def right_kinds(self) -> BoolArray:
+        """The tasks (N, M) that a case may be of while it is rightly at a box: at an end those that may lead there."""
+        right = np.ones((self.n_boxes, len(self.tasks)), dtype=bool)
+        for box in np.flatnonzero((self.kind == BoxKind.EXPLOIT) & (self.arm != HAND_OVER)):
+            arms, survivors = self.arms_at(int(box)), self.survivors_at(int(box))
+            if self.rates is not None and self.kinds is not None and self.arm[box] == SEVERAL:
+                unit = 2.0 * np.sqrt(self.rewards.variance_proxy)
+                here = (np.abs(self.kinds[:, arms] - self.rates[box, arms]) <= ROUNDED * unit).all(axis=1)
+            else:
+                here = np.isin(np.arange(len(self.tasks)), survivors if survivors is not None else [])
+            right[box] = here if here.any() else True
+        return right
 
     def arms_at(self, box: int) -> IntArray:
         """The arms between which an end of `by_thompson` chooses."""

@@ -207,8 +207,11 @@ def rule_sentence(plan: Plan) -> str:
 
 
 def several_phrase(plan: Plan, box: int) -> str:
-    """The arms of an end between several: "the best of D, B and Q"."""
-    names = [_in_a_list(plan.arms[k]) for k in plan.arms_at(box)]
+    """The arms of an end between several: "the best of D, B and Q", with what is expected of each."""
+    arms = plan.arms_at(box)
+    names = [_in_a_list(plan.arms[k]) for k in arms]
+    if plan.rates is not None:
+        names = [f"{name} ({plan.rates[box, k]:g})" for name, k in zip(names, arms, strict=True)]
     return f"the best of {', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -222,8 +225,22 @@ def foot_sentences(plan: Plan) -> list[str]:
     """What the ends mean at which Thompson sampling or the fallback chooses."""
     notes = []
     if (plan.arm == SEVERAL).any():
-        notes.append("The best of several: Thompson sampling chooses each time; it has learned from the first round.")
+        notes.append(several_sentence(plan))
     return notes if plan.fallback is None else [*notes, fallback_sentence(plan)]
+
+
+def several_sentence(plan: Plan) -> str:
+    """How the best of several is found: with expected rates by their index (`theory.horizon_index`)."""
+    if plan.rates is None:
+        return "The best of several: Thompson sampling chooses each time; it has learned from the first round."
+    words, rewards = plan.vocabulary, plan.rewards
+    above = "mean" if rewards.low == 0 else f"(mean - {rewards.low:g})"
+    noise = f"{above} x ({rewards.high:g} - mean)" if rewards.has_range else f"{rewards.sigma**2:g}"
+    return (
+        f"The best of several: each {words.arm} counts as if it had been given {plan.worth} times more with the mean "
+        f"in brackets; all rounds since the first count. To its mean, if its times are below the rounds left, add the "
+        f"root of log(rounds left / times) x {noise} / (2 x (times + 1)). {words.give} the highest each time."
+    )
 
 
 def fallback_sentence(plan: Plan) -> str:
@@ -236,7 +253,19 @@ def fallback_sentence(plan: Plan) -> str:
         decides = "From now on a person decides"
     else:
         decides = f"{words.give} {quoted(plan.arms[plan.fallback.arm])} from now on"
-    return f"Hand over: what was seen contradicts every {words.task}. {decides}."
+    return f"Hand over: what was seen contradicts every {words.task}. {decides}.{odds_sentence(plan)}"
+
+
+def odds_sentence(plan: Plan) -> str:
+    """When a case is handed over from wherever it is; "" where only lines and the rule do so."""
+    fallback, words = plan.fallback, plan.vocabulary
+    if fallback is None or not fallback.odds:
+        return ""
+    off = f", whose rates may be off by {fallback.allow:g}" if fallback.allow else ""
+    return (
+        f" From any line and any end, hand over as soon as the outcomes since the first round speak {fallback.odds} to "
+        f"1 against every {words.task} that may lead there{off}; the session and the console compute this."
+    )
 
 
 def cap_phrase(cap: int) -> str:

@@ -36,8 +36,8 @@ class FollowState(NamedTuple):
 
 def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowParams:
     """The plan's arrays, unless Thompson sampling chooses at some of its ends."""
-    if plan.by_thompson.any():
-        raise InvalidInput("Thompson sampling chooses at some ends of this plan. Follow it with policy_for(plan).")
+    if plan.by_thompson.any() or plan.kinds is not None:
+        raise InvalidInput("What was learned counts at some ends of this plan. Follow it with policy_for(plan).")
     return follow_params(plan)
 
 

@@ -1,6 +1,8 @@
-"""A plan with ends at which Thompson sampling chooses: between several arms, or among all after a hand-over.
+"""A plan with ends at which what was learned chooses: between several arms, or among all after a hand-over.
 
-Thompson sampling has learned from the first round: what the plan's lines gave and got counts.
+All is counted from the first round: what the plan's lines gave and got too. Where the plan says what to expect of the
+arms, the one that may still be worth most is given (`horizon_index`); elsewhere Thompson sampling chooses. Where the
+fallback has odds, a case is handed over as soon as its outcomes speak against every task that makes its place right.
 """
 
 import math
@@ -9,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditree.plans.plan import SEVERAL, Plan
+from banditree.plans.plan import NONE, SEVERAL, Plan
 from banditree.policies.base import ADAPTIVE, Facts, Policy, Rng
 from banditree.policies.classic import ArmParams, ArmState, drawn_mean, init_arms, make_arms, update_arms
 from banditree.policies.follow import (
     BOX,
+    PULLS,
     FollowState,
     choose_follow,
     commitment_follow,
@@ -25,22 +28,43 @@ from banditree.policies.follow import (
 from banditree.policies.model import NO_ARM_AVAILABLE
 from banditree.policies.plan_arrays import FollowParams, follow_params
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen
+from banditree.theory.doubt import log_odds_step, normal_log_odds
+from banditree.theory.horizon_index import horizon_index
+
+
+class Doubt(NamedTuple):
+    """lows, highs: (K, M), between which the mean of each arm lies in each task, scaled to rewards from 0 to 1 where
+    these have a range; right: (N, M), see `Plan.right_kinds`; limit: the log of the odds; target: the hand-over."""
+
+    lows: FloatArray
+    highs: FloatArray
+    right: BoolArray
+    limit: float
+    target: int
 
 
 class ThompsonParams(NamedTuple):
-    """The plan, its arms, and where Thompson sampling chooses (N,), among which arms (N, K)."""
+    """The plan, its arms, and where what was learned chooses (N,), among which arms (N, K).
+
+    rates (N, K), worth: what the plan expects of them, as if from so many rounds; worth is 0 where it expects nothing.
+    """
 
     plan: FollowParams
     arms: ArmParams
     chooses: BoolArray
     among: BoolArray
+    rates: FloatArray
+    worth: float
+    horizon: int
+    doubt: Doubt
 
 
 class ThompsonState(NamedTuple):
-    """Where the case stands, and what each arm has given."""
+    """Where the case stands, what each arm has given, and the log-odds against each task (M,); none without a test."""
 
     plan: FollowState
     arms: ArmState
+    against: FloatArray
 
 
 def make_thompson(plan: Plan, horizon: int, options: Mapping[str, Any]) -> ThompsonParams:
@@ -49,12 +73,29 @@ def make_thompson(plan: Plan, horizon: int, options: Mapping[str, Any]) -> Thomp
     for box in np.flatnonzero(plan.by_thompson):
         among[box, plan.arms_at(int(box))] = True
     arms = make_arms(plan, horizon, options)
-    return ThompsonParams(follow_params(plan), arms, frozen(plan.by_thompson, bool), frozen(among, bool))
+    rates = np.zeros((0, 0)) if plan.rates is None else plan.rates
+    chooses = (frozen(plan.by_thompson, bool), frozen(among, bool), frozen(rates, float))
+    return ThompsonParams(follow_params(plan), arms, *chooses, float(plan.worth), horizon, _doubt(plan, arms))
+
+
+def _doubt(plan: Plan, arms: ArmParams) -> Doubt:
+    """The test of the fallback's odds; without any, one of no tasks."""
+    fallback = plan.fallback
+    if plan.kinds is None or fallback is None or plan.hand_over is None:
+        nothing = frozen(np.zeros((len(plan.arms), 0)), float)
+        return Doubt(nothing, nothing, frozen(np.zeros((plan.n_boxes, 0)), bool), math.inf, NONE)
+    scaled, allow = (plan.kinds.T - arms.low) / arms.width, fallback.allow / arms.width
+    lows, highs = scaled - allow, scaled + allow
+    if arms.in_range:
+        lows, highs = np.clip(lows, 0.0, 1.0), np.clip(highs, 0.0, 1.0)
+    right = frozen(plan.right_kinds, bool)
+    return Doubt(frozen(lows, float), frozen(highs, float), right, math.log(fallback.odds), plan.hand_over)
 
 
 def init_thompson(params: ThompsonParams) -> ThompsonState:
     """At box 0 with nothing tallied."""
-    return ThompsonState(init_follow(params.plan), init_arms(params.arms))
+    n_kinds = params.doubt.lows.shape[1]
+    return ThompsonState(init_follow(params.plan), init_arms(params.arms), np.zeros(n_kinds))
 
 
 def is_thompsons(params: ThompsonParams, state: ThompsonState) -> bool:
@@ -65,23 +106,73 @@ def is_thompsons(params: ThompsonParams, state: ThompsonState) -> bool:
 def choose_thompson(
     params: ThompsonParams, state: ThompsonState, context: FloatArray, available: BoolArray, rng: Rng
 ) -> int:
-    """The arm of the box, or the highest draw among the arms of an end."""
+    """The arm of the box, or the highest index or draw among the arms of an end."""
     if not is_thompsons(params, state):
         return choose_follow(params.plan, state.plan, context, available, rng)
-    among = params.among[state.plan.place[BOX]]
+    box = state.plan.place[BOX]
+    expected, left = params.worth > 0.0 and params.plan.arm[box] == SEVERAL, rounds_left(params, state)
     arm, highest = NO_ARM_AVAILABLE, -math.inf
-    for k in range(among.shape[0]):
-        if among[k] and available[k]:
-            value = drawn_mean(params.arms, state.arms, k, rng)
+    for k in range(params.among.shape[1]):
+        if params.among[box, k] and available[k]:
+            value = upper_mean(params, state, box, k, left) if expected else drawn_mean(params.arms, state.arms, k, rng)
             if value > highest:
                 arm, highest = k, value
     return arm
 
 
+def rounds_left(params: ThompsonParams, state: ThompsonState) -> float:
+    """The rounds from this one to the horizon."""
+    left = float(params.horizon)
+    for k in range(params.arms.n_arms):
+        left -= state.arms.pulls[k]
+    return left
+
+
+def upper_mean(params: ThompsonParams, state: ThompsonState, box: int, arm: int, left: float) -> float:
+    """What an arm may be worth at an end whose rates are expected."""
+    worth = params.worth + state.arms.pulls[arm]
+    mean = (params.worth * params.rates[box, arm] + state.arms.sums[arm]) / worth
+    variance = params.arms.variance
+    if params.arms.in_range:
+        variance = max((mean - params.arms.low) * (params.arms.low + params.arms.width - mean), 0.0)
+    return horizon_index(mean, variance, worth, left)
+
+
 def update_thompson(params: ThompsonParams, state: ThompsonState, context: FloatArray, arm: int, reward: float) -> None:
-    """Count the reward for its arm, and where the plan counts it."""
+    """Count the reward for its arm, against the tasks, and where the plan counts it."""
+    in_doubt = state.plan.place[BOX] != params.doubt.target
+    if in_doubt:
+        add_log_odds(params, state, arm, reward)
     update_arms(params.arms, state.arms, context, arm, reward)
     update_follow(params.plan, state.plan, context, arm, reward)
+    if in_doubt and is_contradicted(params, state):
+        state.plan.place[BOX] = params.doubt.target
+        state.plan.place[PULLS] = 0
+        state.plan.total[0] = 0.0
+
+
+def add_log_odds(params: ThompsonParams, state: ThompsonState, arm: int, reward: float) -> None:
+    """Add what one more reward of an arm says against each task."""
+    n, doubt, low, width = float(state.arms.pulls[arm]), params.doubt, params.arms.low, params.arms.width
+    total, x = (state.arms.sums[arm] - n * low) / width, (reward - low) / width
+    for i in range(state.against.shape[0]):
+        least, most = doubt.lows[arm, i], doubt.highs[arm, i]
+        if params.arms.in_range:
+            state.against[i] += log_odds_step(total, n, x, least, most)
+        else:
+            before = max(total - n * most, n * least - total, 0.0)
+            after = max(total + x - (n + 1.0) * most, (n + 1.0) * least - total - x, 0.0)
+            state.against[i] += normal_log_odds(after, n + 1.0, params.arms.variance)
+            state.against[i] -= normal_log_odds(before, n, params.arms.variance)
+
+
+def is_contradicted(params: ThompsonParams, state: ThompsonState) -> bool:
+    """Whether the odds are against every task that makes the place of the case right."""
+    box = state.plan.place[BOX]
+    for i in range(state.against.shape[0]):
+        if params.doubt.right[box, i] and state.against[i] < params.doubt.limit:
+            return False
+    return bool(state.against.shape[0] > 0)
 
 
 def explain_thompson(params: ThompsonParams, state: ThompsonState) -> Facts:

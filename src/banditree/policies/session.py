@@ -297,7 +297,7 @@ def policy_for(subject: Plan | LazyTree) -> Policy:
     """The policy that follows a plan, held whole or computed box by box, with Thompson sampling where it chooses."""
     if isinstance(subject, LazyTree):
         return follow_lazily
-    return follow_thompson if subject.by_thompson.any() else follow
+    return follow_thompson if subject.by_thompson.any() or subject.kinds is not None else follow
 
 
 def start_session(subject: Plan | LazyTree, *, seed: int = 0, case: int = 0) -> Session:

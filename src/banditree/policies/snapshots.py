@@ -23,6 +23,8 @@ def fill_state(state: Any, data: Mapping[str, Any]) -> None:
     """Bring a new state to where `state_to_json` was taken."""
     for name, value in state._asdict().items():
         if isinstance(value, np.ndarray):
+            if value.size == 0 and name not in data:
+                continue  # a snapshot from before the state had this
             found = np.array(data[name], dtype=value.dtype).reshape(value.shape)
             if not np.isfinite(found).all():
                 raise ValueError(f"{name} is not a number")

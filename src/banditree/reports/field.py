@@ -7,18 +7,42 @@ import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.lateness import Lateness, with_late_outcomes
-from banditree.certificates.varying import VaryingCertificate, certify_cases
+from banditree.certificates.varying import certify_cases
 from banditree.certificates.watching import Noticed, noticed
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Decider, Plan, Vocabulary
 from banditree.plans.words import counted, plural, with_article
-from banditree.tasks.cases import draw_strangers, with_spread
+from banditree.simulation.engine import simulate
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.cases import case_collection, draw_strangers, with_spread
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
 
 STRANGERS = 60  # drawn cases that are none of the tasks
 DROP = 0.25  # of the range of rewards: the change that a plan is asked about
 NEAR_DRAWS = 20  # drawn cases of each task whose rates are off
+RUNS = 4  # of each drawn case, where a plan can only be simulated
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """What is lost on average over `draws` drawn cases of each task whose rates are off, and half its 95% interval."""
+
+    mean: float
+    within: float
+    draws: int
+    simulated: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Strange:
+    """What drawn cases lose (S,) that are none of the tasks; of a plan with a fallback, how often (S,) they are handed
+    over, and after how many rounds on average."""
+
+    regret: FloatArray
+    handed_over: FloatArray | None
+    until: float | None
+    simulated: bool
 
 
 @dataclass(frozen=True)
@@ -44,15 +68,15 @@ class Questions:
 class FieldReport:
     """The answers. rule_costs: (M,), what the safety rule adds to the regret of each task, less than 0 where it pays.
 
-    strangers: the certificate of cases that are none of the tasks; near: that of cases whose rates are off.
+    strangers: cases that are none of the tasks; near: cases whose rates are off.
     """
 
     handed_over: float | None
     to: Decider | None
     rule_costs: np.ndarray | None
     noticed: Noticed | None
-    near: VaryingCertificate | None
-    strangers: Certificate | None
+    near: Near | None
+    strangers: Strange | None
     unknown: float
     lateness: tuple[tuple[str, Lateness], ...]
 
@@ -87,16 +111,34 @@ def _rule_costs(plan: Plan, collection: Collection, certificate: Certificate) ->
     return certificate.regret - without.regret
 
 
-def _near(plan: Plan, collection: Collection, horizon: int, allow: float) -> VaryingCertificate | None:
+def _is_simulated(plan: Plan) -> bool:
+    """Whether only a simulation knows what the odds of the fallback do; what a person does nobody knows."""
+    return plan.kinds is not None and plan.fallback is not None and plan.fallback.to is not Decider.PERSON
+
+
+def _near(plan: Plan, collection: Collection, horizon: int, allow: float) -> Near | None:
     if not allow:
         return None
     if collection.theta is not None or collection.parameters.ndim > 2:
         raise InvalidInput("allow must be omitted with contexts and with graded rewards: it is for rates.")
-    known = replace(collection, radius=np.zeros(()), spread=None)
-    return certify_cases(plan, with_spread(known, allow / np.sqrt(3.0)), horizon, draws=NEAR_DRAWS)
+    varied = with_spread(replace(collection, radius=np.zeros(()), spread=None), allow / np.sqrt(3.0))
+    if not _is_simulated(plan):
+        regret = certify_cases(plan, varied, horizon, draws=NEAR_DRAWS).regret
+        return Near(regret.mean, regret.within, NEAR_DRAWS, simulated=False)
+    lost = _played(plan, case_collection(varied, NEAR_DRAWS), horizon)[0]
+    weights = np.repeat(collection.weights, NEAR_DRAWS) / NEAR_DRAWS
+    mean = float(weights @ lost)
+    within = 1.96 * float(np.sqrt((weights**2 * (lost - mean) ** 2).sum()))
+    return Near(mean, within, NEAR_DRAWS, simulated=True)
 
 
-def _strangers(plan: Plan, collection: Collection, horizon: int) -> Certificate:
+def _played(plan: Plan, cases: Collection, horizon: int) -> tuple[FloatArray, IntArray]:
+    """What each of some cases loses (S,) on average over its runs, and when each run (S, R) is handed over, or 0."""
+    results = simulate(cases, {"plan": plan}, horizon=horizon, runs=RUNS, rounds=[horizon])
+    return np.asarray(results.regret[0, ..., -1].mean(axis=1)), results.alarmed[0]
+
+
+def _strangers(plan: Plan, collection: Collection, horizon: int) -> Strange:
     if collection.theta is not None:
         raise InvalidInput("unknown must be omitted with contexts: it is for rates.")
     names = tuple(f"stranger {number}" for number in range(1, STRANGERS + 1))
@@ -109,7 +151,14 @@ def _strangers(plan: Plan, collection: Collection, horizon: int) -> Certificate:
         spread=None,
         radius=0.0,
     )
-    return certify(plan, drawn, horizon, must_rest=False)
+    if _is_simulated(plan):
+        lost, handed = _played(plan, drawn, horizon)
+        until = float(handed[handed > 0].mean()) if handed.any() else None
+        return Strange(lost, (handed > 0).mean(axis=1), until, simulated=True)
+    found = certify(plan, drawn, horizon, must_rest=False)
+    often, rounds = found.handed_over, found.until_hand_over
+    until = None if often is None or rounds is None else float(np.average(rounds, weights=often + 1e-12))
+    return Strange(found.regret, often, until, simulated=False)
 
 
 def field_sentences(report: FieldReport, words: Vocabulary, mean: float) -> list[str]:
@@ -117,8 +166,8 @@ def field_sentences(report: FieldReport, words: Vocabulary, mean: float) -> list
     lines = [*_hand_over(report, words), *_watching(report, words)]
     if report.near is not None:
         lines.append(
-            f"With rates that are off, {report.near.regret.mean:,.1f} ± {report.near.regret.within:.1f} is lost on "
-            f"average over {report.near.draws} drawn cases of each {words.task}."
+            f"With rates that are off, {report.near.mean:,.1f} ± {report.near.within:.1f} is lost on average over "
+            f"{report.near.draws} drawn cases of each {words.task}{_by_simulation(report.near.simulated)}."
         )
     if report.strangers is not None:
         lines += _strange(report, report.strangers, words, mean)
@@ -161,15 +210,19 @@ def _watching(report: FieldReport, words: Vocabulary) -> list[str]:
     return [*lines, notice]
 
 
-def _strange(report: FieldReport, strangers: Certificate, words: Vocabulary, mean: float) -> list[str]:
+def _by_simulation(simulated: bool) -> str:
+    return f", by simulation, {RUNS} runs each" if simulated else ""
+
+
+def _strange(report: FieldReport, strangers: Strange, words: Vocabulary, mean: float) -> list[str]:
     lost = float(strangers.regret.mean())
     line = (
         f"A case that is none of the {plural(words.task)} (its rates drawn from all that are known) loses {lost:,.0f} "
-        f"on average, {strangers.worst_regret:,.0f} in the worst of {STRANGERS} drawn ones"
+        f"on average, {strangers.regret.max():,.0f} in the worst of {STRANGERS} drawn ones"
+        f"{_by_simulation(strangers.simulated)}"
     )
-    if strangers.handed_over is not None and strangers.until_hand_over is not None:
-        often, until = strangers.handed_over, strangers.until_hand_over
-        line += f"; {often.mean():.0%} are handed over, after {np.average(until, weights=often + 1e-12):,.0f} rounds"
+    if strangers.handed_over is not None and strangers.until is not None:
+        line += f"; {strangers.handed_over.mean():.0%} are handed over, after {strangers.until:,.0f} rounds on average"
     both = (1 - report.unknown) * mean + report.unknown * lost
     return [f"{line}. With {report.unknown:.0%} of such cases the plan loses {both:,.1f} on average."]
 
@@ -187,15 +240,16 @@ def field_document(report: FieldReport) -> dict[str, Any]:
             "rounds": None if found.rounds is None else found.rounds.tolist(),
             "unwatched": found.unwatched.tolist(),
         },
-        "near": None if near is None else {"mean": near.regret.mean, "within": near.regret.within},
+        "near": None if near is None else {"mean": near.mean, "within": near.within, "simulated": near.simulated},
         "strangers": None
         if strangers is None
         else {
             "share": report.unknown,
             "mean_regret": float(strangers.regret.mean()),
-            "worst_regret": strangers.worst_regret,
+            "worst_regret": float(strangers.regret.max()),
+            "simulated": strangers.simulated,
             "handed_over": None if strangers.handed_over is None else float(strangers.handed_over.mean()),
-            "until_hand_over": None if strangers.until_hand_over is None else float(strangers.until_hand_over.mean()),
+            "until_hand_over": strangers.until,
         },
         "late": [
             {"with": name, "worst_regret": float(late.regret.max()), "moves": float(late.moves.max())}

@@ -10,6 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from banditree.certificates.certify import certify
 from banditree.certificates.over_contexts import Contextual, contextual
 from banditree.errors import InvalidInput, TooLong, invalid
@@ -19,7 +21,7 @@ from banditree.plans.words import counted
 from banditree.progress import OnProgress
 from banditree.scores.objectives import Limits, Objective, objective_named, power_mean
 from banditree.scores.reading import plan_of
-from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios, with_strangers
+from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.cases import with_spread
 from banditree.tasks.changes import trust_estimates
@@ -45,7 +47,9 @@ DOUBTS = 3  # searches for estimated rates, each of which also allows for the ra
 ATTEMPTS = 4  # searches, with wrong arms ever more costly, until the cap on them is met
 DEARER = 10.0  # times, from one attempt to the next
 
-SHARE_OF_STRANGERS = 0.05  # of the cases, where a fallback is asked for and nothing is said of how many need it
+# To one against every task, from which on a case is handed over: one of a known task that is where it should be is so
+# with a chance of at most 1%.
+ODDS = 100
 
 Numbers = Literal["round", "free"]
 
@@ -89,8 +93,8 @@ def build_protocol(
     leaves; by default it is the arm with the highest prediction.
 
     allow: the rates of a case may be off by up to so much. unknown: the share of the cases that are none of the tasks.
-    fallback: where a plan hands a case over that contradicts every task: "thompson" (the default with any of these),
-    "person", or an arm. With allow, or where cases of a task differ, the plan may settle on the best of several arms.
+    fallback: where a plan hands a case over that contradicts every task, at 100 to 1: "thompson" (the default with any
+    of these), "person", or an arm. With allow, or where cases of a task differ, it may settle on the best of several.
 
     For estimated rates there are three searches, of which each also allows for the rates, within their intervals, at
     which the plans before it did worst. Where cases of a task differ, its regret is an average over drawn cases.
@@ -208,9 +212,8 @@ def _check(
 
 @dataclass(frozen=True)
 class Strangers:
-    """Cases that are none of the tasks: their share, and what a plan does with them."""
+    """Cases that are none of the tasks: what a plan does with them."""
 
-    share: float
     fallback: Fallback
 
 
@@ -226,8 +229,8 @@ def strangers_of(
         return None
     if collection.theta is not None:
         raise InvalidInput("allow, unknown and fallback must be omitted with contexts: they are for rates.")
-    share = (0.0 if allow and not fallback else SHARE_OF_STRANGERS) if unknown is None else unknown
-    return Strangers(share, fallback_named(fallback or Decider.THOMPSON, collection.arms))
+    to = fallback_named(fallback or Decider.THOMPSON, collection.arms)
+    return Strangers(replace(to, odds=ODDS, allow=(allow or 0.0) + float(collection.radius.max())))
 
 
 def fallback_named(given: Fallback | str, arms: Sequence[str]) -> Fallback:
@@ -264,6 +267,7 @@ class Seeker:
     done: int = 0
     stopped: bool = False
     over: Contextual | None = None
+    members: FloatArray | None = None
 
     @property
     def doubts(self) -> int:
@@ -299,10 +303,8 @@ class Seeker:
         """The rates as they are given."""
         if self.by_context is not None:
             return self.by_context.world
-        known = replace(known_world(self.collection, self.seed), choosers=self.choosers)
-        if self.strangers is None:
-            return known
-        return with_strangers(known, self.collection, self.strangers.share, self.seed)
+        known = known_world(self.collection, self.seed)
+        return replace(known, choosers=self.choosers, alike=known.alike if self.choosers else None)
 
     @property
     def choosers(self) -> tuple[Chooser, ...]:
@@ -316,6 +318,9 @@ class Seeker:
         from banditree.scores.simplify import simplified, with_free_numbers
         from banditree.scores.tables import build_tables
 
+        if world.alike is not None:
+            drawn = np.arange(world.n_scenarios) < world.n_scenarios - world.n_added
+            self.members = world.members[:, : self.collection.n_tasks] * drawn[:, None]
         steps = self.steps or default_steps(self.collection)
         share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
         moves = Moves(
@@ -377,7 +382,7 @@ class Seeker:
     def _plan(self, draft: "Draft") -> Plan:
         fallback = None if self.strangers is None else self.strangers.fallback
         made_for = (self.collection, self.horizon, self.seed, Vocabulary(), self.by_context)
-        return plan_of(draft, *made_for, fallback, self.choosers)
+        return plan_of(draft, *made_for, fallback, self.choosers, self.members)
 
     def _judged(self, plan: Plan, world: World) -> float:
         """The objective over all scenarios."""

@@ -31,11 +31,13 @@ def plan_of(
     by_context: "ContextualTasks | None" = None,
     fallback: Fallback | None = None,
     choosers: Sequence[Chooser] = (),
+    members: FloatArray | None = None,
 ) -> Plan:
-    """The draft as a protocol. The first scenarios of its tables are the tasks of the collection.
+    """The draft as a protocol.
 
     by_context: what the options and points of the draft stand for, where tasks have contexts. fallback, choosers: where
-    its hand-over leads, and the ends at which others choose, if its tables have any.
+    its hand-over leads, and the ends at which others choose, if its tables have any. members: (S, M), the part of each
+    scenario in each task; by default the first ones are the tasks themselves.
     """
     from banditree.scores.draft import NO_RULE
     from banditree.scores.tables import HANDS_OVER
@@ -43,7 +45,7 @@ def plan_of(
     K, first, tables = draft.n_ends, draft.first_line, draft.tables
     order = [first + n for n in line_order(draft)]
     by_rule = draft.rule != NO_RULE and tables.rules[draft.rule, HANDS_OVER]
-    used = {draft.root, *draft.links.ravel().tolist(), *([K - 1] if by_rule else [])}
+    used = {draft.root, *draft.links.ravel().tolist(), *([K - 1] if by_rule or fallback is not None else [])}
     places = order + [place for place in range(K) if place in used]
     number = {place: index for index, place in enumerate(places)} | {K: 0, NONE: NONE}
     boxes = [_end(place, tables, choosers) if place < K else _line(draft, place - first, number) for place in places]
@@ -58,7 +60,8 @@ def plan_of(
             rule = by_context.rule(template, floor, cap)
         else:
             rule = SafetyRule(points, floor, cuts, cap, bool(over))
-    entered = _entered(draft)[:, : collection.n_tasks][places]
+    entered = _entered(draft)[places]
+    entered = entered[:, : collection.n_tasks] if members is None else entered @ members
     possible = [np.flatnonzero(row >= STILL_POSSIBLE * row.sum()) for row in entered]
     if fallback is not None:
         possible = [here[:0] if box.arm == HAND_OVER else here for box, here in zip(boxes, possible, strict=True)]
@@ -68,7 +71,9 @@ def plan_of(
         horizon,
         "protocol",
         rule=rule,
-        fallback=fallback if any(box.arm == HAND_OVER for box in boxes) else None,
+        fallback=fallback,
+        kinds=None if fallback is None or not fallback.odds else collection.means,
+        worth=max((one.worth for one in choosers), default=0) if any(box.rates for box in boxes) else 0,
         form=Form.LINES,
         survivors=pack_survivors(possible, collection.n_tasks),
         radius=float(collection.radius.max()),
@@ -84,7 +89,8 @@ def _end(place: int, tables: "Tables", choosers: Sequence[Chooser]) -> Box:
         return Box(place)
     if place == tables.n_ends - 1:
         return Box(HAND_OVER)
-    return Box(SEVERAL, among=choosers[place - tables.n_arms].among)
+    chooser = choosers[place - tables.n_arms]
+    return Box(SEVERAL, among=chooser.among, rates=chooser.rates)
 
 
 def _line(draft: "Draft", n: int, number: dict[int, int]) -> Box:

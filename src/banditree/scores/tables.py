@@ -14,7 +14,7 @@ from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
 from banditree.errors import InvalidInput
 from banditree.scores.scoring import Templates, levels_for, templates_of
 from banditree.scores.screening import Screened, SingleArray
-from banditree.scores.worlds import World
+from banditree.scores.worlds import World, resting_costs
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.rewards.base import Scoring
 
@@ -140,7 +140,8 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
     scenarios = world.scenarios
     templates, levels = world.templates or templates_of(scenarios, more), levels_for(horizon)
     gaps, going = scenarios.gaps, 1.0 - 1.0 / horizon
-    resting = gaps + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
+    at_rest, losses = resting_costs(world, horizon)
+    resting = at_rest + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
     gaps = gaps + TESTED * wrong_price / horizon  # still tested when the horizon ends: no arm is in force
     template, arm = np.nonzero(templates.usable)
     if not len(arm):
@@ -151,7 +152,6 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
     rule_rest = np.where(drift > 0, 1.0 - rule_down, 0.0)
     if world.choosers:
         # What an end costs once is spread over the rounds, as for every end.
-        losses = np.array([chooser.loss(scenarios, horizon) for chooser in world.choosers])
         gaps, resting = np.hstack([gaps, losses.T / horizon]), np.hstack([resting, losses.T / horizon])
         rules, rule_down, rule_cost, rule_rest = _with_choosers(rules, rule_down, rule_cost, rule_rest, losses)
     return Tables(

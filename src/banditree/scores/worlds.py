@@ -2,37 +2,54 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from banditree.plans.plan import NONE, Fallback
 from banditree.scores.scoring import Templates
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
-from banditree.tasks.cases import draw_cases, draw_strangers
+from banditree.tasks.cases import draw_cases
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
-from banditree.theory.thompson import thompson_loss
+from banditree.theory.thompson import Expected, expected_loss, thompson_loss
 
 CASES = 12  # drawn cases of each kind at least, where the cases of a kind differ ...
 ALL_CASES = 90  # ... and of all kinds together, if these are few
-STRANGERS = 60  # drawn cases that are none of the kinds, in all, and at least FEWEST_STRANGERS for each kind
-FEWEST_STRANGERS = 2
+ALIKE = 60  # more drawn cases of each kind, by which resting is judged
 # Rivals of a kind's best arm are those that are better for some case: their rates are closer than so many standard
-# deviations of the difference of two rates. A short list costs less to choose from, a long one misses less.
-RIVALS = (1.25, 2.5)
+# deviations of the difference of two rates. One that is never tried, since its rate is low, costs nothing.
+RIVALS = 2.5
+SEARCH_RUNS = 2  # simulated for each scenario and end while searching
+LEAST_SPREAD = 0.02  # of the standard deviation of a reward: cases differ by at least this where they differ
 
 
 class Chooser(NamedTuple):
-    """An end at which another than the plan chooses: Thompson sampling among some arms, or an arm that is given."""
+    """An end at which another than the plan chooses: between some arms, or an arm that is given.
+
+    rates: what is expected of each arm, as if from `worth` rounds; empty where Thompson sampling chooses. Rates that
+    turn out to be off by more than `allow`, at `odds` to one, end in a hand-over to Thompson sampling.
+    """
 
     among: tuple[int, ...]
+    rates: tuple[float, ...] = ()
+    worth: int = 0
+    allow: float = 0.0
+    odds: int = 0
 
     def loss(self, scenarios: Collection, horizon: int) -> FloatArray:
-        """What it loses (S,) in each scenario over the horizon; that of Thompson sampling is an estimate."""
+        """What it loses (S,) in each scenario over the horizon; what is lost in choosing is an estimate."""
         arms = np.array(self.among)
-        missed = scenarios.means.max(axis=1) - scenarios.means[:, arms].max(axis=1)
-        return np.asarray(thompson_loss(scenarios, horizon, arms) + horizon * missed)
+        if not self.rates:
+            missed = scenarios.means.max(axis=1) - scenarios.means[:, arms].max(axis=1)
+            return np.asarray(thompson_loss(scenarios, horizon, arms) + horizon * missed)
+        expected = Expected(arms, np.array(self.rates), self.worth, self.allow, self.odds)
+        return expected_loss(scenarios, horizon, expected, runs=SEARCH_RUNS)
+
+
+def _unit(collection: Collection) -> float:
+    """The range of rewards, or two standard deviations of those that have none."""
+    return float(2.0 * np.sqrt(collection.rewards.variance_proxy))
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +60,8 @@ class World:
     to one. share: (G,), of the kinds; they add up to one. The regret of a kind is the average over its scenarios.
     templates: the ways to score, where they do not follow from the scenarios alone.
     choosers: ends at which others choose, the hand-over being the last; empty where plans may have none.
+    alike: of worlds of drawn cases, more cases, as many of each kind, by which resting is judged: a search over a few
+    cases would settle on what happens to be best for these. n_added: how many scenarios, the last, are not drawn cases.
     """
 
     scenarios: Collection
@@ -51,6 +70,8 @@ class World:
     share: FloatArray
     templates: Templates | None = None
     choosers: tuple[Chooser, ...] = ()
+    alike: Collection | None = None
+    n_added: int = 0
 
     def __post_init__(self) -> None:
         for name, dtype in (("group", np.int64), ("weight", np.float64), ("share", np.float64)):
@@ -88,7 +109,28 @@ def known_world(collection: Collection, seed: int) -> World:
     n = max(CASES, ALL_CASES // collection.n_tasks)
     cases = draw_cases(collection, n, seed)
     weight = np.full(len(cases.task), 1.0 / n)
-    return World(_scenarios(collection, cases.means), cases.task, weight, collection.weights)
+    alike = _scenarios(collection, draw_cases(collection, ALIKE, seed + 1).means)
+    return World(_scenarios(collection, cases.means), cases.task, weight, collection.weights, alike=alike)
+
+
+def resting_costs(world: World, horizon: int) -> tuple[FloatArray, FloatArray]:
+    """What a round costs (S, K) at rest with each arm, and what resting costs in all (C, S) where others choose.
+
+    Of drawn cases it is the average over all that are alike, whatever the own rates of a case.
+    """
+    scenarios, choosers, alike = world.scenarios, world.choosers, world.alike
+    if alike is None:
+        return scenarios.gaps, np.array([chooser.loss(scenarios, horizon) for chooser in choosers])
+    n_drawn, kinds = len(world.group) - world.n_added, (-1, ALIKE)
+    gaps, kind = scenarios.gaps.copy(), world.group[:n_drawn]
+    gaps[:n_drawn] = alike.gaps.reshape(*kinds, alike.n_arms).mean(axis=1)[kind]
+    added = _scenarios(scenarios, scenarios.parameters[n_drawn:]) if world.n_added else None
+    losses = np.zeros((len(choosers), len(world.group)))
+    for own, chooser in zip(losses, choosers, strict=True):
+        own[:n_drawn] = chooser.loss(alike, horizon).reshape(kinds).mean(axis=1)[kind]
+        if added is not None:
+            own[n_drawn:] = chooser.loss(added, horizon)
+    return gaps, losses
 
 
 def with_scenarios(world: World, parameters: FloatArray) -> World:
@@ -101,21 +143,9 @@ def with_scenarios(world: World, parameters: FloatArray) -> World:
         np.concatenate([world.weight, np.ones(added)]),
         share / share.sum(),
         choosers=world.choosers,
+        alike=world.alike,
+        n_added=world.n_added + added,
     )
-
-
-def with_strangers(world: World, collection: Collection, share: float, seed: int) -> World:
-    """The world in which a share of the cases is none of the kinds.
-
-    Every kind gets its own part of them, so that what is lost for a kind is (1 - share) of its own and share of theirs.
-    """
-    M = collection.n_tasks
-    each = max(FEWEST_STRANGERS, STRANGERS // M)
-    drawn = draw_strangers(collection, M * each, seed)
-    group = np.concatenate([world.group, np.tile(np.arange(M), each)])
-    weight = np.concatenate([world.weight * (1.0 - share), np.full(M * each, share / each)])
-    scenarios = _scenarios(world.scenarios, np.concatenate([world.scenarios.parameters, drawn]))
-    return World(scenarios, group, weight, world.share, choosers=world.choosers)
 
 
 def choosers_for(collection: Collection, fallback: Fallback) -> tuple[Chooser, ...]:
@@ -123,17 +153,33 @@ def choosers_for(collection: Collection, fallback: Fallback) -> tuple[Chooser, .
 
     What a person would lose after a hand-over is taken to be what Thompson sampling loses.
     """
-    sets: list[tuple[int, ...]] = []
-    if collection.varies and collection.spread is not None:
-        for mean, spread, best in zip(collection.means, collection.spread, collection.best_arms, strict=True):
-            within = np.sqrt(spread**2 + spread[best] ** 2)
-            sets += [tuple(np.flatnonzero(mean >= mean[best] - times * within).tolist()) for times in RIVALS]
     everyone = tuple(range(collection.n_arms)) if fallback.arm == NONE else (fallback.arm,)
-    several = [arms for arms in dict.fromkeys(sets) if 1 < len(arms) < collection.n_arms]
-    return (*map(Chooser, several), Chooser(everyone))
+    if not collection.varies or collection.spread is None:
+        return (Chooser(everyone),)
+    worth, sets = expected_worth(collection), list[Chooser]()
+    decimals = 2 - int(np.floor(np.log10(_unit(collection))))
+    for mean, spread, best in zip(collection.means, collection.spread, collection.best_arms, strict=True):
+        arms = np.flatnonzero(mean >= mean[best] - RIVALS * np.sqrt(spread**2 + spread[best] ** 2))
+        if len(arms) > 1:
+            rates = tuple(float(rate) for rate in mean[arms].round(decimals))
+            sets.append(Chooser(tuple(arms.tolist()), rates, worth, fallback.allow, fallback.odds))
+    return (*dict.fromkeys(sets), Chooser(everyone))
+
+
+def expected_worth(collection: Collection) -> int:
+    """The rounds that the rate of a good arm (among the best fifth of its kind's) is worth to a case, in the middle."""
+    assert collection.spread is not None
+    spread = np.maximum(collection.spread, LEAST_SPREAD * np.sqrt(collection.rewards.variance_proxy))
+    worth = np.maximum(collection.rewards.most_variance(collection.means) / spread**2 - 1.0, 1.0)
+    good = collection.means >= np.quantile(collection.means, 0.8, axis=1, keepdims=True)
+    return int(np.median(worth[good]).round())
 
 
 def _scenarios(collection: Collection, parameters: FloatArray) -> Collection:
     """A collection of as many tasks as there are rows of parameters, all known exactly."""
-    names = tuple(f"scenario {number}" for number in range(1, len(parameters) + 1))
-    return with_parameters(collection, parameters, tasks=names, counts=None, shares=None, spread=None)
+    return with_parameters(collection, parameters, **_unnamed(len(parameters)))
+
+
+def _unnamed(n: int) -> dict[str, Any]:
+    names = tuple(f"scenario {number}" for number in range(1, n + 1))
+    return {"tasks": names, "counts": None, "shares": None, "spread": None}

@@ -159,6 +159,12 @@ class Rewards(ABC):
         """The sub-Gaussian variance s^2 of one reward around its mean, given the context (NOTES 4: Hoeffding's)."""
         return (self.high - self.low) ** 2 / 4
 
+    def most_variance(self, means: FloatArray) -> FloatArray:
+        """The most that the variance of a reward with these means can be; that of 0/1 rewards itself."""
+        if not self.has_range:
+            return np.full(np.shape(means), self.sigma**2)
+        return np.maximum((means - self.low) * (self.high - means), 0.0)
+
     @abstractmethod
     def sample(self, parameters: FloatArray, rng: np.random.Generator) -> FloatArray:
         """One reward for each cell of `parameters`."""
