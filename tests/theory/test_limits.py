@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from banditree.errors import InvalidInput
+from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
 from banditree.theory.belief_sweeps import bound_beyond
@@ -114,7 +115,7 @@ def test_beyond_the_reach_only_what_is_worked_out_is_read():
         assert len(points) == len(table.values)
         table.values[:] = [1.0 if max(*point, 0) - min(*point, 0) <= reach else np.nan for point in points]
     faces, table = pack((0, 1, 2), step, tables), tables[0, 1, 2]
-    for z in product(range(-7 * reach, 1), repeat=3):
+    for z in product(range(-5 * reach, 1), repeat=3):
         if max(z) == 0:
             found = bound_beyond(table.values, table.shape, faces, np.array(z), np.zeros(3, np.int64), step)
             assert 0 <= found < np.inf
@@ -139,6 +140,39 @@ def test_steps_fit_a_collection_of_equal_gaps():
     assert scale(hard(4, 8, 0.4, 1e-4)) == pytest.approx(math.log(7 / 3), rel=0.01)
 
 
+def two_rounds_by_definition(collection: Collection, prior: FloatArray) -> float:
+    """The Bayes-optimal regret of two rounds of normal rewards: the best first arm, and the best one after it."""
+    rewards = np.linspace(-12, 13, 20_001)
+    options = []
+    for arm in range(collection.n_arms):
+        parameters = np.broadcast_to(
+            collection.parameters[:, arm], (len(rewards), *collection.parameters[:, arm].shape)
+        )
+        weights = prior * np.exp(collection.rewards.log_density(rewards[:, None], parameters))
+        later = (weights @ collection.gaps).min(axis=1)
+        options.append(prior @ collection.gaps[:, arm] + np.trapezoid(later, rewards))
+    return min(options)
+
+
+@pytest.mark.parametrize("sigma", [1.0, 0.4, [[1.0, 2.0], [0.5, 1.0], [1.5, 0.7]]])
+def test_normal_rewards_are_never_above_the_exact_regret_and_close_below(sigma):
+    collection = Collection.gaussian([[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]], sigma)
+    found = limit(collection, 2, effort=150_000_000)
+    prior = np.zeros(3)
+    prior[list(found.tasks)] = found.prior
+    exact = two_rounds_by_definition(collection, prior)
+    assert 0.97 * exact <= found.value <= exact * (1 + 1e-9)
+    seen = collection.rewards.outcomes_from_below(collection.parameters).sum(axis=0)
+    assert (seen < 1).all()
+    assert (seen > 0.999).all()
+
+
+def test_normal_rewards_over_many_rounds_are_below_what_is_attained():
+    """mIDS loses 5.3 +- 0.3 in 500 runs; the limit is a bound on the average of any algorithm, proven."""
+    two = Collection.gaussian([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]], 0.5)
+    assert 4.5 < limit(two, 1_000, effort=50_000_000).value < 5.0
+
+
 def test_progress_and_stopping():
     seen = []
     stopped = limit(rand(5, 5, 0.4), 10_000, on_progress=lambda progress: bool(seen.append(progress.done)))
@@ -154,3 +188,5 @@ def test_what_is_refused():
         limit(TWO, 10, effort=0)
     with pytest.raises(InvalidInput, match="without contexts"):
         limit(linear(4, 5, 3, 0.2), 10)
+    with pytest.raises(InvalidInput, match="0/1, graded and normal rewards"):
+        limit(Collection.bounded([[0.7, 0.2], [0.3, 0.6]]), 10)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditree.errors import invalid
+from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.theory.limits import problem_of
@@ -47,6 +47,8 @@ def attained(collection: Collection, horizon: int, *, step: float | None = None)
         raise invalid("horizon", "at least 1", horizon)
     if not 2 <= collection.n_tasks <= max(STEPS):
         raise invalid("collection", f"one of 2 to {max(STEPS)} tasks", collection.n_tasks)
+    if not collection.rewards.support:
+        raise InvalidInput("What is attained is only worked out for rewards of a few possible values.")
     problem = problem_of(collection)
     step = STEPS[collection.n_tasks] if step is None else step
     points, chances, after = _moves(problem.chances, step)

@@ -32,6 +32,7 @@ SETTLED = (2e-4, 5e-5, 1e-5)  # a share of the regret: what a round adds once a 
 LOOK_EVERY = 10  # rounds between two looks at what is still gained
 TOGETHER = 400  # rounds: up to this horizon all tables go round by round together, so that none is cut short
 TYPICAL_ROUNDS = 50  # after which tables are usually settled, to foresee how long one takes
+MANY = 8  # outcomes of normal rewards that lead to points of their own, about
 BEAM = {2: 6, 3: 4, 4: 3, 5: 2}  # sets of each size from which larger ones are made; 1 of more
 SHARE = 0.4  # of the effort for choosing the tasks, when there are more than fit one table
 
@@ -121,10 +122,10 @@ def continuations_of(collection: Collection, horizon: int, effort: int = EFFORT)
 
 
 def problem_of(collection: Collection) -> Problem:
-    """The gaps and outcomes of a collection whose rewards have a few possible values."""
-    if collection.theta is not None or not collection.rewards.support:
-        raise InvalidInput("A limit is only worked out for rewards of a few possible values, without contexts.")
-    chances = collection.rewards.outcome_chances(collection.parameters)
+    """The gaps and outcomes of a collection whose rewards have a likelihood."""
+    if collection.theta is not None or not collection.rewards.has_likelihood:
+        raise InvalidInput("A limit is only worked out for 0/1, graded and normal rewards, without contexts.")
+    chances = collection.rewards.outcomes_from_below(collection.parameters)
     return Problem(collection.gaps, frozen(chances, float))
 
 
@@ -303,6 +304,7 @@ class _Search:
 
     def foreseen_of_one(self, size: int, level: int) -> int:
         outcomes, _, arms = map(int, self.problem.chances.shape)
+        outcomes = min(outcomes, MANY)  # neighbours on the lattice share what more outcomes lead to
         _, reach = _points(size, level)
         rim = reach + rim_width(size, reach, reach)
         refresh = LOOKUP * inside_points(size, rim) // LOOK_EVERY

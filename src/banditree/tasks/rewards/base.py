@@ -206,6 +206,13 @@ class Rewards(ABC):
         """The chance (G, *S) of each reward of the support."""
         raise InvalidInput(f"{self.family} rewards are not a few possible values.")
 
+    def outcomes_from_below(self, parameters: FloatArray) -> FloatArray:
+        """Chances (G, *S) of outcomes with which whoever learns from them loses no more than from the rewards.
+
+        S is (M, K). They may add up to less than 1: then nothing is lost in the rest. For bounds from below.
+        """
+        return self.outcome_chances(parameters)
+
     # What plans ask: totals, bins, ways to score
 
     def total_below(self, total: float, pulls: int) -> float | None:

@@ -22,6 +22,7 @@ from banditree.tasks.rewards.base import (
 
 FOUR_BINS = (-3, -1, 1, 3)  # points of a normal reward, close to the best four-level rounding of it ...
 BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one
+FAR, FINE = 7.0, 0.02  # standard deviations to which outcomes are listed for bounds from below, and between two of them
 CENTRES = 6  # middle cuts tried per arm
 
 
@@ -103,6 +104,28 @@ class Gaussian(Rewards):
         more = spread / (4 * self.sigma**2)
         exponent = -(centre**2) / (8 * self.sigma**2 * (1.0 + more)) - 0.5 * np.log1p(more)
         return np.asarray(-np.expm1(exponent))
+
+    def outcomes_from_below(self, parameters: FloatArray) -> FloatArray:
+        """Rewards on a fine grid per arm, which are seen a little too rarely.
+
+        What is lost from weights w on is concave in w, grows with w and is proportional to it. Between two grid points
+        every task's density is at least (1 - e) times the straight line between its ends; so the loss after a reward in
+        between is at least (1 - e) times the mixture of those at the ends. e: the curvature over the least density.
+        """
+        means, sigma = self.means(parameters), np.broadcast_to(self.deviation(parameters), parameters.shape[:2])
+        low, high = (means - FAR * sigma).min(axis=0), (means + FAR * sigma).max(axis=0)  # (K,)
+        G = int(np.ceil(((high - low) / sigma.min(axis=0)).max() / FINE)) + 1
+        width = (high - low) / (G - 1)
+        z = ((low + width * np.arange(G)[:, None])[:, None] - means) / sigma  # (G, M, K)
+        density = np.exp(-0.5 * z * z) / (sigma * np.sqrt(2 * np.pi))
+        first, second = density[:-1], density[1:]
+        bend = np.maximum(np.maximum(z[:-1] ** 2, z[1:] ** 2) - 1, 0.0) * np.maximum(first, second) / sigma**2
+        # A task whose density is that small is left out: less weight, less loss. A line that ends in 0 is below it.
+        near = np.abs(z) <= FAR
+        error = np.where(near[:-1] & near[1:], width**2 / 8 * bend / np.maximum(np.minimum(first, second), 1e-300), 0.0)
+        seen = np.maximum(1 - 1e-9 - error.max(axis=1, keepdims=True), 0.0) * width / 2  # (G - 1, 1, K)
+        edge = np.zeros((1, 1, len(width)))
+        return np.asarray(near * density * (np.concatenate([edge, seen]) + np.concatenate([seen, edge])))
 
     def totals(self, cells: Cells, pulls: FloatArray, limit: FloatArray) -> Bounds:
         """Normal, at both ends of the mean; sub-Gaussian bounds if contexts are not known to be normal."""
