@@ -35,10 +35,10 @@ PLANS = {
     "plan --unknown 0.05": {"unknown": 0.05},
     "plan --allow 0.1": {"allow": 0.1},
 }
-POLICIES = ("mts", "mmts", "mts+alarm", "mmts+alarm", "dt-ece", "bernoulli-ts")
+POLICIES = ("mts", "mmts", "mmts-index", "mts+alarm", "mmts+alarm", "dt-ece", "bernoulli-ts")
 GUARDED = "plan --unknown 0.05"
 # (truth, who) -> most that is asked for the worst task and for the mean.
-ASKED = {("0.1", "plan --allow 0.1"): (100, 30), ("0.1", "mmts"): (60, 15)}
+ASKED = {("0.1", "plan --allow 0.1"): (100, 30), ("0.1", "mmts-index"): (60, 15)}
 
 
 def truths(known, seed):

@@ -28,7 +28,7 @@ COLLECTIONS = {
         [0.0, 1.0, 5.0],
     ),
 }
-NEEDS_LIKELIHOOD = {"mts", "mmts", "mids", "ece", "random-ece"}
+NEEDS_LIKELIHOOD = {"mts", "mmts", "mmts-index", "mids", "ece", "random-ece"}
 NAMES = [*POLICIES, "dt-ece+alarm", "mts+alarm", "mucb+alarm"]
 
 
@@ -36,7 +36,7 @@ def takes(name, kind):
     base = name.removesuffix("+alarm")
     if kind == "bounded":
         return base not in NEEDS_LIKELIHOOD
-    if kind == "linear" and base == "mmts":
+    if kind == "linear" and base in ("mmts", "mmts-index"):
         return False
     return not (base == "bernoulli-ts" and kind in ("gaussian", "linear"))
 

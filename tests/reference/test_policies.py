@@ -199,7 +199,7 @@ def test_mmts_draws_rates_from_their_posterior():
 def test_mmts_gives_the_arm_that_may_be_worth_most_in_the_rounds_left():
     """By the formula, over a posterior of (prior and seen) counts; every arm is given in some round."""
     counts, given = uncertain.prior_counts(VARIED), set()
-    for params, state, history, context, arm, t in played(uncertain.mmts, VARIED, 60):
+    for params, state, history, context, arm, t in played(uncertain.mmts_index, VARIED, 60):
         task = int(np.searchsorted(np.cumsum(state.weights), uniform((3, 1, t), 0) * state.total[0], "right"))
         upper = []
         for k in range(2):

@@ -23,7 +23,7 @@ def simulate(
     policies: Annotated[
         str,
         typer.Option(
-            help="Names separated by commas: dt-ece, ece, random-ece, mts, mmts, mids, mucb, mucb-belief, "
+            help="Names separated by commas: dt-ece, ece, random-ece, mts, mmts, mmts-index, mids, mucb, mucb-belief, "
             "ucb1, bernoulli-ts, gaussian-ts, linucb, lints, uniform; any of them with +alarm; or plan files (.json)."
         ),
     ],

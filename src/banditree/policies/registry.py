@@ -9,7 +9,7 @@ from banditree.policies.follow import dt_ece
 from banditree.policies.latent import mids, mts
 from banditree.policies.mucb import mucb, mucb_belief
 from banditree.policies.random_ece import random_ece
-from banditree.policies.uncertain import mmts
+from banditree.policies.uncertain import mmts, mmts_index
 
 ALARM = "+alarm"
 POLICIES = {
@@ -20,6 +20,7 @@ POLICIES = {
         random_ece,
         mts,
         mmts,
+        mmts_index,
         mids,
         mucb,
         mucb_belief,

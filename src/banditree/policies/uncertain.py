@@ -4,8 +4,8 @@
 A case is of one of the tasks, and near it: its rate of arm k is drawn around the task's with the standard deviation of
 the collection's spread. The prior is conjugate (Dirichlet over a few possible rewards, normal for normal ones), so that
 the chance of the next reward under each task, and with it the posterior of the task, are exact. The task is drawn from
-its posterior in every round. Its rates are drawn too as published; by default each arm counts for the most that may
-still pay to find out before the horizon (`horizon_index`), which explores less and loses about half as much.
+its posterior in every round. `mmts` draws its rates too, as published; with `mmts-index` each arm counts for the most
+that may still pay to find out before the horizon (`horizon_index`), which explores less and loses about half as much.
 """
 
 import math
@@ -33,7 +33,6 @@ DEFAULT_WIDTH = 0.115
 LEAST_WIDTH = 0.002  # of the same unit: a rate of which the collection is sure is believed to this much
 HALF_WIDTHS = 1.96  # standard deviations in the radius of an estimate, whose confidence is about 95%
 LEAST_COUNT = 0.02  # of a possible reward in the prior: what is called impossible may still happen
-UPPER, DRAWN = "upper", "drawn"  # the rates of a drawn task: by `horizon_index`, or drawn as well
 BOOST = 1 << 19  # number of the draw that makes a gamma draw with a shape below 1, above those of the arms
 
 
@@ -64,13 +63,9 @@ def make_uncertain(collection: Collection, horizon: int, options: Mapping[str, A
     """Option `spread`: the standard deviation of a case's rates around its task's, in place of the collection's own.
 
     By default that is the collection's spread, or 0.115 times the largest standard deviation of a reward if it has
-    none (0.058 for 0/1 rewards); what the radius of estimated rates leaves open is added. Option `rates`: "upper", what
-    an arm of the drawn task may be worth in the rounds that are left (the default), or "drawn", as published.
+    none (0.058 for 0/1 rewards); what the radius of estimated rates leaves open is added.
     """
-    taken = take_options(options, spread=None, rates=UPPER)
-    width, rates = taken["spread"], taken["rates"]
-    if rates not in (UPPER, DRAWN):
-        raise invalid("rates", f"{UPPER} or {DRAWN}", rates)
+    width = take_options(options, spread=None)["spread"]
     if width is not None and not (math.isfinite(width) and width >= 0):
         raise invalid("spread", "a number of at least 0", width)
     require_likelihood(collection.rewards, "A posterior over tasks")
@@ -82,8 +77,13 @@ def make_uncertain(collection: Collection, horizon: int, options: Mapping[str, A
         frozen(collection.rewards.support, float),
         frozen(prior_counts(collection, width).transpose(1, 0, 2), float),
         frozen(np.maximum(prior, LEAST_WEIGHT), float),
-        horizon if rates == UPPER else 0,
+        0,
     )
+
+
+def make_index(collection: Collection, horizon: int, options: Mapping[str, Any]) -> UncertainParams:
+    """The same, for rates by `horizon_index`."""
+    return make_uncertain(collection, horizon, options)._replace(horizon=horizon)
 
 
 def prior_counts(collection: Collection, width: float | None = None) -> FloatArray:
@@ -238,3 +238,4 @@ def explain_uncertain(params: UncertainParams, state: UncertainState) -> Facts:
 
 
 mmts = Policy("mmts", make_uncertain, init_uncertain, choose_mmts, update_uncertain, explain_uncertain)
+mmts_index = Policy("mmts-index", make_index, init_uncertain, choose_mmts, update_uncertain, explain_uncertain)
