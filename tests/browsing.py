@@ -22,7 +22,7 @@ def looking(window, size=DESK, dark=False):
     assert window.get_log("browser") == []
 
 
-def until(condition, seconds=600):
+def until(condition, seconds=180):
     """Wait for something to become true: longer than a page may wait for its certificate, which a busy machine first
     has to compile."""
     end = time.monotonic() + seconds

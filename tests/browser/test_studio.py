@@ -40,8 +40,15 @@ def is_good(window):
     assert serious(window) == []
 
 
-def has(window, words, seconds=600):
+def has(window, words, seconds=180):
     return until(lambda: words in text(window), seconds)
+
+
+def opens_first_dot(window):
+    """Click on the first dot, of a chart that may be replaced at the same time; whether its page is there."""
+    dot = window.find_element("css selector", ".chart a")
+    window.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", dot)
+    return "dot=0" in window.current_url
 
 
 def search_and_sign(window, size):
@@ -56,11 +63,9 @@ def search_and_sign(window, size):
     until(lambda: "Searching for plans" not in text(window), LONG)
     until(lambda: "for all" in text(window, ".lost"), LONG)
     is_good(window)
-    dots = window.find_elements("css selector", ".chart a")
-    n_shown = len(dots)
+    n_shown = len(window.find_elements("css selector", ".chart a"))
     assert n_shown >= 1
-    window.execute_script("arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true}))", dots[0])
-    until(lambda: "dot=0" in window.current_url)
+    until(lambda: opens_first_dot(window))
     assert len(window.find_elements("css selector", ".chart a")) == n_shown
     assert window.find_elements("css selector", "#one ~ .flow .line")
     tap(window, ".picks a:last-of-type")
