@@ -39,6 +39,7 @@ def restless(collection, rule):
     return assemble([*lines, *(Box(arm) for arm in range(collection.n_arms))], collection, 1000, rule=rule)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(protocol_cases(), st.integers(1, 150))
 def test_line_by_line_is_the_slow_programme_over_rounds(case, horizon):

@@ -79,6 +79,7 @@ def test_words_reach_the_plan_and_its_questions(folder, cli):
     assert out.startswith("cure = 1, failure = 0")
 
 
+@pytest.mark.slow
 def test_contextual_plans_ask_for_the_context(folder, cli):
     from banditree.files.collections import save_collection
     from banditree.tasks.instances import linear

@@ -38,6 +38,7 @@ def run(capsys, *arguments):
 ROLES = ("--arm", "treatment", "--reward", "recovered")
 
 
+@pytest.mark.slow
 def test_a_log_becomes_a_collection_that_can_be_planned_on(capsys, log):
     code, out, _ = run(
         capsys, "learn", log / "visits.parquet", "--task", "patient_group", *ROLES, "-o", log / "tasks.json"
@@ -105,6 +106,7 @@ def test_what_is_wrong_is_said_in_one_line(capsys, log, monkeypatch, arguments, 
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_estimates_taken_at_their_word_are_marked_everywhere(capsys, log, monkeypatch):
     monkeypatch.chdir(log)
     run(capsys, "learn", "visits.parquet", "--task", "patient_group", *ROLES, "-o", "tasks.json")

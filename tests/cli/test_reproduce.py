@@ -32,6 +32,7 @@ def run(capsys, *arguments):
     return end.value.code or 0, out, err
 
 
+@pytest.mark.slow
 def test_an_experiment_of_ones_own(folder, capsys):
     code, out, _ = run(capsys, "experiment", "my.toml")
     assert code == 0

@@ -81,6 +81,7 @@ def test_a_card_is_a_sheet_or_a_page_and_promises_what_was_computed(folder, caps
     assert "A card is a pdf or html" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_report_with_a_simulation(folder, capsys):
     two = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"], tasks=["mild", "severe"])
     save_results(simulate(two, ["uniform"], horizon=100, runs=5), "results.json")

@@ -247,6 +247,7 @@ def test_the_figure_shows_the_choice(two_kinds):
     assert "Chosen: " in choice_scene(info).description
 
 
+@pytest.mark.slow
 def test_the_command_writes_all_it_promises(tmp_path, monkeypatch, capsys):
     import pandas
 

@@ -20,6 +20,7 @@ def test_a_panel_holds_the_bands_of_its_results():
     assert panel.curves[0].high.tolist() == mean_band(results, "uniform").high.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
 def test_the_same_picture_is_the_same_bytes(panels, suffix, tmp_path):
     for name in ("one", "other"):

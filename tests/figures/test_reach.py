@@ -143,6 +143,7 @@ def test_pulls_of_a_score_by_side_against_step_by_step(case):
             np.testing.assert_allclose(exits.pulls[box, task], spent, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_a_protocol_is_reached_as_a_simulation_says():
     """Bands of 4.5 standard errors over 35 comparisons: a false alarm in about 4,000 seeds."""
     plan, known = made("protocol")
@@ -159,6 +160,7 @@ def test_a_protocol_is_reached_as_a_simulation_says():
     assert info.note == "over the horizon"
 
 
+@pytest.mark.slow
 def test_the_cost_of_getting_to_a_line_is_that_of_a_walk_which_may_end_at_every_round():
     """Bands of 5 standard errors over 12 comparisons: a false alarm in about 100,000 seeds."""
     two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])

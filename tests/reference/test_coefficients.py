@@ -76,6 +76,7 @@ def test_a_pair_that_no_test_separates_is_named():
     assert found.reason == "no test separates tasks 0 and 2"
 
 
+@pytest.mark.slow
 @given(separating_tables())
 @settings(max_examples=60)
 def test_randomised_search_equals_listing(table):

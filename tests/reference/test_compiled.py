@@ -32,6 +32,7 @@ def test_random_numbers_are_the_same_bits():
         assert compiled(random.uniform)(tuple(words[:3]), words[3]) == random.uniform(tuple(words[:3]), words[3])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_following_a_plan(name):
     plan = PLANS[name]()

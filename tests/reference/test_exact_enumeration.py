@@ -10,6 +10,7 @@ from banditree.certificates.certify import certify, course
 from banditree.plans.plan import HAND_OVER, BoxKind, Decider
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(cases())
 def test_certificate_is_the_enumeration(case):
@@ -51,6 +52,7 @@ def test_the_certificate_of_a_protocol_is_the_enumeration(case):
         np.testing.assert_allclose(certificate.at_end[task], at_end, rtol=1e-9, atol=1e-11)
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(protocol_cases(), st.integers(1, 150))
 def test_the_certificate_of_a_protocol_is_the_slow_programme_over_rounds(case, horizon):

@@ -83,6 +83,7 @@ def check_protocol(plan, data):
     follow_both(replace(plan, arms=names, vocabulary=words), data, plan.horizon)
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(protocols(), st.data())
 def test_a_protocol_is_followed_from_its_text_alone(plan, data):

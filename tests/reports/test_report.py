@@ -35,6 +35,7 @@ def words_of(blocks):
     return "\n".join(parts)
 
 
+@pytest.mark.slow
 def test_an_exact_report_has_everything():
     plan, known = made("15 boxes")
     blocks = blocks_of("15 boxes")
@@ -147,6 +148,7 @@ def test_a_simulation_adds_policies_and_curves():
     assert "need a simulation" not in words
 
 
+@pytest.mark.slow
 def test_long_tables_show_the_worst_tasks():
     plan, known = made("40 tasks")
     table = next(block for block in report_blocks(plan, known) if isinstance(block, Table) and "regret" in block.head)
@@ -154,6 +156,7 @@ def test_long_tables_show_the_worst_tasks():
     assert table.rows[0][0] == certify(plan, known).worst_task
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["3 boxes", "links back", "contextual"])
 def test_reports_are_files_and_repeatable(name):
     plan, known = made(name)

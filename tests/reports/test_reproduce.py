@@ -44,6 +44,7 @@ values = [20, 80, 320]
 """
 
 
+@pytest.mark.slow
 def test_a_sweep_leaves_its_slopes_as_a_table_and_a_figure(tmp_path):
     summary = run_and_write(parse_experiment(SWEEP, "x"), "mine", tmp_path)
     assert "| uniform | horizon^1.0" in summary or "| uniform | horizon^0.9" in summary

@@ -187,6 +187,7 @@ def test_variants_say_what_other_lengths_would_lose(plan):
         assert found["no safety rule"].plan.rule is None
 
 
+@pytest.mark.slow
 def test_the_front_goes_from_one_option_for_all_to_the_plan_itself():
     front = pareto_front(FOUR, HORIZON, steps=800)
     default = build_protocol(FOUR, HORIZON, steps=800)

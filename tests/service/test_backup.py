@@ -45,6 +45,7 @@ def empty(request, tmp_path, postgres):
     return str(tmp_path / "restored.db") if request.param == "sqlite" else new_database(postgres, "restored")
 
 
+@pytest.mark.slow
 def test_a_backup_holds_everything_and_comes_back(database_url, empty, tmp_path):
     file = tmp_path / "clinic.backup"
     with in_thread(local(database_url)) as (_app, http):

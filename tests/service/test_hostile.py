@@ -95,6 +95,7 @@ def test_digits_that_are_no_numbers_are_refused(service):
     assert service[1].post(f"/cases/{case}/tell", data={"round": "²", "reward": "1"}).status_code == 422
 
 
+@pytest.mark.slow
 def test_deep_and_long_bodies_are_refused(service):
     headers = {"content-type": "application/json"}
     for body in (b"[" * 100_000, b'{"plan": ' * 50_000, b'{"name": "x", "plan": {"n": ' + b"9" * 5000 + b"}}"):
@@ -123,6 +124,7 @@ def test_too_many_requests_say_when_to_come_again(tmp_path):
         assert answers[-1].headers["retry-after"] == "1"
 
 
+@pytest.mark.slow
 def test_guesses_in_parallel_are_counted_before_they_are_checked(tmp_path, monkeypatch):
     checked = []
     monkeypatch.setattr(people, "verified", lambda *given: checked.append(given) or time.sleep(0.3))
@@ -195,6 +197,7 @@ def test_a_stranger_is_told_nothing_of_the_database(tmp_path, monkeypatch):
         app.state.desk.database.engine.dispose()
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_not_ready(tmp_path):
     port, path = free_port(), tmp_path / "cases.db"
     process = start_process(path, port)
@@ -298,6 +301,7 @@ def half_sent(port, source="127.0.0.1"):
     return sent
 
 
+@pytest.mark.slow
 def test_half_sent_requests_do_not_keep_others_out(listening):
     held = [half_sent(listening) for _ in range(150)]
     transport = httpx.HTTPTransport(local_address="127.0.0.2")
@@ -310,6 +314,7 @@ def test_half_sent_requests_do_not_keep_others_out(listening):
     assert httpx.get(f"http://127.0.0.1:{listening}/health").status_code == 200
 
 
+@pytest.mark.slow
 def test_a_second_head_on_the_same_connection_is_not_waited_for_either(listening):
     sent = socket.create_connection(("127.0.0.1", listening), timeout=60)
     sent.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")

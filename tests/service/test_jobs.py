@@ -151,6 +151,7 @@ def test_a_clock_waits_for_compiling_but_not_for_ever(monkeypatch):
     assert ours.is_over()
 
 
+@pytest.mark.slow
 def test_a_time_limit_gives_the_best_so_far_or_ends_what_does_not_listen(worker, monkeypatch):
     monkeypatch.setattr("banditree.service.worker.GRACE", 60.0)
     job = done(worker, "patient", seconds=1)
@@ -161,6 +162,7 @@ def test_a_time_limit_gives_the_best_so_far_or_ends_what_does_not_listen(worker,
     assert (job.state, job.problem) == (State.FAILED, "It took longer than its limit of 1 seconds.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wanted", "state"), [(Wish.STOP, State.DONE), (Wish.CANCEL, State.CANCELLED)])
 def test_a_running_job_is_stopped_or_cancelled(worker, wanted, state):
     id = add(worker, "patient")
@@ -257,6 +259,7 @@ def test_a_killed_worker_is_replaced_and_the_job_done(tmp_path):
             os.kill(pid, 0)
 
 
+@pytest.mark.slow
 def test_a_worker_ends_with_its_server_and_hands_its_job_back(tmp_path):
     settings = local(tmp_path / "cases.db")
     database = Database(settings)

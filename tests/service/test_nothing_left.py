@@ -42,6 +42,7 @@ def test_what_is_erased_is_in_no_file_of_sqlite(tmp_path):
         assert n_copies(tmp_path) == 0
 
 
+@pytest.mark.slow
 def test_what_is_erased_while_somebody_reads_goes_when_they_are_done(tmp_path):
     with in_thread(local(tmp_path / "cases.db")) as (app, http):
         case, database = filled(http), app.state.desk.database

@@ -165,6 +165,7 @@ def read_lists(port, stop):
             http.get("/api/v1/cases?state=waiting&limit=1000")
 
 
+@pytest.mark.slow
 def test_a_large_body_is_read_in_another_process_within_limits(tmp_path):
     with in_thread(local(tmp_path / "cases.db")) as (app, http):
         long = b'{"name": "x", "plan": {"a": [' + b"[]," * 600_000 + b"[]]}}"

@@ -237,6 +237,7 @@ def test_comparing_two_plans(http):
     assert http.get(f"/plans/{first}/compare", params={"other": "none"}).status_code == 404
 
 
+@pytest.mark.slow
 def test_uploads_by_form(http, tmp_path):
     from banditree.files.collections import save_collection
     from banditree.files.plans import save_plan

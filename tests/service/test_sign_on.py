@@ -80,6 +80,7 @@ def sign_on(service, sub):
         return answer, http.get("/api/v1/me")
 
 
+@pytest.mark.slow
 def test_a_nurse_signs_on_and_is_an_operator(service, provider):
     person(provider, "n-1", preferred_username="nina", groups=["nurses", "tennis"])
     with browser(service) as http:

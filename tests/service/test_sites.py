@@ -145,6 +145,7 @@ def test_nobody_of_the_south_sees_or_changes_anything_of_the_north(running, peop
     assert nell.get("/api/v1/cases/north-1/events").json() == before
 
 
+@pytest.mark.slow
 def test_ids_in_bodies_and_queries_lead_nowhere(people, north):
     sam = people["sam"]
     assert post(sam, "cases", plan=north["plan"], id="s-2") == 404

@@ -37,6 +37,7 @@ def test_linear_has_the_separation_and_rewards_in_range():
     assert collection.means.max() <= 0.8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "message"),
     [

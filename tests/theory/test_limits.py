@@ -154,6 +154,7 @@ def two_rounds_by_definition(collection: Collection, prior: FloatArray) -> float
     return min(options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [1.0, 0.4, [[1.0, 2.0], [0.5, 1.0], [1.5, 0.7]]])
 def test_normal_rewards_are_never_above_the_exact_regret_and_close_below(sigma):
     collection = Collection.gaussian([[0.9, 0.1], [0.2, 0.8], [0.5, 0.4]], sigma)
