@@ -58,7 +58,7 @@ def promise_of(plan: Plan, kinds: Kinds, known: History, new: History, horizon: 
 def cases_like(
     kinds: Kinds, known: History, lengths: IntArray, draws: int, rng: np.random.Generator, horizon: int
 ) -> History:
-    """`draws` times new cases of these lengths (U,), one after the other, cut at the horizon."""
+    """New cases of these lengths (U,), cut at the horizon, in `draws` copies: all cases of a copy stand together."""
     sizes = np.minimum(lengths, horizon)
     outcomes = []
     for part in np.array_split(np.arange(draws), REFITS):

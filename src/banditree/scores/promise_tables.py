@@ -24,7 +24,7 @@ LEAST_CHANCE = 0.01  # chances are taken as no closer to 0 and 1, so that one ou
 
 
 def one_row_tables(scorings: Sequence[Scoring]) -> list[PromiseTable]:
-    """Points of the outcome alone, as tables of one row; those with large points are left out."""
+    """Points of the outcome alone, as tables of one row, for scorings of small points only."""
     pairs = [(one.points[0], one.points[1]) for one in scorings if max(map(abs, one.points)) <= MOST_OF_TABLES]
     return [PromiseTable((), (pair,), MOST_OF_TABLES) for pair in pairs]
 

@@ -120,7 +120,8 @@ class Gaussian(Rewards):
         density = np.exp(-0.5 * z * z) / (sigma * np.sqrt(2 * np.pi))
         first, second = density[:-1], density[1:]
         bend = np.maximum(np.maximum(z[:-1] ** 2, z[1:] ** 2) - 1, 0.0) * np.maximum(first, second) / sigma**2
-        # A task whose density is that small is left out: less weight, less loss. A line that ends in 0 is below it.
+        # A density that small counts as 0: less weight, less loss. The straight line down to 0 is below it, since FAR
+        # times FINE is less than 1.
         near = np.abs(z) <= FAR
         error = np.where(near[:-1] & near[1:], width**2 / 8 * bend / np.maximum(np.minimum(first, second), 1e-300), 0.0)
         seen = np.maximum(1 - 1e-9 - error.max(axis=1, keepdims=True), 0.0) * width / 2  # (G - 1, 1, K)
