@@ -5,7 +5,7 @@ from typing import Any
 
 
 class InvalidInput(ValueError):
-    """Something a person gave (an argument, a file, an answer) that cannot be used, said in one line.
+    """An argument, a file or an answer that cannot be used, with a message of one line that says why.
 
     >>> raise invalid("horizon", "at least 1", 0, "Give the number of rounds of one case.")
     Traceback (most recent call last):
@@ -15,21 +15,21 @@ class InvalidInput(ValueError):
 
 
 class TooLong(InvalidInput):
-    """What was asked for is in order, but would take too long to compute."""
+    """What was asked for is valid, but would take too long to compute."""
 
 
 class PlanWarning(UserWarning):
-    """A plan that was built as asked but will not do what its user expects."""
+    """A plan was built as asked, but will probably not do what its user expects."""
 
 
 def check_texts(argument: str, texts: Iterable[str]) -> None:
-    """Refuse what no database and no terminal can keep: the character 0, and halves of characters.
+    """Refuse texts that some databases and terminals cannot hold: with null characters or lone surrogates.
 
     >>> check_texts("arms", ["A", "ärm ✓"])
     """
     for text in texts:
         if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
-            raise invalid(argument, "text without the character 0 and without half characters", text)
+            raise invalid(argument, "text without null characters and lone surrogates", text)
 
 
 def invalid(argument: str, rule: str, value: Any, hint: str = "") -> InvalidInput:

@@ -1,4 +1,4 @@
-"""How long work says how far it is, and how it is told to stop: one signature for the whole library."""
+"""How long-running work reports its progress and is told to stop: one signature for the whole library."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a piece of work is: `done` of `total` units, the `best` value so far, and `text` on what it is at.
+    """How far a piece of work has come: `done` of `total` units, the `best` value so far, and where it is (`text`).
 
-    best is None where nothing is being optimised. total may grow on the way; 0 means that it cannot be foreseen.
+    best is None where nothing is being optimised. total may grow while the work goes on; 0 means that it is unknown.
     """
 
     done: int
@@ -21,7 +21,7 @@ OnProgress = Callable[[Progress], bool | None]  # returning False stops the work
 
 
 def goes_on(on_progress: OnProgress | None, done: int, total: int, best: float | None = None, text: str = "") -> bool:
-    """Report, and say whether to go on: always, when nobody listens.
+    """Report progress and return whether to go on, which is always so when nobody listens.
 
     >>> goes_on(None, 1, 4), goes_on(print, 2, 4), goes_on(lambda progress: progress.done < 3, 3, 4)
     Progress(done=2, total=4, best=None, text='')

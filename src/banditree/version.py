@@ -1,3 +1,3 @@
-"""The version, on its own so that every room can say it."""
+"""The version, in a module of its own so that every room can import it."""
 
 __version__ = "0.1.0"

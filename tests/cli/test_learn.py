@@ -65,7 +65,7 @@ def test_contexts_reach_the_collection(capsys, log):
 def test_individuals_become_classes(capsys, log):
     code, out, _ = run(capsys, "learn", log / "visits.parquet", "--individual", "patient_id", *ROLES)
     assert code == 0
-    assert "Found 3 classes among 60 individuals" in out
+    assert "Found 3 kinds among 60 individuals" in out
 
 
 def test_shares_of_kinds_are_kept_and_can_be_set(capsys, log):

@@ -80,5 +80,8 @@ def test_lines_say_what_they_give_up():
     (line,) = certificate_document(report)["lines"]
     assert line["name"] == "box 1"
     assert line["at_most_more"] == line["loses_from_here"] - line["best_possible_at_least"]
-    assert "per case, with the tasks as often as is worst: 15 from box 1 on." in certificate_text(report)
+    assert (
+        "per case and at the worst shares of the tasks, the plan loses at most 15 from box 1 on."
+        in certificate_text(report)
+    )
     assert certificate_document(certificate_report(build_tree(TWO, 1000), TWO))["lines"] is None

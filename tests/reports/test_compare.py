@@ -41,7 +41,7 @@ def test_the_command_compares_what_the_seed_split(tmp_path: Path, capsys: pytest
     assert ended.value.code == 0
     text = capsys.readouterr().out
     assert "The new plan gives more than the old one" in text
-    assert "Left out: 1 case " in text
+    assert "Not counted: 1 case " in text
     with pytest.raises(SystemExit):
         main([*given, "--json"])
     told = json.loads(capsys.readouterr().out)

@@ -40,7 +40,7 @@ def test_classes_are_found_and_shown():
     log, _ = coins(12_000)
     report = learn(log.drop("task"))
     assert report.classes.n_classes == 4
-    assert "Found 4 classes among 80 individuals" in learn_text(report)
+    assert "Found 4 kinds among 80 individuals" in learn_text(report)
     assert "individuals" in report.collection.provenance
     assert learn_document(report)["classes"]["trials"][0]["n_classes"] == 1
     assert report.statistics.tasks == ("class 1", "class 2", "class 3", "class 4")  # nobody's name is kept
@@ -58,7 +58,7 @@ def test_dropped_borrowed_and_merged_things_are_named():
     assert borrowed.collection.radius[0, 3] > 0.4
     rare = log.with_columns(reward=pl.when(pl.col("arm") == 3).then(1).otherwise(pl.col("reward")))
     guessed = learn_text(learn(rare, Settings(untried=Untried.BORROW)))
-    assert "the best arm is a borrowed one, never seen to work there: '3' for 't0'" in guessed
+    assert "the best arm is a borrowed one, never seen to work for its task: '3' for 't0'" in guessed
     apart = learn(log, Settings(untried=Untried.DROP_ARM, separation=0.2))
     assert "Merged nothing" in learn_text(apart)
     doubled = pl.concat([log, log.with_columns(task=pl.col("task") + " again")]).filter(pl.col("arm") != 3)

@@ -11,7 +11,7 @@ from banditree.cli.options import AsJson, CollectionFile, LimitSeconds
 if TYPE_CHECKING:
     from banditree.progress import Progress
 
-# Where in the time allowed each part must end; what an early part does not need, the later ones get.
+# The share of the time allowed by which each part must end; later parts get the time that earlier ones did not need.
 ENDS = {"deterministic coefficient": 0.3, "soft coefficient": 0.45, "randomised coefficient": 0.8}
 
 
@@ -19,11 +19,11 @@ def analyze(
     collection: CollectionFile,
     separation: Annotated[
         float | None,
-        typer.Option(help="By how much some arm must tell any two tasks apart; by default the collection's own."),
+        typer.Option(help="How far apart any two tasks must be for some arm. [default: as far as they are]"),
     ] = None,
     horizon: Annotated[int, typer.Option(min=1, help="Rounds of one case, for the regret bounds.")] = 10_000,
     seconds: Annotated[
-        float, typer.Option(min=0.0, help="About how long to try to prove values before giving bounds.")
+        float, typer.Option(min=0.0, help="About how long to try to prove values before settling for bounds.")
     ] = 60.0,
     limit_seconds: LimitSeconds = 10.0,
     json: AsJson = False,

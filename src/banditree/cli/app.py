@@ -109,8 +109,8 @@ def _fail(message: str) -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any) -> None:
-    if issubclass(category, RuntimeWarning):  # of the arithmetic inside: seen only with rewards of 1e150 and the like
-        message = f"Numbers on the way were too large or too small ({message}). Check the result, or use another unit."
+    if issubclass(category, RuntimeWarning):  # numpy's own, seen only with rewards of 1e150 and the like
+        message = f"Intermediate numbers were too large or too small ({message}). Check the result, or use other units."
         category = PlanWarning
     word = "Note" if issubclass(category, PlanWarning) else category.__name__
     typer.echo(f"{word}: {message}", err=True)

@@ -9,14 +9,14 @@ from banditree.cli.serve import Database, needs_extra, refusals_as_one_line
 
 
 def audit(
-    task: Annotated[Literal["verify"], typer.Argument(help="verify: look at every line and every event.")],
+    task: Annotated[Literal["verify"], typer.Argument(help="verify: check every line and every event.")],
     database: Database = "banditree.db",
     expect: Annotated[
-        str | None, typer.Option(help="A line that was printed before, as number:hash; it must still be there.")
+        str | None, typer.Option(help="A last line that was printed earlier, as number:hash; it must still be there.")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Notice lines and events of the service that were changed or deleted; exits 1 if there are any.
+    """Find lines and events of the service that were changed or deleted; the exit status is 1 if there are any.
 
     Example: banditree audit verify --database clinic.db
     """
@@ -42,5 +42,5 @@ def audit(
 
 
 def _sentence(lines: int, events: int, unchained: int) -> str:
-    old = f" {unchained:,} from before the trail was chained were only counted." if unchained else ""
+    old = f" {unchained:,} of them, older than the chain, were only counted." if unchained else ""
     return f"The trail is whole: {lines:,} lines and {events:,} events.{old}"

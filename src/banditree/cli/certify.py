@@ -19,22 +19,20 @@ def certify(
     plan: PlanFile,
     collection: CollectionFile,
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of one case. [default: the plan's]")] = None,
-    allow: Annotated[
-        float, typer.Option(min=0, max=1, help="Also with rates of cases that are off by up to this.")
-    ] = 0.0,
+    allow: Annotated[float, typer.Option(min=0, max=1, help="Also for cases whose rates are off by up to this.")] = 0.0,
     unknown: Annotated[
-        float, typer.Option(min=0, max=1, help="Also with this share of cases that are none of the tasks.")
+        float, typer.Option(min=0, max=1, help="Also with this share of cases that belong to none of the tasks.")
     ] = 0.0,
-    late: Annotated[int, typer.Option(min=0, help="Also with outcomes that come so many rounds late.")] = 0,
+    late: Annotated[int, typer.Option(min=0, help="Also for outcomes that come this many rounds late.")] = 0,
     batch: Annotated[
-        int | None, typer.Option(min=1, help="Also with outcomes known only after every so many rounds.")
+        int | None, typer.Option(min=1, help="Also for outcomes that come in batches of this many rounds.")
     ] = None,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,
     limit_seconds: LimitSeconds = 2.0,
     json: AsJson = False,
 ) -> None:
-    """Compute what a plan costs in each task, how often it errs and how long it takes: no simulation.
+    """Compute, without simulation, what a plan loses in each task, how often it errs and how long it takes.
 
     Example: banditree certify plan.json means.csv --horizon 10000
     """

@@ -1,4 +1,4 @@
-"""`banditree compare`: two plans on cases that were split between them by chance."""
+"""`banditree compare`: two plans on cases that were split between them at random."""
 
 from typing import Annotated
 
@@ -14,13 +14,13 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="The seed of the split, as it was recorded.")],
     share: Annotated[float, typer.Option(min=0.0, max=1.0, help="The share of the cases for the new plan.")] = 0.5,
     rounds: Annotated[
-        int | None, typer.Option(min=1, help="Rounds of a case that are compared. [default: those of a whole case]")
+        int | None, typer.Option(min=1, help="Compare the first so many rounds of each case. [default: all rounds]")
     ] = None,
     json: AsJson = False,
 ) -> None:
     """Compare two plans on new cases that a recorded seed split between them; look as often as you like.
 
-    A case for which the seed says one plan and which followed the other is counted by nobody, and reported.
+    A case that followed another plan than the seed gave it is not counted; how many there are is reported.
 
     Example: banditree compare plan.json plan-2.json decisions.csv --seed 7 --rounds 50
     """

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from banditree.policies.session import Session
     from banditree.tasks.collection import Collection
 
-HORIZON = 1000
+HORIZON = 1000  # rounds of one patient
 WORDS = {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse"}
-LINES = 5  # one per patient group
+LINES = 5  # of the plan: one per patient group
 SEED = 1  # of the search
 
 

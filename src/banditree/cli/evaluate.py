@@ -19,12 +19,12 @@ Individual = Annotated[str | None, typer.Option(help="Column of the case. Usual 
 Arm = Annotated[str | None, typer.Option(help="Column of the option.")]
 Reward = Annotated[str | None, typer.Option(help="Column of the reward.")]
 Round = Annotated[
-    str | None, typer.Option(help="Column of the occasion, where one decision is several rows, one per option.")
+    str | None, typer.Option(help="Column of the occasion, where a decision takes several rows, one per option.")
 ]
 Time = Annotated[str | None, typer.Option(help="Column that gives the order. [default: the order of the rows]")]
-Propensity = Annotated[str | None, typer.Option(help="Column of the chance that the logged option had.")]
+Propensity = Annotated[str | None, typer.Option(help="Column of the chance with which the logged option was chosen.")]
 Shuffle = Annotated[
-    bool, typer.Option("--shuffle", help="Draw the order within each case anew, where it means nothing.")
+    bool, typer.Option("--shuffle", help="Shuffle the rounds of each case, where their order means nothing.")
 ]
 DropBadRows = Annotated[bool, typer.Option("--drop-bad-rows", help="Drop bad rows instead of refusing.")]
 
@@ -41,7 +41,9 @@ def evaluate(
     propensity: Propensity = None,
     collection: Annotated[
         Path | None,
-        typer.Option(help="The collection (.json or .csv) that mTS and mIDS know and the single option is chosen by."),
+        typer.Option(
+            help="The collection (.json or .csv) that mTS and mIDS know, and by which the single option is chosen."
+        ),
     ] = None,
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of one case. [default: the plan's]")] = None,
     shuffle: Shuffle = False,
@@ -52,8 +54,8 @@ def evaluate(
 ) -> None:
     """Evaluate a plan on a log of cases that it was not made from.
 
-    Where a log knows the outcome of every option, the plan is replayed; other logs are used as far as they gave what
-    the plan gives, and refused where they never did.
+    Where a log has the outcome of every option, the plan is replayed. From other logs it uses the decisions that
+    agree with the plan, and a log without any is refused.
 
     Example: banditree evaluate plan.json visits.csv --individual household --round visit --collection tasks.json
     """

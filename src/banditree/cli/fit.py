@@ -41,17 +41,17 @@ def fit(
     held_out: Annotated[float, typer.Option(help="Share of the cases to judge the plan on.")] = 1 / 3,
     folds: Annotated[int, typer.Option(min=2, help="Folds of the other cases, to choose by.")] = 5,
     centre: Annotated[
-        bool, typer.Option("--centre", help="Find kinds from what cases give above their own average.")
+        bool, typer.Option("--centre", help="Find the kinds from outcomes compared with the case's own average.")
     ] = False,
     shuffle: Shuffle = False,
     typical_rounds: Annotated[
-        float | None, typer.Option(help="Rounds that a case has on average, of the horizon; by default as in the log.")
+        float | None, typer.Option(help="Rounds, of the horizon, that a case has on average. [default: as in the log]")
     ] = None,
     drop_bad_rows: DropBadRows = False,
     words: Words = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the plan (.json).")] = None,
     collection: Annotated[Path | None, typer.Option(help="Where to write the kinds, as a collection (.json).")] = None,
-    members: Annotated[Path | None, typer.Option(help="Where to write who is of which kind (.csv).")] = None,
+    members: Annotated[Path | None, typer.Option(help="Where to write the kind of each case (.csv).")] = None,
     figure: Annotated[Path | None, typer.Option(help="Where to draw how the plan was chosen (.svg).")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the split, the folds, the kinds and the search.")] = 0,
     json: AsJson = False,
@@ -113,7 +113,7 @@ def _numbers(name: str, text: str) -> list[int]:
 def _write(
     found: "Fit", plan: Path | None, collection: Path | None, members: Path | None, figure: Path | None
 ) -> list[str]:
-    """Write what was asked for; what to say of it."""
+    """Write the files that were asked for, and return a sentence about each."""
     from banditree.figures.choice import choice_info, choice_scene
     from banditree.figures.svg import svg
     from banditree.files.collections import save_collection

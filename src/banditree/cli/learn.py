@@ -23,7 +23,7 @@ def learn(
     task: Annotated[str | None, typer.Option(help="Column of the task, the kind of case.")] = None,
     individual: Annotated[
         str | None,
-        typer.Option(help="Column of the individual: rows of one count together. Without --task the kinds are found."),
+        typer.Option(help="Column of the individual, whose rows count together. Without --task, the kinds are found."),
     ] = None,
     arm: Annotated[str | None, typer.Option(help="Column of the arm. Usual names are recognised.")] = None,
     reward: Annotated[str | None, typer.Option(help="Column of the reward. Usual names are recognised.")] = None,
@@ -33,7 +33,9 @@ def learn(
     ] = "",
     categorical: Annotated[str, typer.Option(help="Context columns that are categories though they are numbers.")] = "",
     numeric: Annotated[str, typer.Option(help="Context columns that are numbers though they look like text.")] = "",
-    propensity: Annotated[str | None, typer.Option(help="Column of the chance the logged arm had.")] = None,
+    propensity: Annotated[
+        str | None, typer.Option(help="Column of the chance with which the logged arm was chosen.")
+    ] = None,
     rewards: Annotated[Family, typer.Option(help="How rewards are distributed.")] = Family.BERNOULLI,
     low: Annotated[float | None, typer.Option(help="Least reward, for bounded rewards. [default: 0]")] = None,
     high: Annotated[float | None, typer.Option(help="Greatest reward, for bounded rewards. [default: 1]")] = None,
@@ -49,16 +51,18 @@ def learn(
         Untried, typer.Option(help="Arms without an estimate for some task: what to do about them.")
     ] = Untried.REFUSE,
     drop_bad_rows: Annotated[bool, typer.Option("--drop-bad-rows", help="Drop bad rows instead of refusing.")] = False,
-    failure_probability: Annotated[float, typer.Option(help="Chance that any mean is outside its radius.")] = 0.05,
+    failure_probability: Annotated[float, typer.Option(help="Chance that some mean is outside its margin.")] = 0.05,
     keep_sample: Annotated[
         int | None,
         typer.Option(min=0, help="Contexts to keep beside their moments. [default: 2,000, none with --add-to]"),
     ] = None,
-    classes: Annotated[int | None, typer.Option(min=2, help="How many classes, with --individual.")] = None,
-    criterion: Annotated[Criterion, typer.Option(help="How their number is chosen.")] = Criterion.BIC,
+    classes: Annotated[
+        int | None, typer.Option(min=2, help="How many kinds to find. [default: by --criterion]")
+    ] = None,
+    criterion: Annotated[Criterion, typer.Option(help="How the number of kinds is chosen.")] = Criterion.BIC,
     merge: Annotated[float | None, typer.Option(help="Merge tasks that no arm tells apart by this much.")] = None,
     horizon: Annotated[
-        int | None, typer.Option(min=1, help="Rounds of one case: shows what merging at which separation gives.")
+        int | None, typer.Option(min=1, help="Rounds of one case: also shows what merging would give, by separation.")
     ] = None,
     add_to: Annotated[Path | None, typer.Option(help="Statistics of earlier rows (.json) to add these to.")] = None,
     save_statistics: Annotated[Path | None, typer.Option(help="Where to write the statistics (.json).")] = None,
@@ -66,7 +70,7 @@ def learn(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the collection (.json).")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the search for classes and of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the search for kinds and of the sample.")] = 0,
     json: AsJson = False,
 ) -> None:
     """Learn a collection from a log of what was tried and what happened.
@@ -102,7 +106,7 @@ def learn(
         seed=seed,
         per_case=_names(per_case),
     )
-    with progress("Finding classes", visible=individual is not None and not json) as on_progress:
+    with progress("Finding kinds", visible=individual is not None and not json) as on_progress:
         report = learn_from(
             log,
             settings,
@@ -124,6 +128,8 @@ def learn(
         save_collection(report.collection, output)
     merging = [] if horizon is None else choices(report.before_merging or report.collection, horizon)
     typer.echo(json_module.dumps(learn_document(report, merging)) if json else learn_text(report, merging, horizon))
+    if merging and not json:
+        typer.echo("Merge at one of these with --merge SEPARATION.")
     if output is not None and not json:
         typer.echo(f"Written to {output}. Plan on it: banditree plan {output} --horizon ROUNDS")
 

@@ -22,7 +22,7 @@ Export = Annotated[
         "of a service (with a token in BANDITREE_TOKEN where people log in)."
     ),
 ]
-Column = Annotated[str | None, typer.Option(help="Column, where it has another name than this option.")]
+Column = Annotated[str | None, typer.Option(help="Column, if its name is not that of this option.")]
 
 
 def monitor(
@@ -32,11 +32,11 @@ def monitor(
     database: Annotated[
         str | None, typer.Option(help="In place of CASES: the database of a service, a file or postgresql://...")
     ] = None,
-    by: Annotated[str | None, typer.Option(help="Also for each value of this column, such as site.")] = None,
+    by: Annotated[str | None, typer.Option(help="Also monitor each value of this column, such as site.")] = None,
     every: Annotated[float, typer.Option(min=0.01, help="Days between two looks.")] = 7.0,
     level: Annotated[float, typer.Option(help="Chance of any false alarm of the plan in a year.")] = 0.05,
     block: Annotated[
-        int, typer.Option(min=1, help="Cases in a row that come from one mixture of kinds; 1: kinds in any order.")
+        int, typer.Option(min=1, help="Cases in a row that share one mixture of kinds; 1: kinds may come in any order.")
     ] = 100,
     until: Annotated[str | None, typer.Option(help="The day of the last look. [default: of the last outcome]")] = None,
     digest: Annotated[
@@ -69,7 +69,7 @@ def monitor(
     known = load_plan(plan)
     columns = {"case": case, "round": round, "arm": arm, "reward": reward, "at": at}
     if (cases is None) == (database is None):
-        raise InvalidInput("Say where the cases are: a table, the address of a service, or --database.")
+        raise InvalidInput("The cases are missing. Give a table, the address of a service, or --database.")
     labels = [] if by is None else [by]
     if database is not None:
         observed = from_database(database, known)
@@ -126,7 +126,7 @@ def downloaded(address: str, plan: str) -> Iterator[str]:
         answer = httpx.get(url, params={"plan": plan, "format": "csv"}, headers=headers, timeout=300)
         answer.raise_for_status()
     except httpx.HTTPError as problem:
-        raise InvalidInput(f"{address} does not give its cases ({problem}). Check the address and the token.") from None
+        raise InvalidInput(f"No cases came from {address} ({problem}). Check the address and the token.") from None
     with TemporaryDirectory(prefix="banditree-") as folder:
         path = Path(folder, "decisions.csv")
         path.write_bytes(answer.content)

@@ -30,7 +30,7 @@ Words = Annotated[
 
 LimitSeconds = Annotated[
     float,
-    typer.Option(min=0.0, help="About how long to look for what no algorithm can beat; longer finds more, 0 omits it."),
+    typer.Option(min=0.0, help="About how long to look for the loss that no algorithm can avoid; 0 omits it."),
 ]
 Shares = Annotated[
     str, typer.Option(help="Shares of the tasks among cases, as in 0.3,0.7 or mild=0.3,severe=0.7. [default: as known]")
@@ -53,7 +53,9 @@ def shares_of(text: str) -> "list[float] | dict[str, float] | None":
 
 TrustEstimates = Annotated[
     bool,
-    typer.Option("--trust-estimates", help="Take estimates at their word: shorter plans, no promise; marked as such."),
+    typer.Option(
+        "--trust-estimates", help="Take estimates at their word: a shorter plan, marked as one without a promise."
+    ),
 ]
 
 

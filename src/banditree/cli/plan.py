@@ -37,14 +37,14 @@ def plan(
         str | None,
         typer.Option(
             help="protocol: a few lines that keep a score, least regret. tree: DT-ECE, tests of fixed size in a "
-            "decision tree. optimal: the same with the fewest tests. [default: the first of these that can do the "
-            "tasks and uses all the options given]"
+            "decision tree. optimal: the same with the fewest tests. [default: the first of these that can handle "
+            "the tasks and takes all the options given]"
         ),
     ] = None,
     separation: Annotated[
         float | None,
         typer.Option(
-            help="By how much some arm must tell any two tasks apart; by default the collection's own.",
+            help="How far apart any two tasks must be for some arm. [default: as far as they are]",
             rich_help_panel=TREE_PANEL,
         ),
     ] = None,
@@ -92,17 +92,17 @@ def plan(
     max_wrong_arm: Annotated[
         float | None,
         typer.Option(
-            help="Highest chance of ending the horizon without a best arm: with another, or still testing.",
+            help="Highest chance of ending without a best arm: with another one, or still testing.",
             rich_help_panel=PROTOCOL_PANEL,
         ),
     ] = None,
     allow: Annotated[
         float | None,
-        typer.Option(help="The rates of a case may be off by up to this.", rich_help_panel=PROTOCOL_PANEL),
+        typer.Option(help="Allow for cases whose rates are off by up to this.", rich_help_panel=PROTOCOL_PANEL),
     ] = None,
     unknown: Annotated[
         float | None,
-        typer.Option(help="Share of the cases that are none of the tasks.", rich_help_panel=PROTOCOL_PANEL),
+        typer.Option(help="Share of the cases that belong to none of the tasks.", rich_help_panel=PROTOCOL_PANEL),
     ] = None,
     fallback: Annotated[
         str | None,
@@ -125,7 +125,7 @@ def plan(
         int | None,
         typer.Option(
             min=1,
-            help="Tasks with contexts: what is best for a task, as a printed rule of at most so many cases. "
+            help="Tasks with contexts: what is best for a task, as a printed rule of at most so many rows. "
             "[default: the highest prediction]",
             rich_help_panel=PROTOCOL_PANEL,
         ),
@@ -134,7 +134,7 @@ def plan(
         int | None,
         typer.Option(
             min=1,
-            help="How long to search. [default: 5,000 per task, at most 200,000, fewer for few tasks]",
+            help="Steps of the search. [default: 5,000 per task, at most 200,000, fewer for few tasks]",
             rich_help_panel=PROTOCOL_PANEL,
         ),
     ] = None,
@@ -226,7 +226,7 @@ def _show(built: "Plan", known: "Collection", options: dict[str, Any]) -> None:
     if certificate is not None:
         typer.echo(f"\n{_regret(built, certificate)}")
     elif untold:
-        typer.echo(f"\nWhat it loses is not known. {untold}")
+        typer.echo(f"\nWhat the plan loses is not known. {untold}")
     by_others = built.fallback is not None or built.by_thompson.any()  # nothing is sought beside such a plan
     if built.method == "protocol" and options["numbers"] != "free" and not by_others and not untold:
         typer.echo(f"\n{_variants(built, known, options)}")

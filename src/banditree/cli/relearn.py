@@ -18,20 +18,20 @@ def relearn(
     plan: Annotated[Path | None, typer.Option(help="The plan in use: also make the one that may follow it.")] = None,
     new_plan: Annotated[Path | None, typer.Option(help="Where to write the new plan.")] = None,
     failure_probability: Annotated[
-        float, typer.Option(help="Chance that any of the new margins ever fails, however often this is done.")
+        float, typer.Option(help="Chance that any of the new margins ever fails, however often you relearn.")
     ] = 0.05,
     since: Annotated[str | None, typer.Option(help="Only outcomes from this day on, where rates have changed.")] = None,
     log_weight: Annotated[
         float,
-        typer.Option(min=0.0, max=1.0, help="What a row of the log counts; less than 1 where rates have changed."),
+        typer.Option(min=0.0, max=1.0, help="Weight of a row of the log; less than 1 where rates have changed."),
     ] = 1.0,
-    steps: Annotated[int | None, typer.Option(min=1, help="How long to search for the new plan.")] = None,
+    steps: Annotated[int | None, typer.Option(min=1, help="Steps of the search for the new plan.")] = None,
     json: AsJson = False,
 ) -> None:
     """Learn from a plan's own cases, and show what changes.
 
-    The likelihood of whole histories is used, since averages over cases that a plan steered are biased. Give the
-    collection that was learned from the log and all cases since then, also when this is done again.
+    It uses the likelihood of whole histories, since averages over cases that a plan steered are biased. Every time,
+    give the collection that was learned from the log, and all cases since then.
 
     Example: banditree relearn tasks.json decisions.csv --plan plan.json --new-plan plan-2.json -o tasks-2.json
     """

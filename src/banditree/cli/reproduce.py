@@ -20,7 +20,7 @@ def reproduce(
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Run the four panels of the paper's figure and judge every claim that Section 5 makes of them.
+    """Run the four panels of the paper's figure and judge every claim that Section 5 makes about them.
 
     What is finished is kept in the folder: interrupt with Ctrl-C, and the same command goes on.
 

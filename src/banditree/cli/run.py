@@ -28,7 +28,7 @@ def run(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Follow a plan for one case: says what to give, asks what happened, keeps the case after every answer.
+    """Follow a plan for one case: says what to give, asks what happened, and saves the case after every answer.
 
     Stop at any time with q, and go on later with the same command. With --json nothing is asked: it prints where the
     case stands.

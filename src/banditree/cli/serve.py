@@ -31,35 +31,37 @@ def serve(
     authentication: Annotated[
         bool, typer.Option("--authentication", help="People log in. Needed on any address other than this computer's.")
     ] = False,
-    allowed_hosts: Annotated[str, typer.Option(help="Host names that are answered, separated by commas.")] = "",
+    allowed_hosts: Annotated[
+        str, typer.Option(help="Host names that the service answers to, separated by commas.")
+    ] = "",
     insecure_cookies: Annotated[
-        bool, typer.Option("--insecure-cookies", help="Log-in without HTTPS, as for a trial on this computer.")
+        bool, typer.Option("--insecure-cookies", help="Let people log in without HTTPS, for a trial on this computer.")
     ] = False,
     session_hours: Annotated[int, typer.Option(min=1, help="How long a log-in lasts.")] = 12,
     login_attempts: Annotated[int, typer.Option(min=1, help="Wrong passwords before a wait.")] = 5,
     login_window: Annotated[int, typer.Option(min=1, help="Seconds of that wait.")] = 300,
-    max_body: Annotated[int, typer.Option(min=1000, help="Bytes of a request.")] = 1_000_000,
-    max_upload: Annotated[int, typer.Option(min=1000, help="Bytes of a plan or collection.")] = 32_000_000,
+    max_body: Annotated[int, typer.Option(min=1000, help="Most bytes of a request.")] = 1_000_000,
+    max_upload: Annotated[int, typer.Option(min=1000, help="Most bytes of a plan or collection.")] = 32_000_000,
     cached_rounds: Annotated[int, typer.Option(min=0, help="Rounds kept in memory, over all cases.")] = 500_000,
-    waiting_commands: Annotated[int, typer.Option(min=1, help="Requests in line before 503.")] = 10_000,
+    waiting_commands: Annotated[int, typer.Option(min=1, help="Requests that may wait; others get 503.")] = 10_000,
     readers: Annotated[
-        int, typer.Option(min=1, help="Lists and pages that are read at the same time, of each person one.")
+        int, typer.Option(min=1, help="Lists and pages that are read at the same time, one per person.")
     ] = 2,
     workers: Annotated[int, typer.Option(min=0, help="Processes for long work, such as certificates.")] = 1,
     job_seconds: Annotated[int, typer.Option(min=1, help="Seconds that one piece of long work may take.")] = 120,
     job_memory: Annotated[int, typer.Option(min=100, help="Megabytes that it may take.")] = 2_000,
     rate_limit: Annotated[int, typer.Option(min=1, help="Requests per second of one person.")] = 200,
-    connections_per_address: Annotated[int, typer.Option(min=1, help="Connections at the same time.")] = 256,
+    connections_per_address: Annotated[int, typer.Option(min=1, help="Open connections per address.")] = 256,
     trusted_proxies: Annotated[
-        str, typer.Option(help="Addresses of proxies whose X-Forwarded-For is believed, with commas.")
+        str, typer.Option(help="Addresses of proxies whose X-Forwarded-For is trusted, separated by commas.")
     ] = "",
     public_url: Annotated[
-        str, typer.Option(help="The address that people see, such as https://plans.clinic.example.")
+        str, typer.Option(help="The address at which people reach the service, such as https://plans.clinic.example.")
     ] = "",
     oidc_issuer: Annotated[str, typer.Option(help="Single sign-on: the address of the OpenID Connect provider.")] = "",
-    oidc_client: Annotated[str, typer.Option(help="Who the service is there.")] = "",
+    oidc_client: Annotated[str, typer.Option(help="The client ID of the service at that provider.")] = "",
     oidc_secret: Annotated[
-        str, typer.Option(envvar="BANDITREE_OIDC_SECRET", help="Its secret there; better in the environment.")
+        str, typer.Option(envvar="BANDITREE_OIDC_SECRET", help="The client secret; better given in the environment.")
     ] = "",
     oidc_roles: Annotated[
         str, typer.Option(help="Roles of groups, as in ward-leads=admin,nurses=operator; * stands for everybody.")
@@ -67,13 +69,18 @@ def serve(
     oidc_sites: Annotated[str, typer.Option(help="Sites of groups, as in ward-3=north,ward-4=south.")] = "",
     oidc_groups: Annotated[str, typer.Option(help="The claim with a person's groups.")] = "groups",
     oidc_name: Annotated[str, typer.Option(help="The claim with a person's name.")] = "preferred_username",
-    webhook_url: Annotated[str, typer.Option(help="Where alarms over a plan's cases are sent, once each.")] = "",
+    webhook_url: Annotated[
+        str, typer.Option(help="The address that every alarm about a plan's cases is sent to, once.")
+    ] = "",
     webhook_secret: Annotated[
-        str, typer.Option(envvar="BANDITREE_WEBHOOK_SECRET", help="What signs them; better in the environment.")
+        str,
+        typer.Option(
+            envvar="BANDITREE_WEBHOOK_SECRET", help="The secret that signs alarms; better given in the environment."
+        ),
     ] = "",
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
     demo: Annotated[
-        bool, typer.Option("--demo", help="With plans and cases to click through, gone when it stops.")
+        bool, typer.Option("--demo", help="Serve invented plans and cases to click through; nothing is kept.")
     ] = False,
 ) -> None:
     """Serve plans and cases: web pages for people, and an HTTP API, described at /api/v1/openapi.json.
@@ -123,7 +130,7 @@ def serve(
     if log_level not in ("debug", "info", "warning", "error"):
         raise InvalidInput(f"--log-level must be debug, info, warning or error. Got {log_level!r}.")
     if "://" not in database and not Path(database).resolve().parent.is_dir():
-        raise InvalidInput(f"{database} cannot be made: its folder does not exist. Make the folder first.")
+        raise InvalidInput(f"{database} cannot be created: its folder does not exist. Make the folder first.")
     typer.echo(f"Open http://{host}:{port} in a browser (Ctrl-C stops). Serving {settings.shown_database}.", err=True)
     with refusals_as_one_line():
         run(settings)
@@ -141,7 +148,7 @@ def pairs(option: str, given: str) -> tuple[tuple[str, str], ...]:
     """
     found = [part.strip().rpartition("=") for part in given.split(",") if part.strip()]
     if not all(name and value for name, _, value in found):
-        raise InvalidInput(f"{option} must be pairs such as nurses=operator, with commas. Got {given!r}.")
+        raise InvalidInput(f"{option} must be pairs such as nurses=operator, separated by commas. Got {given!r}.")
     return tuple((name.strip(), value.strip()) for name, _, value in found)
 
 
@@ -162,10 +169,10 @@ def serve_demo(database: str, host: str, port: int, log_level: str) -> None:
 def add_user(
     name: Annotated[str, typer.Argument(help="The name to log in with.")],
     role: Annotated[str, typer.Option(help="viewer, operator, signer or admin.")] = "operator",
-    site: Annotated[str | None, typer.Option(help="What the user belongs to and sees. [default: every site]")] = None,
+    site: Annotated[str | None, typer.Option(help="The site whose cases the user sees. [default: every site]")] = None,
     database: Database = "banditree.db",
 ) -> None:
-    """Let somebody in: asks for the password, of at least 10 characters, or reads it from standard input.
+    """Add a user: asks for a password of at least 10 characters, or reads it from standard input.
 
     Example: banditree add-user ada --role admin --database clinic.db
     """
@@ -189,7 +196,7 @@ def backup(
     database: Database = "banditree.db",
     json: AsJson = False,
 ) -> None:
-    """Write everything on record to one file, from one moment and verified; the service may go on meanwhile.
+    """Write everything on record, as of one moment, to one file, and verify it; the service may keep running.
 
     Example: banditree backup --database clinic.db -o clinic-monday.backup
     """
@@ -209,11 +216,11 @@ def backup(
 def restore(
     file: Annotated[Path, typer.Argument(help="A file that `banditree backup` wrote.")],
     database: Annotated[
-        str | None, typer.Option(help="An empty database to bring it into; omit it to verify the file only.")
+        str | None, typer.Option(help="An empty database to restore it into; omit it to verify the file only.")
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Verify a backup and bring it into an empty database, a file or PostgreSQL, whichever it came from.
+    """Verify a backup and restore it into an empty database: a file or PostgreSQL, wherever it came from.
 
     Example: banditree restore clinic-monday.backup --database clinic-again.db
     """
@@ -235,7 +242,7 @@ def _say(json: bool, found: "list[Content]", sentence: str) -> None:
 
 @contextmanager
 def refusals_as_one_line() -> Iterator[None]:
-    """What the service refuses, as an error of the command line."""
+    """Refusals of the service become errors of the command line."""
     from banditree.service.problems import Refused
 
     try:

@@ -44,8 +44,8 @@ def show(
     format: Annotated[
         Format | None,
         typer.Option(
-            help="text: row by row with the ends inside; list: as the plan is printed; else a picture. "
-            "[default: as the output's name ends]"
+            help="text: row by row with the ends inside; list: as the plan is printed; the others are pictures. "
+            "[default: by the ending of the output's name]"
         ),
     ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write it.")] = None,
@@ -106,7 +106,7 @@ def _card(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper) -> byt
 
 
 def _loss(plan: "Plan", tasks: Path | None) -> str:
-    """What the plan loses on a collection, for its heading; nothing where that is not known."""
+    """What the plan loses on a collection, for its heading; empty where that is not known."""
     if tasks is None:
         return ""
     from banditree.certificates.certify import certify

@@ -35,7 +35,9 @@ def simulate(
     ] = None,
     cases: Annotated[
         int,
-        typer.Option(min=0, help="Play so many cases of each task, drawn with its spread; policies know the tasks."),
+        typer.Option(
+            min=0, help="Play so many cases of each task, drawn with its spread; the policies know only the tasks."
+        ),
     ] = 0,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,

@@ -1,1 +1,1 @@
-"""The product: plans as data, and how they are built, worded and evaluated."""
+"""The product: what a plan is, how boxes become one, what must hold for it, and how it is put into words."""

@@ -15,13 +15,13 @@ from banditree.tasks.collection import Collection
 
 @dataclass(frozen=True)
 class Box:
-    """One box of a plan: a fixed test if it has pulls; with points a score, or a watch line if it has no high side;
-    otherwise an arm for good, an end between several arms (`among`, with the arm SEVERAL; rates: what each is expected
-    to give, if anything is), or HAND_OVER.
+    """One box of a plan: a test of fixed length if it has pulls; a score if it has points, or a watch line if it has
+    points and no high side; otherwise an end: one arm for good, several arms (`among`, with the arm SEVERAL; rates:
+    what each is expected to give, if that is known), or HAND_OVER.
 
-    low, high: places in the list. points: of the bins of a reward, lowest first; cuts: between them (0/1 rewards: 0.5).
-    cap: the score of a watch line is never counted above it; 0 for no cap. arm NONE with a task: treat as that task.
-    grading: the number of the plan's grading that gives the points, in place of cuts.
+    low, high: places in the list of boxes. points: one for each bin of a reward, lowest first; cuts: the limits between
+    bins (0/1 rewards: 0.5). cap: the score of a watch line is never counted above it; 0 for no cap. arm NONE with a
+    task: treat as that task. grading: the number of the plan's grading that gives the points, in place of cuts.
     """
 
     arm: int
@@ -94,7 +94,7 @@ def assemble(boxes: Sequence[Box], collection: Collection, horizon: int, method:
 
 
 def from_boxes(boxes: Sequence[Box], **more: Any) -> Plan:
-    """The Plan of boxes that are numbered as they are listed. more: its other fields."""
+    """The Plan whose boxes are numbered as they are listed. more: its other fields."""
     bins = max((len(box.points) for box in boxes), default=0) or 1
     for number, box in enumerate(boxes, 1):
         if box.points and box.grading == NONE and (len(box.points), len(box.cuts)) != (bins, bins - 1):
@@ -132,12 +132,12 @@ def _used_gradings(boxes: Sequence[Box], gradings: Sequence[AnyGrading]) -> tupl
 
 
 def _cuts(box: Box, bins: int) -> tuple[float, ...]:
-    """The cuts of a box; none count where it has no score, or a grading in their place."""
+    """The cuts of a box; those of a box without a score, or with a grading in their place, are never used."""
     return box.cuts if box.points and box.grading == NONE else (0.0,) * (bins - 1)
 
 
 def _from_elsewhere(boxes: Sequence[Box], more: dict[str, Any]) -> list[int]:
-    """The hand-over, where the rule leads to it from an end that it scores, or the fallback's odds from anywhere."""
+    """The hand-over, if the safety rule or the odds of the fallback lead to it rather than a link."""
     rule, fallback = more.get("rule"), more.get("fallback")
     reached = [boxes[place] for place in reading_order([box.links for box in boxes])]
     scored = rule is not None and rule.hands_over

@@ -1,4 +1,4 @@
-"""What a box may look at besides outcomes: the rule of a kind at a context, and points by how well an outcome fits."""
+"""How a box may use the context: the rule of a kind says what to give, and points say how well an outcome fits."""
 
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
@@ -9,7 +9,7 @@ from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.rewards import Rewards
 
-NO_NODE = -1
+NO_NODE = -1  # In place of a feature or a link: the node is a leaf.
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +49,11 @@ class KindRule:
 
     @property
     def n_leaves(self) -> int:
-        """How many cases it tells apart."""
+        """How many leaves it has, each a row of the printed rule."""
         return int((self.feature == NO_NODE).sum())
 
     def arms_at(self, rows: FloatArray) -> IntArray:
-        """The arm (n,) at each of the contexts `rows` (n, d)."""
+        """The arm (n,) for each of the contexts `rows` (n, d)."""
         return np.asarray(self.arm[self.leaves_at(rows)])
 
     def leaves_at(self, rows: FloatArray) -> IntArray:

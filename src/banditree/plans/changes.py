@@ -24,7 +24,7 @@ class Change(NamedTuple):
 
 
 def changed_lines(old: Plan, new: Plan) -> list[Change]:
-    """The lines of both plans in one list: what stays, what goes, what comes.
+    """The lines of both plans in one list: those that stay, go and are new.
 
     >>> from banditree.plans.assemble import Box, assemble
     >>> from banditree.tasks.collection import Collection

@@ -7,7 +7,7 @@ import numpy as np
 
 from banditree.plans.plan import NONE, BoxKind, Plan
 
-OF_THE_PLAN = {"theta"}  # arrays with no row per box
+OF_THE_PLAN = {"theta"}  # Arrays that belong to the whole plan and have no row per box.
 
 
 def at_once(plan: Plan) -> Plan:

@@ -17,10 +17,10 @@ from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Rewards
 from banditree.version import __version__
 
-NONE = -1
-ROUNDED = 0.02  # of the range of rewards: expected rates that are closer are those of the same task
-HAND_OVER = -2  # the arm of the end at which a case goes to the fallback of the plan
-SEVERAL = -3  # the arm of an end between several arms, among which what has been learned chooses
+NONE = -1  # In place of an arm, a task or a box: there is none.
+ROUNDED = 0.02  # Expected rates that differ by less than this share of the range of rewards are those of the same task.
+HAND_OVER = -2  # The arm of the end at which a case goes to the fallback of the plan.
+SEVERAL = -3  # The arm of an end with several arms, among which the outcomes so far choose.
 
 
 class BoxKind(IntEnum):
@@ -50,10 +50,10 @@ class Decider(StrEnum):
 
 @dataclass(frozen=True)
 class Fallback:
-    """What happens at a hand-over: Thompson sampling that has learned from the first round, one arm, or a person.
+    """Who decides after a hand-over: Thompson sampling that has learned since the first round, one arm, or a person.
 
-    odds: a case is handed over from wherever it is as soon as its outcomes speak so many to one against every task
-    that would make that right, each rate of which may be off by `allow`; 0 where only lines and the rule hand over.
+    odds: a case is handed over from wherever it is as soon as its outcomes speak so many to one against every task that
+    may lead there, allowing for rates that are off by `allow`; 0 if only lines and the safety rule hand over.
     """
 
     to: Decider = Decider.THOMPSON
@@ -74,8 +74,8 @@ class Fallback:
 class SafetyRule:
     """Whenever an arm is used for good it is scored from 0; at -floor or less the case starts again at box 0.
 
-    points: of the bins of a reward, lowest first; cuts: between them. cap: the score is never counted above it; 0 for
-    no cap. hands_over: the case does not start again, but goes to the plan's fallback.
+    points: one for each bin of a reward, lowest first; cuts: the limits between bins. cap: the score is never counted
+    above it; 0 for no cap. hands_over: the case goes to the plan's fallback instead of starting again.
     """
 
     points: tuple[int, ...]
@@ -197,7 +197,7 @@ class Plan:
 
     @cached_property
     def by_thompson(self) -> BoolArray:
-        """The boxes (N,) at which what was learned chooses: ends between several arms, and perhaps the hand-over."""
+        """The boxes (N,) at which the outcomes so far choose: ends with several arms, and perhaps the hand-over."""
         chosen = self.arm == SEVERAL
         if self.fallback is not None and self.fallback.to is Decider.THOMPSON:
             chosen = chosen | (self.arm == HAND_OVER)
@@ -218,7 +218,7 @@ class Plan:
         return right
 
     def arms_at(self, box: int) -> IntArray:
-        """The arms between which an end of `by_thompson` chooses."""
+        """The arms that a box of `by_thompson` chooses from."""
         several = self.among is not None and self.arm[box] == SEVERAL
         return np.flatnonzero(self.among[box]) if several and self.among is not None else np.arange(len(self.arms))
 

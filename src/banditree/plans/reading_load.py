@@ -11,23 +11,23 @@ import numpy as np
 from banditree.plans.by_context import PromiseTable
 from banditree.plans.plan import NONE, BoxKind, Form, Plan
 
-LINE = 1.0  # a line or box with two exits: the unit
-ONE_EXIT = 0.75  # a line with one exit has nothing to compare
-NO_EXIT = 0.5  # "give A to everyone" has nothing to watch either
-SKIP = 0.25  # an exit past the next line, or to the start: the finger leaves the list once
-BACK = 1.0  # any other jump back: the reader must remember having been there
-LARGE = 0.25  # a level above LARGE_FROM no longer fits a few tally marks, ...
+LINE = 1.0  # A line or box with two exits is the unit.
+ONE_EXIT = 0.75  # A line with one exit has nothing to compare.
+NO_EXIT = 0.5  # "Give A to everyone" has nothing to watch either.
+SKIP = 0.25  # For an exit past the next line, or to the start, the finger leaves the list once.
+BACK = 1.0  # For any other jump back, the reader must remember having been there.
+LARGE = 0.25  # A level above LARGE_FROM does not fit a few tally marks, ...
 LARGE_FROM = 20
-HUGE_FROM = 100  # ... and above this it needs arithmetic: the same again
-RULE_OF_POINTS = 0.5  # every scoring rule beyond the first must be learned anew
-SAFETY_RULE = 1.0  # one sentence that is read again at every end
-LEAF = 0.25  # of the printed rule of a kind: one row to look up
-LAST_LINE = 0.5  # a sentence at the foot that is read once: what a hand-over is, or the best of several
-END = 0.25  # an end in a box of its own must be looked up
+HUGE_FROM = 100  # ... and above this it needs arithmetic, which costs the same again.
+RULE_OF_POINTS = 0.5  # Every scoring rule beyond the first is one more to learn.
+SAFETY_RULE = 1.0  # The safety rule is one sentence that is read again at every end.
+LEAF = 0.25  # Each leaf of the printed rule of a kind is one row to look up.
+LAST_LINE = 0.5  # A sentence at the foot is read once: what a hand-over is, or how the best of several is found.
+END = 0.25  # An end in a box of its own must be looked up.
 
 
 def reading_load(plan: Plan) -> float:
-    """The load of a plan on paper; in use, the lines that a case passes on average come on top.
+    """The load of a plan on paper; in use, the number of lines that a case passes adds to it.
 
     Five lines of the demo have 6.0; `docs/protocols.md` gives the reasons for the weights.
     """

@@ -37,8 +37,8 @@ def place_name(plan: Plan, box: int) -> str:
 
 
 def plan_text(plan: Plan, loss: str = "") -> str:
-    """The whole plan: a heading, its lines or boxes, the safety rule, the fallback, and what contextual plans say of
-    contexts."""
+    """The whole plan: a heading, its lines or boxes, the safety rule, the fallback, and for plans with contexts the
+    rules by kind and the predictions."""
     from banditree.plans.context_wording import context_notes
 
     lines = [heading(plan, loss), "", *numbered_lines(plan)]
@@ -182,7 +182,7 @@ def _leads_to(plan: Plan, box: int, target: int) -> str:
 
 
 def end_phrase(plan: Plan, box: int, end: int) -> str:
-    """What an end says inside the row of the box that leads to it: "stay with D", "Task mild: give A from now on"."""
+    """What the row of a box says about an end that it leads to: "stay with D", "Task mild: give A from now on"."""
     if plan.form is Form.LINES and end != box:
         return _leads_to(plan, box, end)
     action, task = box_action(plan, end), int(plan.task[end])
@@ -222,7 +222,7 @@ def _in_a_list(name: str) -> str:
 
 
 def foot_sentences(plan: Plan) -> list[str]:
-    """What the ends mean at which Thompson sampling or the fallback chooses."""
+    """How Thompson sampling or the fallback chooses at an end, where the plan has such ends."""
     notes = []
     if (plan.arm == SEVERAL).any():
         notes.append(several_sentence(plan))

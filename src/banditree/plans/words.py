@@ -39,7 +39,7 @@ def number(value: float) -> str:
 
 
 def named(word: str, name: str) -> str:
-    """A name with its kind, unless the name says it already: "task mild", "task 3".
+    """A name after the word for what it is, unless it begins with that word: "task mild", "task 3".
 
     >>> named("task", "mild"), named("task", "task 3")
     ('task mild', 'task 3')

@@ -58,9 +58,9 @@ def analyze(
     effort: int = QUICK,
     on_progress: OnProgress | None = None,
 ) -> Analysis:
-    """Everything the theory says of a collection, at `separation` in the mean sense (its own by default).
+    """Everything the theory says about a collection, at `separation` in the mean sense (its own by default).
 
-    effort: additions for the limit of every algorithm; 0 omits it.
+    effort: how many additions to spend on the limit of every algorithm; 0 omits it.
     on_progress is told what is being worked out; returning False ends that part with the bounds so far.
 
     >>> facts = analyze(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])).facts
@@ -89,7 +89,7 @@ def analyze(
 
 
 def _announce(on_progress: OnProgress | None, stage: str) -> None:
-    """Tell of a part that is over soon and cannot be cut short."""
+    """Announce a part that is soon over and cannot be stopped early."""
     goes_on(on_progress, 0, 0, text=stage)
 
 
@@ -250,9 +250,9 @@ def bound_lines(facts: Mapping[str, Any]) -> list[str]:
     if "ece_regret_bound" in facts:
         lines.append(f"ECE loses at most {facts['ece_regret_bound']:,.0f} (Theorem 3.1, Hellinger sense).")
     rate = facts["unseparated_rate"]
-    lines.append(f"Without separation, some tasks cost any algorithm of the order of {rate:,.0f} (Theorem 2.1).")
+    lines.append(f"Without separation, some tasks cost any algorithm on the order of {rate:,.0f} (Theorem 2.1).")
     if facts.get("graves_lai_largest") == 0:
-        lines.append("In the long run every task's best arm tells it from the others by itself: Graves-Lai 0.")
+        lines.append("In the long run, every task's best arm alone tells it from the others: Graves-Lai 0.")
     elif "graves_lai_largest" in facts:
         constant = facts["graves_lai_largest"]
         shown = constant if constant == INFINITE else f"{constant:.4g}"

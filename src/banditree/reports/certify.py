@@ -26,12 +26,12 @@ from banditree.tasks.collection import Collection
 from banditree.theory.limits import Limit
 from banditree.trees.guarantee import dt_ece_guarantee
 
-MANY_SHARES = 6  # shares named in a sentence
+MANY_SHARES = 6  # A sentence names at most so many shares.
 
 
 @dataclass(frozen=True)
 class CertificateReport:
-    """A certificate, what the paper's plan is guaranteed on the same collection, the plan's size and its words.
+    """A certificate, the paper's guarantee for its own plan on the same collection, the plan's size and its words.
 
     limit: what no algorithm can beat on the collection, None where that is not worked out. field: what the plan does
     for cases that change, or that it was not made for.
@@ -59,11 +59,14 @@ def certificate_report(
     asked: Questions | None = None,
     by_line: bool = False,
 ) -> CertificateReport:
-    """Everything that `banditree certify` shows. effort: additions for the limit of every algorithm; 0 omits it. asked:
-    what else is asked of the plan. by_line: also what each line gives up, one certificate more for each."""
+    """Everything that `banditree certify` shows.
+
+    effort: how many additions to spend on the limit of every algorithm; 0 omits it. asked: what else to work out.
+    by_line: also what each line gives up, which takes one more certificate per line.
+    """
     certificate = certify(plan, collection, horizon)
     if collection.provenance.endswith(TRUSTED) or TRUSTED in plan.versions.values():
-        remark = f"This rests on {TRUSTED}: it is no promise about new cases."
+        remark = f"This rests on {TRUSTED}, so it is no promise about new cases."
         certificate = replace(certificate, remarks=(*certificate.remarks, remark))
     bound = dt_ece_guarantee(collection, certificate.horizon)
     varying, certificate = _varying(plan, collection, certificate)
@@ -118,7 +121,7 @@ def _varying(
     try:
         return certify_cases(plan, collection, certificate.horizon), certificate
     except InvalidInput as problem:
-        remark = f"Cases differ within their kind, and for some of those drawn there is no certificate: {problem}"
+        remark = f"Cases differ within their kind, and some of the drawn ones have no certificate: {problem}"
         return None, replace(certificate, remarks=(*certificate.remarks, remark))
 
 
@@ -142,13 +145,13 @@ def varying_sentence(varying: VaryingCertificate, words: Vocabulary) -> str:
     return (
         f"Cases of one {words.task} differ. Over {varying.draws:,} drawn cases of each (seed {varying.seed}), each "
         f"computed exactly at the estimated rates, {regret.mean:,.3f} ± {regret.within:.3f} {words.reward} is lost "
-        f"against the case's own best {words.arm}, and {wrong.mean:.1%} ± {wrong.within:.1%} settle for another "
-        f"{words.arm} (95% intervals of the drawing)."
+        f"against the case's own best {words.arm}, and {wrong.mean:.1%} ± {wrong.within:.1%} settle on another "
+        f"{words.arm} (95% intervals over the draws)."
     )
 
 
 def certificate_rows(report: CertificateReport) -> tuple[list[str], list[list[str]]]:
-    """The head of the table for people, in their words, and one row per task."""
+    """The header of the table for people, in their words, and one row per task."""
     c, words = report.certificate, report.words
     head = [
         words.task,

@@ -10,18 +10,18 @@ from banditree.reports.promise import lost_word
 
 
 def comparison_text(plan: Plan, found: Comparison, seed: int | None, strays: int) -> str:
-    """Which plan gives more, for people. seed: None where it is not to be known yet."""
+    """Which plan gives more, for people. seed: None where it must not be shown yet."""
     more, what = found.difference, lost_word(plan)
     split = "" if seed is None else f", split by seed {seed}"
     word = "gives more than" if more.low > 0 else "gives less than" if more.high < 0 else "is not shown to differ from"
     lines = [
         f"The new plan {word} the old one: {found.new:.2f} {what} per case over {counted(found.rounds, 'round')}, "
         f"against {found.old:.2f}: a difference of {more.value:+.2f} ({more.low:+.2f} to {more.high:+.2f}).",
-        f"{counted(found.old_cases, 'case')} of the old plan and {found.new_cases:,} of the new one have had so many "
+        f"{counted(found.old_cases, 'case')} of the old plan and {found.new_cases:,} of the new one have had that many "
         f"rounds{split}. The interval holds at every look.",
     ]
     if strays:
-        lines.append(f"Left out: {counted(strays, 'case')} that did not follow the plan that the seed says.")
+        lines.append(f"Not counted: {counted(strays, 'case')} that followed another plan than the seed gave them.")
     return "\n".join(lines)
 
 

@@ -64,14 +64,14 @@ def _weighing_lines(found: Evaluation) -> list[str]:
         return [
             "",
             f"By weights: refused, no support. {found.effective:.1f} effective cases were given what the plan begins "
-            f"with; {LEAST_CASES} are needed.",
+            f"with, and {LEAST_CASES} are needed.",
             "",
         ]
     head = ["this plan", "per round", f"{found.confidence:.0%} interval"]
     rows = [[r.name, f"{r.value.value:.3f}", f"{r.value.low:.3f} to {r.value.high:.3f}"] for r in found.weighings]
     about = (
-        f"Four estimators of the first {counted(found.weighed, 'round')}, as far as {LEAST_CASES} effective cases go "
-        f"({found.effective:.1f} in the last of these):"
+        f"Four estimators of the first {counted(found.weighed, 'round')}, for which there are at least {LEAST_CASES} "
+        f"effective cases ({found.effective:.1f} in the last of these rounds):"
     )
     return ["", about, "", *table_lines(head, rows), ""]
 

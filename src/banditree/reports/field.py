@@ -18,10 +18,10 @@ from banditree.tasks.cases import case_collection, draw_strangers, with_spread
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
 
-STRANGERS = 60  # drawn cases that are none of the tasks
-DROP = 0.25  # of the range of rewards: the change that a plan is asked about
-NEAR_DRAWS = 20  # drawn cases of each task whose rates are off
-RUNS = 4  # of each drawn case, where a plan can only be simulated
+STRANGERS = 60  # So many cases that belong to none of the tasks are drawn.
+DROP = 0.25  # The plan is asked what happens when an arm gets worse by this share of the range of rewards.
+NEAR_DRAWS = 20  # So many cases whose rates are off are drawn for each task.
+RUNS = 4  # Each drawn case is played so often, where a plan can only be simulated.
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,8 @@ class Near:
 
 @dataclass(frozen=True, eq=False)
 class Strange:
-    """What drawn cases lose (S,) that are none of the tasks; of a plan with a fallback, how often (S,) they are handed
-    over, and after how many rounds on average."""
+    """What drawn cases that belong to none of the tasks lose (S,); for a plan with a fallback, how often (S,) they are
+    handed over, and after how many rounds on average."""
 
     regret: FloatArray
     handed_over: FloatArray | None
@@ -47,8 +47,8 @@ class Strange:
 
 @dataclass(frozen=True)
 class Questions:
-    """What is asked of a plan besides its promise: rates off by `allow`, a share `unknown` of cases that are none of
-    the tasks, outcomes that come `late` rounds late or in batches of `batch`; 0 where nothing is asked."""
+    """What to work out for a plan besides its promise: rates off by `allow`, a share `unknown` of cases that belong to
+    none of the tasks, outcomes that come `late` rounds late or in batches of `batch`; 0 omits a question."""
 
     allow: float = 0.0
     unknown: float = 0.0
@@ -66,9 +66,9 @@ class Questions:
 
 @dataclass(frozen=True, eq=False)
 class FieldReport:
-    """The answers. rule_costs: (M,), what the safety rule adds to the regret of each task, less than 0 where it pays.
+    """The answers. rule_costs: (M,), what the safety rule adds to the regret of each task, below 0 where it pays off.
 
-    strangers: cases that are none of the tasks; near: cases whose rates are off.
+    strangers: cases that belong to none of the tasks; near: cases whose rates are off.
     """
 
     handed_over: float | None
@@ -112,7 +112,7 @@ def _rule_costs(plan: Plan, collection: Collection, certificate: Certificate) ->
 
 
 def _is_simulated(plan: Plan) -> bool:
-    """Whether only a simulation knows what the odds of the fallback do; what a person does nobody knows."""
+    """Whether what the odds of the fallback do can only be simulated; what a person does cannot even be simulated."""
     return plan.kinds is not None and plan.fallback is not None and plan.fallback.to is not Decider.PERSON
 
 
@@ -174,7 +174,7 @@ def field_sentences(report: FieldReport, words: Vocabulary, mean: float) -> list
     for name, late in report.lateness:
         lines.append(
             f"With {name}, if nobody waits, at most {late.regret.max():,.1f} is lost in the worst {words.task}; "
-            f"who waits loses no more than at once, and waits up to {late.moves.max():,.1f} times on average."
+            f"who waits loses no more than without delay, and waits up to {late.moves.max():,.1f} times on average."
         )
     return lines
 
@@ -195,7 +195,9 @@ def _watching(report: FieldReport, words: Vocabulary) -> list[str]:
     if report.rule_costs is not None:
         cost = float(report.rule_costs.max())
         lines.append(
-            f"The safety rule {'costs' if cost >= 0 else 'saves'} {abs(cost):.2g} in some {words.task}, exactly."
+            f"The safety rule costs at most {cost:.2g} in any {words.task}."
+            if cost >= 0
+            else f"The safety rule saves at least {-cost:.2g} in every {words.task}."
         )
     if found.rounds is None or found.unwatched.all():
         return [*lines, f"Once settled, this plan would not notice if {with_article(words.arm)} stopped working."]
@@ -217,8 +219,8 @@ def _by_simulation(simulated: bool) -> str:
 def _strange(report: FieldReport, strangers: Strange, words: Vocabulary, mean: float) -> list[str]:
     lost = float(strangers.regret.mean())
     line = (
-        f"A case that is none of the {plural(words.task)} (its rates drawn from all that are known) loses {lost:,.0f} "
-        f"on average, {strangers.regret.max():,.0f} in the worst of {STRANGERS} drawn ones"
+        f"A case that belongs to none of the {plural(words.task)} (its rates drawn from all that are known) loses "
+        f"{lost:,.0f} on average, {strangers.regret.max():,.0f} in the worst of {STRANGERS} drawn ones"
         f"{_by_simulation(strangers.simulated)}"
     )
     if strangers.handed_over is not None and strangers.until is not None:

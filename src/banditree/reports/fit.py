@@ -27,7 +27,8 @@ def fit_text(found: Fit) -> str:
         "",
         *table_lines(*choice_rows(found)),
         "",
-        "Chosen is the shortest plan, then that for the fewest kinds, behind the best by at most one standard error.",
+        "Among the plans at most one standard error behind the best, the shortest is chosen; of these, the one for the "
+        "fewest kinds.",
     ]
     return "\n".join([*lines, *(f"Note: {note}" for note in (*found.notes, *judged.notes))])
 
@@ -67,7 +68,7 @@ def promise_lines(found: Fit) -> list[str]:
     promise = found.promise
     kept = "as promised"
     if not promise.is_kept:
-        kept = "not as promised: the cases held out differ from the others, or from what the kinds say of them"
+        kept = "not as promised: the cases held out differ from the others, or from what the kinds say about them"
     return [
         "",
         f"From the other cases, the plan promised {promise.low:.3f} to {promise.high:.3f} per round on these (95%). "
@@ -80,7 +81,7 @@ def _interval(value: Any) -> str:
 
 
 def choice_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
-    """The head and the rows of the table of the choice."""
+    """The header and the rows of the table of candidates."""
     head = ["lines", "kinds", "per round", "standard error", "behind the best", "standard error", ""]
     rows = [
         [

@@ -9,7 +9,7 @@ from banditree.training.classes import Classes
 from banditree.training.learning import Learned
 from banditree.training.merging import Merged
 
-SHOWN = 5  # names in a list of names
+SHOWN = 5  # A list in a sentence has at most so many names; the rest are counted.
 
 
 def learn_text(report: Learned, table: Sequence[Choice] = (), horizon: int | None = None) -> str:
@@ -42,9 +42,9 @@ def _class_lines(classes: Classes | None) -> list[str]:
         return []
     shares = ", ".join(f"{share:.0%}" for share in classes.shares)
     lines = [
-        f"Found {classes.n_classes} classes among {counted(len(classes.labels), 'individual')} ({shares}), "
-        f"certain of {classes.certainty.mean():.1%} on average.",
-        f"  classes  log-likelihood  {classes.criterion}",
+        f"Found {classes.n_classes} kinds among {counted(len(classes.labels), 'individual')} ({shares}), "
+        f"with a certainty of {classes.certainty.mean():.1%} on average.",
+        f"    kinds  log-likelihood  {classes.criterion}",
     ]
     return lines + [f"  {t.n_classes:>7}  {t.log_likelihood:>14,.1f}  {t.score:,.1f}" for t in classes.trials]
 
@@ -63,13 +63,13 @@ def _missing_lines(report: Learned) -> list[str]:
 
 
 def _guessed_best(report: Learned) -> list[str]:
-    """A warning where the arm to use for good is one that was never seen to work for that task."""
+    """A warning where the best arm of a task was never seen to work for that task."""
     kept, missing = report.collection, {(task, arm) for task, arm, _ in report.estimates.missing}
     best = [(task, kept.arms[k]) for task, k in zip(kept.tasks, kept.best_arms, strict=True)]
     guessed = [f"{arm!r} for {task!r}" for task, arm in best if (task, arm) in missing]
     if not guessed:
         return []
-    return [f"Note: the best arm is a borrowed one, never seen to work there: {', '.join(guessed[:SHOWN])}."]
+    return [f"Note: the best arm is a borrowed one, never seen to work for its task: {', '.join(guessed[:SHOWN])}."]
 
 
 def _merge_lines(merged: Merged | None) -> list[str]:

@@ -12,11 +12,11 @@ from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
 from banditree.theory.limits import Limit, limit
 
-A_SECOND = 400_000_000  # additions of one core, about
-MANY_LINES = 30  # tests from which what each gives up is omitted: one certificate for each
-MANY_TASKS = 20  # and tasks, with which a certificate takes long
-NAMED = 8  # lines named in a sentence
-QUICK = 300_000_000  # additions of a limit that is one line among others: under a second
+A_SECOND = 400_000_000  # One core makes about so many additions in a second.
+MANY_LINES = 30  # With more tests, what each gives up is omitted, since that takes one certificate per test; ...
+MANY_TASKS = 20  # ... likewise with more tasks, for which a certificate takes long.
+NAMED = 8  # A sentence names at most so many lines.
+QUICK = 300_000_000  # Additions for a limit that is one line among others, so that it takes less than a second.
 
 
 def limit_or_none(
@@ -46,7 +46,7 @@ def limit_document(found: Limit | None, collection: Collection) -> dict[str, Any
 
 
 def is_at_estimates(collection: Collection) -> bool:
-    """Whether the limit holds for estimated means, and not for the truth."""
+    """Whether the limit is about the estimated means rather than the true ones."""
     return collection.is_estimated or collection.provenance.endswith(TRUSTED)
 
 
@@ -71,7 +71,7 @@ def limit_sentence(found: Limit, collection: Collection, words: Vocabulary, endi
 def hardest_sentence(found: Limit, collection: Collection, words: Vocabulary) -> str:
     """Which tasks the limit comes from, and how they are weighted."""
     parts = [f"{collection.tasks[i]} {share:.0%}" for i, share in zip(found.tasks, found.prior, strict=True)]
-    return f"The {plural(words.task)} that make it so, and how often each: {', '.join(parts)}."
+    return f"The limit comes from these {plural(words.task)}, in these shares: {', '.join(parts)}."
 
 
 def lines_or_none(
@@ -104,8 +104,8 @@ def lines_document(plan: Plan, lines: list[Continuation] | None) -> list[dict[st
 
 
 def lines_sentence(plan: Plan, lines: list[Continuation]) -> str:
-    """Which lines matter: what each, with all that follows it, costs at most over the best possible."""
+    """Which lines matter: how much more than the best possible each, with all that follows it, loses at most."""
     ranked = sorted(lines, key=lambda line: -line.at_most_more)[:NAMED]
     parts = ", ".join(f"{line.at_most_more:,.2g} from {place_name(plan, line.box)} on" for line in ranked)
-    kinds = plural(plan.vocabulary.task)
-    return f"At most so much more than the best possible, per case, with the {kinds} as often as is worst: {parts}."
+    shares = f"at the worst shares of the {plural(plan.vocabulary.task)}"
+    return f"More than the best possible, per case and {shares}, the plan loses at most {parts}."

@@ -14,7 +14,7 @@ from banditree.plans.words import capital, counted
 from banditree.reports.certify import table_lines
 from banditree.reports.promise import lost_word
 
-WEEK = 7.0  # days that a digest calls new
+WEEK = 7.0  # A digest calls the alarms of so many days new.
 
 
 def alarm_sentence(plan: Plan, found: Monitoring, alarm: Alarm) -> str:
@@ -79,7 +79,7 @@ def level_sentence(found: Monitoring) -> str:
     """What the alarms promise."""
     return (
         f"Looked at every {found.every:g} days until {date_of(found.until)}; all tests together raise a false alarm in "
-        f"at most {_percent(found.level)} of the years of a plan, however often one looks."
+        f"at most {_percent(found.level)} of a plan's years, however often you look."
     )
 
 

@@ -2,7 +2,7 @@
 
 from banditree.certificates.certify import Certificate
 from banditree.plans.plan import Plan
-from banditree.plans.words import counted, plural
+from banditree.plans.words import counted, plural, with_article
 
 
 def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
@@ -17,7 +17,7 @@ def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
     >>> first
     'In the worst task (severe) it loses 28.8 successes over 1,000 rounds on average, compared with the best arm.'
     >>> second
-    'Fewer than 1 in 10,000 cases end with another arm than the best.'
+    'Fewer than 1 in 10,000 cases end with an arm other than the best.'
     """
     words = plan.vocabulary
     first = (
@@ -25,7 +25,7 @@ def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
         f"{counted(certificate.horizon, 'round')} on average, compared with the best {words.arm}."
     )
     wrong = _share(float(certificate.wrong_arm.max()))
-    return first, f"{wrong} with another {words.arm} than the best{_undecided(certificate)}."
+    return first, f"{wrong} with {with_article(words.arm)} other than the best{_undecided(certificate)}."
 
 
 def loss_sentence(plan: Plan, certificate: Certificate) -> str:

@@ -21,7 +21,7 @@ from banditree.training.relearning import Relearned
 
 @dataclass(frozen=True, eq=False)
 class Succession:
-    """An old plan and the new one that may follow it, both certified on the rates as they are known now."""
+    """An old plan and the new one that may follow it, both certified at the rates as estimated now."""
 
     old: Plan
     new: Plan
@@ -42,12 +42,12 @@ def succeed(old: Plan, collection: Collection, on_progress: OnProgress | None = 
 def relearned_text(found: Relearned) -> str:
     """The rates and shares before and after, for people."""
     n = len(found.chances)
-    lines = [f"{counted(n, 'case')} and what was known before. Rates that changed, with their margins:", ""]
+    lines = [f"From {counted(n, 'case')} and what was known before. Rates that changed, with their margins:", ""]
     return "\n".join([*lines, *table_lines(*rate_table(found)), "", *table_lines(*share_table(found)), *_kept(found)])
 
 
 def rate_table(found: Relearned) -> tuple[list[str], list[list[str]]]:
-    """The rates that the cases tell about."""
+    """The rates about which the cases say something."""
     before, now = found.before, found.collection
     head = ["kind", "option", "outcomes", "before", "within", "now", "within"]
     rows = [
@@ -86,7 +86,7 @@ def _kept(found: Relearned) -> list[str]:
 
 
 def succession_text(found: Succession) -> str:
-    """The old plan and the new one, what changed, and what each loses on the rates as they are known now."""
+    """The old plan and the new one, what changed, and what each loses at the rates as estimated now."""
     lines = ["What changes in the plan (- as it was, + as it would be):", "", *marked_lines(found), ""]
     return "\n".join([*lines, *loss_lines(found)])
 
@@ -104,14 +104,14 @@ def loss_lines(found: Succession) -> list[str]:
     lost, rounds = lost_word(found.old), counted(found.old.horizon, "round")
     lines = [
         f"The {word} plan loses {c.mean_regret:.2f} {lost} per case over {rounds} on average, and {c.worst_regret:.2f} "
-        f"in its worst {found.old.vocabulary.task} ({c.worst_task}), at the rates as they are estimated now."
+        f"in its worst {found.old.vocabulary.task} ({c.worst_task}), at the rates as estimated now."
         for word, c in (("old", found.old_certificate), ("new", found.new_certificate))
     ]
     return lines if is_better(found) else [*lines, "So the new plan is no better at these rates: keep the old one."]
 
 
 def is_better(found: Succession) -> bool:
-    """Whether the new plan loses less than the old one, on average or in the worst task, at the rates as estimated."""
+    """Whether the new plan loses less than the old one, on average or in the worst task, at the estimated rates."""
     old, new = found.old_certificate, found.new_certificate
     return bool(new.mean_regret < old.mean_regret or new.worst_regret < old.worst_regret)
 

@@ -43,13 +43,13 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation, tolerance
 
-MAX_ALTERNATIVE = 2_000  # boxes of a plan that is built only to be compared with
-MOST_NUMBERS = 300_000  # chances of boxes in one page: some megabytes
-PROTOCOL_STEPS = 300  # per task, of a protocol that is only compared with ...
-PROTOCOL_TASKS = 10  # ... for at most so many tasks, which takes seconds
-THEORY_TASKS = 20  # beyond, the searches of the theory may take minutes
-THEORY_STEPS = 1_000  # of each search; a count and not a time, so that the same inputs give the same report
-MANY_TASKS = 30  # tasks from which a table shows the ones with the most regret
+MAX_ALTERNATIVE = 2_000  # A plan that is built only for comparison has at most so many boxes.
+MOST_NUMBERS = 300_000  # A page holds the chances of boxes up to so many numbers, which are some megabytes.
+PROTOCOL_STEPS = 300  # The search for a protocol that is only compared takes so many steps per task ...
+PROTOCOL_TASKS = 10  # ... and is made for at most so many tasks, which takes seconds.
+THEORY_TASKS = 20  # With more tasks, the searches of the theory may take minutes and are omitted.
+THEORY_STEPS = 1_000  # The length of each search, in steps and not in seconds, so that a report is reproducible.
+MANY_TASKS = 30  # With more tasks, a table shows only those with the most regret.
 
 
 @dataclass(frozen=True)
@@ -249,14 +249,14 @@ def _comparison(
         if one.boxes is not None and one.worst is not None
     ]  # fmt: skip
     if len(plans) > 1:
-        caption = "Filled points are plans that no other one beats in size and in regret."
+        caption = "Filled points are plans that no other plan beats in both size and regret."
         scenes.append((pareto_scene(pareto_info(plans)), caption))
     if results is not None:
         (panel,) = curves_info({"Regret, mean over tasks": results})
         info = regret_info(panel)
         scenes.append((timeline_scene(info), info.note))
     else:
-        text = "Adaptive policies (mTS, mUCB, UCB1, ...) need a simulation: give one with --results."
+        text = "Adaptive policies (mTS, mUCB, UCB1, ...) need a simulation, and no results of one were given."
         blocks.append(Paragraph(text, soft=True))
     return [*blocks, Figures(tuple(scenes))] if scenes else blocks
 

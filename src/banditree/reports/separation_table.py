@@ -13,10 +13,10 @@ from banditree.scores.build import METHODS, build_plan
 from banditree.tasks.collection import Collection
 from banditree.training.merging import merge, merge_gaps
 
-MAX_ROWS = 12
-MAX_BOXES = 20_000
-STEPS = 200  # of the search for each row's protocol: enough to compare rows, fewer than for a plan to follow
-MOST_TASKS = 15  # before merging, up to which a search and a certificate take a moment
+MAX_ROWS = 12  # The table has at most so many rows.
+MAX_BOXES = 20_000  # Larger trees are not built, and the row says so.
+STEPS = 200  # The search for each row's protocol: enough to compare rows, too short for a plan to follow.
+MOST_TASKS = 15  # With more tasks before merging, a search and a certificate would take long, and are omitted.
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ def _protocol(merged: Collection, collection: Collection, horizon: int) -> dict[
 def choices_text(rows: Sequence[Choice], horizon: int) -> str:
     """The table for people."""
     lines = [
-        f"Choosing the separation, for {horizon:,} rounds (--merge SEPARATION). A protocol's loss is over all rounds, "
-        "in the worst task before merging:",
+        f"Choosing the separation, for {horizon:,} rounds. A protocol's loss is over all rounds, in the worst task "
+        "before merging:",
         f"{'separation':>10}  {'tasks left':>10}  {'worst loss per round':>20}  {'protocol lines':>14}  "
         f"{'its loss':>8}  {'tree boxes':>10}  {'most pulls':>10}",
     ]
