@@ -33,7 +33,7 @@ class Certificate:
     `claim` says. Only if exact: at_end (M, N), the chance of being at each box at the end; entered (M, N), how
     often each box is entered; exits (M, N, 2), how often it is left below and above; regret_at (M, N), the regret spent
     at each box; within (M,), the rounds after which 95% of the cases are decided, or the horizon. error: (M,), how far
-    the chances may be off where scores without a ceiling were cut off; the regret has it added. shares:
+    the chances may be off, at most, where scores have no ceiling; the regret has its own such error added. shares:
     (M,) of the tasks, None if unknown. Of a plan with a fallback: handed_over (M,), the chance that the case has been
     handed over when the horizon ends, and until_hand_over (M,), the expected rounds before that (all of them for a case
     that is not). What Thompson sampling loses at the ends where it chooses is an estimate, a part of the regret that

@@ -50,9 +50,11 @@ def collect(
     weights: tuple[ComplexArray, ComplexArray],
     places: tuple[ComplexArray, ComplexArray],
     sums: FloatArray,
+    lost: FloatArray,
     testing: ComplexArray,
 ) -> None:
-    """Add up what comes of each box, block by block of the circle so that a block stays in the cache.
+    """Add up what comes of each box, block by block of the circle so that a block stays in the cache, and the sums of
+    the blocks with what is lost by rounding, so that errors do not grow with the points.
 
     rows: (N, 2), of `tables`. weights: `total` and `spent` of a circle. places: entries of each box per case that
     starts at box 0, and what comes back to it.
@@ -71,18 +73,35 @@ def collect(
         for f in range(size):
             back[f] = 1.0 / (1.0 - back[f])
         for box in range(low.size):
+            entered, below, above, pulled = 0.0, 0.0, 0.0, 0.0
             for f in range(size):
                 entries = arrive[box, f] * back[f]
                 summed, stays = entries * total[start + f], entries
-                sums[ENTERED, box] += summed.real
-                for side in range(2):
-                    if rows[box, side] >= 0:
-                        leaves = tables[rows[box, side], start + f]
-                        sums[BELOW + side, box] += (summed * leaves).real
-                        stays -= entries * leaves
-                sums[SPENT, box] += (stays * spent[start + f]).real
+                entered += summed.real
+                if rows[box, 0] >= 0:
+                    leaves = tables[rows[box, 0], start + f]
+                    below += (summed * leaves).real
+                    stays -= entries * leaves
+                if rows[box, 1] >= 0:
+                    leaves = tables[rows[box, 1], start + f]
+                    above += (summed * leaves).real
+                    stays -= entries * leaves
+                pulled += (stays * spent[start + f]).real
                 if tests[box]:
                     testing[start + f] += stays
+            add(sums, lost, SPENT, box, pulled)
+            add(sums, lost, ENTERED, box, entered)
+            add(sums, lost, BELOW, box, below)
+            add(sums, lost, BELOW + 1, box, above)
+
+
+@lean(forceinline=True)
+def add(sums: FloatArray, lost: FloatArray, row: int, box: int, more: float) -> None:
+    """Add to a sum, with what rounding has taken from it so far (Kahan's summation)."""
+    wanted = more - lost[row, box]
+    new = sums[row, box] + wanted
+    lost[row, box] = (new - sums[row, box]) - wanted
+    sums[row, box] = new
 
 
 @lean()

@@ -62,7 +62,7 @@ class Limits(NamedTuple):
 
 class Totals(NamedTuple):
     """What a propagation fills in. (N,) each: pulls spent at a box, entries, exits below and above, and the chance of
-    being there when the horizon ends. numbers: (4,), see below. regret, testing: (H+1,), the expected regret and the
+    being there when the horizon ends. numbers: (5,), see below. regret, testing: (H+1,), the expected regret and the
     chance of being at a test after each round; empty where the course is not asked for."""
 
     spent: FloatArray
@@ -75,8 +75,9 @@ class Totals(NamedTuple):
     testing: FloatArray
 
 
-# Entries of Totals.numbers: the regret, the chance that was dropped, the first round after which few are tested, work.
-REGRET, ERROR, UNTIL, WORK = 0, 1, 2, 3
+# Entries of Totals.numbers: the regret, the chance that was dropped, the first round after which few are tested, work,
+# and the round from which on the rest was filled in at once.
+REGRET, ERROR, UNTIL, WORK, LAST = 0, 1, 2, 3, 4
 
 
 class Flow(NamedTuple):
@@ -108,7 +109,7 @@ def flow_of(boxes: Boxes) -> Flow:
 def totals_of(n: int, rounds: int) -> Totals:
     """Nothing filled in yet, for n boxes and a course of so many rounds."""
     spent, entered, below, above, at_end = np.zeros((5, n))
-    return Totals(spent, entered, below, above, at_end, np.zeros(4), np.zeros(rounds), np.zeros(rounds))
+    return Totals(spent, entered, below, above, at_end, np.zeros(5), np.zeros(rounds), np.zeros(rounds))
 
 
 @lean()
@@ -223,6 +224,7 @@ def wait(boxes: Boxes, flow: Flow, t: int, horizon: int, rate: float, testing: f
 def finish(flow: Flow, t: int, horizon: int, rate: float, moving: float, testing: float, totals: Totals) -> None:
     """Fill in what is left of the horizon when next to nobody moves any more."""
     totals.numbers[REGRET] += (horizon - t) * rate
+    totals.numbers[LAST] = t
     if t < horizon:
         totals.numbers[ERROR] += moving
     if totals.regret.size > 0:

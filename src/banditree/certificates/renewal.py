@@ -5,21 +5,20 @@ With z a complex number, E(z) the sum of the chances e(t) z^t to leave after t r
 a line that leads to another adds A(z) E(z) to the entries of that one, and a line that leads back to box 0 closes the
 circle: A0(z) = 1 / (1 - F(z)), F being what comes back to box 0 of one case that starts there. The numbers at the
 horizon H are the coefficients of z^H, sums over the N points of a circle of radius r < 1. That sum also holds the
-coefficients of z^(H + N), z^(H + 2N), ..., which r^N makes small (`ALIASED`), and rounding errors grow by r^-H.
+coefficients of z^(H + N), z^(H + 2N), ..., which r^N makes small (`ALIASED`), and rounding errors grow by r^-H: how far
+that may lead is proven in `rounding`.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from scipy.fft import next_fast_len
 
+from banditree.certificates.circle import Circle, circle_of, points_of
 from banditree.certificates.generating import BELOW, ENTERED, SPENT, collect, fill_exits
 from banditree.certificates.propagation import EXPLOIT, FIXED, SCORE, WATCH, Boxes, flow_of
+from banditree.certificates.rounding import Off, of_transforms
 from banditree.tasks.arrays import ComplexArray, FloatArray, IntArray
 
-ALIASED = 1e-11  # what the coefficients beyond the circle are multiplied by
-CIRCLE = 2.5  # points of the circle per round: rounding errors grow by ALIASED ** (-1 / CIRCLE), four digits
-ROUNDING = 1e-15  # of one transform, relative to its largest number; a dozen units in the last place
 PER_ENTRY = 1e-10  # the chance that may be dropped of those that enter a line, divided by the rounds
 BATCH = 16  # tables transformed at once
 MOST_NUMBERS = 20_000_000  # of all transforms of one task, 16 bytes each
@@ -35,25 +34,14 @@ class Renewed(NamedTuple):
     above: FloatArray
     at_end: FloatArray
     testing: FloatArray
-    error: float
-
-
-class Circle(NamedTuple):
-    """Points z of a circle in the upper half plane, and what the transforms at them are multiplied by for the sum over
-    all rounds up to H (`total`), and for the sum of those sums over the rounds before H (`spent`)."""
-
-    n: int
-    powers: FloatArray
-    one_minus: ComplexArray
-    total: ComplexArray
-    spent: ComplexArray
+    off: Off
 
 
 def applies(low: IntArray, high: IntArray, horizon: int) -> bool:
     """Whether every link leads on or back to box 0, and the transforms can be kept."""
     box = np.arange(low.size)
     onwards = all(((to > box) | (to <= 0)).all() for to in (low, high))  # NONE is negative
-    return bool(onwards and 2 * low.size * (CIRCLE * horizon / 2) <= MOST_NUMBERS)
+    return bool(onwards and 2 * low.size * (points_of(horizon) / 2) <= MOST_NUMBERS)
 
 
 class Renewal:
@@ -72,30 +60,14 @@ class Renewal:
         circle, rows = self.circle, rows_of(boxes)
         dropped = fill_tables(boxes, rows, circle, self.horizon, self.tables)
         tests = (boxes.kind == FIXED) | (boxes.kind == SCORE)
-        sums, testing = np.zeros((4, boxes.kind.size)), np.zeros(circle.one_minus.size, complex)
+        (sums, lost), testing = np.zeros((2, 4, boxes.kind.size)), np.zeros(circle.one_minus.size, complex)
         weights = circle.total, circle.spent
-        collect(boxes.low, boxes.high, rows, self.tables, tests, weights, self.places, sums, testing)
+        collect(boxes.low, boxes.high, rows, self.tables, tests, weights, self.places, sums, lost, testing)
         sums = np.maximum(sums, 0.0)
         entered, below, above = sums[ENTERED], sums[BELOW], sums[BELOW + 1]
         at_end = np.maximum(entered - below - above, 0.0)
-        error = float(entered @ dropped) + precision(self.horizon, circle.n)
-        return Renewed(sums[SPENT], entered, below, above, at_end, series(testing, circle, self.horizon), error)
-
-
-def precision(horizon: int, n: int) -> float:
-    """How far the chances may be off: what is aliased, for sums over rounds too, and the rounding errors."""
-    return float(2 * (1 + n / horizon) * ALIASED + ROUNDING * ALIASED ** (-horizon / n))
-
-
-def circle_of(horizon: int) -> Circle:
-    """The circle for a horizon."""
-    n = next_fast_len(int(CIRCLE * (horizon + 1)), real=True)
-    radius = ALIASED ** (1 / n)
-    points = np.arange(n // 2 + 1)
-    z = radius * np.exp(-2j * np.pi * points / n)
-    twice = np.where((points == 0) | (2 * points == n), 1.0, 2.0)  # the lower half plane mirrors the upper one
-    at_horizon = twice * radius**-horizon / n * np.exp(2j * np.pi * (points * horizon % n) / n)
-    return Circle(n, radius ** np.arange(horizon + 1), 1 - z, at_horizon / (1 - z), at_horizon * z / (1 - z) ** 2)
+        off = of_transforms(boxes, rows, self.tables[:, 0].real, circle, BLOCK).plus(float(entered @ dropped))
+        return Renewed(sums[SPENT], entered, below, above, at_end, series(testing, circle, self.horizon), off)
 
 
 def rows_of(boxes: Boxes) -> IntArray:

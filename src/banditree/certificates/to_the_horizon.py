@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MOST_CASES = 0.95  # the share of cases in "95% of cases are decided within n rounds"
 MOST_WORK = 2.5e10  # scores moved by one round, over all tasks of a certificate: about 10 s
 FIRST_TRY = 5e5  # the same for one box of one task: about half of what it takes line by line
+MOST_ERROR = 1e-9  # of the regret per round, line by line: a plan that moves so much that it is more goes by rounds
 MOST_SCORES = 20_000_000  # scores and pulls that the boxes of a plan may keep, 16 bytes each
 # Plans whose scores all end: what is dropped is far below every chance that anybody prints.
 UNSEEN, REST = 1e-60, 1e-30
@@ -48,13 +49,15 @@ def carry(plan: Plan, outcomes: Outcomes, horizon: int, whole: bool = False) -> 
     for task in range(n_tasks):
         boxes = _boxes(plan, outcomes, task, horizon)
         found = _by_rounds(boxes, horizon, work, whole) if work else None
-        if found is None:
-            if renewal is None:
-                raise TooLong(
-                    f"This plan takes too long to certify over {horizon:,} rounds, since cases go on moving between "
-                    "its boxes. Certify it over a shorter horizon, or simulate it."
-                )
+        if found is None and renewal is not None:
             found, work = _by_lines(boxes, renewal), 0.0
+        if found is None and renewal is not None:
+            found = _by_rounds(boxes, horizon, MOST_WORK / n_tasks, whole)
+        if found is None:
+            raise TooLong(
+                f"This plan takes too long to certify over {horizon:,} rounds, since cases go on moving between "
+                "its boxes. Certify it over a shorter horizon, or simulate it."
+            )
         carried.append(found)
     return carried
 
@@ -70,14 +73,27 @@ def _renewal(plan: Plan, horizon: int) -> "Renewal | None":
 
 def _by_rounds(boxes: "Boxes", horizon: int, work: float, whole: bool) -> Carried | None:
     """Every box carried from round to round; None if that takes more work."""
-    from banditree.certificates.propagation import ERROR, REGRET, UNTIL, WATCH, Limits, flow_of, propagate, totals_of
+    from banditree.certificates.propagation import (
+        ERROR,
+        LAST,
+        REGRET,
+        UNTIL,
+        WATCH,
+        Limits,
+        flow_of,
+        propagate,
+        totals_of,
+    )
+    from banditree.certificates.rounding import of_rounds
 
     n, endless = boxes.kind.size, bool((boxes.kind == WATCH).any())
     done = (STAYS / (n * horizon), STAYS) if endless else (UNSEEN, REST)
     totals = totals_of(n, horizon + 1 if whole else 0)
     if not propagate(boxes, horizon, Limits(*done, 1 - MOST_CASES, work), flow_of(boxes), totals):
         return None
-    error = float(totals.numbers[ERROR]) if endless else 0.0
+    error = 0.0
+    if endless:
+        error = float(totals.numbers[ERROR]) + of_rounds(boxes, totals.entered, totals.numbers[LAST])
     added = error * float(boxes.cost.max())  # per round
     regret = totals.regret + added * np.arange(totals.regret.size)
     return Carried(
@@ -92,13 +108,18 @@ def _by_rounds(boxes: "Boxes", horizon: int, work: float, whole: bool) -> Carrie
     )
 
 
-def _by_lines(boxes: "Boxes", renewal: "Renewal") -> Carried:
-    """Every line followed once, and the rest by generating functions."""
+def _by_lines(boxes: "Boxes", renewal: "Renewal") -> Carried | None:
+    """Every line followed once, and the rest by generating functions; None if that leaves too much open."""
+    from banditree.certificates.rounding import of_rounds
+
     found, horizon = renewal.follow(boxes), renewal.horizon
+    off = found.off.plus(of_rounds(boxes, found.entered, horizon))
+    if off.regret > MOST_ERROR:
+        return None
     still_tested = np.flatnonzero(found.testing > 1 - MOST_CASES)
     return Carried(
-        float(found.spent @ boxes.cost) + found.error * float(boxes.cost.max()) * horizon,
-        found.error,
+        float(found.spent @ boxes.cost) + off.regret * float(boxes.cost.max()) * horizon,
+        off.chance,
         min(int(still_tested[-1]) + 1, horizon) if still_tested.size else 0,
         found.spent,
         found.at_end,
