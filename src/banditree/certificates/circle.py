@@ -41,6 +41,6 @@ def circle_of(horizon: int) -> Circle:
     one_minus = (1 - radius) + radius * (2 * np.sin(angle / 2) ** 2 + 1j * np.sin(angle))
     twice = np.where((points == 0) | (2 * points == n), 1.0, 2.0)  # the lower half plane mirrors the upper one
     at_horizon = twice * radius**-horizon / n * np.exp(2j * np.pi * (points * horizon % n) / n)
-    powers = radius ** np.arange(horizon + 1)
+    powers = np.asarray(radius ** np.arange(horizon + 1), np.float64)
     spent = at_horizon * radius * np.exp(-1j * angle) / one_minus**2
     return Circle(n, radius, horizon, powers, one_minus, at_horizon / one_minus, spent)
