@@ -4,19 +4,27 @@ PY := .venv/bin/python
 # Pins what pip installs, in the build environment too, so that every machine gets what was tested.
 export PIP_CONSTRAINT := constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Tests start a hundred processes: each would read the sources anew where what was read may not be kept.
+unexport PYTHONDONTWRITEBYTECODE
+# Each of the two begins with one half of the tests, so that little is compiled, started or made twice.
+TWO := -n 2 --dist worksteal
 
-.PHONY: demo test check soak bench bench-plans docs pages pins clean
+.PHONY: demo test check coverage soak bench bench-plans docs pages pins clean
 
 demo: .venv/demo.done
 	@$(PY) -m banditree demo --folder banditree-demo
 
 # Lint, types, import rules, and every test but the soak counts.
 test: .venv/test.done lint
-	@$(PY) -m pytest -q -n 2 -m "not soak" --cov --cov-report=term:skip-covered
+	@$(PY) -m pytest -q $(TWO) -m "not soak"
 
 # The fast path while working.
 check: .venv/test.done lint
-	@$(PY) -m pytest -q -n 2 -m "not slow and not soak"
+	@$(PY) -m pytest -q $(TWO) -m "not slow and not soak"
+
+# Which lines and branches no test of `make test` goes through.
+coverage: .venv/test.done
+	@$(PY) -m pytest -q $(TWO) -m "not soak" --cov --cov-report=term:skip-covered
 
 soak: .venv/test.done
 	@$(PY) -m pytest -q -m "soak or slow"

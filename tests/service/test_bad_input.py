@@ -8,13 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-import schemathesis
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import Unsatisfiable
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local, new_database
-from schemathesis import GenerationMode
-from schemathesis.checks import not_a_server_error
 
 from banditree.errors import InvalidInput
 from banditree.files.collections import CollectionFile, collection_document, collection_from_document
@@ -45,6 +42,8 @@ def checked(answer):
 
 def sweep(http, n_examples):
     """Requests made up from the OpenAPI document, right and wrong ones, half of them about a case that exists."""
+    import schemathesis  # here, because every test process would pay a second for it
+
     client = client_of(http)
     plan = client.add_plan(clinic_plan(90), "clinic", client.add_collection(CLINIC, "clinic"), sign="tested")
     schema = schemathesis.openapi.from_url(f"{http.base_url}/api/v1/openapi.json")
@@ -52,7 +51,7 @@ def sweep(http, n_examples):
     for operation in (found.ok() for found in schema.get_all_operations()):
         existing = client.start(plan).id
         client.ask(existing, 2)
-        for mode in GenerationMode:
+        for mode in schemathesis.GenerationMode:
             with suppress(Unsatisfiable):  # where nothing can be wrong
                 try_out(operation.as_strategy(generation_mode=mode), existing, statuses, n_examples)
     return statuses
@@ -60,6 +59,7 @@ def sweep(http, n_examples):
 
 def try_out(requests, existing, statuses, n_examples):
     """Send some of these requests; about half of those about a case are about the existing one."""
+    from schemathesis.checks import not_a_server_error
 
     @settings(max_examples=n_examples, suppress_health_check=list(HealthCheck))
     @given(request=requests, about_it=st.booleans())

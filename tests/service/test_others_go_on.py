@@ -60,9 +60,7 @@ def test_those_who_write_do_not_wait_for_those_who_read(database, desk):
     with_readers = [database.read() for _ in range(8)]
     for one in with_readers:
         one.__enter__().exec_driver_sql("SELECT 1")
-    began = time.monotonic()
-    do(desk, lambda tx: tx.case("a").note("ada", "at once"), "a")
-    assert time.monotonic() - began < 4  # a pool that is used up makes one wait for 5 s
+    do(desk, lambda tx: tx.case("a").note("ada", "at once"), "a")  # a pool that is used up refuses after 5 s
     for one in with_readers:
         one.__exit__(None, None, None)
 
