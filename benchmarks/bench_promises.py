@@ -1,11 +1,11 @@
 """Are promises kept on real households? The number of households that end with another brand than their favourite.
 
 In each of ten folds kinds are found on the other households and a plan is made. The promise is a predictive
-distribution, as `fit` makes it: households like the known ones of about the same length, each with a taste of its own,
-buy as often as the held-out ones. A household is wrong if the option in force at its last purchase is not what it
-bought most; drawn households are judged in the same way. Pooled over the folds, the number of wrong households must lie
-in the 95% predictive interval of the promise, and that interval must span at most a factor of 4. The hits on a held-out
-third must lie in their promised interval in at least 90% of 20 splits.
+distribution, as `fit` makes it: households like the known ones of about the same length buy as often as the held-out
+ones. A household is wrong if the option in force at its last purchase is not what it bought most; drawn households are
+judged in the same way. Pooled over the folds, the number of wrong households must lie in the 95% predictive interval of
+the promise, and that interval must span at most a factor of 4. The hits on a held-out third must lie in their promised
+interval in at least 90% of 20 splits.
 
 Run: python benchmarks/bench_promises.py [--full] [--data Tuna] [--workers 2]; Yogurt by default, all four with --full.
 """
@@ -68,15 +68,24 @@ def one_split(name, folder, draws, seed):
 
 def is_kept(name, folds, splits):
     """Print how the promises of one data set did."""
+    from banditree.evaluation.promise import middle_of
+
     rng = np.random.default_rng(0)
     wrong = sum(own[0] for own, _ in folds)
     promised = sum(rng.permutation(drawn[:, 0]) for _, drawn in folds)
-    low, high = np.quantile(promised, [0.025, 0.975])
+    low, high = middle_of(promised)
     kept = low <= wrong <= high and high <= 4 * max(low, 1)
-    inside = [np.quantile(drawn[:, 1], 0.025) <= own[1] <= np.quantile(drawn[:, 1], 0.975) for own, drawn in splits]
+    hits = [(own[1], *middle_of(drawn[:, 1])) for own, drawn in splits]
+    inside = [least <= came <= most for came, least, most in hits]
     print(
         f"{name:8} {wrong:5.0f} wrong, promised {low:.0f} to {high:.0f} ({'kept' if kept else 'NOT kept'}); "
         f"hits as promised in {sum(inside)} of {len(inside)} splits",
+        *(
+            f"\n  {came:.0f} came, {least:.0f} to {most:.0f} promised"
+            for came, least, most in hits
+            if not least <= came <= most
+        ),
+        sep="",
         flush=True,
     )
     return kept and sum(inside) >= 0.9 * len(inside)

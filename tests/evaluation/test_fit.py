@@ -29,7 +29,6 @@ def short_searches():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("banditree.evaluation.promise.DRAWS", 100)
         patch.setattr("banditree.evaluation.promise.LEAST_DRAWS", 20)
-        patch.setattr("banditree.evaluation.promise.REFITS", 5)
         patch.setattr("banditree.evaluation.fit.LAST_STEPS", 200)
         yield
 

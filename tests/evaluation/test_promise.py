@@ -1,9 +1,11 @@
+import itertools
+
 import numpy as np
 import pytest
 
 from banditree.evaluation.history import history_of, only_cases
 from banditree.evaluation.kinds import find_kinds
-from banditree.evaluation.promise import cases_like, promise_of
+from banditree.evaluation.promise import ALIKE, _likenesses, cases_like, promise_of
 from banditree.plans.assemble import Box, from_boxes
 from banditree.tasks.rewards import BERNOULLI, Gaussian, Graded
 
@@ -43,12 +45,41 @@ def test_cases_that_come_often_are_drawn_like_known_ones_that_come_often():
         assert np.abs(like.outcomes[here].mean(axis=0) - known.outcomes[there].mean(axis=0)).max() < 0.06
 
 
+def test_a_new_case_begins_with_the_rounds_of_a_known_case_of_about_its_length():
+    rng = np.random.default_rng(3)
+    length = np.arange(1, 161) // 2 + 1
+    owner = np.repeat(np.arange(160), length)
+    known = history_of(owner.tolist(), ARMS, np.eye(3)[rng.integers(3, size=len(owner))])
+    wanted = np.array([1, 20, 79, 90])
+    like = _likenesses(known.n_rounds, wanted, 500, rng).reshape(500, 4)
+    for length_wanted, found in zip(wanted, like.T, strict=True):
+        nearest = np.sort(np.abs(length - length_wanted))[ALIKE - 1]
+        assert set(found) == set(np.flatnonzero(np.abs(length - length_wanted) <= nearest))
+    drawn = cases_like(find_kinds(known, 2, BERNOULLI), known, wanted, 20, np.random.default_rng(5), 60)
+    own = _likenesses(known.n_rounds, wanted, 20, np.random.default_rng(5))
+    for case, (begin, end) in enumerate(itertools.pairwise(drawn.first)):
+        rounds = known.outcomes[known.first[own[case]] : known.first[own[case] + 1]][: end - begin]
+        assert (drawn.outcomes[begin : begin + len(rounds)] == rounds).all()
+    assert (drawn.outcomes.sum(axis=1) == 1).all()
+
+
+def test_a_promise_is_as_wide_as_the_luck_of_new_and_of_known_cases():
+    """New cases vary as the known ones do, and what these showed is uncertain too: n s^2 (1 + n / known)."""
+    rng = np.random.default_rng(0)
+    rate = np.repeat(rng.beta(0.5, 0.5, 300), 6)  # cases differ by more than two kinds can say
+    known = history_of(np.repeat(np.arange(300), 6).tolist(), ARMS[:2], (rng.random((1800, 2)) < rate[:, None]) * 1.0)
+    total = known.outcomes[:, 0].reshape(300, 6).sum(axis=1)
+    drawn = cases_like(find_kinds(known, 2, BERNOULLI), known, np.full(150, 6), 1000, rng, 6)
+    promised = drawn.outcomes[:, 0].reshape(1000, -1).sum(axis=1)
+    assert promised.var() == pytest.approx(150 * total.var() * 1.5, rel=0.2)  # 4 standard errors
+    assert promised.mean() == pytest.approx(total.mean() * 150, abs=3)
+
+
 @pytest.mark.slow
 def test_promises_are_kept_in_simulated_worlds(monkeypatch):
     """16 worlds: at 95% fewer than 12 are kept with a chance of 0.09% only."""
     monkeypatch.setattr("banditree.evaluation.promise.DRAWS", 60)
     monkeypatch.setattr("banditree.evaluation.promise.LEAST_DRAWS", 20)
-    monkeypatch.setattr("banditree.evaluation.promise.REFITS", 6)
     assert kept_worlds("choice", 16) >= 12
 
 

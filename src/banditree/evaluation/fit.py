@@ -186,13 +186,18 @@ class Maker:
         return find_kinds(history, n_kinds, self.rewards, centre=self.centre, seed=self.seed, provenance=about)
 
     def plans(self, history: History, n_kinds: int) -> Iterator[tuple[int, Plan]]:
-        """A plan of each length for these cases; for one kind only that of no line, which gives everyone the same."""
+        """A plan of each length for these cases; for one kind only that of no line, which gives everyone the same.
+
+        The longest comes first: where it needs fewer lines than it may have, it is the plan of shorter lengths too.
+        """
         if n_kinds == 1:
             yield 0, self.one_option(history)
             return
-        collection = self.kinds(history, n_kinds).collection
-        for lines in self.lines:
-            yield lines, self.plan(collection, lines)
+        collection, plan = self.kinds(history, n_kinds).collection, None
+        for lines in sorted(self.lines, reverse=True):
+            if plan is None or plan.n_tests > lines:
+                plan = self.plan(collection, lines)
+            yield lines, plan
 
     def one_option(self, history: History) -> Plan:
         """The plan that gives everyone the option that is best on average."""

@@ -14,7 +14,7 @@ from banditree.tasks.rewards import Family, Rewards
 from banditree.training.dirichlet import taste_spread
 from banditree.training.grades import OUTCOME
 from banditree.training.mixture import Mixture, Sums, sums_of
-from banditree.training.overdispersion import fit_kinds, kind_chances, refine_kinds
+from banditree.training.overdispersion import fit_kinds, kind_chances
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics
 
@@ -79,13 +79,6 @@ def find_kinds(
     mixture = fit_kinds(sums, n_kinds, STARTS, np.random.default_rng([seed, n_kinds]))
     mixture = mixture.sorted(np.argsort(-kind_chances(sums, mixture).sum(axis=0), kind="stable"))
     return _kinds(history, sums, mixture, rewards, centre, provenance)
-
-
-def refitted(kinds: Kinds, history: History) -> Kinds:
-    """The same kinds as other cases show them, by EM from what they were."""
-    rewards = kinds.collection.rewards
-    sums = _sums(history, rewards, kinds.centre)
-    return _kinds(history, sums, refine_kinds(sums, kinds.mixture), rewards, kinds.centre, kinds.collection.provenance)
 
 
 def _kinds(history: History, sums: Sums, mixture: Mixture, rewards: Rewards, centre: bool, provenance: str) -> Kinds:

@@ -1,29 +1,27 @@
 """What a plan promises for new cases before these are looked at: an interval for all that they earn together.
 
-A new case is taken to be like a known case of about its length: of its kind by chance, with means of its own drawn from
-what that known case leaves open. Cases that come often may differ from those that come once, and a promise for cases of
-given lengths must know it. Known cases are drawn again, and the kinds are fitted to those drawn (the bootstrap), since
-other known cases would have promised something else.
+A new case is taken to be like a known case of about its length: it begins with the rounds of that known case, and where
+these are fewer, goes on with means of its own drawn from what they leave open. Cases that come often may differ from
+those that come once, and a promise for cases of given lengths must know it. How often a known case stands for a new one
+is drawn anew each time (Rubin 1981, "The Bayesian bootstrap"), since other known cases would have promised something
+else.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from banditree.evaluation.history import History, only_cases
-from banditree.evaluation.kinds import Kinds, refitted
+from banditree.evaluation.history import History
+from banditree.evaluation.kinds import Kinds
 from banditree.evaluation.replay import replay
 from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards.bernoulli import LEAST_STRENGTH
 
 ALIKE = 50  # known cases nearest in length that a new case may be like; all of the same length count
-BORROWED = 10.0  # cases' worth of everyone's shares of the kinds that cases of one length start with
-REFITS = 25  # of the kinds, each to known cases drawn again
 DRAWS = 400  # of all new cases together
 MOST_DRAWN = 400_000  # cases in all, a few seconds' worth; many new cases are drawn less often
 LEAST_DRAWS = 100
-STEPS = 30  # of EM for the shares of the kinds at one length
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,55 +47,56 @@ def promise_of(plan: Plan, kinds: Kinds, known: History, new: History, horizon: 
         return None
     draws = int(np.clip(MOST_DRAWN // new.n_cases, LEAST_DRAWS, DRAWS))
     drawn = cases_like(kinds, known, new.n_rounds, draws, np.random.default_rng([seed, 5]), horizon)
-    earned = replay(plan, drawn, horizon).total.reshape(draws, -1).sum(axis=1)
     rounds = np.minimum(new.n_rounds, horizon).sum()
-    low, high = np.quantile(earned, [0.025, 0.975]) / rounds
-    return Promise(float(low), float(high), float(replay(plan, new, horizon).total.sum() / rounds))
+    earned = replay(plan, drawn, horizon).total.reshape(draws, -1).sum(axis=1) / rounds
+    return Promise(*middle_of(earned), float(replay(plan, new, horizon).total.sum() / rounds))
+
+
+def middle_of(draws: FloatArray) -> tuple[float, float]:
+    """Between what numbers another draw lies with a chance of 95%: of n draws, n + 1 gaps are as likely as each other.
+
+    >>> middle_of(np.arange(1.0, 40.0))
+    (1.0, 39.0)
+    """
+    low, high = np.quantile(draws, [0.025, 0.975], method="weibull")
+    return float(low), float(high)
 
 
 def cases_like(
     kinds: Kinds, known: History, lengths: IntArray, draws: int, rng: np.random.Generator, horizon: int
 ) -> History:
     """New cases of these lengths (U,), cut at the horizon, in `draws` copies: all cases of a copy stand together."""
-    sizes = np.minimum(lengths, horizon)
-    outcomes = []
-    for part in np.array_split(np.arange(draws), REFITS):
-        seen = only_cases(known, rng.integers(known.n_cases, size=known.n_cases))
-        again = refitted(kinds, seen)
-        case, kind = _likenesses(again, seen, np.tile(lengths, len(part)), rng)
-        owner = np.repeat(np.arange(len(case)), np.tile(sizes, len(part)))
-        outcomes.append(_outcomes(again, seen, case, kind, owner, rng))
-    first = np.concatenate([[0], np.cumsum(np.tile(sizes, draws))])
-    return History(tuple(map(str, range(len(first) - 1))), known.arms, first, np.concatenate(outcomes))
+    like = _likenesses(known.n_rounds, lengths, draws, rng)
+    first = np.concatenate([[0], np.cumsum(np.tile(np.minimum(lengths, horizon), draws))])
+    owner = np.repeat(np.arange(len(like)), np.diff(first))
+    place = np.arange(len(owner)) - first[owner]
+    goes_on = place >= known.n_rounds[like[owner]]
+    outcomes = known.outcomes[known.first[like[owner]] + np.where(goes_on, 0, place)]
+    outcomes[goes_on] = _more_rounds(kinds, known, like, owner[goes_on], rng)
+    return History(tuple(map(str, range(len(like)))), known.arms, first, outcomes)
 
 
-def _likenesses(kinds: Kinds, known: History, lengths: IntArray, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """The known case that each new case of these lengths (n,) is like, and its kind."""
-    chances, case, kind = kinds.chances(known), np.empty(len(lengths), np.int64), np.empty(len(lengths), np.int64)
-    for length in np.unique(lengths):
-        away, here = np.abs(known.n_rounds - length), np.flatnonzero(lengths == length)
-        near = np.flatnonzero(away <= np.sort(away)[min(ALIKE, len(away)) - 1])
-        steps = _with_shares_of_their_own(chances[near], kinds.mixture.shares).cumsum(axis=1)[:, :-1]
-        which = rng.integers(len(near), size=len(here))
-        case[here] = near[which]
-        kind[here] = (rng.random(len(here))[:, None] > steps[which]).sum(axis=1)
-    return case, kind
+def _likenesses(known: IntArray, lengths: IntArray, draws: int, rng: np.random.Generator) -> IntArray:
+    """The known case, of those with `known` rounds each, that every new case (draws * U,) of these lengths is like."""
+    order, n_near = np.argsort(known, kind="stable"), min(ALIKE, len(known))
+    each, which = np.unique(lengths, return_inverse=True)
+    reach = np.array([np.partition(np.abs(known - length), n_near - 1)[n_near - 1] for length in each])
+    begin = np.searchsorted(known[order], each - reach, "left")[which]
+    end = np.searchsorted(known[order], each + reach, "right")[which]
+    like = []
+    for _ in range(draws):
+        weights = np.concatenate([[0.0], np.cumsum(rng.exponential(size=len(known)))])
+        spot = weights[begin] + rng.random(len(lengths)) * (weights[end] - weights[begin])
+        like.append(order[np.clip(np.searchsorted(weights, spot, "right") - 1, begin, end - 1)])
+    return np.concatenate(like)
 
 
-def _with_shares_of_their_own(chances: FloatArray, shares: FloatArray) -> FloatArray:
-    """The chances (n, C) of kinds where these cases have other shares of the kinds than everyone (C,), by EM."""
-    likelihood, own = chances / shares, shares
-    for _ in range(STEPS):
-        chances = likelihood * own
-        chances = chances / chances.sum(axis=1, keepdims=True)
-        own = (chances.sum(axis=0) + BORROWED * shares) / (len(chances) + BORROWED)
-    return chances
-
-
-def _outcomes(
-    kinds: Kinds, known: History, like: IntArray, kind: IntArray, owner: IntArray, rng: np.random.Generator
-) -> FloatArray:
-    """The outcomes (R, K) of every round, of cases that are like these known ones and of these kinds."""
+def _more_rounds(kinds: Kinds, known: History, like: IntArray, owner: IntArray, rng: np.random.Generator) -> FloatArray:
+    """The outcomes (R, K) of further rounds of cases that are like these known ones; owner: the case of each round."""
+    case, owner = np.unique(owner, return_inverse=True)
+    like = like[case]
+    steps = kinds.chances(known).cumsum(axis=1)[like, :-1]
+    kind = (rng.random(len(like))[:, None] > steps).sum(axis=1)
     count, total = np.zeros((2, known.n_cases, len(known.arms)))
     np.add.at(count, known.owner, known.known)
     np.add.at(total, known.owner, known.outcomes)
