@@ -68,7 +68,7 @@ def promise_lines(found: Fit) -> list[str]:
     promise = found.promise
     kept = "as promised"
     if not promise.is_kept:
-        kept = "not as promised: the cases held out differ from the others, or from what the kinds say about them"
+        kept = "not as promised: the cases held out differ from the others, or this is the one time in twenty"
     return [
         "",
         f"From the other cases, the plan promised {promise.low:.3f} to {promise.high:.3f} per round on these (95%). "
