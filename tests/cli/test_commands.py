@@ -5,7 +5,10 @@ import sys
 import pytest
 
 from banditree.cli import main
-from banditree.files.plans import load_plan
+from banditree.files.collections import save_collection
+from banditree.files.plans import load_plan, save_plan
+from banditree.plans.assemble import Box, assemble
+from banditree.tasks.collection import Collection
 
 MEANS = "task,A,B\nmild,0.9,0.1\nsevere,0.1,0.8\n"
 
@@ -50,6 +53,20 @@ def test_plan_show_and_run(folder, cli):
     assert code == 0
     assert "Round 4: A" in out
     assert out.strip().endswith("All rounds of this case have been used.")
+
+
+def test_a_case_goes_on_before_its_outcome_is_known(folder, cli):
+    two = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"])
+    switch = [Box(0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(1), Box(0)]
+    save_plan(assemble(switch, two, 20), "switch.json")
+    save_collection(two, "two.json")
+    code, out, _ = cli("run", "switch.json", "--collection", "two.json", answers="n\n0\n1\nq\n")
+    assert code == 0
+    assert "Round 2: A\n  2 outcomes are still out. Giving A now without them loses at most 0.63 successes more" in out
+    assert "Outcome of round 1" in out
+    assert "Round 3: B" in out
+    _, out, _ = cli("run", "switch.json", "--collection", "two.json", "--json")
+    assert json.loads(out)["going_on"]["loss"] == 0.0
 
 
 def test_a_case_stopped_by_end_of_input_is_kept(folder, cli):

@@ -7,13 +7,11 @@ import pytest
 from example_plans import FIVE, handing_over, protocol
 
 from banditree.certificates.certify import certify
-from banditree.certificates.lateness import with_late_outcomes
 from banditree.certificates.outcomes import Claim
 from banditree.certificates.watching import capped_delay, cusum_delay, noticed
 from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Decider, Fallback
-from banditree.policies.follow import follow
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text
 from banditree.reports.field import Questions
 from banditree.reports.promise import loss_sentence, promise_sentences
@@ -65,33 +63,6 @@ def test_a_plan_that_does_not_watch_says_so():
 def test_questions_that_make_no_sense_are_refused(asked):
     with pytest.raises(InvalidInput):
         Questions(**asked)
-
-
-def late_loss(plan, means, late, rng):
-    """What one case loses whose outcomes come `late` rounds late, if nobody waits."""
-    params = follow.make(plan, plan.horizon, {})
-    state, lost, nothing, t = follow.init(params), 0.0, np.zeros(0), 0
-    while t < plan.horizon:
-        box = int(state.place[0])
-        arm = int(plan.arm[box])
-        follow.update(params, state, nothing, arm, float(rng.random() < means[arm]))
-        overrun = late if int(state.place[0]) != box else 0  # rounds of the old arm, whose outcomes count for nothing
-        rounds = min(1 + overrun, plan.horizon - t)
-        lost += rounds * (means.max() - means[arm])
-        t += rounds
-    return lost
-
-
-@pytest.mark.slow
-def test_late_outcomes_cost_at_most_what_is_said_and_little_less():
-    """400 cases of each task, 5 standard errors: a false alarm in a million."""
-    plan, rng = protocol(rule=None, horizon=300), np.random.default_rng(0)
-    bound = with_late_outcomes(plan, FIVE, certify(plan, FIVE), 6).regret
-    for task in range(FIVE.n_tasks):
-        lost = np.array([late_loss(plan, FIVE.means[task], 6, rng) for _ in range(400)])
-        within = 5 * lost.std() / 20
-        assert lost.mean() <= bound[task] + within
-        assert bound[task] <= 1.3 * lost.mean() + within + 1
 
 
 def test_a_capped_score_notices_a_change_as_a_simulation_says():

@@ -8,6 +8,8 @@ from figure_plans import made
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
 from banditree.certificates.certify import certify
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import Form
 from banditree.plans.words import vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
 from banditree.scores.build import build_plan
@@ -73,6 +75,32 @@ def test_a_case_by_forms(http, case):
     ]
     assert http.post(f"/cases/{case}/erase", data={"again": "p-2"}).status_code == 422
     assert "This case was erased." in http.post(f"/cases/{case}/erase", data={"again": case}).text
+
+
+def test_a_case_goes_on_without_an_outcome_and_says_what_that_costs(http):
+    """The same sentence on the page, in the answers and where the case stands; the history says it too."""
+    api = client_of(http)
+    lines = [Box(0, low=1, points=(-2, 1), floor=3), Box(1, low=0, points=(-2, 1), floor=3)]
+    plan = api.add_plan(
+        assemble(lines, CLINIC, 50, form=Form.LINES, vocabulary=WORDS),
+        "lines",
+        api.add_collection(CLINIC, "clinic"),
+        sign="tested",
+    )
+    page = http.post("/cases", data={"plan": plan, "id": "p-9"}).text
+    assert "Giving A now without it costs nothing" in page  # one relapse is not enough
+    page = http.post("/cases/p-9/ask", data={"n": "2", "wait": "no"}).text
+    sentence = "2 outcomes are still out. Giving A now without them loses at most 0.57 recoveries more than waiting for"
+    assert sentence in page
+    assert sentence in api.case("p-9").description
+    assert [step.going_on is None for step in api.ask("p-9", 2)] == [True, False]
+    assert sentence in api.ask("p-9")[0].going_on.message
+    assert [step.round for step in api.ask("p-9", 3)] == [1, 2]  # the plan waits
+    assert [step.round for step in api.ask("p-9", 3, wait=False)] == [1, 2, 3]
+    assert "Round 3: administer A. Without waiting for 2 outcomes." in http.get("/cases/p-9").text
+    for number in (1, 2, 3):
+        api.tell("p-9", number, 0)
+    assert (api.case("p-9").arm, api.case("p-9").off_plan_rounds) == ("B", [3])
 
 
 def test_a_click_is_one_trip_to_the_desk_and_one_transaction(service, http, case):

@@ -47,7 +47,7 @@ def carry(plan: Plan, outcomes: Outcomes, horizon: int, whole: bool = False) -> 
     work = MOST_WORK / n_tasks if renewal is None else FIRST_TRY * plan.n_boxes
     carried = []
     for task in range(n_tasks):
-        boxes = _boxes(plan, outcomes, task, horizon)
+        boxes = boxes_under(plan, outcomes, task, horizon)
         found = _by_rounds(boxes, horizon, work, whole) if work else None
         if found is None and renewal is not None:
             found, work = _by_lines(boxes, renewal), 0.0
@@ -129,7 +129,8 @@ def _by_lines(boxes: "Boxes", renewal: "Renewal") -> Carried | None:
     )
 
 
-def _boxes(plan: Plan, outcomes: Outcomes, task: int, horizon: int) -> "Boxes":
+def boxes_under(plan: Plan, outcomes: Outcomes, task: int, horizon: int) -> "Boxes":
+    """The boxes of an unfolded plan under one task."""
     from banditree.certificates.propagation import Boxes
 
     points, chance = plan.points, outcomes.least[task]

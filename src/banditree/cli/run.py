@@ -1,12 +1,13 @@
 """`banditree run`: follow a plan for one case at the terminal, over as many sittings as it takes."""
 
 import json as json_module
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from banditree.cli.options import AsJson, PlanFile
+from banditree.cli.options import AsJson, PlanFile, known_collection
 from banditree.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from banditree.policies.session import Session
     from banditree.tasks.rewards import Outcome
 
-STOP, WHY, MISSED = "q", "?", "m"
+STOP, WHY, MISSED, GO_ON = "q", "?", "m", "n"
 
 
 class Stopped(Exception):
@@ -26,12 +27,15 @@ def run(
     case: Annotated[
         Path | None, typer.Option(help="Where the case is kept; continued if it exists. [default: PLAN.case.json]")
     ] = None,
+    collection: Annotated[
+        Path | None, typer.Option(help="The collection, to say what it costs not to wait for outcomes that are out.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Follow a plan for one case: says what to give, asks what happened, and saves the case after every answer.
 
-    Stop at any time with q, and go on later with the same command. With --json nothing is asked: it prints where the
-    case stands.
+    Stop at any time with q, and go on later with the same command; with n, another round begins before the outcome is
+    known. With --json nothing is asked: it prints where the case stands.
 
     Example: banditree run plan.json --case patient-17.json
     """
@@ -40,20 +44,22 @@ def run(
     from banditree.plans.words import number
     from banditree.policies.session import start_session
 
-    loaded = load_plan(plan)
+    loaded, known = load_plan(plan), None if collection is None else known_collection(collection)
     path = case or plan.with_suffix(".case.json")
-    session = load_session(loaded, path) if path.exists() else start_session(loaded)
+    resumed = path.exists()
+    session = load_session(loaded, path, collection=known) if resumed else start_session(loaded, collection=known)
     if json:
         typer.echo(json_module.dumps(standing(session)))
         return
     words = loaded.vocabulary
     possible = "".join(f"{name} = {number(value)}, " for value, name in _outcomes(session))
-    typer.echo(f"{possible}{MISSED} = not known, {WHY} = why, {STOP} = stop for now")
+    typer.echo(f"{possible}{MISSED} = not known, {GO_ON} = go on without it, {WHY} = why, {STOP} = stop for now")
     try:
         while (step := _next_step(session)).outcome is None:
             save_session(session, path)
             typer.echo(str(step))
-            _answer(session, step)
+            _say_going_on(session, step)
+            _answer(session, step, path)
             save_session(session, path)
         typer.echo(step.outcome.sentence(words))
     except Stopped:
@@ -62,7 +68,7 @@ def run(
 
 def standing(session: "Session") -> dict[str, object]:
     """Where a case stands, for programs."""
-    facts = session.explain()
+    facts, going_on = session.explain(), session.going_on()
     possible = None if facts.possible is None else [session.tasks[i] for i in facts.possible]
     return {
         "round": len(session.rounds),
@@ -73,8 +79,16 @@ def standing(session: "Session") -> dict[str, object]:
         "pulls": facts.pulls,
         "total": facts.total,
         "possible": possible,
+        "going_on": None if going_on is None else {**asdict(going_on), "arm": session.arms[going_on.arm]},
         "description": session.describe(),
     }
+
+
+def _say_going_on(session: "Session", step: "Step") -> None:
+    from banditree.policies.wording import going_on_sentence
+
+    if step.going_on is not None:
+        typer.echo(f"  {going_on_sentence(session, step.going_on)}")
 
 
 def _next_step(session: "Session") -> "Step":
@@ -113,12 +127,26 @@ def _outcomes(session: "Session") -> "tuple[Outcome, ...]":
     return session.rewards.outcomes(words.success, words.failure)
 
 
-def _answer(session: "Session", step: "Step") -> None:
+def _go_on(session: "Session", path: Path) -> None:
+    """Open one more round without the outcomes that are out, and keep it; its outcome is asked for after theirs."""
+    from banditree.files.sessions import save_session
+
+    step = session.ask(n=len(session.open_rounds) + 1, wait=False)[-1]
+    save_session(session, path)
+    typer.echo(f"  {step}")
+    _say_going_on(session, step)
+
+
+def _answer(session: "Session", step: "Step", path: Path) -> None:
     """Ask until the outcome of the step is told."""
     from banditree.policies.rounds import MISSING
 
     while True:
-        answer = _prompt("Outcome").lower()
+        several = len(session.open_rounds) > 1
+        answer = _prompt(f"Outcome of round {step.round}" if several else "Outcome").lower()
+        if answer == GO_ON:
+            _go_on(session, path)
+            continue
         if answer == WHY:
             typer.echo(f"  {session.describe()}")
             continue
@@ -131,6 +159,6 @@ def _answer(session: "Session", step: "Step") -> None:
             session.tell(value, step.round)
         except ValueError as problem:
             reason = str(problem) if isinstance(problem, InvalidInput) else f"{answer!r} is not an outcome."
-            typer.echo(f"  {reason} Type a number, {MISSED}, {WHY} or {STOP}.")
+            typer.echo(f"  {reason} Type a number, {MISSED}, {GO_ON}, {WHY} or {STOP}.")
             continue
         return

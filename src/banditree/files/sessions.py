@@ -10,6 +10,7 @@ from banditree.files.documents import Document, dump, parse, read_json, write_te
 from banditree.files.plans import fingerprint
 from banditree.plans.plan import Plan
 from banditree.policies.session import Session, resume_session
+from banditree.tasks.collection import Collection
 
 
 class CaseFile(Document):
@@ -27,10 +28,10 @@ def save_session(session: Session, path: str | Path) -> None:
     write_text(Path(path), dump(CaseFile(plan=fingerprint(session.subject), session=session.snapshot())))
 
 
-def load_session(plan: Plan, path: str | Path) -> Session:
-    """The session in a file, which must have been started with exactly this plan."""
+def load_session(plan: Plan, path: str | Path, *, collection: Collection | None = None) -> Session:
+    """The session in a file, which must have been started with exactly this plan; collection: as `start_session`'s."""
     path = Path(path)
     document = parse(CaseFile, read_json(path), str(path))
     if document.plan != fingerprint(plan):
         raise InvalidInput(f"{path} is a case of another plan ({document.plan}). Give the plan it was started with.")
-    return resume_session(plan, document.session)
+    return resume_session(plan, document.session, collection=collection)

@@ -1,9 +1,14 @@
 """The rounds of a case: what is asked in one, and what is reported of it."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from banditree.policies.base import Outcome
+
+if TYPE_CHECKING:
+    from banditree.certificates.waiting import GoingOn
 
 
 class Missing(Enum):
@@ -18,12 +23,16 @@ Reported = float | Missing
 
 @dataclass(frozen=True)
 class Step:
-    """What `ask` answers: a round and the arm to pull in it, or the outcome that says why there is none."""
+    """What `ask` answers: a round and the arm to pull in it, or the outcome that says why there is none.
+
+    going_on: what one more round costs while outcomes of earlier rounds are out, as `Session.going_on` says.
+    """
 
     round: int
     arm: int | None = None
     name: str | None = None
     outcome: Outcome | None = None
+    going_on: "GoingOn | None" = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         if self.outcome is not None:
@@ -43,6 +52,13 @@ class Round:
     reward: Reported | None = None
     overridden: bool = False
     tallied: bool = False
+
+    @property
+    def counted(self) -> float | None:
+        """The outcome as far as it can be tallied: None while it is out, NaN if it never will be."""
+        if self.overridden or isinstance(self.reward, Missing):
+            return math.nan
+        return self.reward
 
     def strayed(self, applied: bool) -> bool:
         """Whether the arm was not the policy's; applied: the outcome was looked at."""

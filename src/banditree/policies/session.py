@@ -1,7 +1,8 @@
 """Session: ask and tell over any policy, for one case, with late, batched, repeated and missing outcomes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, asked_names, encode
 from banditree.tasks.rewards import Rewards
 from banditree.trees.tree import LazyTree
+
+if TYPE_CHECKING:
+    from banditree.certificates.waiting import GoingOn, WaitingCosts
 
 LOOKED_BACK = 100  # rounds with an outcome among which a context of the case is looked for
 MAX_KEY = 2**32  # seeds and case numbers are words of the random number keys
@@ -48,6 +52,7 @@ class Session:
         seed: int = 0,
         case: int = 0,
         options: Mapping[str, Any] | None = None,
+        waiting_costs: "WaitingCosts | None" = None,
     ) -> None:
         for name, value in (("seed", seed), ("case", case)):
             if not 0 <= value < MAX_KEY:
@@ -60,6 +65,7 @@ class Session:
         self.state = policy.init(self.params)
         self.rounds: list[Round] = []
         self.n_applied = 0
+        self.waiting_costs = waiting_costs
         self.arms: tuple[str, ...] = subject.arms
         self.tasks: tuple[str, ...] = subject.tasks
         self.rewards: Rewards = subject.rewards
@@ -76,17 +82,28 @@ class Session:
         return [n for n, entry in enumerate(self.rounds, 1) if entry.strayed(n <= self.n_applied)]
 
     @overload
-    def ask(self, n: None = None, *, context: Any = None, available: Iterable[str | int] | None = None) -> Step: ...
+    def ask(
+        self, n: None = None, *, context: Any = None, available: Iterable[str | int] | None = None, wait: bool = True
+    ) -> Step: ...
 
     @overload
-    def ask(self, n: int, *, context: Any = None, available: Iterable[str | int] | None = None) -> list[Step]: ...
+    def ask(
+        self, n: int, *, context: Any = None, available: Iterable[str | int] | None = None, wait: bool = True
+    ) -> list[Step]: ...
 
     def ask(
-        self, n: int | None = None, *, context: Any = None, available: Iterable[str | int] | None = None
+        self,
+        n: int | None = None,
+        *,
+        context: Any = None,
+        available: Iterable[str | int] | None = None,
+        wait: bool = True,
     ) -> Step | list[Step]:
         """The open round and its arm, the same again until it is told; with `n`, up to n open rounds at once.
 
         With `n`, rounds are opened never past the earliest moment at which an outcome would change what comes next.
+        wait: False to open them all the same, with the arm that the outcomes known so far lead to. Where what is out
+        then leads to another arm, such rounds are recorded and not tallied. `going_on` says what that costs.
         context: a vector (d,) or a mapping of names to values, for policies that look at it. What stays the same
         for a whole case need be given only once.
         available: names or numbers of the arms that can be pulled now; by default all. An arm that is not available
@@ -95,15 +112,34 @@ class Session:
         if n is not None and n < 1:
             raise invalid("n", "at least 1", n)
         x, mask = self._context(context, self.own_context), self._mask(available)
-        steps = [self._step(number) for number in self.open_rounds[: n or 1]]
+        before = self.open_rounds
+        steps = [self._step(number) for number in before[: n or 1]]
         while len(steps) < (n or 1):
-            step = self._open(x, mask)
+            step = self._open(x, mask, wait)
             if step.outcome is not None and steps:
                 break
             steps.append(step)
             if step.outcome is not None:
                 break
+        if before and (going_on := self.going_on()) is not None:
+            steps[-1] = replace(steps[-1], going_on=going_on)
         return steps[0] if n is None else steps
+
+    def going_on(self) -> "GoingOn | None":
+        """What one more round now (`ask(wait=False)`) costs, against waiting for the outcomes that are out.
+
+        None where none are out, where a person or what was learned chooses, and where the rates are not known: they are
+        those of the `collection` that the session was started with.
+        """
+        if self.waiting_costs is None or not self.open_rounds or len(self.rounds) >= self.horizon:
+            return None
+        facts = self.explain()
+        if facts.box is None or facts.pulls is None:
+            return None
+        from banditree.certificates.waiting import Place, UnderWay
+
+        under_way = tuple(UnderWay(entry.arm, entry.counted) for entry in self.rounds[self.n_applied :])
+        return self.waiting_costs.of(Place(facts.box, facts.pulls, facts.total), under_way)
 
     def tell(self, reward: float | Missing, round: int | None = None) -> None:
         """Report the reward of an open round (by default the only one), or `MISSING`.
@@ -186,14 +222,14 @@ class Session:
         arm = self.rounds[number - 1].arm
         return Step(number, arm, self.arms[arm])
 
-    def _open(self, context: FloatArray, mask: BoolArray) -> Step:
+    def _open(self, context: FloatArray, mask: BoolArray, wait: bool) -> Step:
         number = len(self.rounds) + 1
         if number > self.horizon:
             return Step(number, outcome=Outcome.HORIZON_REACHED)
         if not mask.any():
             return Step(number, outcome=Outcome.NO_ARM_AVAILABLE)
         waiting = len(self.rounds) - self.n_applied
-        if waiting and waiting >= self._patience():
+        if wait and waiting and waiting >= self._patience():
             return Step(number, outcome=Outcome.OUTCOME_NEEDED)
         arm = int(self.policy.choose(self.params, self.state, context, mask, (self.seed, self.case, number)))
         if arm < 0:
@@ -300,15 +336,33 @@ def policy_for(subject: Plan | LazyTree) -> Policy:
     return follow_thompson if subject.by_thompson.any() or subject.kinds is not None else follow
 
 
-def start_session(subject: Plan | LazyTree, *, seed: int = 0, case: int = 0) -> Session:
-    """A new case that follows a plan."""
-    return Session(policy_for(subject), subject, horizon=subject.horizon, seed=seed, case=case)
+def start_session(
+    subject: Plan | LazyTree, *, seed: int = 0, case: int = 0, collection: Collection | None = None
+) -> Session:
+    """A new case that follows a plan. collection: by which `going_on` says what it costs not to wait for outcomes."""
+    costs = _waiting_costs(subject, collection)
+    return Session(policy_for(subject), subject, horizon=subject.horizon, seed=seed, case=case, waiting_costs=costs)
+
+
+def _waiting_costs(subject: Plan | LazyTree | Collection, collection: Collection | None) -> "WaitingCosts | None":
+    if collection is None or not isinstance(subject, Plan) or subject.features:
+        return None
+    from banditree.certificates.waiting import WaitingCosts
+
+    return WaitingCosts(subject, collection)
 
 
 def resume_session(
-    subject: Plan | LazyTree | Collection, snapshot: Mapping[str, Any], policy: Policy | None = None
+    subject: Plan | LazyTree | Collection,
+    snapshot: Mapping[str, Any],
+    policy: Policy | None = None,
+    *,
+    collection: Collection | None = None,
 ) -> Session:
-    """The session that `snapshot` was taken of, with the plan or collection it was started with."""
+    """The session that `snapshot` was taken of, with the plan or collection it was started with.
+
+    collection: as in `start_session`.
+    """
     if policy is None:
         if isinstance(subject, Collection):
             raise invalid("policy", "given for a session over a collection", None)
@@ -332,6 +386,7 @@ def resume_session(
             seed=snapshot["seed"],
             case=snapshot["case"],
             options=snapshot["options"],
+            waiting_costs=_waiting_costs(subject, collection),
         )
         session.rounds = [round_from_json(entry) for entry in snapshot["rounds"]]
         session.n_applied = int(snapshot["n_applied"])

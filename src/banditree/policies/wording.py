@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING
 from banditree.plans.case_wording import MOST_NAMES, fixed_tally, is_scored, possible_sentence, tally_sentence
 from banditree.plans.plan import HAND_OVER, BoxKind, Plan, Vocabulary
 from banditree.plans.wording import box_sentence, fallback_sentence, place_name, rule_sentence
-from banditree.plans.words import counted, number, quoted, times
+from banditree.plans.words import counted, number, plural, quoted, times
 from banditree.policies.base import Facts
 from banditree.trees.tree import LazyTree
 
 if TYPE_CHECKING:
+    from banditree.certificates.waiting import GoingOn
     from banditree.policies.session import Session
 
 
@@ -22,6 +23,8 @@ def describe(session: "Session") -> str:
         lines.append(f"Waiting for the outcome of round {', '.join(map(str, waiting))}.")
     elif waiting:
         lines.append(f"Waiting for the outcomes of {counted(len(waiting), 'round')}.")
+    if (going_on := session.going_on()) is not None:
+        lines.append(going_on_sentence(session, going_on))
     if isinstance(subject, Plan) and facts.box is not None:
         lines.append(_place(subject, facts.box))
     elif not facts.exploiting and facts.arm is not None and "at_most" in facts.details:
@@ -35,6 +38,22 @@ def describe(session: "Session") -> str:
     if strayed := len(session.off_plan_rounds):
         lines.append(f"Not as planned: {counted(strayed, 'round')} with another {words.arm}, not tallied.")
     return " ".join(lines)
+
+
+def going_on_sentence(session: "Session", found: "GoingOn") -> str:
+    """What it costs to give one more round now, without the outcomes that are out."""
+    words = session.subject.vocabulary if isinstance(session.subject, Plan) else Vocabulary()
+    lost = plural(words.success) if session.rewards.counts else words.reward
+    one = found.n_out == 1
+    out, them = ("1 outcome is", "it") if one else (f"{found.n_out:,} outcomes are", "them")
+    give = f"{quoted(session.arms[found.arm])} now without {them}"
+    if found.loss == 0.0:
+        return f"{out} still out. Giving {give} costs nothing: {'it' if one else 'they'} cannot make it the wrong one."
+    hedge = "about" if found.at_estimates else "at most"
+    return (
+        f"{out} still out. Giving {give} loses {hedge} {found.loss:.2g} {lost} more than waiting for {them}; waiting "
+        "costs nothing but time."
+    )
 
 
 def _place(plan: Plan, box: int) -> str:

@@ -84,8 +84,6 @@ class FieldReport:
 def field_report(plan: Plan, collection: Collection, certificate: Certificate, asked: Questions) -> FieldReport:
     """The answers for one plan; what cannot be worked out for it is None."""
     exact = certificate.at_end is not None and plan.theta is None
-    late = [(f"outcomes that come {counted(asked.late, 'round')} late", asked.late)] if asked.late else []
-    late += [(f"batches of {counted(asked.batch, 'round')}", asked.batch - 1)] if asked.batch else []
     return FieldReport(
         handed_over=None if certificate.handed_over is None else float(certificate.handed_over.max()),
         to=None if plan.fallback is None else plan.fallback.to,
@@ -94,10 +92,19 @@ def field_report(plan: Plan, collection: Collection, certificate: Certificate, a
         near=_near(plan, collection, certificate.horizon, asked.allow),
         strangers=_strangers(plan, collection, certificate.horizon) if asked.unknown else None,
         unknown=asked.unknown,
-        lateness=tuple(
-            (name, with_late_outcomes(plan, collection, certificate, rounds)) for name, rounds in late if exact
-        ),
+        lateness=_lateness(plan, collection, certificate.horizon, asked),
     )
+
+
+def _lateness(plan: Plan, collection: Collection, horizon: int, asked: Questions) -> tuple[tuple[str, Lateness], ...]:
+    found = []
+    if asked.late:
+        name = f"outcomes that come {counted(asked.late, 'round')} late"
+        found.append((name, with_late_outcomes(plan, collection, late=asked.late, horizon=horizon)))
+    if asked.batch:
+        name = f"batches of {counted(asked.batch, 'round')}"
+        found.append((name, with_late_outcomes(plan, collection, batch=asked.batch, horizon=horizon)))
+    return tuple(found)
 
 
 def _width(collection: Collection) -> float:
@@ -172,11 +179,19 @@ def field_sentences(report: FieldReport, words: Vocabulary, mean: float) -> list
     if report.strangers is not None:
         lines += _strange(report, report.strangers, words, mean)
     for name, late in report.lateness:
-        lines.append(
-            f"With {name}, if nobody waits, at most {late.regret.max():,.1f} is lost in the worst {words.task}; "
-            f"who waits loses no more than without delay, and waits up to {late.moves.max():,.1f} times on average."
-        )
+        lines.append(_late(name, late, words))
     return lines
+
+
+def _late(name: str, late: Lateness, words: Vocabulary) -> str:
+    rates = ", at the estimated rates" if late.at_estimates else ""
+    exactly = ", exactly" if not (late.claim.hedge or late.at_estimates) else ""
+    more = float((late.regret - late.at_once).max())
+    return (
+        f"With {name}, if nobody waits for them, {late.claim.hedge}{late.regret.max():,.1f} is lost in the worst "
+        f"{words.task}{exactly}{rates}: up to {more:,.1f} more than by whoever waits. A case moves on to another "
+        f"{words.arm} up to {late.moves.max():,.1f} times on average."
+    )
 
 
 def _hand_over(report: FieldReport, words: Vocabulary) -> list[str]:
@@ -254,7 +269,15 @@ def field_document(report: FieldReport) -> dict[str, Any]:
             "until_hand_over": strangers.until,
         },
         "late": [
-            {"with": name, "worst_regret": float(late.regret.max()), "moves": float(late.moves.max())}
+            {
+                "with": name,
+                "claim": str(late.claim),
+                "at_estimates": late.at_estimates,
+                "worst_regret": float(late.regret.max()),
+                "regret": late.regret.tolist(),
+                "at_once": late.at_once.tolist(),
+                "moves": float(late.moves.max()),
+            }
             for name, late in report.lateness
         ],
     }

@@ -45,12 +45,16 @@ class MoveCase(Shape):
 
 
 class Ask(Shape):
-    """What to do next. n: rounds to open at once. available: the arms that can be given now; by default all."""
+    """What to do next. n: rounds to have open at once. available: the arms that can be given now; by default all.
+
+    wait: false to open rounds although outcomes that are out may change what comes next.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{}, {"n": 5, "available": ["A", "B"]}]})
     n: Annotated[int, Strict(), Field(ge=1, le=MOST_OPENED)] = 1
     context: Context | None = None
     available: list[ArmName] | None = Field(None, max_length=10_000)
+    wait: Annotated[bool, Strict()] = True
 
 
 class AskCase(Ask):
@@ -129,13 +133,31 @@ class Close(Shape):
     reason: Words | None = None
 
 
+class GoingOnOut(Shape):
+    """What one more round of `arm` now costs, without the outcomes that are out, against waiting for them.
+
+    chance: that they lead to another arm, and loss, at most, in the worst task; at_estimates: at the estimated rates.
+    """
+
+    outcomes: int
+    arm: str
+    chance: float
+    loss: float
+    at_estimates: bool
+    message: str
+
+
 class StepOut(Shape):
-    """A round and its arm, or the outcome that says why there is none."""
+    """A round and its arm, or the outcome that says why there is none.
+
+    going_on: where rounds were open already, what it costs to go on without their outcomes (`"wait": false`).
+    """
 
     round: int
     arm: str | None = None
     outcome: str | None = None
     message: str
+    going_on: GoingOnOut | None = None
 
 
 class TellOut(Shape):
@@ -174,6 +196,7 @@ class Standing(Shape):
     off_plan_rounds: list[int] = Field(default_factory=list)
     certificate: Literal["as planned", "not as planned"] = "as planned"
     alarm: AlarmOut | None = None
+    going_on: GoingOnOut | None = None
     description: str
 
 

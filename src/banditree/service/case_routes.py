@@ -70,8 +70,9 @@ def ask(request: Request, person: Person, id: str, asked: Ask) -> "Future[list[S
 
 
 def _ask(transaction: Transaction, person: Person, id: str, asked: Ask) -> list[StepOut]:
-    steps = transaction.case(id).ask(person.name, asked.n, asked.context, asked.available)
-    return [step_out(step) for step in steps]
+    case = transaction.case(id)
+    steps = case.ask(person.name, asked.n, asked.context, asked.available, wait=asked.wait)
+    return [step_out(case, step) for step in steps]
 
 
 def tell(request: Request, person: Person, id: str, told: Tell) -> "Future[TellOut]":
@@ -178,7 +179,7 @@ async def override_case(request: Request, person: Operator, id: CaseId, body: Ov
 
     def act(transaction: Transaction) -> StepOut:
         case = transaction.case(id)
-        return step_out(case.override(person.name, body.arm, body.reason, body.round, body.context))
+        return step_out(case, case.override(person.name, body.arm, body.reason, body.round, body.context))
 
     return reply(await decide(request, act, (id,)))
 

@@ -8,8 +8,10 @@ the same Session, so a case rebuilt from its events is the case that was.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
+from banditree.certificates.waiting import WaitingCosts
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.policies.base import Policy
@@ -44,6 +46,13 @@ class Followed:
     policy: Policy
     collection: Collection | None = None
 
+    @cached_property
+    def waiting_costs(self) -> WaitingCosts | None:
+        """What it costs to go on without outcomes that are out, where the rates are known; worked out when asked."""
+        if self.collection is None or self.plan.features:
+            return None
+        return WaitingCosts(self.plan, self.collection)
+
     @property
     def has_alarm(self) -> bool:
         """Whether a case that fits no task is noticed."""
@@ -55,7 +64,8 @@ class Case:
 
     def __init__(self, number: int, id: str, followed: Followed, label: str | None, at: str, site: str | None) -> None:
         self.number, self.id, self.followed, self.label, self.at, self.site = number, id, followed, label, at, site
-        self.session = Session(followed.policy, followed.plan, horizon=min(followed.plan.horizon, MAX_NUMBER))
+        horizon, costs = min(followed.plan.horizon, MAX_NUMBER), followed.waiting_costs
+        self.session = Session(followed.policy, followed.plan, horizon=horizon, waiting_costs=costs)
         self.seq = self.weight = self.snapshot_seq = 0
         self.ahead: Any = None  # its outlook as far as it was computed
         self.closed = self.erased = False
@@ -80,15 +90,18 @@ class Case:
             happening.change(self)
         self.seq = events[-1].seq if events else self.seq
 
-    def ask(self, actor: str, n: int | None, context: Any, available: Iterable[str] | None) -> list[Step]:
-        """The open rounds, up to n, opened as far as the plan allows; each new one is an event."""
+    def ask(
+        self, actor: str, n: int | None, context: Any, available: Iterable[str] | None, *, wait: bool = True
+    ) -> list[Step]:
+        """The open rounds, up to n, opened as far as the plan allows, or further; each new one is an event."""
         self._must_be_open()
-        before = len(self.session.rounds)
-        steps = self.session.ask(n or 1, context=context, available=available)
+        before, out = len(self.session.rounds), len(self.session.open_rounds)
+        steps = self.session.ask(n or 1, context=context, available=available, wait=wait)
         for number in range(before + 1, len(self.session.rounds) + 1):
-            entry = self.session.rounds[number - 1]
+            entry, under_way = self.session.rounds[number - 1], out + number - before - 1
             arm = self.session.arms[entry.arm]
-            self._record(actor, Asked(number, arm, entry.context, _given(entry, context)))
+            without = under_way if not wait and under_way else None
+            self._record(actor, Asked(number, arm, entry.context, _given(entry, context), without))
         return steps
 
     def tell(self, actor: str, round: int, reward: float | Missing) -> bool:

@@ -145,10 +145,17 @@ class Client:
         return self._call("POST", "cases", Standing, {"plan": plan, "id": id, "label": label}, again=id is not None)
 
     def ask(
-        self, case: str, n: int = 1, *, context: Context | None = None, available: Iterable[str] | None = None
+        self,
+        case: str,
+        n: int = 1,
+        *,
+        context: Context | None = None,
+        available: Iterable[str] | None = None,
+        wait: bool = True,
     ) -> list[StepOut]:
-        """What to do next: the open rounds, up to n."""
-        return self._call("POST", f"cases/{case}/ask", list[StepOut], _ask(n, context, available))
+        """What to do next: the open rounds, up to n. wait: False to go on without outcomes that are out."""
+        body = {**_ask(n, context, available), "wait": wait}
+        return self._call("POST", f"cases/{case}/ask", list[StepOut], body)
 
     def tell(self, case: str, round: int, reward: float | Missing, *, ask: int | None = None) -> TellOut:
         """Report what happened in a round; with `ask`, also get the next rounds, up to that many."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from banditree.plans.case_wording import outcome_text
 from banditree.plans.plan import Plan
+from banditree.plans.words import counted
 from banditree.policies.rounds import MISSING, Round
 
 if TYPE_CHECKING:
@@ -55,13 +56,17 @@ class Happening:
 
 @dataclass(frozen=True)
 class Asked(Happening):
-    """A round was opened with the plan's arm. context: as the plan sees it; given: as it was named."""
+    """A round was opened with the plan's arm. context: as the plan sees it; given: as it was named.
+
+    without: how many outcomes were out that somebody chose not to wait for.
+    """
 
     kind = "asked"
     round: int
     arm: str
     context: list[float] | None = None
     given: Mapping[str, Any] | None = None
+    without: int | None = None
 
     def change(self, case: "Case") -> None:
         """One more open round."""
@@ -74,7 +79,8 @@ class Asked(Happening):
     def sentence(self, plan: Plan) -> str:
         """What was to be given, and in which context."""
         known = ", ".join(f"{name}: {value}" for name, value in (self.given or {}).items())
-        return f"Round {self.round}: {plan.vocabulary.give.lower()} {self.arm}.{f' {known}.' if known else ''}"
+        given = f"Round {self.round}: {plan.vocabulary.give.lower()} {self.arm}.{f' {known}.' if known else ''}"
+        return f"{given} Without waiting for {counted(self.without, 'outcome')}." if self.without else given
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,9 @@ def fill_from_snapshot(case: Case, seq: int, text: str) -> bool:
     content = json.loads(text)
     if content["made_by"] != __version__ or content["policy"] != case.session.policy.name:
         return False
-    session = LastSession(case.session.policy, case.session.subject, horizon=case.session.horizon)
+    before = case.session
+    costs = before.waiting_costs
+    session = LastSession(before.policy, before.subject, horizon=before.horizon, waiting_costs=costs)
     session.rounds = LastRounds(content["n_before"], [round_from_json(entry) for entry in content["rounds"]])
     session.n_applied, session.strayed = content["n_applied"], tuple(content["off_plan"])
     fill_state(session.state, content["state"])

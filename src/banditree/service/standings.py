@@ -3,17 +3,33 @@
 import json
 from typing import Any
 
+from banditree.certificates.waiting import GoingOn
 from banditree.plans.words import counted
 from banditree.policies.rounds import Step
-from banditree.service.case_models import AlarmOut, EventOut, Standing, StepOut
+from banditree.policies.wording import going_on_sentence
+from banditree.service.case_models import AlarmOut, EventOut, GoingOnOut, Standing, StepOut
 from banditree.service.cases import Case
 from banditree.service.events import Event
 
 
-def step_out(step: Step) -> StepOut:
-    """A step as it is answered."""
+def step_out(case: Case, step: Step) -> StepOut:
+    """A step of a case as it is answered."""
     outcome = None if step.outcome is None else step.outcome.name.lower()
-    return StepOut(round=step.round, arm=step.name, outcome=outcome, message=str(step))
+    going_on = _going_on(case, step.going_on)
+    return StepOut(round=step.round, arm=step.name, outcome=outcome, message=str(step), going_on=going_on)
+
+
+def _going_on(case: Case, found: GoingOn | None) -> GoingOnOut | None:
+    if found is None:
+        return None
+    return GoingOnOut(
+        outcomes=found.n_out,
+        arm=case.session.arms[found.arm],
+        chance=found.chance,
+        loss=found.loss,
+        at_estimates=found.at_estimates,
+        message=going_on_sentence(case.session, found),
+    )
 
 
 def event_out(event: Event) -> EventOut:
@@ -50,6 +66,7 @@ def standing(case: Case) -> Standing:
         off_plan_rounds=strayed,
         certificate="not as planned" if strayed else "as planned",
         alarm=_alarm(case),
+        going_on=_going_on(case, session.going_on()) if case.state == "open" else None,
         description=session.describe(),
     )
 

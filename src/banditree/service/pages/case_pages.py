@@ -158,6 +158,7 @@ async def _ask(request: Request, person: Operator, id: str) -> list[StepOut]:
     numbers = {name for name, levels in context_fields(plan.features) if not levels}
     absent = {str(arm) for arm in (await request.form()).getlist("absent")}
     body: dict[str, Any] = {"n": whole(given, "n") or 1, "context": context_of(given, numbers)}
+    body["wait"] = given.get("wait") != "no"
     if absent:
         body["available"] = [arm for arm in plan.arms if arm not in absent]
     return await case_routes.ask(request, person, id, shaped(Ask, body))
