@@ -5,7 +5,7 @@
     python benchmarks/bench_field.py --known draws.json --picture docs/images/distance.png
     python benchmarks/bench_field.py --changes                        # only: how fast a change half-way is noticed
 
-For each draw of rand-10-20 (H = 10,000) the truths are the known kinds, kinds with every rate off by up to 0.02, 0.05,
+For each draw of rand-10-20 (H = 10,000) the truths are the known kinds, kinds with every rate off by up to 0.025, 0.05,
 0.1 and 0.2 (evenly, kept within 0.01 and 0.99), and none of the kinds (uniform rates). Printed is the worst task / the
 mean over tasks of the regret, each averaged over runs; then both averaged over the draws, beside what was asked. Plans
 are searched for with `--steps`; all numbers are simulated, also those of plans. `--json` writes them for the figure of
@@ -22,13 +22,14 @@ import numpy as np
 
 from banditree.certificates.watching import capped_delay, cusum_delay
 from banditree.figures.distance import DistanceInfo, draw_distance
+from banditree.files.plans import load_plan, save_plan
 from banditree.scores.protocol import build_protocol
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 
 HORIZON = 10_000
-DISTANCES = (0.0, 0.02, 0.05, 0.1, 0.2)
+DISTANCES = (0.0, 0.025, 0.05, 0.1, 0.2)
 NONE = "none"
 PLANS = {
     "plan": {},
@@ -51,11 +52,21 @@ def truths(known, seed):
     return found
 
 
-def one_draw(seed, runs, steps, only=(), where=()):
+def plan_of(name, known, seed, steps, folder):
+    """A plan for the known kinds, from the folder if there is one that has it."""
+    path = None if folder is None else Path(folder, f"{name.replace(' ', '')}-{seed}-{steps}.json")
+    if path is not None and path.exists():
+        return load_plan(path)
+    plan = build_protocol(known, HORIZON, steps=steps, **PLANS[name])
+    if path is not None:
+        save_plan(plan, path)
+    return plan
+
+
+def one_draw(seed, runs, steps, only=(), where=(), folder=None):
     """{truth: {who: (worst, mean)}}, and {truth: (share handed over, rounds until then, largest gap)} of GUARDED."""
     start, known = time.process_time(), rand(10, 20, 0.4, seed=seed)
-    wanted = {name: options for name, options in PLANS.items() if not only or name in only}
-    plans = {name: build_protocol(known, HORIZON, steps=steps, **options) for name, options in wanted.items()}
+    plans = {name: plan_of(name, known, seed, steps, folder) for name in PLANS if not only or name in only}
     lost, handed = {}, {}
     for name, truth in truths(known, seed).items():
         if where and name not in where:
@@ -132,7 +143,8 @@ def main():
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--steps", type=int, default=20_000)
     parser.add_argument("--only", default="", help="of the plans and policies, names separated by commas")
-    parser.add_argument("--where", default="", help="of the truths, separated by commas: 0, 0.02, ..., none")
+    parser.add_argument("--where", default="", help="of the truths, separated by commas: 0, 0.025, ..., none")
+    parser.add_argument("--plans", help="a folder in which plans are kept, and found again")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--changes", action="store_true", help="only how fast changes are noticed")
@@ -153,7 +165,7 @@ def main():
     first, _, last = given.draws.partition("-")
     seeds, draws = range(int(first), int(last or first) + 1), []
     with ProcessPoolExecutor(given.workers) as pool:
-        same = ([value] * len(seeds) for value in (given.runs, given.steps, given.only, given.where))
+        same = ([value] * len(seeds) for value in (given.runs, given.steps, given.only, given.where, given.plans))
         for draw in pool.map(one_draw, seeds, *same):
             draws.append(draw)
             show(draw)

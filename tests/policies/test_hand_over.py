@@ -10,13 +10,15 @@ from example_plans import FIVE, expecting, handing_over
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.files.plans import load_plan, plan_json, save_plan
-from banditree.plans.plan import SEVERAL, Decider, Fallback
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import HAND_OVER, SEVERAL, Decider, Fallback, Form
 from banditree.policies.base import Outcome
 from banditree.policies.follow import follow
 from banditree.policies.hand_over import follow_thompson
 from banditree.policies.session import policy_for, resume_session, start_session
 from banditree.simulation.compiling import compiled
 from banditree.simulation.engine import simulate
+from banditree.tasks.collection import Collection
 from banditree.theory.doubt import log_odds_step
 
 OPTION, PERSON = Fallback(Decider.OPTION, 2), Fallback(Decider.PERSON)
@@ -204,6 +206,50 @@ def test_the_most_that_an_arm_may_be_worth_is_given():
         counts[step.arm][1] += reward
         case.tell(reward, step.round)
     assert len(chosen) > 1
+
+
+def beta_binomial(worth, rate, rewards):
+    """The log of the chance of outcomes in their order, the rate being drawn as if from `worth` rounds at `rate`."""
+    a, b, n, total = worth * rate, worth * (1 - rate), len(rewards), sum(rewards)
+    before = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
+    return math.lgamma(a + total) + math.lgamma(b + n - total) - math.lgamma(a + b + n) - before
+
+
+def played(plan, rates, rounds, seed=0):
+    """[(arm, reward)] of one case with the given rates, and its last state."""
+    params, rng, seen = follow_thompson.make(plan, plan.horizon, {}), np.random.default_rng(seed), []
+    state = follow_thompson.init(params)
+    for number in range(1, rounds + 1):
+        arm = int(
+            follow_thompson.choose(params, state, np.zeros(0), np.ones(len(rates), dtype=bool), (seed, 0, number))
+        )
+        seen.append((arm, float(rng.random() < rates[arm])))
+        follow_thompson.update(params, state, np.zeros(0), *seen[-1])
+    return seen, state
+
+
+def test_how_well_tasks_fit_is_the_chance_of_all_outcomes_with_uncertain_rates():
+    seen, state = played(expecting(), FIVE.means[0], 60)
+    for task in range(FIVE.n_tasks):
+        rewards = [[reward for given, reward in seen if given == arm] for arm in range(5)]
+        fit = sum(beta_binomial(20, FIVE.means[task, arm], rewards[arm]) for arm in range(5))
+        assert state.fit[task] == pytest.approx(fit)
+
+
+def test_a_case_at_the_end_of_another_task_finds_its_own_arms():
+    """The rates of the arms of the end are within what is allowed of both tasks, so that no bet can tell them apart."""
+    two = Collection.bernoulli([[0.8, 0.6, 0.3], [0.7, 0.55, 0.95]])
+    lines = [
+        Box(0, low=1, high=1, points=(-1, 1), floor=1, ceil=1),
+        Box(SEVERAL, among=(0, 1), rates=(0.8, 0.6)),
+        Box(HAND_OVER),
+    ]
+    fallback = Fallback(odds=100, allow=0.1)
+    plan = assemble(lines, two, 2000, form=Form.LINES, worth=30, fallback=fallback, kinds=two.means)
+    for seed in range(4):
+        seen, state = played(plan, [0.75, 0.58, 0.9], 400, seed)
+        assert state.plan.place[0] == 1
+        assert [arm for arm, _ in seen[-100:]].count(2) > 50
 
 
 def test_expected_rates_and_odds_are_kept_in_files(tmp_path):

@@ -18,7 +18,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
-from banditree.theory.thompson import Expected, expected_loss, thompson_loss
+from banditree.theory.thompson import Expected, expected_losses, thompson_loss
 
 MOST_COURSE = 50_000_000  # rounds times tasks of a course, two numbers of 8 bytes each
 
@@ -153,15 +153,14 @@ def by_odds(plan: Plan) -> float:
 def thompson_losses(plan: Plan, collection: Collection, horizon: int) -> FloatArray:
     """About what is lost (M, N) at each end where Thompson sampling or an index chooses, in finding the best arm."""
     losses = np.zeros((collection.n_tasks, plan.n_boxes))
-    for box in np.flatnonzero(plan.by_thompson):
-        arms = plan.arms_at(int(box))
-        if plan.rates is not None and plan.arm[box] == SEVERAL:
-            tested = plan.fallback is not None and plan.fallback.odds > 0
-            test = (plan.fallback.allow, plan.fallback.odds) if plan.fallback is not None and tested else (0.0, 0)
-            expected = Expected(arms, plan.rates[box, arms], plan.worth, *test)
-            losses[:, box] = expected_loss(collection, horizon, expected)
-        else:
-            losses[:, box] = thompson_loss(collection, horizon, arms)
+    several = np.flatnonzero(plan.arm == SEVERAL) if plan.rates is not None else np.zeros(0, dtype=int)
+    for box in np.setdiff1d(np.flatnonzero(plan.by_thompson), several):
+        losses[:, box] = thompson_loss(collection, horizon, plan.arms_at(int(box)))
+    if several.size and plan.rates is not None:
+        odds = 0 if plan.fallback is None else plan.fallback.odds
+        among = {box: plan.arms_at(int(box)) for box in several}
+        ends = [Expected(arms, plan.rates[box, arms], plan.worth, odds) for box, arms in among.items()]
+        losses[:, several] = expected_losses(collection, horizon, ends).T
     return losses
 
 

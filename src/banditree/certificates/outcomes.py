@@ -31,6 +31,7 @@ THOMPSON_REMARK = (
 
 
 SEVERAL_REMARK = "What finding the best of several loses is simulated, with 8 runs for each task and end."
+DRAWN_REMARK = "A case that settled on the best of several of another task is taken to find its own in {odds} rounds."
 ODDS_REMARK = (
     "Hand-overs by the odds are not part of these numbers: a case of a known task is handed over by them with a chance "
     "of at most {share:.2g}%, and whoever is somewhere by mistake loses less for it."
@@ -216,7 +217,7 @@ def _shared_gaps(plan: Plan, box: int, least: FloatArray, most: FloatArray) -> F
     gaps = _missed(plan.arms_at(box), least, most)
     if plan.rates is None:
         return gaps
-    middle = (least + most) / 2  # what is missed there is part of `theory.thompson.expected_loss`
+    middle = (least + most) / 2  # what is missed there is part of `theory.thompson.expected_losses`
     return np.asarray(gaps - _missed(plan.arms_at(box), middle, middle))
 
 
@@ -234,6 +235,8 @@ def _remarks_on_others(plan: Plan) -> list[str]:
         remarks.append(THOMPSON_REMARK)
     if expected.any():
         remarks.append(SEVERAL_REMARK)
+        if plan.fallback is not None and plan.fallback.odds:
+            remarks.append(DRAWN_REMARK.format(odds=plan.fallback.odds))
     if plan.fallback is not None and plan.fallback.odds:
         remarks.append(ODDS_REMARK.format(share=100.0 / plan.fallback.odds))
     return remarks

@@ -18,7 +18,6 @@ from banditree.tasks.rewards import Rewards
 from banditree.version import __version__
 
 NONE = -1  # In place of an arm, a task or a box: there is none.
-ROUNDED = 0.02  # Expected rates that differ by less than this share of the range of rewards are those of the same task.
 HAND_OVER = -2  # The arm of the end at which a case goes to the fallback of the plan.
 SEVERAL = -3  # The arm of an end with several arms, among which the outcomes so far choose.
 
@@ -116,7 +115,8 @@ class Plan:
     end where a case that fits no task goes to the fallback; SEVERAL at an end between some arms, which are those of its
     row of among (N, K), None where there is no such end. rates (N, K), None or what each of them is expected to give,
     as if from `worth` rounds: the highest `horizon_index` is then given; without rates Thompson sampling chooses.
-    kinds (M, K), None or the means of the tasks, by which a fallback with odds sees that a case is none of them.
+    kinds (M, K), None or the means of the tasks, by which a fallback with odds sees that a case is none of them; with
+    rates, a task is drawn by how well it fits, and its means are expected: `rates` are those of the one that is likely.
     low, high: the next box; both NONE exactly for EXPLOIT, high alone for WATCH.
     pulls, threshold (FIXED): after n pulls, a total of at most the threshold leads to low, else to high.
     cuts (N, B-1), points (N, B) (SCORE): the reward's bin gives integer points; floor, ceil: score <= -floor leads to
@@ -205,17 +205,18 @@ class Plan:
 
     @cached_property
     def right_kinds(self) -> BoolArray:
-        """The tasks (N, M) that a case may be of while it is rightly at a box: at an end those that may lead there."""
+        """The tasks (N, M) that a case may be of while it is rightly at a box: at an end with one arm, or between some
+        of which nothing is expected, those that may lead there."""
         right = np.ones((self.n_boxes, len(self.tasks)), dtype=bool)
         for box in np.flatnonzero((self.kind == BoxKind.EXPLOIT) & (self.arm != HAND_OVER)):
-            arms, survivors = self.arms_at(int(box)), self.survivors_at(int(box))
-            if self.rates is not None and self.kinds is not None and self.arm[box] == SEVERAL:
-                unit = 2.0 * np.sqrt(self.rewards.variance_proxy)
-                here = (np.abs(self.kinds[:, arms] - self.rates[box, arms]) <= ROUNDED * unit).all(axis=1)
-            else:
-                here = np.isin(np.arange(len(self.tasks)), survivors if survivors is not None else [])
-            right[box] = here if here.any() else True
+            survivors = self.survivors_at(int(box))
+            if survivors is not None and survivors.size and not self.draws_tasks(int(box)):
+                right[box] = np.isin(np.arange(len(self.tasks)), survivors)
         return right
+
+    def draws_tasks(self, box: int) -> bool:
+        """Whether a box is an end between several arms at which what is expected depends on a task that is drawn."""
+        return bool(self.arm[box] == SEVERAL and self.rates is not None and self.kinds is not None)
 
     def arms_at(self, box: int) -> IntArray:
         """The arms that a box of `by_thompson` chooses from."""

@@ -236,10 +236,17 @@ def several_sentence(plan: Plan) -> str:
     words, rewards = plan.vocabulary, plan.rewards
     above = "mean" if rewards.low == 0 else f"(mean - {rewards.low:g})"
     noise = f"{above} x ({rewards.high:g} - mean)" if rewards.has_range else f"{rewards.sigma**2:g}"
+    each = f"each {words.arm} counts as if it had been given {plan.worth} times more with the mean"
+    counts = f"The best of several: {each} in brackets; all rounds since the first count."
+    if plan.kinds is not None:
+        counts = (
+            f"The best of several: every {words.task} may have led there. Each time one is drawn, by how well it fits "
+            f"all outcomes since the first round, and {each} that this {words.task} expects: as in "
+            f"brackets, if it is the likely one."
+        )
     return (
-        f"The best of several: each {words.arm} counts as if it had been given {plan.worth} times more with the mean "
-        f"in brackets; all rounds since the first count. To its mean, if its times are below the rounds left, add the "
-        f"root of log(rounds left / times) x {noise} / (2 x (times + 1)). {words.give} the highest each time."
+        f"{counts} To its mean, if its times are below the rounds left, add the root of log(rounds left / times) x "
+        f"{noise} / (2 x (times + 1)). {words.give} the highest each time."
     )
 
 

@@ -2,7 +2,9 @@
 
 All is counted from the first round: what the plan's lines gave and got too. Where the plan says what to expect of the
 arms, the one that may still be worth most is given (`horizon_index`); elsewhere Thompson sampling chooses. Where the
-fallback has odds, a case is handed over as soon as its outcomes speak against every task that makes its place right.
+fallback has odds, a case is handed over as soon as its outcomes speak against every task that makes its place right;
+and what is expected is what a task expects that is drawn by how well it fits all outcomes, so that a case finds its way
+to the arms of its own task from the end of another.
 """
 
 import math
@@ -27,15 +29,18 @@ from banditree.policies.follow import (
 )
 from banditree.policies.model import NO_ARM_AVAILABLE
 from banditree.policies.plan_arrays import FollowParams, follow_params
+from banditree.policies.random import uniform
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen
-from banditree.theory.doubt import log_odds_step, normal_log_odds
+from banditree.theory.doubt import LEAST_CHANCE, log_odds_step, normal_log_odds
 from banditree.theory.horizon_index import horizon_index
 
 
 class Doubt(NamedTuple):
     """lows, highs: (K, M), between which the mean of each arm lies in each task, scaled to rewards from 0 to 1 where
-    these have a range; right: (N, M), see `Plan.right_kinds`; limit: the log of the odds; target: the hand-over."""
+    these have a range; means: (K, M), in the middle. right: (N, M), see `Plan.right_kinds`; limit: the log of the odds;
+    target: the hand-over."""
 
+    means: FloatArray
     lows: FloatArray
     highs: FloatArray
     right: BoolArray
@@ -60,11 +65,15 @@ class ThompsonParams(NamedTuple):
 
 
 class ThompsonState(NamedTuple):
-    """Where the case stands, what each arm has given, and the log-odds against each task (M,); none without a test."""
+    """Where the case stands, what each arm has given, and the log-odds against each task (M,); none without a test.
+
+    fit: (M,), the log of the chance that each task gave all outcomes, its rates being worth as much as the plan says.
+    """
 
     plan: FollowState
     arms: ArmState
     against: FloatArray
+    fit: FloatArray
 
 
 def make_thompson(plan: Plan, horizon: int, options: Mapping[str, Any]) -> ThompsonParams:
@@ -83,19 +92,19 @@ def _doubt(plan: Plan, arms: ArmParams) -> Doubt:
     fallback = plan.fallback
     if plan.kinds is None or fallback is None or plan.hand_over is None:
         nothing = frozen(np.zeros((len(plan.arms), 0)), float)
-        return Doubt(nothing, nothing, frozen(np.zeros((plan.n_boxes, 0)), bool), math.inf, NONE)
+        return Doubt(nothing, nothing, nothing, frozen(np.zeros((plan.n_boxes, 0)), bool), math.inf, NONE)
     scaled, allow = (plan.kinds.T - arms.low) / arms.width, fallback.allow / arms.width
     lows, highs = scaled - allow, scaled + allow
     if arms.in_range:
         lows, highs = np.clip(lows, 0.0, 1.0), np.clip(highs, 0.0, 1.0)
-    right = frozen(plan.right_kinds, bool)
-    return Doubt(frozen(lows, float), frozen(highs, float), right, math.log(fallback.odds), plan.hand_over)
+    means, lows, highs = (frozen(each, float) for each in (scaled, lows, highs))
+    return Doubt(means, lows, highs, frozen(plan.right_kinds, bool), math.log(fallback.odds), plan.hand_over)
 
 
 def init_thompson(params: ThompsonParams) -> ThompsonState:
     """At box 0 with nothing tallied."""
     n_kinds = params.doubt.lows.shape[1]
-    return ThompsonState(init_follow(params.plan), init_arms(params.arms), np.zeros(n_kinds))
+    return ThompsonState(init_follow(params.plan), init_arms(params.arms), np.zeros(n_kinds), np.zeros(n_kinds))
 
 
 def is_thompsons(params: ThompsonParams, state: ThompsonState) -> bool:
@@ -111,10 +120,15 @@ def choose_thompson(
         return choose_follow(params.plan, state.plan, context, available, rng)
     box = state.plan.place[BOX]
     expected, left = params.worth > 0.0 and params.plan.arm[box] == SEVERAL, rounds_left(params, state)
+    task = drawn_task(state, rng) if expected else NONE
     arm, highest = NO_ARM_AVAILABLE, -math.inf
     for k in range(params.among.shape[1]):
-        if params.among[box, k] and available[k]:
-            value = upper_mean(params, state, box, k, left) if expected else drawn_mean(params.arms, state.arms, k, rng)
+        if (params.among[box, k] or task != NONE) and available[k]:
+            value = (
+                upper_mean(params, state, expected_rate(params, box, task, k), k, left)
+                if expected
+                else drawn_mean(params.arms, state.arms, k, rng)
+            )
             if value > highest:
                 arm, highest = k, value
     return arm
@@ -128,10 +142,32 @@ def rounds_left(params: ThompsonParams, state: ThompsonState) -> float:
     return left
 
 
-def upper_mean(params: ThompsonParams, state: ThompsonState, box: int, arm: int, left: float) -> float:
-    """What an arm may be worth at an end whose rates are expected."""
+def drawn_task(state: ThompsonState, rng: Rng) -> int:
+    """A task drawn by how well it fits all outcomes, or NONE where the plan does not know the tasks."""
+    most, total = -math.inf, 0.0
+    for i in range(state.fit.shape[0]):
+        most = max(most, state.fit[i])
+    for i in range(state.fit.shape[0]):
+        total += math.exp(state.fit[i] - most)
+    left, task = uniform(rng, 0) * total, NONE
+    for i in range(state.fit.shape[0]):
+        if left >= 0.0:
+            task = i
+        left -= math.exp(state.fit[i] - most)
+    return task
+
+
+def expected_rate(params: ThompsonParams, box: int, task: int, arm: int) -> float:
+    """What is expected of an arm at an end: by the task that was drawn, or as the end says."""
+    if task == NONE:
+        return float(params.rates[box, arm])
+    return float(params.arms.low + params.arms.width * params.doubt.means[arm, task])
+
+
+def upper_mean(params: ThompsonParams, state: ThompsonState, rate: float, arm: int, left: float) -> float:
+    """What an arm may be worth of which a rate is expected."""
     worth = params.worth + state.arms.pulls[arm]
-    mean = (params.worth * params.rates[box, arm] + state.arms.sums[arm]) / worth
+    mean = (params.worth * rate + state.arms.sums[arm]) / worth
     variance = params.arms.variance
     if params.arms.in_range:
         variance = max((mean - params.arms.low) * (params.arms.low + params.arms.width - mean), 0.0)
@@ -143,6 +179,8 @@ def update_thompson(params: ThompsonParams, state: ThompsonState, context: Float
     in_doubt = state.plan.place[BOX] != params.doubt.target
     if in_doubt:
         add_log_odds(params, state, arm, reward)
+        if params.worth > 0.0:
+            add_fit(params, state, arm, reward)
     update_arms(params.arms, state.arms, context, arm, reward)
     update_follow(params.plan, state.plan, context, arm, reward)
     if in_doubt and is_contradicted(params, state):
@@ -164,6 +202,18 @@ def add_log_odds(params: ThompsonParams, state: ThompsonState, arm: int, reward:
             after = max(total + x - (n + 1.0) * most, (n + 1.0) * least - total - x, 0.0)
             state.against[i] += normal_log_odds(after, n + 1.0, params.arms.variance)
             state.against[i] -= normal_log_odds(before, n, params.arms.variance)
+
+
+def add_fit(params: ThompsonParams, state: ThompsonState, arm: int, reward: float) -> None:
+    """Add the log of the chance that each task, its rates being uncertain, gave one more reward of an arm."""
+    low, width, known = params.arms.low, params.arms.width, params.worth + state.arms.pulls[arm]
+    total, x = (state.arms.sums[arm] - state.arms.pulls[arm] * low) / width, (reward - low) / width
+    for i in range(state.fit.shape[0]):
+        mean = (params.worth * params.doubt.means[arm, i] + total) / known
+        if params.arms.in_range:
+            state.fit[i] += x * math.log(max(mean, LEAST_CHANCE)) + (1.0 - x) * math.log(max(1.0 - mean, LEAST_CHANCE))
+        else:  # its variance is the same for all tasks, and so is the rest of the density
+            state.fit[i] -= 0.5 * (x - mean) * (x - mean) / (params.arms.variance * (1.0 + 1.0 / known))
 
 
 def is_contradicted(params: ThompsonParams, state: ThompsonState) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from banditree.policies.rounds import MISSING, Missing, Round
 
 SCHEMA = "banditree/session/1"
+ADDED = ("against", "fit")  # parts of a state that older snapshots lack: nothing is then known of them
 
 
 def state_to_json(state: Any) -> dict[str, Any]:
@@ -23,8 +24,8 @@ def fill_state(state: Any, data: Mapping[str, Any]) -> None:
     """Bring a new state to where `state_to_json` was taken."""
     for name, value in state._asdict().items():
         if isinstance(value, np.ndarray):
-            if value.size == 0 and name not in data:
-                continue  # a snapshot from before the state had this
+            if name not in data and name in ADDED:
+                continue
             found = np.array(data[name], dtype=value.dtype).reshape(value.shape)
             if not np.isfinite(found).all():
                 raise ValueError(f"{name} is not a number")

@@ -1,5 +1,6 @@
 """What a protocol is judged by: scenarios, each a possible truth about one kind of case, and how they are added up."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,7 +13,7 @@ from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.cases import draw_cases
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
-from banditree.theory.thompson import Expected, expected_loss, thompson_loss
+from banditree.theory.thompson import Expected, expected_losses, thompson_loss
 
 CASES = 12  # drawn cases of each kind at least, where the cases of a kind differ ...
 ALL_CASES = 90  # ... and of all kinds together, if these are few
@@ -27,24 +28,29 @@ LEAST_SPREAD = 0.02  # of the standard deviation of a reward: cases differ by at
 class Chooser(NamedTuple):
     """An end at which another than the plan chooses: between some arms, or an arm that is given.
 
-    rates: what is expected of each arm, as if from `worth` rounds; empty where Thompson sampling chooses. Rates that
-    turn out to be off by more than `allow`, at `odds` to one, end in a hand-over to Thompson sampling.
+    rates: what is expected of each arm, as if from `worth` rounds; empty where Thompson sampling chooses. odds: see
+    `theory.thompson.Expected`.
     """
 
     among: tuple[int, ...]
     rates: tuple[float, ...] = ()
     worth: int = 0
-    allow: float = 0.0
     odds: int = 0
 
-    def loss(self, scenarios: Collection, horizon: int) -> FloatArray:
-        """What it loses (S,) in each scenario over the horizon; what is lost in choosing is an estimate."""
-        arms = np.array(self.among)
-        if not self.rates:
-            missed = scenarios.means.max(axis=1) - scenarios.means[:, arms].max(axis=1)
-            return np.asarray(thompson_loss(scenarios, horizon, arms) + horizon * missed)
-        expected = Expected(arms, np.array(self.rates), self.worth, self.allow, self.odds)
-        return expected_loss(scenarios, horizon, expected, runs=SEARCH_RUNS)
+
+def losses_of(choosers: Sequence[Chooser], scenarios: Collection, horizon: int) -> FloatArray:
+    """What each end loses (C, S) in each scenario over the horizon; what is lost in choosing is an estimate."""
+    losses = np.zeros((len(choosers), scenarios.n_tasks))
+    for own, chooser in zip(losses, choosers, strict=True):
+        arms = np.array(chooser.among)
+        missed = scenarios.means.max(axis=1) - scenarios.means[:, arms].max(axis=1)
+        own[:] = thompson_loss(scenarios, horizon, arms) + horizon * missed
+    expecting = [number for number, chooser in enumerate(choosers) if chooser.rates]
+    if expecting:
+        several = [choosers[number] for number in expecting]
+        ends = [Expected(np.array(one.among), np.array(one.rates), one.worth, one.odds) for one in several]
+        losses[expecting] = expected_losses(scenarios, horizon, ends, runs=SEARCH_RUNS)
+    return losses
 
 
 def _unit(collection: Collection) -> float:
@@ -120,16 +126,15 @@ def resting_costs(world: World, horizon: int) -> tuple[FloatArray, FloatArray]:
     """
     scenarios, choosers, alike = world.scenarios, world.choosers, world.alike
     if alike is None:
-        return scenarios.gaps, np.array([chooser.loss(scenarios, horizon) for chooser in choosers])
+        return scenarios.gaps, losses_of(choosers, scenarios, horizon)
     n_drawn, kinds = len(world.group) - world.n_added, (-1, ALIKE)
     gaps, kind = scenarios.gaps.copy(), world.group[:n_drawn]
     gaps[:n_drawn] = alike.gaps.reshape(*kinds, alike.n_arms).mean(axis=1)[kind]
     added = _scenarios(scenarios, scenarios.parameters[n_drawn:]) if world.n_added else None
     losses = np.zeros((len(choosers), len(world.group)))
-    for own, chooser in zip(losses, choosers, strict=True):
-        own[:n_drawn] = chooser.loss(alike, horizon).reshape(kinds).mean(axis=1)[kind]
-        if added is not None:
-            own[n_drawn:] = chooser.loss(added, horizon)
+    losses[:, :n_drawn] = losses_of(choosers, alike, horizon).reshape(len(choosers), *kinds).mean(axis=2)[:, kind]
+    if added is not None:
+        losses[:, n_drawn:] = losses_of(choosers, added, horizon)
     return gaps, losses
 
 
@@ -159,10 +164,11 @@ def choosers_for(collection: Collection, fallback: Fallback) -> tuple[Chooser, .
     worth, sets = expected_worth(collection), list[Chooser]()
     decimals = 2 - int(np.floor(np.log10(_unit(collection))))
     for mean, spread, best in zip(collection.means, collection.spread, collection.best_arms, strict=True):
-        arms = np.flatnonzero(mean >= mean[best] - RIVALS * np.sqrt(spread**2 + spread[best] ** 2))
+        reach = np.minimum(mean[best] - RIVALS * np.sqrt(spread**2 + spread[best] ** 2), np.sort(mean)[-2:].min())
+        arms = np.flatnonzero(mean >= reach)
         if len(arms) > 1:
             rates = tuple(float(rate) for rate in mean[arms].round(decimals))
-            sets.append(Chooser(tuple(arms.tolist()), rates, worth, fallback.allow, fallback.odds))
+            sets.append(Chooser(tuple(arms.tolist()), rates, worth, fallback.odds))
     return (*dict.fromkeys(sets), Chooser(everyone))
 
 

@@ -1,15 +1,15 @@
 """About what is lost where a plan leaves the choice to Thompson sampling, or to arms of which it expects something."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
 RUNS = 8  # simulated for each task and end
 FAR = 0.05  # of the range of rewards: a task whose best arm beats all arms of an end by so much is not played there
-BET = 4.0  # about the log of what a bet on some other rate costs within some hundred rounds (`theory.doubt`)
 
 
 def thompson_loss(collection: Collection, horizon: int, among: IntArray | None = None) -> FloatArray:
@@ -37,44 +37,47 @@ def thompson_loss(collection: Collection, horizon: int, among: IntArray | None =
 
 
 class Expected(NamedTuple):
-    """Arms between which is chosen: each counts as if it had been given `worth` times at its rate (J,). Rates that are
-    off by more than `allow`, at `odds` to one, end in a hand-over to Thompson sampling; never, if the odds are 0."""
+    """Arms between which is chosen: each counts as if it had been given `worth` times at its rate (J,).
+
+    odds: about how much less likely a task is held to be that does not belong here; it is then drawn once in so many
+    rounds, and its own arms are given. 0 where tasks are not drawn.
+    """
 
     among: IntArray
     rates: FloatArray
     worth: int
-    allow: float = 0.0
     odds: int = 0
 
 
-def expected_loss(collection: Collection, horizon: int, end: Expected, runs: int = RUNS) -> FloatArray:
-    """About what an end with expected rates loses in each task (M,), a better arm that it does not have included.
+def expected_losses(collection: Collection, horizon: int, ends: Sequence[Expected], runs: int = RUNS) -> FloatArray:
+    """About what each end with expected rates loses in each task (E, M), a better arm that it does not have included.
 
-    Choosing between its arms is simulated, with the same seed each time; rewards in a range are played as 0 or 1, which
-    vary the most. A task whose best arm is not among them by far is not played: what counts then is when it is noticed.
+    Choosing between the arms of an end is simulated, with the same seed each time; rewards in a range are played as 0
+    or 1, which vary the most. A task whose best arm is not among them by far is not played: its case is there by
+    mistake, until its own task is drawn, and then loses what it would have lost at the end of its own.
     """
+    far = np.array([_missed(collection, end) > FAR * 2.0 * collection.rewards.variance_proxy**0.5 for end in ends])
+    lost = np.array([_played(collection, horizon, end, ~out, runs) for end, out in zip(ends, far, strict=True)])
+    own = np.where(far, np.inf, lost).min(axis=0, initial=np.inf)
+    own = np.where(np.isfinite(own), own, thompson_loss(collection, horizon))
+    drawn = np.array([end.odds > 0 for end in ends], dtype=bool)
+    return np.asarray(lost + np.where(far & drawn[:, None], own, 0.0))
+
+
+def _missed(collection: Collection, end: Expected) -> FloatArray:
+    """How much better the best arm of each task (M,) is than the best of an end."""
+    return np.asarray(collection.means.max(axis=1) - collection.means[:, end.among].max(axis=1))
+
+
+def _played(collection: Collection, horizon: int, end: Expected, near: BoolArray, runs: int) -> FloatArray:
+    """What is missed at an end (M,), and in the tasks that are near also what finding its best arm loses."""
     from banditree.theory.choosing import loss_of_choosing
 
     rewards, means = collection.rewards, collection.means[:, end.among]
-    missed = collection.means.max(axis=1) - means.max(axis=1)
-    lost, near = _until_noticed(collection, horizon, end, missed), missed <= FAR * 2.0 * rewards.variance_proxy**0.5
+    lost = _missed(collection, end) * (min(horizon, end.odds) if end.odds else horizon)
     low, width = (rewards.low, rewards.width) if rewards.has_range else (0.0, 1.0)
-    scaled, sigma = (
-        ((means[near] - low) / width, (end.rates - low) / width),
-        0.0 if rewards.has_range else rewards.sigma,
-    )
     if near.any():
+        scaled = (means[near] - low) / width, (end.rates - low) / width
+        sigma = 0.0 if rewards.has_range else rewards.sigma
         lost[near] += width * loss_of_choosing(*scaled, end.worth, horizon, sigma=sigma, runs=runs)
     return lost
-
-
-def _until_noticed(collection: Collection, horizon: int, end: Expected, missed: FloatArray) -> FloatArray:
-    """About what giving the best of the arms loses (M,) until it is noticed that its rate is not as expected."""
-    if not end.odds or collection.parameters.ndim > 2:
-        return np.asarray(horizon * missed)
-    best = collection.means[:, end.among].argmax(axis=1)
-    rate, expected = collection.means[np.arange(len(best)), end.among[best]], end.rates[best]
-    nearest = np.clip(rate, expected - end.allow, expected + end.allow)
-    rounds = (np.log(end.odds) + BET) / np.maximum(collection.rewards.kl(rate, nearest), 1e-12)
-    then = missed * rounds + thompson_loss(collection, horizon)
-    return np.asarray(np.where(rounds < horizon, np.minimum(then, horizon * missed), horizon * missed))
