@@ -1,7 +1,8 @@
-"""What a report costs beside a search, beside readers of long lists, and among many cases.
+"""How long a report takes while a search runs, while others read long lists, and among many cases.
 
-One service on SQLite, as a process of its own. Turns with and without the load alternate within one run, since the
-machine has other things to do; of each kind of turn all answers are taken together, and only the ratio counts.
+One service on SQLite runs as a process of its own. Turns with and without the load alternate within one run, since the
+machine has other things to do. All answers of turns with the load are taken together, and all of those without: only
+the ratio of the two counts.
 
     python benchmarks/bench_beside.py [--cases 100000] [--seconds 5] [--turns 4] [--readers 20] [--clients 4]
 

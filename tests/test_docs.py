@@ -164,7 +164,7 @@ def test_the_plan_for_crackers_helps_and_the_one_for_incentives_does_not(played)
     crackers, incentives = (played[0][name][1] for name in ("crackers", "incentives"))
     rate = {name: hits.sum() / crackers["bought"].sum() for name, hits in crackers["found"].items()}
     assert rate["protocol, 3 lines"] > rate["best-selling brand"] + 0.2
-    assert rate["protocol, 3 lines"] > rate["tree, 2 classes"] + 0.2
+    assert rate["protocol, 3 lines"] > rate["tree, 2 kinds"] + 0.2
     assert max(rate.values()) == rate["favourite, in hindsight"]
     assert incentives["plan"].n_tests == 0  # one offer is best in both kinds
     assert incentives["value"].tailored - incentives["value"].everyone < 0.01

@@ -72,7 +72,7 @@ def test_shares_of_kinds_are_kept_and_can_be_set(capsys, log):
     arguments = ("learn", log / "visits.parquet", "--individual", "patient_id", *ROLES, "-o", log / "tasks.json")
     run(capsys, *arguments)
     assert load_collection(log / "tasks.json").shares.tolist() == pytest.approx([1 / 3] * 3)
-    run(capsys, *arguments, "--shares", "class 3=0.5, class 1=0.3, class 2=0.2")
+    run(capsys, *arguments, "--shares", "kind 3=0.5, kind 1=0.3, kind 2=0.2")
     assert load_collection(log / "tasks.json").shares.tolist() == pytest.approx([0.3, 0.2, 0.5])
     assert run(capsys, *arguments, "--shares", "half")[0] == 2
     code, _, err = run(capsys, *arguments, "--shares", "0.5,0.5")

@@ -43,7 +43,7 @@ def test_classes_are_found_and_shown():
     assert "Found 4 kinds among 80 individuals" in learn_text(report)
     assert "individuals" in report.collection.provenance
     assert learn_document(report)["classes"]["trials"][0]["n_classes"] == 1
-    assert report.statistics.tasks == ("class 1", "class 2", "class 3", "class 4")  # nobody's name is kept
+    assert report.statistics.tasks == ("kind 1", "kind 2", "kind 3", "kind 4")  # nobody's name is kept
 
 
 def test_dropped_borrowed_and_merged_things_are_named():

@@ -41,7 +41,7 @@ def test_classes_of_linear_tasks_are_found():
     found = find_classes(statistics, Family.GAUSSIAN)
     assert found.n_classes == 3
     assert adjusted_rand_score(true, found.labels) >= 0.95
-    assert found.statistics.tasks == ("class 1", "class 2", "class 3")
+    assert found.statistics.tasks == ("kind 1", "kind 2", "kind 3")
 
 
 def test_the_same_seed_gives_the_same_classes_and_the_number_can_be_given():

@@ -175,7 +175,7 @@ def _classify(
     labels = np.argsort(order)[np.searchsorted(np.sort(order), labels)]
     chances = chances[:, order] / chances[:, order].sum(axis=1, keepdims=True)
     certainty = chances.max(axis=1)
-    grouped = group_tasks(statistics, labels, [f"class {index + 1}" for index in range(len(order))])
+    grouped = group_tasks(statistics, labels, [f"kind {index + 1}" for index in range(len(order))])
     doubt = np.zeros((len(order), len(statistics.arms)))
     np.add.at(doubt, (labels[statistics.task], statistics.arm), statistics.count * (1 - certainty[statistics.task]))
     doubt /= np.maximum(grouped.counts, 1)

@@ -24,7 +24,6 @@ def kinds_of(content: Content, learned: dict[str, Any] | None) -> Collection:
     else:
         assert learned is not None
         found = collection_from_document(parse(CollectionFile, learned["collection"], "The kinds"), "The kinds")
-        found = replace(found, tasks=tuple(name.replace("class ", "kind ", 1) for name in found.tasks))
     if len(content.names) != found.n_tasks:
         return found
     try:
