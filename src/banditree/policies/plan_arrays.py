@@ -76,9 +76,9 @@ class FollowParams(NamedTuple):
 
 
 def follow_params(plan: Plan) -> FollowParams:
-    """The plan's arrays."""
-    theta = np.zeros((0, 0, 0)) if plan.theta is None else plan.theta
-    survivors = np.zeros((0, 0), np.uint8) if plan.survivors is None else plan.survivors
+    """The plan's arrays. What a plan lacks is frozen as well, so that one compiled loop follows all plans."""
+    theta = frozen(np.zeros((0, 0, 0)), float) if plan.theta is None else plan.theta
+    survivors = frozen(np.zeros((0, 0)), np.uint8) if plan.survivors is None else plan.survivors
     rule = plan.rule
     return FollowParams(
         plan.kind,
