@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from example_plans import binned_plan, binned_protocol, protocol, score_plan
+from numba import typeof
 
+from banditree.certificates.to_the_horizon import points_of
 from banditree.policies import random
 from banditree.policies.follow import follow
 from banditree.simulation.compiling import compiled
@@ -30,6 +32,13 @@ def test_random_numbers_are_the_same_bits():
         assert compiled(random.reward_uniforms)(*words, 40, words[0] % 1000) == (first, second)
         assert compiled(random.normal)(first, second) == random.normal(first, second)
         assert compiled(random.uniform)(tuple(words[:3]), words[3]) == random.uniform(tuple(words[:3]), words[3])
+
+
+def test_what_is_compiled_for_one_plan_serves_all():
+    """A loop takes seconds to compile, and anew for arrays of another kind."""
+    plans = [make() for make in PLANS.values()]
+    assert len({typeof(follow.make(plan, plan.horizon, {})) for plan in plans}) == 1
+    assert len({typeof(points_of(plan)) for plan in plans}) == 1
 
 
 @pytest.mark.slow

@@ -38,16 +38,17 @@ def discounted_exits(plan: Plan, outcomes: Outcomes, going: float) -> tuple[Floa
     N, M = plan.n_boxes, len(outcomes.cost)
     down, up, rounds = np.zeros((N, M)), np.zeros((N, M)), np.full((N, M), 1.0 / (1.0 - going))
     for box in range(N):
-        floors, bins = plan.floor[box : box + 1], np.ascontiguousarray(outcomes.least[:, box, :].T)
+        floors, bins = np.array([plan.floor[box]]), np.ascontiguousarray(outcomes.least[:, box, :].T)
+        points = plan.points[box].copy()  # not read-only, as in a search: what is compiled for one serves the other
         if plan.kind[box] == BoxKind.FIXED:
             still = going ** int(plan.pulls[box])
             down[box], up[box] = bins[0] * still, bins[1] * still
             rounds[box] = (1.0 - still) / (1.0 - going)
         elif plan.kind[box] == BoxKind.SCORE:
-            levels = (plan.points[box], bins[: plan.points.shape[1]], going, floors, plan.ceil[box : box + 1])
+            levels = (points, bins[: plan.points.shape[1]], going, floors, plan.ceil[box : box + 1])
             down[box], up[box], rounds[box] = (part[0, 0] for part in score_exits(*levels))
         elif plan.kind[box] == BoxKind.WATCH:
             caps = np.array([int(plan.cap[box]) or NO_CAP])
-            levels = (plan.points[box], bins[: plan.points.shape[1]], going, floors, caps)
+            levels = (points, bins[: plan.points.shape[1]], going, floors, caps)
             down[box], rounds[box] = (part[0, 0] for part in watch_exits(*levels))
     return down, up, rounds

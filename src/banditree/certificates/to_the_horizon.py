@@ -8,7 +8,7 @@ from banditree.certificates.outcomes import Outcomes
 from banditree.certificates.watched_scores import STAYS, heights
 from banditree.errors import TooLong
 from banditree.plans.plan import BoxKind, Plan
-from banditree.tasks.arrays import FloatArray
+from banditree.tasks.arrays import FloatArray, IntArray, frozen
 
 if TYPE_CHECKING:
     from banditree.certificates.propagation import Boxes
@@ -133,9 +133,7 @@ def boxes_under(plan: Plan, outcomes: Outcomes, task: int, horizon: int) -> "Box
     """The boxes of an unfolded plan under one task."""
     from banditree.certificates.propagation import Boxes
 
-    points, chance = plan.points, outcomes.least[task]
-    if points.shape[1] < 2:
-        points = np.zeros((plan.n_boxes, 2), np.int64)
+    chance, cost = (np.ascontiguousarray(part[task]) for part in (outcomes.least, outcomes.cost))
     height, leak = plan.ceil.copy(), np.zeros(plan.n_boxes)
     watched = np.flatnonzero(plan.kind == BoxKind.WATCH)
     if watched.size:
@@ -150,5 +148,11 @@ def boxes_under(plan: Plan, outcomes: Outcomes, task: int, horizon: int) -> "Box
     first = np.zeros(plan.n_boxes, np.int64)
     for group in (plan.kind == BoxKind.FIXED, plan.kind != BoxKind.FIXED):
         first[group] = np.cumsum(size[group]) - size[group]
-    arrays = (plan.kind, plan.low, plan.high, plan.pulls, points, plan.floor, plan.cap)
-    return Boxes(*arrays, height, leak, chance, outcomes.cost[task], first)
+    arrays = (plan.kind, plan.low, plan.high, plan.pulls, points_of(plan), plan.floor, plan.cap)
+    return Boxes(*arrays, height, leak, chance, cost, first)
+
+
+def points_of(plan: Plan) -> IntArray:
+    """The points of at least two bins per box. Where no box scores they are frozen like those of a plan, so that what
+    is compiled for the one serves the other."""
+    return plan.points if plan.points.shape[1] > 1 else frozen(np.zeros((plan.n_boxes, 2)), np.int64)

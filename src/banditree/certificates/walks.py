@@ -22,7 +22,8 @@ def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[
     >>> above.round(3).tolist(), pulls.round(3).tolist()
     ([0.5, 0.771], [9.0, 8.143])
     """
-    down, up, pulls = exits_from(points, chance, 1.0, np.array([floor]), np.array([ceil - 1]), False)[:, 0, 0]
+    levels = np.array(points), np.ascontiguousarray(chance), 1.0, np.array([floor]), np.array([ceil - 1])
+    down, up, pulls = exits_from(*levels, False)[:, 0, 0]
     return down, up, np.where(np.isnan(pulls), np.inf, pulls)  # zero times infinity: some score is never left
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from banditree.certificates.outcomes import Outcomes
-from banditree.certificates.to_the_horizon import MOST_WORK
+from banditree.certificates.to_the_horizon import MOST_WORK, points_of
 from banditree.certificates.watched_scores import STAYS, decay
 from banditree.errors import TooLong
 from banditree.plans.plan import BoxKind, Plan
@@ -32,12 +32,12 @@ def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Callable[[int, 
             f"This plan takes too long to certify over {horizon:,} rounds with estimated means. Certify it over a "
             "shorter horizon, or simulate it."
         )
-    points = plan.points if plan.points.shape[1] > 1 else np.zeros((plan.n_boxes, 2), np.int64)
-    arrays = (plan.kind, plan.low, plan.high, plan.pulls, points, plan.floor, plan.cap)
+    arrays = (plan.kind, plan.low, plan.high, plan.pulls, points_of(plan), plan.floor, plan.cap)
 
     def worst(task: int, cost: FloatArray, prize: FloatArray) -> float:
         bounds = (outcomes.least[task], outcomes.most[task])
-        return float(worst_case(*arrays, height[task], *bounds, cost, prize, horizon))
+        costs = (np.ascontiguousarray(cost), np.ascontiguousarray(prize))
+        return float(worst_case(*arrays, height[task], *bounds, *costs, horizon))
 
     return worst
 
