@@ -1,4 +1,4 @@
-"""New cases split between two plans: the same split for the same seed, and an interval that covers."""
+"""New cases split between two plans: the same split for the same seed, and an interval that covers at every look."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ from field_worlds import switching_plan, three_kinds
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
-from banditree.monitoring.comparison import compare_plans, goes_to_new
+from banditree.monitoring.comparison import FEWEST, Followed, compare_cases, compare_plans, goes_to_new
+from banditree.monitoring.observed import until_day
 from banditree.monitoring.simulated import simulate_cases
 from banditree.plans.assemble import Box, assemble
 
@@ -28,5 +29,52 @@ def test_the_difference_is_what_certificates_say() -> None:
     exact = certify(old, truth).mean_regret - certify(new, truth).mean_regret
     assert found.difference.low <= exact <= found.difference.high
     assert found.new - found.old == pytest.approx(found.difference.value)
-    with pytest.raises(InvalidInput, match="Fewer than 2 cases"):
+    assert (found.old_cases, found.new_cases, found.ended_early, found.behind) == (300, 300, 0, 0)
+    with pytest.raises(InvalidInput, match=f"Fewer than {FEWEST} cases"):
         compare_plans(*seen, 21)
+    half_way = compare_plans(*(until_day(one, 200) for one in seen), rounds)
+    assert half_way.behind == 0  # all take as long
+    assert half_way.old_cases + half_way.new_cases < 600
+
+
+def test_cases_are_counted_in_the_order_in_which_they_began() -> None:
+    done = [Followed(number, bool(number % 2), float(number % 3), over=False) for number in range(60)]
+    assert compare_cases(done, 5).old_cases == 30
+    done[50] = Followed(50, False, None, over=False)  # still running
+    found = compare_cases(done[::-1], 5)
+    assert (found.old_cases, found.new_cases, found.ended_early, found.behind) == (25, 25, 0, 9)
+    done[50] = Followed(50, False, None, over=True)  # closed
+    found = compare_cases(done, 5)
+    assert (found.old_cases, found.new_cases, found.ended_early, found.behind) == (29, 30, 1, 0)
+
+
+def wrongly_differs(rng: np.random.Generator, rounds: int, rate: float) -> bool:
+    """A year of 200 cases and a look every week at two plans that give the same on average.
+
+    The old one's good cases take three months longer, and the new one's bad cases.
+    """
+    began, is_new = np.sort(rng.random(200) * 365), rng.random(200) < 0.5
+    totals = rng.binomial(rounds, rate, 200).astype(float)
+    slow = np.where(is_new, totals <= rounds * rate, totals > rounds * rate)
+    done = began + rounds + 90 * slow
+    for day in range(60, 420, 7):
+        cases = [
+            Followed(began[u], bool(is_new[u]), totals[u] if done[u] <= day else None, over=False)
+            for u in np.flatnonzero(began <= day).tolist()
+        ]
+        try:
+            difference = compare_cases(cases, rounds).difference
+        except InvalidInput:
+            continue
+        if difference.low > 0 or difference.high < 0:
+            return True
+    return False
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("rounds", "rate"), [(1, 0.5), (20, 0.3)])
+def test_two_plans_that_give_the_same_are_rarely_said_to_differ_in_a_year_of_looks(rounds: int, rate: float) -> None:
+    """120 years. At most 5% are allowed: 17 or more of them with a chance below 1e-4, and seeded. Counted as soon as
+    they are done, cases make all of these years wrong."""
+    rng = np.random.default_rng(5)
+    assert sum(wrongly_differs(rng, rounds, rate) for _ in range(120)) <= 16

@@ -192,20 +192,24 @@ def test_the_comparison_is_that_of_the_cases_which_the_split_gave_their_plan(tmp
         draft = client.add_plan(NEW, "new", collection, replaces=old)
         played(client, old, "c-0", rng, 5)  # from before the split
         assert client.sign(draft, "try it", beside=True)
-        split = client.start_split(old, draft, "which one?", rounds=5, seed=3)
+        split = client.start_split(old, draft, "which one?", rounds=2, seed=3)
         path = f"/api/v1/splits/{split.id}/comparison"
         http.get(path)
         work()
-        assert "Fewer than 2 cases" in http.get(path).json()["error"]["message"]
+        assert "Fewer than 20 cases" in http.get(path).json()["error"]["message"]
         totals = {old: [], draft: []}
-        for number in range(1, 13):
+        for number in range(1, 49):
             id = f"c-{number}"
-            totals[draft if goes_to_new(id, 3) else old].append(played(client, old, id, rng, 5))
-        played(client, old, "c-13", rng, 4)  # too short to be counted
+            totals[draft if goes_to_new(id, 3) else old].append(played(client, old, id, rng, 2))
+        played(client, old, "c-49", rng, 1)
+        client.end("c-49", "moved away")  # too short to be counted
+        played(client, old, "c-50", rng, 1)  # still running
+        played(client, old, "c-51", rng, 2)  # counted once c-50 is done
         assert http.get(path).status_code == 202
         work()
         found = client.comparison(split.id)
-        wanted = compare_totals(*(np.array(totals[id], float) for id in (old, draft)), 5)
+        wanted = compare_totals(*(np.array(totals[id], float) for id in (old, draft)), 2)
+        assert (found.ended_early, found.behind) == (1, 1)
         assert (found.old_cases, found.new_cases) == (wanted.old_cases, wanted.new_cases)
         assert (found.old, found.new, found.difference.high) == (wanted.old, wanted.new, wanted.difference.high)
         assert (found.verdict, "holds at every look" in found.text) == ("no difference shown", True)

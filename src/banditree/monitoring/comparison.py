@@ -1,8 +1,11 @@
 """Two plans side by side: new cases are split between them at random, and the comparison may be looked at every day."""
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,6 +14,9 @@ from banditree.monitoring.observed import Observed, of_cases
 from banditree.monitoring.summary import Between
 from banditree.tasks.arrays import FloatArray
 from banditree.training.intervals import widening
+
+IDLE = 90.0  # days without a report after which a case counts as over, so that nobody waits for it
+FEWEST = 20  # cases of each plan from which on the normal limit serves: with 2, one look in eight errs at the worst
 
 
 def goes_to_new(case: str, seed: int, share: float = 0.5) -> bool:
@@ -30,11 +36,22 @@ def split_cases(observed: Observed, seed: int, share: float, *, is_new: bool) ->
     return of_cases(observed, np.flatnonzero(mine)), int((~mine).sum())
 
 
+class Followed(NamedTuple):
+    """A case of one of two plans. began: what orders cases. total: its reward, None as long as it has had fewer rounds.
+    over: it will get no more."""
+
+    began: float
+    is_new: bool
+    total: float | None
+    over: bool
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Reward over the first `rounds` rounds of a case: the means of both plans, and by how much the new one gives more.
 
-    The interval of the difference holds at every look. old_cases, new_cases: that have had so many rounds.
+    The interval of the difference holds at every look. old_cases, new_cases: that are compared. ended_early: cases that
+    ended before they had so many rounds. behind: cases that have had them, and wait for one that began earlier.
     """
 
     rounds: int
@@ -43,25 +60,57 @@ class Comparison:
     difference: Between
     old_cases: int
     new_cases: int
+    ended_early: int = 0
+    behind: int = 0
 
 
-def compare_plans(old: Observed, new: Observed, rounds: int, failure_probability: float = 0.05) -> Comparison:
+def compare_plans(
+    old: Observed, new: Observed, rounds: int, failure_probability: float = 0.05, idle: float = IDLE
+) -> Comparison:
     """The comparison of two plans on cases that were split between them by chance.
 
     Counted are cases with `rounds` known outcomes, whatever happened to them: overridden rounds too, as the split
-    decides about the plan and not about who follows it (by intention to treat).
+    decides about the plan and not about who follows it (by intention to treat). A case without a report for `idle` days
+    is over; see `compare_cases`.
     """
     if rounds < 1:
         raise invalid("rounds", "at least 1", rounds)
-    return compare_totals(totals(old, rounds), totals(new, rounds), rounds, failure_probability)
+    today = max((float(np.nanmax(one.at, initial=-math.inf)) for one in (old, new)), default=-math.inf)
+    cases = [*_followed(old, rounds, today - idle, is_new=False), *_followed(new, rounds, today - idle, is_new=True)]
+    return compare_cases(cases, rounds, failure_probability)
+
+
+def compare_cases(cases: Iterable[Followed], rounds: int, failure_probability: float = 0.05) -> Comparison:
+    """The comparison on cases in the order in which they began, up to the first that still has rounds to come.
+
+    Cases that are done sooner may do better, and not under both plans alike. If each were counted as soon as it is
+    done, every look would see too many of those. In the order in which they began, the first n cases are a fair sample
+    for every n, and the interval holds for all n at once, whatever the number at a look depends on.
+    """
+    ordered = sorted(cases, key=lambda case: case.began)
+    running = (number for number, case in enumerate(ordered) if case.total is None and not case.over)
+    first_running = next(running, len(ordered))
+    counted = ordered[:first_running]
+    old, new = (
+        np.array([one.total for one in counted if one.is_new is side and one.total is not None], float)
+        for side in (False, True)
+    )
+    found = compare_totals(old, new, rounds, failure_probability)
+    return replace(
+        found,
+        ended_early=sum(one.total is None for one in counted),
+        behind=sum(one.total is not None for one in ordered[first_running:]),
+    )
 
 
 def compare_totals(first: FloatArray, second: FloatArray, rounds: int, failure_probability: float = 0.05) -> Comparison:
-    """The same from the reward that each case of the old plan and of the new one had in so many rounds."""
+    """The same from the reward that each counted case of the old plan and of the new one had in so many rounds."""
     n = min(len(first), len(second))
-    if n < 2:
+    if n < FEWEST:
         raise InvalidInput(
-            f"Fewer than 2 cases of one of the plans have {rounds} outcomes. Wait, or compare fewer rounds."
+            f"Fewer than {FEWEST} cases of one of the plans have had {rounds} outcomes, counted in the order in which "
+            "they began up to the first that is still running. Wait, close cases that have ended, or compare fewer "
+            "rounds."
         )
     means = float(first.mean()), float(second.mean())
     error = math.sqrt(first.var(ddof=1) / len(first) + second.var(ddof=1) / len(second))
@@ -69,12 +118,10 @@ def compare_totals(first: FloatArray, second: FloatArray, rounds: int, failure_p
     return Comparison(rounds, *means, Between(more, more - reach, more + reach), len(first), len(second))
 
 
-def totals(observed: Observed, rounds: int) -> FloatArray:
-    """The reward of the first rounds of every case that has had so many with known outcomes."""
-    found = []
-    for begin, end in zip(observed.first[:-1].tolist(), observed.first[1:].tolist(), strict=True):
-        rewards = observed.reward[begin:end]
-        rewards = rewards[~np.isnan(rewards)]
-        if len(rewards) >= rounds:
-            found.append(float(rewards[:rounds].sum()))
-    return np.array(found)
+def _followed(observed: Observed, rounds: int, idle_since: float, *, is_new: bool) -> Iterator[Followed]:
+    for u, (begin, end) in enumerate(pairwise(observed.first.tolist())):
+        rewards, last = observed.reward[begin:end], float(np.nanmax(observed.at[begin:end], initial=-math.inf))
+        known = rewards[~np.isnan(rewards)]
+        total = float(known[:rounds].sum()) if len(known) >= rounds else None
+        last = max(last, float(observed.began[u]))
+        yield Followed(float(observed.began[u]), is_new, total, over=last < idle_since)

@@ -20,6 +20,10 @@ def comparison_text(plan: Plan, found: Comparison, seed: int | None, strays: int
         f"{counted(found.old_cases, 'case')} of the old plan and {found.new_cases:,} of the new one have had that many "
         f"rounds{split}. The interval holds at every look.",
     ]
+    if found.ended_early:
+        lines.append(f"Not counted: {counted(found.ended_early, 'case')} that ended before that many rounds.")
+    if found.behind:
+        lines.append(f"Not counted yet: {counted(found.behind, 'case')} begun after one that is still running.")
     if strays:
         lines.append(f"Not counted: {counted(strays, 'case')} that followed another plan than the seed gave them.")
     return "\n".join(lines)

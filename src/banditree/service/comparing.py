@@ -1,15 +1,14 @@
 """The comparison of two plans on the cases that a split gave them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-import numpy as np
 import sqlalchemy as sa
 
-from banditree.monitoring.comparison import Comparison, compare_totals
+from banditree.monitoring.comparison import IDLE, Comparison, Followed, compare_cases
 from banditree.service import records
 from banditree.service.database import Database
 from banditree.service.events import Event
@@ -18,8 +17,7 @@ from banditree.service.field import rounded
 from banditree.service.messages import Reports
 from banditree.service.schema import cases
 from banditree.service.sites import limited, seen
-from banditree.service.splits import find_split
-from banditree.tasks.arrays import FloatArray
+from banditree.service.splits import Split, find_split
 
 
 def comparing_of(connection: sa.Connection, id: str, site: str | None) -> dict[str, Any]:
@@ -39,20 +37,26 @@ def comparison(database: Database, settings: Mapping[str, Any], reports: Reports
         connection = limited(whole, settings["site"])
         split = find_split(connection, settings["split"])
         plan = records.followed_of(connection, split.old).plan
-        old, new = (totals_of(connection, split.id, side, split.rounds) for side in (split.old, split.new))
-    found = compare_totals(old, new, split.rounds)
+        followed = [*followed_in(connection, split)]
+    found = compare_cases(followed, split.rounds)
     return {**asdict(found), "verdict": _verdict(found), "text": comparison_text(plan, found, None, 0)}
 
 
-def totals_of(connection: sa.Connection, split: str, plan: str, rounds: int) -> FloatArray:
-    """The reward in the first rounds of every case that a split gave a plan and that has had so many outcomes."""
-    totals = []
-    for _, rows in groupby(event_rows(connection, plan, split=split), key=lambda row: row[0]):
-        told = folded_rounds(Event(*row[2:]) for row in rows).values()
-        rewards = [entry["reward"] for entry in told if entry.get("reward") is not None]
-        if len(rewards) >= rounds:
-            totals.append(sum(rewards[:rounds]))
-    return np.array(totals, float)
+def followed_in(connection: sa.Connection, split: Split) -> Iterator[Followed]:
+    """Every case that a split gave its plan, with the reward in its first rounds once it has had so many outcomes.
+
+    A case that was closed or erased is over, and so is one of which nothing was told for long.
+    """
+    idle_since = (datetime.now(UTC) - timedelta(days=IDLE)).isoformat()
+    for plan in (split.old, split.new):
+        rows = event_rows(connection, plan, ("number", "state"), split=split.id)
+        for (number, state), of_case in groupby(rows, key=lambda row: (row[-2], row[-1])):
+            events = [Event(*row[2:-2]) for row in of_case]
+            told = folded_rounds(iter(events)).values()
+            rewards = [entry["reward"] for entry in told if entry.get("reward") is not None]
+            total = sum(rewards[: split.rounds]) if len(rewards) >= split.rounds else None
+            over = state != "open" or events[-1].at < idle_since
+            yield Followed(number, plan == split.new, total, over)
 
 
 def _verdict(found: Comparison) -> str:

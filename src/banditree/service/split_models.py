@@ -59,6 +59,8 @@ class BetweenOut(Shape):
 class ComparisonOut(Shape):
     """Reward per case over the first `rounds` rounds, on cases that have had so many outcomes.
 
+    Cases are counted in the order in which they began, up to the first that is still running. ended_early: cases that
+    ended before that many rounds. behind: cases that have had them, and began after one that is still running.
     difference: by how much the new plan gives more. verdict: what the interval shows.
     """
 
@@ -68,5 +70,7 @@ class ComparisonOut(Shape):
     difference: BetweenOut
     old_cases: int
     new_cases: int
+    ended_early: int = 0
+    behind: int = 0
     verdict: Literal["new is better", "old is better", "no difference shown"]
     text: str
