@@ -1,13 +1,13 @@
-"""What it costs to go on with a case while some of its outcomes are still out, against waiting for them.
+"""What it costs to go on with a case while some of its outcomes are still awaited, against waiting for them.
 
 Whoever waits gives in every round what all outcomes so far lead to, and loses what the certificate says. Whoever gives
-one more round now gives the option in hand. That is the same option unless what is out leads to a line with another
-one; then the round is one of the old option too many, its outcome counts for nothing, and the rest of the plan comes
-one round later. So in task i one more round now loses at most
+one more round now gives the option in hand. That is the same option unless the awaited outcomes lead to a line with
+another one; then the round is one of the old option too many, its outcome counts for nothing, and the rest of the plan
+comes one round later. So in task i one more round now loses at most
 
-    (chance in task i that what is out leads to another option) x (what a round of the option in hand costs in task i)
+    (chance in task i that they lead to another option) x (what a round of the option in hand costs in task i)
 
-more than waiting. The chance is exact: what is out is carried through the lines outcome by outcome.
+more than waiting. The chance is exact: the awaited outcomes are carried through the lines one by one.
 """
 
 from collections.abc import Iterator
@@ -46,9 +46,9 @@ class UnderWay(NamedTuple):
 
 @dataclass(frozen=True)
 class GoingOn:
-    """What giving `arm` now, without `n_out` outcomes that are still out, loses more than waiting, in the worst task.
+    """What giving `arm` now, without the `n_out` outcomes still awaited, loses more than waiting, in the worst task.
 
-    chance: that what is out leads to another option, in the task where that is likeliest. loss: at most; about, where
+    chance: that these lead to another option, in the task where that is likeliest. loss: at most; about, where
     the rates are estimates.
     """
 

@@ -28,7 +28,7 @@ def run(
         Path | None, typer.Option(help="Where the case is kept; continued if it exists. [default: PLAN.case.json]")
     ] = None,
     collection: Annotated[
-        Path | None, typer.Option(help="The collection, to say what it costs not to wait for outcomes that are out.")
+        Path | None, typer.Option(help="The collection, to say what it costs not to wait for outcomes.")
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -128,7 +128,7 @@ def _outcomes(session: "Session") -> "tuple[Outcome, ...]":
 
 
 def _go_on(session: "Session", path: Path) -> None:
-    """Open one more round without the outcomes that are out, and keep it; its outcome is asked for after theirs."""
+    """Open one more round without the outcomes still awaited, and keep it; its outcome is asked for after theirs."""
     from banditree.files.sessions import save_session
 
     step = session.ask(n=len(session.open_rounds) + 1, wait=False)[-1]

@@ -25,7 +25,7 @@ Reported = float | Missing
 class Step:
     """What `ask` answers: a round and the arm to pull in it, or the outcome that says why there is none.
 
-    going_on: what one more round costs while outcomes of earlier rounds are out, as `Session.going_on` says.
+    going_on: what one more round costs while outcomes of earlier rounds are awaited, as `Session.going_on` says.
     """
 
     round: int

@@ -102,8 +102,8 @@ class Session:
         """The open round and its arm, the same again until it is told; with `n`, up to n open rounds at once.
 
         With `n`, rounds are opened never past the earliest moment at which an outcome would change what comes next.
-        wait: False to open them all the same, with the arm that the outcomes known so far lead to. Where what is out
-        then leads to another arm, such rounds are recorded and not tallied. `going_on` says what that costs.
+        wait: False to open them all the same, with the arm that the outcomes known so far lead to. Where an awaited
+        outcome then leads to another arm, such rounds are recorded and not tallied. `going_on` says what that costs.
         context: a vector (d,) or a mapping of names to values, for policies that look at it. What stays the same
         for a whole case need be given only once.
         available: names or numbers of the arms that can be pulled now; by default all. An arm that is not available
@@ -126,10 +126,10 @@ class Session:
         return steps[0] if n is None else steps
 
     def going_on(self) -> "GoingOn | None":
-        """What one more round now (`ask(wait=False)`) costs, against waiting for the outcomes that are out.
+        """What one more round now (`ask(wait=False)`) costs, against waiting for the outcomes still awaited.
 
-        None where none are out, where a person or what was learned chooses, and where the rates are not known: they are
-        those of the `collection` that the session was started with.
+        None where none are awaited, where a person or what was learned chooses, and where the rates are not known:
+        they are those of the `collection` that the session was started with.
         """
         if self.waiting_costs is None or not self.open_rounds or len(self.rounds) >= self.horizon:
             return None

@@ -41,18 +41,20 @@ def describe(session: "Session") -> str:
 
 
 def going_on_sentence(session: "Session", found: "GoingOn") -> str:
-    """What it costs to give one more round now, without the outcomes that are out."""
+    """What it costs to give one more round now, without the outcomes still awaited."""
     words = session.subject.vocabulary if isinstance(session.subject, Plan) else Vocabulary()
     lost = plural(words.success) if session.rewards.counts else words.reward
     one = found.n_out == 1
     out, them = ("1 outcome is", "it") if one else (f"{found.n_out:,} outcomes are", "them")
     give = f"{quoted(session.arms[found.arm])} now without {them}"
     if found.loss == 0.0:
-        return f"{out} still out. Giving {give} costs nothing: {'it' if one else 'they'} cannot make it the wrong one."
+        return (
+            f"{out} still awaited. Giving {give} costs nothing: {'it' if one else 'they'} cannot make it the wrong one."
+        )
     hedge = "about" if found.at_estimates else "at most"
     return (
-        f"{out} still out. Giving {give} loses {hedge} {found.loss:.2g} {lost} more than waiting for {them}; waiting "
-        "costs nothing but time."
+        f"{out} still awaited. Giving {give} loses {hedge} {found.loss:.2g} {lost} more than waiting for {them}; "
+        "waiting costs nothing but time."
     )
 
 

@@ -47,7 +47,7 @@ class MoveCase(Shape):
 class Ask(Shape):
     """What to do next. n: rounds to have open at once. available: the arms that can be given now; by default all.
 
-    wait: false to open rounds although outcomes that are out may change what comes next.
+    wait: false to open rounds although outcomes still awaited may change what comes next.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{}, {"n": 5, "available": ["A", "B"]}]})
@@ -134,7 +134,7 @@ class Close(Shape):
 
 
 class GoingOnOut(Shape):
-    """What one more round of `arm` now costs, without the outcomes that are out, against waiting for them.
+    """What one more round of `arm` now costs, without the outcomes still awaited, against waiting for them.
 
     chance: that they lead to another arm, and loss, at most, in the worst task; at_estimates: at the estimated rates.
     """

@@ -48,7 +48,7 @@ class Followed:
 
     @cached_property
     def waiting_costs(self) -> WaitingCosts | None:
-        """What it costs to go on without outcomes that are out, where the rates are known; worked out when asked."""
+        """What it costs to go on without outcomes still awaited, where the rates are known; worked out when asked."""
         if self.collection is None or self.plan.features:
             return None
         return WaitingCosts(self.plan, self.collection)

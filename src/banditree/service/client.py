@@ -153,7 +153,7 @@ class Client:
         available: Iterable[str] | None = None,
         wait: bool = True,
     ) -> list[StepOut]:
-        """What to do next: the open rounds, up to n. wait: False to go on without outcomes that are out."""
+        """What to do next: the open rounds, up to n. wait: False to go on without outcomes still awaited."""
         body = {**_ask(n, context, available), "wait": wait}
         return self._call("POST", f"cases/{case}/ask", list[StepOut], body)
 
