@@ -321,7 +321,7 @@ def test_log_in_and_roles(chromium, tmp_path):
         until(lambda: "The name or the password is wrong." in text(window))
         log_in("ada", PASSWORD)
         until(lambda: window.current_url == f"{address}/users")
-        press(window, "Let somebody in")
+        press(window, "Add a user")
         fill_in(window, 'form[action="/users"]', name="oli", role="operator", password=PASSWORD)
         press(window, "Add")
         until(lambda: "oli" in text(window))

@@ -1,5 +1,7 @@
 """Certificates of known plans, the two claims, and plans that are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -172,3 +174,14 @@ def test_rates_that_cannot_be_are_not_feared():
     uncertain = Collection.bernoulli([[0.95, 0.1], [0.1, 0.95]], radius=0.2, arms=["A", "B"])
     for arm, lost in ((0, [0.0, 100.0]), (1, [100.0, 0.0])):
         assert certify(assemble([Box(arm)], uncertain, horizon=100), uncertain).regret.tolist() == lost
+
+
+def test_a_test_far_longer_than_the_horizon_costs_what_it_gives_until_then():
+    two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    for pulls in (101, 10**9):
+        test = Box(arm=0, low=1, high=2, pulls=pulls, threshold=pulls // 2)
+        found = certify(assemble([test, Box(arm=1), Box(arm=0)], two, horizon=100), two)
+        assert found.regret.round(9).tolist() == [0.0, 30.0]
+        assert found.undecided.tolist() == [1.0, 1.0]
+    with pytest.raises(InvalidInput, match="too many to certify"):
+        certify(assemble([replace(test, pulls=10**11), Box(arm=1), Box(arm=0)], two, horizon=100), two)

@@ -35,13 +35,13 @@ def test_adding_a_user(cli):
     database.close()
     code, _, err = cli("add-user", "ada", "--database", "x.db", answers="correct horse battery\n")
     assert code == 2
-    assert err.endswith("banditree: There is a user 'ada' already.\n")
+    assert err.endswith("banditree: There is already a user 'ada'.\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["serve", "--host", "0.0.0.0"], "Add --authentication, or omit --host."),
+        (["serve", "--host", "0.0.0.0"], "Add --authentication, or omit the host."),
         (["serve", "--database", "no/such/folder.db"], "its folder does not exist"),
         (["serve", "--port", "0"], "'--port'"),
         (["serve", "--log-level", "loud"], "--log-level must be"),

@@ -183,7 +183,7 @@ def test_graded_rewards_can_be_fitted_and_bounded_ones_are_refused():
     same = fit(replace(log, outcomes=outcomes[:, [0, 0]]), 10, rewards=Graded(), **QUICK)
     assert same.plan.n_tests == 0
     assert same.plan.rewards.support == (0.0, 0.5, 1.0)
-    with pytest.raises(InvalidInput, match="bounded rewards only tell their mean"):
+    with pytest.raises(InvalidInput, match="of bounded rewards only the mean is known"):
         fit(log, 10, rewards=Bounded(0.0, 1.0))
 
 
@@ -221,7 +221,7 @@ def test_an_option_that_hardly_anyone_tried_is_left_out():
     more = replace(log, arms=("A", "B", "C"), outcomes=np.column_stack([log.outcomes, rare]))
     found = fit(more, 6, kinds=(2,), lines=(1,), folds=2)
     assert found.plan.arms == ("A", "B")
-    assert any("Left out, since hardly any case tried them: 'C'" in note for note in found.notes)
+    assert any("Omitted, since hardly any case tried them: 'C'" in note for note in found.notes)
 
 
 def test_cases_that_always_give_the_same_need_no_plan():

@@ -129,14 +129,14 @@ def test_words_for_truth_are_rewards(words):
 def test_spaces_around_names_are_taken_off_with_a_note():
     history = read_history(pandas.DataFrame(VISITS | {"arm": ["A", "B", "A ", "B"] * 5}), rewards=BERNOULLI)
     assert history.arms == ("A", "B")
-    assert "Spaces around names in column 'arm' were taken off, as in 'A '." in history.notes
+    assert "Spaces around names in column 'arm' were removed, as in 'A '." in history.notes
 
 
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
         (VISITS | {"reward": ["good", "poor"] * 10}, "No row is left. reward has 'good', 'poor': write numbers"),
-        (VISITS | {"arm": [None] * 20}, "No row is left, so a column must be another one than it is taken for"),
+        (VISITS | {"arm": [None] * 20}, "No row is left, so some column is not what it is taken for"),
         (VISITS | {"reward": [5, 3] * 10}, "not 0 or 1: 20.*Try stars"),
         (VISITS | {"reward": [None, 1] * 10}, "Correct them, or drop them"),
         ({name: values[:0] for name, values in VISITS.items()}, "a header and no rows"),

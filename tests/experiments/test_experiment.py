@@ -77,7 +77,7 @@ def test_a_collection_is_looked_for_beside_the_experiment(tmp_path):
         ("title = 'x'", "horizon: Field required"),
         (SMALL.replace("horizon = 50", "horizon = 0"), "horizon: Input should be greater than or equal to 1"),
         (SMALL.replace('"mts"', '"magic"'), "a policy must be one of dt-ece"),
-        (SMALL.replace('policy = "mts"', 'name = "x"'), "must have a policy or a plan, one of the two"),
+        (SMALL.replace('policy = "mts"', 'name = "x"'), "must have a policy or a plan, but not both"),
         (SMALL.replace("runs = 3", "runs = 3\ncolour = 1"), "colour: Extra inputs"),
         (SMALL.split("[[policies]]")[0] + "policies = []", "collection.policies"),
     ],
@@ -90,7 +90,7 @@ def test_a_wrong_experiment_is_named(text, message):
 def test_a_wrong_collection_is_named():
     with pytest.raises(InvalidInput, match="a generator or a file"):
         draw_tasks(Tasks())
-    with pytest.raises(InvalidInput, match="The generator rand cannot be called like this"):
+    with pytest.raises(InvalidInput, match="The generator rand cannot take these settings"):
         draw_tasks(Tasks(generator="rand", n_tasks=3, n_arms=4, separation=0.3, epsilon=0.1))
 
 

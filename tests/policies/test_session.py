@@ -267,8 +267,8 @@ def test_overrides_count_towards_the_horizon():
 @pytest.mark.parametrize(
     ("arm", "number", "message"),
     [
-        ("A", 2, "another than the one of round 2. Got 'A'. That is no override."),
-        ("B", 1, "Round 1 has its outcome already. Open: 2, 3."),
+        ("A", 2, "other than the one of round 2. Got 'A'. That is no override."),
+        ("B", 1, "Round 1 already has its outcome. Open: 2, 3."),
         ("B", None, "round must be given. Got None. Open: 2, 3."),
         ("B", 7, "round must be one that was asked. Got 7."),
         ("C", 2, "an arm must be one of A, B. Got 'C'"),

@@ -80,7 +80,7 @@ def test_rows_of_today_are_added_to_those_of_yesterday():
     np.testing.assert_allclose(both.collection.means, whole.collection.means, rtol=1e-9)
     np.testing.assert_allclose(both.collection.radius, whole.collection.radius, rtol=1e-6)
     assert "Added to the statistics of 2,000 earlier rows." in learn_text(both)
-    with pytest.raises(InvalidInput, match="keep none when adding"):
+    with pytest.raises(InvalidInput, match="sample_size must be 0 when rows are added"):
         learn(log, Settings(rewards=Family.GAUSSIAN, sample_size=10), add_to=yesterday.statistics, **options)
-    with pytest.raises(InvalidInput, match="read all rows of all individuals at once"):
+    with pytest.raises(InvalidInput, match="add_to must be omitted with individuals"):
         learn(coins()[0], add_to=yesterday.statistics, individual="user_id")

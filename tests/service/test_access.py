@@ -52,7 +52,7 @@ def code(answer):
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.7", "clinic.example", "::"])
 def test_an_open_service_only_listens_on_this_computer(host):
-    with pytest.raises(InvalidInput, match="Add --authentication, or omit --host"):
+    with pytest.raises(InvalidInput, match="Add authentication=True, or omit the host"):
         Settings(host=host)
     assert Settings(host=host, authentication=True).host == host
     assert Settings(host="127.0.0.2").hosts == ("localhost", "127.0.0.1", "[::1]")

@@ -191,7 +191,7 @@ def test_one_person_does_not_fill_the_line(running, monkeypatch):
     known = client.add_collection(CLINIC, "clinic")
     monkeypatch.setattr(jobs, "MOST_EACH", 2)
     ids = [client.add_job("search", collection=known, horizon=5, steps=1).id for _ in range(2)]
-    with pytest.raises(ServiceError, match="2 jobs of yours are waiting or running already"):
+    with pytest.raises(ServiceError, match="2 of your jobs are already waiting or running"):
         client.add_job("search", collection=known, horizon=5, steps=1)
     assert all(client.end_job(id) for id in ids)
     assert [client.job(id).state for id in ids] == ["cancelled", "cancelled"]

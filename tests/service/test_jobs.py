@@ -113,7 +113,7 @@ def test_the_same_work_is_done_once(worker):
     ("kind", "problem"),
     [
         ("refusing", "horizon must be at least 1. Got 0."),
-        ("broken", "Something went wrong here, and it is in the log."),
+        ("broken", "Something went wrong in the service; its log says what."),
         ("greedy", "It needs more memory than its limit of 500 MB."),
         ("crashing", "Its process ended (signal 9). It may have needed more memory than its limit of 500 MB."),
     ],
@@ -302,7 +302,7 @@ def test_a_page_does_not_wait_for_what_takes_long(tmp_path, monkeypatch):
         answer = http.get(f"/api/v1/plans/{plan}/certificate")
         assert (answer.status_code, answer.json()["data"]["state"]) == (202, "waiting")
         page = http.get(f"/plans/{plan}", headers={"accept": "text/html"}).text
-        assert "It is being computed; this page comes again by itself." in page
+        assert "It is being computed; this page reloads by itself." in page
         assert '<meta http-equiv="refresh"' in page
         worker = Worker(app.state.settings)
         while worker.step():

@@ -43,7 +43,7 @@ def test_what_the_database_cannot_keep_is_refused_and_the_group_goes_on(desk, te
     assert [command.error for command in commands[::2]] == [None, None]
     if desk.database.engine.dialect.name == "postgresql" or text != "a\x00b":  # SQLite keeps a NUL
         assert type(commands[1].error) is Refused
-        assert str(commands[1].error) == "A text or number in this request cannot be kept in the database."
+        assert str(commands[1].error) == "A text or number in this request cannot be stored in the database. Change it."
 
 
 def test_a_read_that_takes_too_long_is_ended(database):

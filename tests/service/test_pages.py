@@ -165,7 +165,7 @@ def test_without_a_collection_the_page_says_what_it_cannot_say(http):
     page = http.post("/cases", data={"plan": plan, "id": "p"}).text
     assert "The plan was put on record without its collection." in page
     assert "<meter" not in page
-    assert "without its collection: say which one" in http.get(f"/plans/{plan}").text
+    assert "without its collection. Name the collection." in http.get(f"/plans/{plan}").text
 
 
 def test_an_unavailable_arm_is_waited_for_or_overridden(http):

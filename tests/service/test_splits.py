@@ -274,7 +274,7 @@ def test_the_pages_start_and_end_a_split(tmp_path):
         http.get(f"/plans/{old}/split")
         work()
         assert "20% of new cases are given" in http.get(f"/plans/{old}/split").text
-        assert "by chance: <a" in http.get(f"/plans/{draft}").text
+        assert "at random: <a" in http.get(f"/plans/{draft}").text
         end = {"keep": old, "comment": "no better"}
         http.post(f"/plans/{old}/split/{split.id}/end", data=end, headers=origin, follow_redirects=False)
         text = http.get(f"/plans/{old}/split").text

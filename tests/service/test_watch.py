@@ -71,7 +71,7 @@ def test_every_alarm_is_sent_once_and_signed(receiver, tmp_path):
         told = http.get(f"/api/v1/plans/{plan}/monitor").json()["data"]["alarms"]
         first_page = http.get("/").text
     assert told
-    assert f"Alarms over plans: {len(told)} alarm" in first_page
+    assert f"Alarms about plans: {len(told)} alarm" in first_page
     assert all(str(escape(one["sentence"])) in first_page for one in told)
     assert f'href="/plans/{plan}/field"' in first_page
     assert len(receiver.got) == len(told)
@@ -98,11 +98,11 @@ def test_nobody_is_sent_on(receiver, monkeypatch):
     "url", ["http://clinic.example/x", "ftp://clinic.example", "clinic.example", "file:///etc/passwd"]
 )
 def test_alarms_are_not_sent_where_others_can_read_them(url):
-    with pytest.raises(InvalidInput, match="--webhook-url must begin with https"):
+    with pytest.raises(InvalidInput, match="webhook_url must be an address that begins with https"):
         Settings(webhook_url=url, webhook_secret=SECRET)
 
 
 def test_a_webhook_needs_a_secret_that_is_not_shown():
-    with pytest.raises(InvalidInput, match="--webhook-secret must have at least 16"):
+    with pytest.raises(InvalidInput, match="webhook_secret must be at least 16"):
         Settings(webhook_url="https://clinic.example/x", webhook_secret="short")
     assert SECRET not in repr(Settings(webhook_url="https://clinic.example/x", webhook_secret=SECRET))

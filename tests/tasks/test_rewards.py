@@ -28,7 +28,7 @@ def test_bad_families_are_named(make, message):
     "method", [lambda r: r.log_density(0.0, np.zeros(1)), lambda r: r.kl(0, 0), lambda r: r.affinity(0, 0)]
 )
 def test_bounded_rewards_refuse_whatever_needs_a_likelihood(method):
-    with pytest.raises(InvalidInput, match="bounded rewards only tell their mean"):
+    with pytest.raises(InvalidInput, match="of bounded rewards only the mean is known"):
         method(BOUNDED)
 
 

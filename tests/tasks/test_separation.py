@@ -64,7 +64,7 @@ def test_sampled_contexts_are_averaged_exactly():
 
 
 def test_bounded_rewards_have_no_hellinger_sense():
-    with pytest.raises(InvalidInput, match="bounded rewards only tell their mean"):
+    with pytest.raises(InvalidInput, match="of bounded rewards only the mean is known"):
         separations(Collection.bounded([[0.1, 0.2], [0.3, 0.4]]), Sense.HELLINGER)
 
 

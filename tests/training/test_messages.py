@@ -54,7 +54,7 @@ def test_when_every_row_is_bad_dropping_them_is_not_the_advice():
     for drop in (False, True):
         refused(words, "No row is left. reward has 'n/a': write numbers", drop_bad_rows=drop)
         nobody = FRAME.with_columns(arm=pl.lit(None))
-        refused(nobody, 'No row is left, so a column must be another one.*reward="reward"', drop_bad_rows=drop)
+        refused(nobody, 'No row is left, so some column is not what it is.*reward="reward"', drop_bad_rows=drop)
 
 
 def test_ratings_out_of_range_name_the_range():
@@ -67,7 +67,7 @@ def test_spaces_around_names_are_taken_off_with_a_note():
     padded = FRAME.with_columns(arm=pl.when(pl.int_range(120) < 20).then(pl.lit("x ")).otherwise(pl.col("arm")))
     reading = read_log(padded)
     assert reading.statistics.arms == ("x", "y")
-    assert reading.notes == ("Spaces around names in column 'arm' were taken off, as in 'x '.",)
+    assert reading.notes == ("Spaces around names in column 'arm' were removed, as in 'x '.",)
 
 
 def test_held_out_likelihood_takes_the_fewest_within_one_standard_error():

@@ -139,3 +139,9 @@ def test_sizes_beyond_reading_are_built_or_followed_lazily():
         members, steps = (split.low if low else split.high), steps + 1
     assert members.tolist() == [target]
     assert steps < 30
+
+
+def test_tasks_too_close_for_any_test_are_refused_in_a_sentence():
+    close = Collection.bernoulli([[0.5, 0.5], [0.5, 0.5 + 1e-9]])
+    with pytest.raises(InvalidInput, match=r"separation must be large enough .* It takes 1.5e\+19. Merge the closest"):
+        build_tree(close, 1000)

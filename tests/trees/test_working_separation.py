@@ -53,7 +53,7 @@ def test_too_little_is_known_is_said_with_rows_of_tasks_and_arms():
     collection = Collection(
         np.array(means), ("mild", "severe"), ("A", "B"), radius=[[0.1, 0.05], [0.05, 0.05]], counts=counts
     )
-    with pytest.raises(InvalidInput, match=r"About 300 more rows of task 'mild' with 'A' would do; or merge"):
+    with pytest.raises(InvalidInput, match=r"About 300 more rows of task 'mild' with 'A' would be enough; or merge"):
         build_tree(collection, 1000, 0.4)
     far = Collection(np.array(means), ("mild", "severe"), ("A", "B"), radius=0.25, counts=counts)
     with pytest.raises(

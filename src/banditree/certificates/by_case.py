@@ -16,8 +16,8 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import averaging_rows, contexts_of_a_case
 from banditree.tasks.reward_cells import margin_at
 
-CASES = 60  # drawn cases that a certificate averages over; all of a sample that has no more
-LARGEST = {"within"}  # what is the largest over cases and not their mean
+CASES = 60  # A certificate averages over so many drawn cases, or over all of a sample that has no more.
+LARGEST = {"within"}  # These numbers of a certificate are the largest over cases, not their mean.
 
 
 def certify_by_case(plan: Plan, collection: Collection, horizon: int | None = None) -> Certificate:

@@ -20,7 +20,7 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.theory.thompson import Expected, expected_losses, thompson_loss
 
-MOST_COURSE = 50_000_000  # rounds times tasks of a course, two numbers of 8 bytes each
+MOST_COURSE = 50_000_000  # A course has at most this product of rounds and tasks: two numbers of 8 bytes each.
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +175,7 @@ def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Co
     [0.0, 28.8, 28.804]
     """
     if _has_case_features(collection):
-        raise InvalidInput("There is no course of a plan over features that stay the same for a case. Use certify.")
+        raise InvalidInput("A course is not computed where features stay the same for a whole case. Use certify.")
     plan, horizon = unfold(plan), _horizon(plan, horizon)
     outcomes, M = box_outcomes(plan, collection), collection.n_tasks
     if outcomes.claim.is_bound:

@@ -2,7 +2,7 @@
 
 Someone who arrives at a box knows that much: the weight of a task is its share times how often its cases get there.
 Whoever goes on from there with these weights loses at least what `theory.limits` proves; the plan loses what it loses.
-The difference is what the box, and all that follows it, costs at most over the best possible.
+The difference is the most that the box, and all that follows it, loses beyond the best possible.
 """
 
 from dataclasses import dataclass, replace
@@ -30,14 +30,14 @@ class Continuation:
 
     @property
     def at_most_more(self) -> float:
-        """What the box and all that follows it cost at most over the best possible."""
+        """How much more than the best possible the box and all that follows it lose at most."""
         return max(0.0, self.loses - self.at_least)
 
 
 def continuations(
     plan: Plan, collection: Collection, horizon: int | None = None, *, effort: int
 ) -> list[Continuation] | None:
-    """What every test of the plan, with all that follows it, costs at most over the best that could be done from there.
+    """How much more than the best possible every test of the plan, with all that follows it, loses at most.
 
     None where the plan's own numbers are bounds. effort: additions, as in `theory.limits.limit`.
 

@@ -13,7 +13,7 @@ from banditree.certificates.walks import exits_from
 from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 
-NO_CAP = 1_000  # points above which a score no longer matters: an uncapped one is computed with this cap
+NO_CAP = 1_000  # Above this, more points make no difference, so a score without a cap is computed with this one.
 
 
 def score_exits(

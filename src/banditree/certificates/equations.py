@@ -11,7 +11,7 @@ from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-ENDLESS = 1e4  # a plan that tests for so many horizons on average is refused as one that may never end
+ENDLESS = 1e4  # A plan that tests for so many horizons on average is refused as one that may never end.
 
 
 def exit_distributions(plan: Plan, outcomes: Outcomes, horizon: int) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -27,9 +27,9 @@ from banditree.tasks.collection import Collection
 if TYPE_CHECKING:
     from banditree.certificates.propagation import Boxes
 
-MOST_WORK = 4e9  # scores moved by one round, over all tasks: about 10 s; beyond it there is a bound
-BOUNDS = {Claim.UP_TO_THOMPSON: Claim.BOUND_UP_TO_THOMPSON}  # what a claim becomes where there is only a bound
-AT_REST = 1e-12  # a smaller chance of not being at rest for good is counted as the dearest option
+MOST_WORK = 4e9  # Scores moved by one round, over all tasks: about 10 s; with more work there is only a bound.
+BOUNDS = {Claim.UP_TO_THOMPSON: Claim.BOUND_UP_TO_THOMPSON}  # What a claim becomes where there is only a bound.
+AT_REST = 1e-12  # A smaller chance of not being at rest for good is counted as the dearest option.
 
 
 @dataclass(frozen=True, eq=False)

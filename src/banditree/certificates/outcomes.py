@@ -21,7 +21,7 @@ from banditree.tasks.contexts import N_AVERAGED, ContextKind
 from banditree.tasks.reward_cells import cells_of
 from banditree.tasks.rewards.base import Bounds
 
-SAME_VALUE = 1e-12  # two arms whose means differ by less are equally good
+SAME_VALUE = 1e-12  # Two arms whose means differ by less are equally good.
 
 
 THOMPSON_REMARK = (
@@ -34,7 +34,7 @@ SEVERAL_REMARK = "What finding the best of several loses is simulated, with 8 ru
 DRAWN_REMARK = "A case that settled on the best of several of another task is taken to find its own in {odds} rounds."
 ODDS_REMARK = (
     "Hand-overs by the odds are not part of these numbers: a case of a known task is handed over by them with a chance "
-    "of at most {share:.2g}%, and whoever is somewhere by mistake loses less for it."
+    "of at most {share:.2g}%, and a case that is somewhere by mistake loses less for it."
 )
 
 
@@ -152,7 +152,9 @@ def _check_match(plan: Plan, collection: Collection) -> None:
             "Certify a plan with the rewards it was made for."
         )
     if (plan.theta is None) != (collection.theta is None):
-        raise InvalidInput("Either both the plan and the collection have contexts, or neither has.")
+        raise InvalidInput(
+            "The plan and the collection must both have contexts, or neither. Certify with the collection of the plan."
+        )
 
 
 def _reasons(plan: Plan, collection: Collection) -> tuple[str, ...]:
@@ -228,7 +230,7 @@ def _missed(arms: IntArray, least: FloatArray, most: FloatArray) -> FloatArray:
 
 
 def _remarks_on_others(plan: Plan) -> list[str]:
-    """What is not exact where others than the plan choose."""
+    """What is not exact where someone other than the plan chooses."""
     remarks = []
     expected = (plan.arm == SEVERAL) & (plan.rates is not None)
     if (plan.by_thompson & ~expected).any():
@@ -249,11 +251,11 @@ def _context_remarks(plan: Plan, collection: Collection) -> tuple[str, ...]:
     if contexts.kind not in (ContextKind.FIXED, ContextKind.SAMPLE):
         remarks.append(f"Costs are averages over {N_AVERAGED:,} drawn contexts, known to about 1%.")
     if contexts.kind is ContextKind.MOMENTS:
-        remarks.append("Of the contexts only the moments are known: the numbers hold as if they were Gaussian.")
+        remarks.append("Only the moments of the contexts are known: the numbers hold as if contexts were Gaussian.")
     if collection.is_estimated and plan.method == "protocol":
         remarks.append("The search for this plan took the estimates at their word; these numbers do not.")
     if collection.is_estimated and collection.theta_error is None:
-        remarks.append("Nothing is known of how far slopes may be off: they are taken as given.")
+        remarks.append("Nothing is known about how far slopes may be off: they are taken as given.")
     losses = [rule.loss for rule in plan.kind_rules if rule is not None]
     if losses:
         remarks.append(

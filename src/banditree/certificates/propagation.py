@@ -14,8 +14,8 @@ from numba import njit
 from banditree.tasks.arrays import FloatArray, IntArray
 
 FIXED, SCORE, EXPLOIT, WATCH = 0, 1, 2, 3  # BoxKind, as numbers that numba takes as constants
-NARROW = 48  # so few scores are moved faster than looked through for those that hold next to nobody
-BOX_WORK = 300  # what moving one box costs in a round, in units of moving one score
+NARROW = 48  # So few scores are moved faster than searched for those that hold next to nobody.
+BOX_WORK = 300  # Moving one box in a round costs as much as moving so many scores.
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -19,10 +19,10 @@ from banditree.certificates.propagation import EXPLOIT, FIXED, SCORE, WATCH, Box
 from banditree.certificates.rounding import Off, of_transforms
 from banditree.tasks.arrays import ComplexArray, FloatArray, IntArray
 
-PER_ENTRY = 1e-10  # the chance that may be dropped of those that enter a line, divided by the rounds
-BATCH = 16  # tables transformed at once
-MOST_NUMBERS = 20_000_000  # of all transforms of one task, 16 bytes each
-BLOCK = 128  # points of the circle at once, so that what enters all boxes there stays in the cache
+PER_ENTRY = 1e-10  # This chance, divided by the rounds, may be dropped of those that enter a line.
+BATCH = 16  # So many tables are transformed at once.
+MOST_NUMBERS = 20_000_000  # The transforms of one task have at most so many numbers, 16 bytes each.
+BLOCK = 128  # So many points of the circle are handled at once, so that the entries of all boxes stay in the cache.
 
 
 class Renewed(NamedTuple):

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from banditree.certificates.propagation import Boxes
     from banditree.certificates.renewal import Renewal
 
-MOST_CASES = 0.95  # the share of cases in "95% of cases are decided within n rounds"
-MOST_WORK = 2.5e10  # scores moved by one round, over all tasks of a certificate: about 10 s
-FIRST_TRY = 5e5  # the same for one box of one task: about half of what it takes line by line
-MOST_ERROR = 1e-9  # of the regret per round, line by line: a plan that moves so much that it is more goes by rounds
-MOST_SCORES = 20_000_000  # scores and pulls that the boxes of a plan may keep, 16 bytes each
+MOST_CASES = 0.95  # The share of cases in "95% of cases are decided within n rounds".
+MOST_WORK = 2.5e10  # Scores moved by one round, over all tasks of a certificate: about 10 s.
+FIRST_TRY = 5e5  # The same for one box of one task: about half of what it takes line by line.
+MOST_ERROR = 1e-9  # A plan with a larger error of the regret per round, line by line, is carried round by round.
+MOST_SCORES = 20_000_000  # The boxes of a plan may keep so many scores and pulls, 16 bytes each.
+MOST_PULLS = 2**31 - 1  # Binomial chances are computed for tests of at most so many pulls.
 # Plans whose scores all end: what is dropped is far below every chance that anybody prints.
 UNSEEN, REST = 1e-60, 1e-30
 
@@ -138,17 +139,19 @@ def boxes_under(plan: Plan, outcomes: Outcomes, task: int, horizon: int) -> "Box
     watched = np.flatnonzero(plan.kind == BoxKind.WATCH)
     if watched.size:
         height[watched], leak[watched] = heights(plan, watched, chance[watched], horizon)
-    kept = int((plan.floor + height).sum() + plan.pulls.sum())
+    # A test that outlasts the horizon is never left, however long it is; scipy knows no chances beyond MOST_PULLS.
+    pulls = frozen(np.where(plan.pulls > MOST_PULLS, plan.pulls, np.minimum(plan.pulls, horizon + 1)), np.int64)
+    kept = int((plan.floor + height).sum() + pulls.sum())
     if kept > MOST_SCORES:
         raise TooLong(
             f"The boxes of this plan keep {kept:,} scores and pulls over {horizon:,} rounds, too many to certify. "
             "Certify it over a shorter horizon, or simulate it."
         )
-    size = np.where(plan.kind == BoxKind.FIXED, plan.pulls, np.maximum(plan.floor - 1 + height, 0))
+    size = np.where(plan.kind == BoxKind.FIXED, pulls, np.maximum(plan.floor - 1 + height, 0))
     first = np.zeros(plan.n_boxes, np.int64)
     for group in (plan.kind == BoxKind.FIXED, plan.kind != BoxKind.FIXED):
         first[group] = np.cumsum(size[group]) - size[group]
-    arrays = (plan.kind, plan.low, plan.high, plan.pulls, points_of(plan), plan.floor, plan.cap)
+    arrays = (plan.kind, plan.low, plan.high, pulls, points_of(plan), plan.floor, plan.cap)
     return Boxes(*arrays, height, leak, chance, cost, first)
 
 

@@ -10,8 +10,8 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.cases import case_collection, draw_cases
 from banditree.tasks.collection import Collection
 
-DRAWS = 200  # cases of each task: a chance of one half is then known to within 0.07 for each
-NORMAL = 1.96  # standard errors of a 95% interval
+DRAWS = 200  # So many cases of each task are drawn: a chance of one half is then known to within 0.07 for each.
+NORMAL = 1.96  # A 95% interval reaches so many standard errors to either side.
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Estimated:
 
 @dataclass(frozen=True, eq=False)
 class VaryingCertificate:
-    """What a plan loses against each case's own best option, and the chance of settling for another one.
+    """What a plan loses against each case's own best option, and the chance of settling on another one.
 
     Estimates from `draws` cases of each task with `seed`; every case is computed, not simulated. undecided: the chance
     of still testing when the horizon ends.

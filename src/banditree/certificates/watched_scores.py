@@ -14,8 +14,8 @@ from banditree.plans.by_context import PromiseTable
 from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Form, Plan, SafetyRule
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
-STAYS = 1e-11  # a case that leaves with a smaller chance is counted as staying for good, and the chance as an error
-BISECTIONS = 60  # halvings of the interval that holds a decay; the end on the safe side is taken
+STAYS = 1e-11  # A case that leaves with a smaller chance counts as staying for good, and the chance as an error.
+BISECTIONS = 60  # The interval that holds a decay is halved so often; the end on the safe side is taken.
 
 
 def unfold(plan: Plan) -> Plan:

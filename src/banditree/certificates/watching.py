@@ -17,9 +17,9 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
 
-MIXED = 30  # a capped score has forgotten its start after so many times its height
-UNSEEN = 1e-12  # a chance that makes no difference
-GRID = 200  # scores of a CUSUM between 0 and its limit, whose points are no whole numbers
+MIXED = 30  # A capped score has forgotten its start after so many times its height.
+UNSEEN = 1e-12  # A smaller chance makes no difference.
+GRID = 200  # A CUSUM, whose points are not whole numbers, is computed on so many scores from 0 to its limit.
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ def noticed(plan: Plan, collection: Collection, certificate: Certificate, drop: 
 
 
 def _from_afar(points: IntArray, floor: int, before: FloatArray, after: FloatArray, rest: int) -> float:
-    """About how long a score without a cap takes to come down that has risen for as many rounds as are left."""
+    """About how long a score without a cap that has risen for as many rounds as are left takes to come down."""
     rise, fall = (float(points @ chance[: len(points)]) for chance in (before, after))
     return float(rest) if fall >= 0 else min((max(rise, 0.0) * rest + floor) / -fall, float(rest))
 

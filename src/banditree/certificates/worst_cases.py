@@ -14,8 +14,8 @@ from banditree.tasks.arrays import FloatArray, IntArray
 # A watched score is followed up to this height at most. Above, whoever sets the chances may also set the score back to
 # below it at will, which can only make the bound larger.
 HIGHEST = 1_000
-BOX_WORK = 20  # what a box costs in a round besides its scores, in units of one score
-QUANTITIES = 5  # that a certificate asks for, each with its own worst case
+BOX_WORK = 20  # Besides its scores, a box costs as much in a round as so many scores.
+QUANTITIES = 5  # A certificate asks for so many numbers, each with its own worst case.
 
 
 def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Callable[[int, FloatArray, FloatArray], float]:

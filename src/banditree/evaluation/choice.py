@@ -14,9 +14,9 @@ from banditree.plans.plan import Plan
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray
 
-ONE_ERROR = 1.0  # standard errors that a simpler plan may be behind the best one
-FALSE_ALARM = 0.05  # chance of choosing a plan where none of those tried is better than one option for everyone
-DRAWS = 2_000  # of how far the best of many plans leads by luck
+ONE_ERROR = 1.0  # A simpler plan is chosen if it is behind the best one by at most so many standard errors.
+FALSE_ALARM = 0.05  # The chance of choosing a plan where none of those tried is better than one option for everyone.
+DRAWS = 2_000  # How far the best of many plans leads by luck is drawn so often.
 
 
 @dataclass(frozen=True, order=True)
@@ -90,9 +90,9 @@ def _spread(
 def trials_of(rewards: dict[Candidate, FloatArray], *, is_full: bool) -> list[Trial]:
     """The candidates with their values, the simplest first, and the one that is chosen.
 
-    Chosen is the simplest of those that are behind the best by at most one standard error of the paired difference:
-    towards fewer lines, then towards fewer kinds. One option for everyone is chosen also where the lead of the best of
-    so many plans may be luck.
+    Of those that are behind the best by at most one standard error of the paired difference, the simplest is chosen:
+    the one with the fewest lines, and of these the one with the fewest kinds. One option for everyone is also chosen
+    where the lead of the best of so many plans may be luck.
     """
     values = _measured(rewards, is_full)
     best = max(sorted(values), key=lambda candidate: values[candidate].value)
@@ -110,8 +110,8 @@ def leads_by_luck(*plans: Measured, than: Measured) -> bool:
     """Whether the best of the plans may lead only because it is the best of several that are no better than another.
 
     The largest lead in standard errors is compared with what it would be by chance: the influences of the cases are
-    given signs and sizes at random, the same for all plans, since what plans earn on the same cases goes together
-    (White 2000, with Gaussian multipliers). A false alarm in 5% of logs.
+    multiplied by random numbers, the same for all plans, since what plans earn on the same cases is correlated (White
+    2000, with Gaussian multipliers). It raises a false alarm in 5% of logs.
     """
     leads = [plan.above(than) for plan in plans]
     pulls = [plan.influence - than.influence for plan in plans]

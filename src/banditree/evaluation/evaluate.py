@@ -19,9 +19,9 @@ from banditree.policies.session import arm_number
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.collection import Collection
 
-RUNS = 20  # of a policy that draws at random
-LEAST_CASES = 10  # that come to a round, or effective cases by weight, below which nothing is said of that round
-BORROWED = 10  # rounds' worth of the overall mean, so that an arm tried once or twice is not the best by luck
+RUNS = 20  # A policy that draws at random is played so often.
+LEAST_CASES = 10  # Nothing is said about a round that fewer cases (by weights: effective cases) come to.
+BORROWED = 10  # Each arm starts with so many rounds of the overall mean, lest one tried once or twice is best by luck.
 PLAN = "this plan"
 HINDSIGHT = "best option of each case, in hindsight"
 
@@ -39,8 +39,9 @@ class Row:
 class Evaluation:
     """What a plan would have earned over the first `shown` rounds of a case; `rows` begins with the plan.
 
-    is_full: every outcome was known, so that rows are exact for these cases. Of other logs, `weighings` are the plan's
-    reward over the first `weighed` rounds by four estimators, `effective` cases strong; no round, no estimators.
+    is_full: every outcome was known, so that rows are exact for these cases. For other logs, `weighings` are the plan's
+    reward over the first `weighed` rounds by four estimators, the last round worth `effective` cases; empty where no
+    round has enough cases.
     """
 
     rows: tuple[Row, ...]
@@ -78,9 +79,9 @@ def evaluate(
     """What `plan` would have earned on the cases of a log that it was not made from.
 
     log: a History, or what `read_history` takes (a path, a frame, ...), with `roles` the names of its columns.
-    collection: what mTS and mIDS know, and what the best single option is chosen by; without it that option is the one
-    which is best on this very log. single: that option by name. horizon: rounds of one case, the plan's if omitted.
-    shuffle: draw the order of every case's rounds anew, for logs whose order means nothing.
+    collection: what mTS and mIDS know, and what gives the best single option; without it that option is the one that is
+    best on this very log. single: that option by name. horizon: rounds of one case, by default the plan's.
+    shuffle: draw a new order of every case's rounds, for logs whose order means nothing.
 
     >>> from banditree.evaluation.history import history_of
     >>> from banditree.plans.assemble import Box, assemble
@@ -130,7 +131,7 @@ def _rows(values: dict[str, Measured], confidence: float) -> tuple[Row, ...]:
 
 
 def _shown(followed: Replayed, is_full: bool, horizon: int) -> int:
-    """The rounds over which the log shows the plan: all of them, or those that enough cases come to."""
+    """The number of rounds for which the log shows the plan: all, or as many as enough cases come to."""
     if is_full:
         return horizon
     reached = (~np.isnan(followed.rewards)).sum(axis=0)
@@ -153,7 +154,7 @@ def measured(one: Replayed, shown: int, *, is_full: bool) -> Measured:
 
 
 def _read(log: Any, plan: Plan, table: str | None, drop_bad_rows: bool, roles: dict[str, str | None]) -> History:
-    hint = f"The plan was made for rewards that are {plan.rewards.rule}. Give the log the same, or fit a plan to these."
+    hint = f"The plan was made for rewards that are {plan.rewards.rule}. Give a log of these, or fit a plan to this."
     about: dict[str, Any] = {"drop_bad_rows": drop_bad_rows, "features": plan.features, "hint": hint, **roles}
     return read_history(log, rewards=plan.rewards, table=table, **about)
 
@@ -262,13 +263,13 @@ def _reach_notes(history: History, followed: Replayed, horizon: int, shown: int)
         skipped = asked - int(followed.rounds.sum())
         if not skipped:
             return ()
-        return (f"In {skipped:,} of {asked:,} rounds the plan's option has no outcome: passed over.",)
+        return (f"{skipped:,} of {asked:,} rounds were passed over: the plan's option has no known outcome there.",)
     chances = "those in the log" if history.chances is not None else "each option's share of the log"
     notes = [
-        "One outcome per round is known, so a round counts when the log gave what the plan gives: right if options "
-        "were given by chance and a case answers alike throughout. The estimators by weights need only the former; "
-        f"the chances are {chances}."
+        "One outcome per round is known, so a round counts when the log gave what the plan gives. This is right if "
+        "options were given at random and a case responds alike throughout. The estimators by weights need only the "
+        f"former; the chances are {chances}."
     ]
     if shown < horizon:
-        notes.append(f"The log shows the plan's first {shown} of {horizon} rounds: too few cases go on.")
+        notes.append(f"The log shows the plan's first {shown} of {horizon} rounds: too few cases go further.")
     return tuple(notes)

@@ -26,14 +26,14 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Rewards
 from banditree.training.links import find_links, require_links, weak_links
 
-KINDS = (2, 3, 5)  # numbers of kinds tried; since cases vary around their kind, few describe many
-LINES = (1, 2, 3, 4, 6, 9)  # of the plans tried; longer ones are rarely signed
-HELD_OUT = 1 / 3
-FOLDS = 5
-PARTS = 5  # of a case's rounds: its kind is told from all but one of them, and used in that one
-LEAST_TRIED = 15  # cases that must have tried an option for a plan to give it, or a third of all where these are few
-STEPS = 200  # of each search: short, since there are some hundred, and plans are judged by other cases anyway
-LAST_STEPS = 2_000  # of the search for the plan itself
+KINDS = (2, 3, 5)  # The numbers of kinds tried; since cases vary around their kind, few kinds describe many cases.
+LINES = (1, 2, 3, 4, 6, 9)  # The lengths of the plans tried; longer ones are rarely signed.
+HELD_OUT = 1 / 3  # The share of the cases on which the plan is judged.
+FOLDS = 5  # The other cases are split into so many folds, to choose the plan by.
+PARTS = 5  # A case's rounds are split into so many parts: its kind is told from all but one, and used in that one.
+LEAST_TRIED = 15  # A plan gives only options that so many cases have tried, or a third of them where cases are few.
+STEPS = 200  # Each search is short, since there are some hundred, and plans are judged by other cases anyway.
+LAST_STEPS = 2_000  # The search for the plan itself is longer.
 # Bounded rewards, which `learn` also knows, are refused here.
 OTHER_REWARDS = 'If rewards are not 0 or 1, say what they are: rewards="graded" or rewards="gaussian".'
 
@@ -90,16 +90,17 @@ def fit(
     on_progress: OnProgress | None = None,
     **roles: str | None,
 ) -> Fit:
-    """The plan that a log speaks for, and what it earns on cases of the log that it was not made from.
+    """The plan that a log supports, and what it earns on cases of the log that it was not made from.
 
     log: a History, or what `read_history` takes, with `roles` the names of its columns. A part `held_out` of the cases
     is put aside. From the others, the number of kinds and the length of the plan are chosen by cross-validated reward,
     with a rule of one standard error towards shorter plans and fewer kinds; giving one option to everyone is among the
     candidates. The plan is then made from all cases learned from, and evaluated on those put aside. The search trusts
-    the estimated rates: what protects from their errors is that plans are judged on other cases.
-    centre: find kinds from what cases give above their own average, where they differ most in how much they give.
-    typical_rounds: how many of the `horizon` rounds a case has on average, as what is found out about a case pays in
-    the rounds that are left; by default as in the log, or the horizon where the log knows one outcome per round.
+    the estimated rates: what protects against their errors is that plans are judged on other cases.
+    centre: find kinds from outcomes compared with the case's own average, where cases differ most in how much they
+    give. typical_rounds: how many of the `horizon` rounds a case has on average, since what is found out about a case
+    pays off in the rounds that are left; by default as in the log, or the horizon where the log has one outcome per
+    round.
     When on_progress returns False, the choice is made from the folds that are done.
     """
     _check_rewards(rewards)
@@ -128,7 +129,7 @@ def _decided_once(history: History, horizon: int) -> tuple[str, ...]:
     """A note if every case is decided for once only."""
     if min(horizon, int(history.n_rounds.max())) > 1:
         return ()
-    return ("Every case has one round, so nothing can be found out about a case that would help it: no plan is tried.",)
+    return ("Every case has one round, so what it shows comes too late to help it: no plan is tried.",)
 
 
 def _typical_rounds(known: History, horizon: int, given: float | None) -> int:
@@ -143,7 +144,7 @@ def _typical_rounds(known: History, horizon: int, given: float | None) -> int:
 def _check_rewards(rewards: Rewards) -> None:
     if not rewards.has_likelihood:
         raise InvalidInput(
-            "fit needs the chance of each reward, and bounded rewards only tell their mean. Use 0/1, graded or "
+            "fit needs the chance of each reward, and of bounded rewards only the mean is known. Use 0/1, graded or "
             'Gaussian rewards, or learn the kinds and build a plan with method="tree".'
         )
 
@@ -158,7 +159,7 @@ def _without_rare(history: History) -> tuple[History, tuple[str, ...]]:
     if len(kept) < 2:
         raise InvalidInput("Fewer than two options were tried by enough cases, so there is nothing to choose.")
     rare = ", ".join(repr(name) for k, name in enumerate(history.arms) if k not in kept)
-    return only_arms(history, kept), (f"Left out, since hardly any case tried them: {rare}.",)
+    return only_arms(history, kept), (f"Omitted, since hardly any case tried them: {rare}.",)
 
 
 def _check_links(history: History) -> tuple[str, ...]:
@@ -288,4 +289,4 @@ def _generosity_notes(collection: Collection, centre: bool) -> tuple[str, ...]:
         return ()
     arm = collection.arms[int(collection.best_arms[0])]
     more = "" if centre else " Kinds that differ in what is best for them may still be found: centre=True."
-    return (f"The kinds differ in how much they give, and not in what is best: {arm!r} is, for all of them.{more}",)
+    return (f"The kinds differ in how much they give, not in what is best: {arm!r} is best for all of them.{more}",)

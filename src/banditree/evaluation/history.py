@@ -1,4 +1,4 @@
-"""History: what is known of every case of a log, round by round and in order."""
+"""History: what is known about every case of a log, round by round and in order."""
 
 from dataclasses import dataclass, replace
 
@@ -13,9 +13,9 @@ class History:
     """U cases with R rounds in all, those of a case together and in order.
 
     first: (U + 1,), the rounds of case u are first[u] to first[u + 1] - 1. outcomes: (R, K), what each arm gave or
-    would have given in that round, NaN where nobody knows. chances: (R,), the chance that the arm of a logged round
+    would have given in that round, NaN where that is unknown. chances: (R,), the chance that the arm of a logged round
     had, or None. contexts: (R, d), of every round, or None. Where every round has the outcome of one arm only, that arm
-    was given, and the log has to be used with care; where rounds have several, any policy can be replayed.
+    was given, and the log must be used with care; where rounds have several outcomes, any policy can be replayed.
 
     >>> history_of(["ann", "ann", "bob"], ["A", "B"], [[1, 0], [0, 1], [np.nan, 1]]).n_rounds.tolist()
     [2, 1]
@@ -37,7 +37,7 @@ class History:
         if self.contexts is not None:
             object.__setattr__(self, "contexts", frozen(self.contexts, float))
         if not self.cases:
-            raise InvalidInput("The log has no cases: there is nothing to evaluate on.")
+            raise InvalidInput("The log has no cases, so nothing can be evaluated on it. Check the file.")
 
     @property
     def n_cases(self) -> int:
@@ -56,7 +56,7 @@ class History:
 
     @property
     def is_full(self) -> bool:
-        """Whether rounds know the outcomes of several arms, so that any policy can be replayed."""
+        """Whether rounds have the outcomes of several arms, so that any policy can be replayed."""
         return bool((self.known.sum(axis=1) > 1).any())
 
     @property
@@ -96,7 +96,7 @@ def only_cases(history: History, chosen: IntArray) -> History:
 
 
 def only_arms(history: History, kept: IntArray) -> History:
-    """The history of some of the arms, without rounds and cases of which nothing is then known."""
+    """The history of some of the arms, without the rounds and cases that then have no known outcome."""
     outcomes = history.outcomes[:, kept]
     here = ~np.isnan(outcomes).all(axis=1)
     rounds = np.bincount(history.owner[here], minlength=history.n_cases)
@@ -108,7 +108,7 @@ def only_arms(history: History, kept: IntArray) -> History:
 
 
 def shuffled(history: History, seed: int) -> History:
-    """The same rounds in an order drawn anew within every case, for logs whose order means nothing."""
+    """The same rounds in a random order within every case, for logs whose order means nothing."""
     key = np.random.default_rng([seed, 0]).random(len(history.outcomes))
     order = np.lexsort((key, history.owner))
     return _some_rounds(history, order)

@@ -1,4 +1,4 @@
-"""Reward per round with its interval. Rounds of one case depend on each other, so that cases are what is counted."""
+"""Reward per round with its interval. Rounds of one case depend on each other, so intervals count cases, not rounds."""
 
 from dataclasses import dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from banditree.tasks.arrays import FloatArray
 
-CONFIDENCE = 0.95
+CONFIDENCE = 0.95  # Intervals hold with this probability unless another is asked for.
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,13 @@ from banditree.training.overdispersion import fit_kinds, kind_chances
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics
 
-STARTS = 5  # of EM
-BORROWED = 1.0  # rounds' worth of what an arm gives everyone that every kind starts with
+STARTS = 5  # EM is started so often, and the best result is kept.
+BORROWED = 1.0  # Every kind starts with so many rounds of what an arm gives everyone.
 
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """The collection of the kinds, and the mixture by which a case is told to be of one of them."""
+    """The collection of the kinds, and the mixture that tells the kind of a case."""
 
     collection: Collection
     mixture: Mixture

@@ -1,4 +1,4 @@
-"""Does the order of a log mean anything: is it sorted, and do its cases answer alike early and late?"""
+"""Does the order of a log mean anything: is it sorted, and do its cases respond alike early and late?"""
 
 from math import lgamma
 
@@ -7,20 +7,20 @@ import numpy as np
 from banditree.evaluation.history import History
 from banditree.tasks.arrays import IntArray
 
-SORTED_SHARE = 0.9  # of the cases that could show it are sorted: then the log is
-UNLIKELY = 1e-4  # chance under a random order below which sorting is no accident
-FALSE_ALARM = 0.01  # of noticing a drift, over all arms together
-LEAST_CASES = 10  # from which a drift is looked for
-LEAST_ROUNDS = 4  # of a case, for its order to show anything
+SORTED_SHARE = 0.9  # A log is sorted if this share of the cases that could show it are.
+UNLIKELY = 1e-4  # Sorting is no accident if its chance under a random order is below this.
+FALSE_ALARM = 0.01  # The chance of noticing a drift where there is none, over all arms together.
+LEAST_CASES = 10  # A drift is looked for among at least so many cases.
+LEAST_ROUNDS = 4  # A case needs so many rounds for its order to show anything.
 
 
 def order_notes(history: History) -> tuple[str, ...]:
-    """What to tell of the order of a log: sorted within cases, or drifting; nothing if neither is noticed."""
+    """What to say about the order of a log: sorted within cases, or drifting; nothing if neither is noticed."""
     if is_sorted(history):
         return (
-            "The log is sorted: within a case, rounds with the same option stand together. Following a plan through "
-            "it is not what a case would see. If the order means nothing, shuffle it: shuffle=True. If there is a "
-            'time, give it: time="NAME".',
+            "The log is sorted: within a case, rounds with the same option stand together, so following a plan through "
+            "it does not show what a case would meet. If the order means nothing, shuffle it: shuffle=True. If there "
+            'is a time, give it: time="NAME".',
         )
     return drift_notes(history)
 
@@ -71,7 +71,7 @@ def drift_notes(history: History) -> tuple[str, ...]:
         if 2 * stdtr(n - 1, -abs(t)) < FALSE_ALARM / len(history.arms):
             notes.append(
                 f"Drift: {arm!r} gives {early[both, k].mean():.3f} per round in the first half of a case's rounds and "
-                f"{late[both, k].mean():.3f} in the second. A plan takes a case to answer alike throughout."
+                f"{late[both, k].mean():.3f} in the second. A plan assumes that a case responds alike throughout."
             )
     return tuple(notes)
 

@@ -2,7 +2,7 @@
 
 A new case is taken to be like a known case of about its length: it begins with the rounds of that known case, and where
 these are fewer, goes on with means of its own drawn from what they leave open. Cases that come often may differ from
-those that come once, and a promise for cases of given lengths must know it. How often a known case stands for a new one
+those that come once, and a promise for given lengths must allow for it. How often a known case stands for a new one
 is drawn anew each time (Rubin 1981, "The Bayesian bootstrap"), since other known cases would have promised something
 else.
 """
@@ -18,10 +18,10 @@ from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards.bernoulli import LEAST_STRENGTH
 
-ALIKE = 50  # known cases nearest in length that a new case may be like; all of the same length count
-DRAWS = 400  # of all new cases together
-MOST_DRAWN = 400_000  # cases in all, a few seconds' worth; many new cases are drawn less often
-LEAST_DRAWS = 100
+ALIKE = 50  # A new case may be like any of so many known cases nearest in length; all of the same length count.
+DRAWS = 400  # All new cases together are drawn so often.
+MOST_DRAWN = 400_000  # So many cases are drawn in all, which takes seconds; many new cases are drawn less often ...
+LEAST_DRAWS = 100  # ... but at least so often.
 
 
 @dataclass(frozen=True, eq=False)

@@ -70,8 +70,8 @@ def read_history(
     source, table: as in `open_log`. roles: individual, arm, reward, round, time, propensity, or their usual names.
     hint: what to try when rewards are not of the family.
     Rows of the same case and round are one decision whose outcomes are all known. Without a round column they are those
-    of the same time, or each K rows in a row that have every arm once. Rounds are in the order of `time`, else in that
-    of the rows. features: of the contexts, whose columns have these names and the same value in all rows of a decision.
+    of the same time, or every K consecutive rows that have every arm once. Rounds are in the order of `time`, else in
+    that of the rows. features: of the contexts, whose columns have these names and one value in all rows of a decision.
 
     >>> import polars
     >>> from banditree.tasks.rewards import BERNOULLI
@@ -80,7 +80,7 @@ def read_history(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what engines say of their own libraries is nothing the reader can change
+        warnings.simplefilter("ignore")  # engines warn about their own libraries, which the user cannot change
         log = open_log(source, table)
         found = find_roles(list(log.types), **roles)
         asked = context_names(features, log)
@@ -96,7 +96,7 @@ def read_history(
             bad = describe_bad_rows(log, problems)
             raise InvalidInput(f"{log.name} has {bad} {advice(log, bad, len(good), columns, rewards, hint)}")
     if not log.ordered and found.time is None and found.round is None:
-        raise InvalidInput(f'{log.name} has no order of rows. Say which column gives the order: time="NAME".')
+        raise InvalidInput(f'The rows of {log.name} have no order. Say which column gives it: time="NAME".')
     return _history(rows.filter(good), found, features, in_order=log.ordered)
 
 
@@ -167,12 +167,12 @@ def _guessed_rounds(case: IntArray, arm: IntArray, time: IntArray, n_arms: int, 
         if len(np.unique(place)) < len(case):
             return time, "Rows of one case at one time are one round."
     if _comes_in_blocks(case, arm, n_arms):
-        return np.arange(len(case)) // n_arms, f"Each {n_arms} rows in a row, one per option, are one round."
+        return np.arange(len(case)) // n_arms, f"Every {n_arms} consecutive rows, one per option, are one round."
     return np.arange(len(case)), "Every row is one round."
 
 
 def _comes_in_blocks(case: IntArray, arm: IntArray, n_arms: int) -> bool:
-    """Whether each `n_arms` rows in a row belong to one case and have every arm once; by chance that is unheard of."""
+    """Whether every `n_arms` consecutive rows belong to one case and have every arm once, hardly ever by chance."""
     if n_arms < 2 or len(case) % n_arms or len(case) < 2 * n_arms:
         return False
     cases, arms = case.reshape(-1, n_arms), np.sort(arm.reshape(-1, n_arms), axis=1)

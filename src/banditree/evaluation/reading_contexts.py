@@ -14,7 +14,7 @@ from banditree.training.sources import Log
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CONTEXT = "context "  # begins the name of a context column among those that are read
+CONTEXT = "context "  # The names of context columns begin with this among the columns that are read.
 
 
 def context_names(features: Sequence[Feature], log: Log) -> dict[str, bool]:

@@ -1,9 +1,9 @@
-"""Replay: play a policy against what a log knows, and see what it would have earned.
+"""Replay: play a policy against the outcomes of a log, and see what it would have earned.
 
-A round counts when the log knows the outcome of the arm that the policy chooses there; otherwise it is passed over, and
-the policy chooses again at the next one. Where a log knows every outcome, no round is passed over. Where it knows that
-of one arm, this is the rejection replay of Li, Chu, Langford and Wang (2011): what the policy meets is distributed as
-it would be live, if the log gave its arms by chance and a case answers in the same way early and late.
+A round counts when the log has the outcome of the arm that the policy chooses there; otherwise it is passed over, and
+the policy chooses again at the next one. Where a log has every outcome, no round is passed over. Where it has that of
+one arm, this is the rejection replay of Li, Chu, Langford and Wang (2011): what the policy meets is distributed as it
+would be live, if the log gave its arms at random and a case responds in the same way early and late.
 """
 
 import math
@@ -28,7 +28,7 @@ choose: Any = None
 update: Any = None
 replan: Any = None
 
-NOT_REACHED = -1  # a round that the policy never came to
+NOT_REACHED = -1  # In place of an arm: the policy never came to this round.
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import IntArray
 
-LEAST_HELD_OUT = 5  # cases; with fewer, an interval over cases says next to nothing
+LEAST_HELD_OUT = 5  # With fewer cases, an interval over cases says next to nothing.
 
 
 def hold_out(n_cases: int, share: float, seed: int) -> tuple[IntArray, IntArray]:

@@ -1,9 +1,9 @@
 """What a plan would have earned, from a log that gave other arms: inverse propensities, three ways.
 
-A plan looks at what came before, so a logged case tells about it only as far as the log gave what the plan would have
-given. Each such round counts for 1/chance of the arm that was given; the weight of a case in round t is the product of
-these up to t, and 0 from the first round that differs. Nothing is assumed of how a case's answers change over time;
-the price is that few cases have any weight after some rounds, which the effective sample size tells.
+A plan looks at what came before, so a logged case shows the plan only for as long as the log gave what the plan would
+have given. Each such round counts for 1/chance of the arm that was given; the weight of a case in round t is the
+product of these up to t, and 0 from the first round that differs. Nothing is assumed about how a case's responses
+change over time; the price is that few cases have any weight after some rounds, as the effective sample size shows.
 
 Libraries for evaluation from logs (Open Bandit Pipeline, for one) take a table of the chances with which a policy
 chooses in each row. A plan that keeps score has none: its choice depends on its own earlier choices.
@@ -91,7 +91,7 @@ def self_normalised(w: Weighted) -> Measured:
 def doubly_robust(w: Weighted, n_arms: int) -> Measured:
     """The doubly robust estimate for sequences (Jiang and Li 2016): right if the chances are, or the predictions.
 
-    Predicted is the mean reward of the arm over all other cases now, and that of the best arm in every later round.
+    The prediction is the mean reward of the arm over all other cases now, and that of the best arm in later rounds.
     """
     predicted = _predictions(w, n_arms)
     best = predicted.max(axis=1)

@@ -1,7 +1,7 @@
 """What telling kinds apart is worth: the reward on other cases when each gets the best option of its kind.
 
-Cheaper than searching for plans and seen in shorter logs, which show few rounds of any one plan. Plans earn less, since
-they must find the kind out first: `fit` says what they earn.
+This is cheaper than searching for plans, and needs less of a log, which shows few rounds of any one plan. Plans earn
+less, since they must first find out the kind: `fit` says what they earn.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.rewards import Rewards
 
-MOST_CASES = 5_000  # which settle the second digit
+MOST_CASES = 5_000  # More cases would not change the second digit.
 
 
 @dataclass(frozen=True)

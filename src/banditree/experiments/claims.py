@@ -1,4 +1,4 @@
-"""What Section 5 of the paper says of its figure, as numbers, and whether our runs show it."""
+"""What Section 5 of the paper says about its figure, as numbers, and whether our runs show it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from banditree.simulation.results import Results, mean_band
 
 DTECE, MUCB, MTS = "DT-ECE", "mUCB", "mTS"
 HARD, RAND = ("a", "b"), ("c", "d")
-PAID = 0.95  # a curve has bent once this share of its final regret is paid
-ON_PAR = 2.0  # two regrets are on par if neither is more than so many times the other
-HANDFUL = 1_000  # rounds: "a handful of interactions", by the paper's own measure in (d)
-STEADY = 0.5  # regret grows steadily if the last quarter of the rounds adds this share of a quarter of it, or more
-SETTLED = 0.25  # and it has settled if it adds less than this share
+PAID = 0.95  # A curve has bent once this share of its final regret is paid.
+ON_PAR = 2.0  # Two regrets are on par if neither is more than so many times the other.
+HANDFUL = 1_000  # So many rounds are "a handful of interactions", by the paper's own measure in (d).
+STEADY = 0.5  # Regret grows steadily if the last quarter of the rounds adds this share of a quarter of it, or more; ...
+SETTLED = 0.25  # ... it has settled if the last quarter adds less than this share.
 
 Panels = Mapping[str, Results]
 
@@ -64,7 +64,7 @@ def commitment(results: Results, policy: str) -> float:
 
 
 def rightly(results: Results, policy: str) -> float:
-    """The share of runs that settle for a best arm."""
+    """The share of runs that settle on a best arm."""
     return float((results.arm_right[results.number(policy)] == 1).mean())
 
 

@@ -39,7 +39,7 @@ class Tasks(Part):
     epsilon: float | None = None
     sigma: float | None = None
     seed: int = 0
-    estimated: float | None = Field(None, gt=0, description="known from samples: so many times N_est of Lemma 4.1")
+    estimated: float | None = Field(None, gt=0, description="estimate the means from so many times N_est of Lemma 4.1")
 
 
 class Contender(Part):
@@ -121,7 +121,7 @@ def parse_experiment(text: str, source: str) -> Experiment:
     for contender in experiment.policies:
         try:
             if (contender.policy is None) == (contender.plan is None):
-                raise InvalidInput("Each of the policies must have a policy or a plan, one of the two.")
+                raise InvalidInput("Each entry of policies must have a policy or a plan, but not both.")
             if contender.policy is not None:
                 policy_named(contender.policy)
         except InvalidInput as problem:
@@ -154,7 +154,7 @@ def draw_tasks(tasks: Tasks) -> Collection:
     (4, 6)
     """
     if (tasks.file is None) == (tasks.generator is None):
-        raise InvalidInput("A collection of an experiment must have a generator or a file, one of the two.")
+        raise InvalidInput("The collection of an experiment must have a generator or a file, but not both.")
     if tasks.file is not None:
         return load_collection(tasks.file)
     given = tasks.model_dump(exclude={"generator", "file", "estimated"}, exclude_none=True)
@@ -162,7 +162,7 @@ def draw_tasks(tasks: Tasks) -> Collection:
     try:
         drawn: Collection = generators[tasks.generator or ""](**given)
     except TypeError as problem:
-        raise InvalidInput(f"The generator {tasks.generator} cannot be called like this: {problem}.") from None
+        raise InvalidInput(f"The generator {tasks.generator} cannot take these settings: {problem}.") from None
     return drawn
 
 

@@ -12,7 +12,7 @@ from banditree.simulation.engine import simulate
 from banditree.simulation.results import Results
 from banditree.version import __version__
 
-RUNS = "runs"  # the folder, beside the other outputs, that keeps the runs of each setting
+RUNS = "runs"  # The folder, beside the other outputs, that keeps the runs of each setting.
 
 
 class Stopped(Exception):
@@ -22,7 +22,7 @@ class Stopped(Exception):
 def run_experiment(
     experiment: Experiment, folder: Path, on_progress: OnProgress | None = None, device: Device | str = Device.CPU
 ) -> list[tuple[Experiment, Results]]:
-    """Each setting of the experiment with its results, read from `folder` where they are there already."""
+    """Each setting of the experiment with its results, read from `folder` if they are already there."""
     return [(setting, _run_setting(setting, folder, on_progress, device)) for setting in experiment.settings()]
 
 

@@ -15,9 +15,9 @@ from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import foot_sentences, heading, numbered_lines, outcome_names, rule_sentence, unit
 from banditree.plans.words import capital, counted, plural, with_article
 
-LEAST_ROWS, MOST_ROWS = 8, 20  # of the worksheet: as many as the sheet has room for
-ROW_HEIGHT = 27.0  # room for two bundles of five tally marks, one above the other
-SHARES = (0.07, 0.19, 0.28, 0.28, 0.09, 0.09)  # of the width, for the columns of the worksheet
+LEAST_ROWS, MOST_ROWS = 8, 20  # The worksheet has as many rows as the sheet has room for, within these limits.
+ROW_HEIGHT = 27.0  # A row has room for two bundles of five tally marks, one above the other.
+SHARES = (0.07, 0.19, 0.28, 0.28, 0.09, 0.09)  # The shares of the width for the columns of the worksheet.
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ def card_info(plan: Plan, promise: tuple[str, ...] = (), loss: str = "") -> Card
 
 
 def _unknown(plan: Plan) -> tuple[str, ...]:
-    """What can be said of a plan whose collection is not at hand."""
+    """What can be said about a plan without its collection."""
     tasks = counted(len(plan.tasks), plan.vocabulary.task)
     return (
         f"It was made for {tasks} and {counted(plan.horizon, 'round')} per case.",
-        f"What it loses and how often it errs depends on what is known of the {plural(plan.vocabulary.task)}; "
+        f"What it loses and how often it errs depends on the {plural(plan.vocabulary.task)}; "
         "banditree certify computes it.",
     )
 

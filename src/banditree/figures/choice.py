@@ -7,8 +7,8 @@ from banditree.evaluation.choice import Trial
 from banditree.figures.axes import BOTTOM, CHART_HEIGHT, CHART_WIDTH, LEFT, TOP, Axis, frame
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, Line, Scene, Shape, Text, rectangle
 
-LEGEND = 84.0  # points to the right of the chart, for the names of the lines
-ROOM = 0.08  # of the height of the values, left free above and below them
+LEGEND = 84.0  # So many points to the right of the chart are for the names of the lines.
+ROOM = 0.08  # This share of the height of the values is left free above and below them.
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,8 @@ from banditree.figures.scene import (
 )
 from banditree.figures.svg import svg
 
-MARGIN = 42.0
-SMALL_TABLE = 6.0  # the smallest print of a table on paper
+MARGIN = 42.0  # The margin of a page, in points.
+SMALL_TABLE = 6.0  # The smallest print of a table on paper, in points.
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,11 @@ from banditree.figures.scene import GREY, INK, PAPER, Line, Scene, Shape, Text, 
 A4, LETTER = (595.0, 842.0), (612.0, 792.0)
 MARGIN = 28.0
 SCENE_WIDTH = A4[0] - 2 * MARGIN
-SMALLEST = 0.7  # to fit one page, a ladder is not drawn smaller than this: 6.3 point text
-SPLIT_SCALE = 0.8  # of a ladder that takes several pages anyway
+SMALLEST = 0.7  # To fit one page, a ladder is not drawn smaller than this, which makes 6.3 point text.
+SPLIT_SCALE = 0.8  # A ladder that takes several pages anyway is drawn at this scale.
 ACTION_FILL, END_FILL, RULE_FILL = "#eaf3fa", "#dff2e9", "#fdf3dc"
 ACTION_INK, END_INK, RULE_INK = "#0b5a8a", "#0a6b4f", "#8a5a00"
-ENTRY = 9.0  # how far below the upper edge of a row a jump comes in
+ENTRY = 9.0  # A jump comes in so far below the upper edge of a row.
 
 
 def ladder_scene(info: LadderInfo, width: float = SCENE_WIDTH) -> Scene:

@@ -18,7 +18,7 @@ from banditree.figures.layout import jumps
 from banditree.figures.reach import ReachInfo
 from banditree.plans.words import signed
 
-THIRDS = 3  # a row of the list spans three of the grid: jumps come in a third down, and go out two thirds down
+THIRDS = 3  # A row of the list spans three rows of the grid: jumps come in a third down, and go out two thirds down.
 NO_NUMBERS = "Chances and costs are shown when the collection is given with the plan."
 
 

@@ -23,9 +23,9 @@ from banditree.plans.wording import (
 )
 from banditree.plans.words import capital, counted, plural, quoted
 
-MANY_ROWS = 1500  # a drawing of more rows is of no use to anybody
-FEW_NAMES = 60  # characters of task names that are written out beside a row; the rest is counted
-LIKELY = 0.05  # the share of the cases at a row from which a task is named beside it
+MANY_ROWS = 1500  # A drawing of more rows is of no use to anybody.
+FEW_NAMES = 60  # Task names of so many characters are written out beside a row; the rest is counted.
+LIKELY = 0.05  # A task is named beside a row if at least this share of the cases there is of it.
 
 
 class Leads(StrEnum):

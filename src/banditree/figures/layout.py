@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from banditree.figures.ladder import LadderInfo, Leads, Row, Way
 from banditree.figures.scene import text_width, wrap
 
-NUMBER_WIDTH = 26.0  # the cell with the number of a row
-POSSIBLE_WIDTH = 92.0  # the column left of the rows that says who may still be there
+NUMBER_WIDTH = 26.0  # The width of the cell with the number of a row.
+POSSIBLE_WIDTH = 92.0  # The width of the column left of the rows that says who may still be there.
 COLUMN_GAP, ROW_GAP, WAY_GAP, LANE = 8.0, 13.0, 3.0, 11.0
 PAD = 6.0
 TEXT_SIZE, LINE_HEIGHT = 10.0, 13.0
 SMALL_SIZE, SMALL_LINE = 9.0, 11.5
-MOST_LANES = 8  # further jumps are told by their words alone
-WHEN_SHARE, THEN_SHARE = 0.24, 0.36  # of a row's width that conditions and what follows from them may take
+MOST_LANES = 8  # Jumps that find no lane are told by their words alone.
+WHEN_SHARE, THEN_SHARE = 0.24, 0.36  # The shares of a row's width for conditions and for what follows from them.
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from banditree.plans.plan import Plan
 from banditree.plans.wording import place_name
 from banditree.plans.words import capital, plural
 
-MOST_OPTIONS = 8  # options with a chart of their own, those with the most outcomes
-MOST_TESTS = 3  # tests in the chart of the evidence, the strongest
-LEAST = -3.0  # powers of ten of the evidence, relative to an alarm, below which nothing is drawn
+MOST_OPTIONS = 8  # The options with the most outcomes, up to so many, have a chart of their own.
+MOST_TESTS = 3  # The chart of the evidence shows so many of the strongest tests.
+LEAST = -3.0  # Evidence below this power of ten, relative to an alarm, is not drawn.
 DASH = (4.0, 3.0)
 
 Series = tuple[str, Sequence[float], str, tuple[float, ...]]  # name, values by month, colour, dashes

@@ -10,7 +10,7 @@ from banditree.plans.plan import Plan
 from banditree.simulation.results import Results
 from banditree.tasks.collection import Collection
 
-LARGE = 200  # boxes from which a drawing would fill the notebook; the text says enough
+LARGE = 200  # With more boxes a drawing would fill the notebook, and the text says enough.
 
 
 def plan_bundle(plan: Plan) -> dict[str, str]:

@@ -14,8 +14,8 @@ from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
-LEAST = 1e-12  # a chance of getting to a box below which it is not said what it costs to get there
-MOST_WORK = 3e10  # multiplications that a plan with links back may take here: some seconds
+LEAST = 1e-12  # For a box that is reached with a smaller chance, it is not said what it costs to get there.
+MOST_WORK = 3e10  # A plan with links back may take so many multiplications here, which are some seconds.
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +163,7 @@ def _with_loops(plan: Plan, exits: Exits, price: FloatArray) -> tuple[FloatArray
     """
     n, M = plan.n_boxes, price.shape[1]
     if M * n**4 > MOST_WORK:
-        raise InvalidInput(f"The chances of {n} boxes with links back take too long. Show the plan without them.")
+        raise InvalidInput(f"The chances of {n} boxes with links back take too long. Show the plan without chances.")
     move, pulls = np.zeros((M, n, n)), np.zeros((M, n, n))
     for box in range(n):
         for side, child in enumerate(plan.children(box)):

@@ -50,7 +50,7 @@ def spending_info(plan: Plan, certificate: Certificate) -> SpendingInfo:
     [(1, 14.4), (2, 0.01), (3, 0.0)]
     """
     if certificate.regret_at is None:
-        raise InvalidInput("The regret of each box is known only for exact certificates.")
+        raise InvalidInput("The regret of each box is known only if the certificate is exact, and this one is a bound.")
     mean, most, task = (
         np.average(certificate.regret_at, axis=0, weights=certificate.shares),
         certificate.regret_at.max(axis=0),

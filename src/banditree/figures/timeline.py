@@ -14,8 +14,8 @@ from banditree.plans.words import plural
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 
-MOST_POINTS = 240  # a curve with more points looks the same
-MOST_TASKS = 6  # as many curves as there are colours to tell apart; beyond, the mean and the worst
+MOST_POINTS = 240  # A curve with more points looks the same.
+MOST_TASKS = 6  # Colours tell so many curves apart; with more tasks, only the mean and the worst are drawn.
 DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5), (7, 2, 1.5, 2))
 
 

@@ -46,7 +46,7 @@ class ContextsPart(Part):
 
 
 class CollectionFile(Document):
-    """M tasks x K arms: what is known of the kinds of cases."""
+    """M tasks x K arms: what is known about the kinds of cases."""
 
     schema_: Literal["banditree/collection/1", "banditree/collection/2"] = Field(
         "banditree/collection/2", alias="schema"
@@ -139,7 +139,7 @@ def collection_from_document(document: CollectionFile, source: str) -> Collectio
 def _rectangular(rows: list[list[float]]) -> list[list[float]]:
     for number, row in enumerate(rows, 1):
         if len(row) != len(rows[0]):
-            raise InvalidInput(f"means: row {number} has {len(row)} numbers and row 1 has {len(rows[0])}.")
+            raise InvalidInput(f"means must be a table. Row {number} has {len(row)} numbers and row 1 {len(rows[0])}.")
     return rows
 
 

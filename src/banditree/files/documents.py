@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from banditree.errors import InvalidInput
 
-MOST_DIGITS = 9  # of a version; one with more is from no banditree of ours
+MOST_DIGITS = 9  # A version has at most so many digits; a file with a longer one was not written by banditree.
 Model = TypeVar("Model", bound="Document")
 
 

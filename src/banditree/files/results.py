@@ -14,7 +14,7 @@ from banditree.simulation.results import UNKNOWN, Phase, Results
 from banditree.tasks.arrays import IntArray
 
 ROWS_AT_A_TIME = 2_000_000  # Rows of a Parquet file that are in memory at once: about 200 MB.
-KEY = b"banditree"  # of the document that a Parquet file carries beside its rows
+KEY = b"banditree"  # The key of the document that a Parquet file carries beside its rows.
 PHASES = [phase.name.lower() for phase in Phase]
 
 
@@ -75,7 +75,7 @@ def load_results(path: str | Path) -> Results:
         return _from_document(parse(ResultsFile, read_json(path), str(path)), str(path))
     if path.suffix.lower() == ".parquet":
         return _load_parquet(path)
-    raise InvalidInput(f"{path}: results are a .parquet or a .json file.")
+    raise InvalidInput(f"{path}: results are a .parquet or a .json file. Give one that `banditree simulate` wrote.")
 
 
 def results_document(results: Results, *, with_runs: bool = True) -> ResultsFile:
@@ -138,7 +138,7 @@ def _from_document(document: ResultsFile, source: str) -> Results:
             results.task_right[place] = UNKNOWN if part.task_right is None else part.task_right
             results.arm_right[place] = UNKNOWN if part.arm_right is None else part.arm_right
     except (KeyError, ValueError, IndexError) as problem:
-        raise InvalidInput(f"{source}: a run does not fit what the file says of itself ({problem}).") from None
+        raise InvalidInput(f"{source}: a run does not fit the rest of the file ({problem}). Save it again.") from None
     return results
 
 
@@ -188,7 +188,7 @@ def _load_parquet(path: Path) -> Results:
         raise InvalidInput(f"{path} is not a Parquet file that can be read: {problem}.") from None
     metadata = table.schema.metadata or {}
     if KEY not in metadata:
-        raise InvalidInput(f"{path} has no results of banditree in it.")
+        raise InvalidInput(f"{path} holds no results of banditree. Give a file that `banditree simulate` wrote.")
     document = parse(ResultsFile, json.loads(metadata[KEY]), str(path))
     results = _empty(document)
     C = len(document.rounds)

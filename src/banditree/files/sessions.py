@@ -24,7 +24,7 @@ class CaseFile(Document):
 def save_session(session: Session, path: str | Path) -> None:
     """Write a session that follows a plan, so that it can go on later."""
     if not isinstance(session.subject, Plan):
-        raise InvalidInput("Only sessions that follow a Plan are saved to a file. Use snapshot() for others.")
+        raise InvalidInput("Only sessions that follow a Plan can be saved to a file. Use snapshot() for others.")
     write_text(Path(path), dump(CaseFile(plan=fingerprint(session.subject), session=session.snapshot())))
 
 

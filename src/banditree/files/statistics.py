@@ -24,13 +24,13 @@ class CellPart(Part):
 
 
 class StatisticsFile(Document):
-    """What is kept of a log: sums per task and arm."""
+    """What is kept from a log: sums per task and arm."""
 
     schema_: Literal["banditree/statistics/1"] = Field("banditree/statistics/1", alias="schema")
     tasks: list[str]
     arms: list[str]
     features: list[FeaturePart]
-    shift: list[float] = Field(description="what was taken from every column before it was added up")
+    shift: list[float] = Field(description="what was subtracted from every column before it was added up")
     cells: list[CellPart]
 
 

@@ -20,7 +20,7 @@ FEWEST = 20  # cases of each plan from which on the normal limit serves: with 2,
 
 
 def goes_to_new(case: str, seed: int, share: float = 0.5) -> bool:
-    """Whether a case is given the new plan: by chance, and the same whenever it is asked with the recorded seed.
+    """Whether a case is given the new plan: at random, and always the same for a recorded seed and an id.
 
     >>> [goes_to_new(f"p-{number}", seed=7) for number in range(1, 6)]
     [False, True, True, True, True]
@@ -67,11 +67,11 @@ class Comparison:
 def compare_plans(
     old: Observed, new: Observed, rounds: int, failure_probability: float = 0.05, idle: float = IDLE
 ) -> Comparison:
-    """The comparison of two plans on cases that were split between them by chance.
+    """The comparison of two plans on cases that were split between them at random.
 
-    Counted are cases with `rounds` known outcomes, whatever happened to them: overridden rounds too, as the split
-    decides about the plan and not about who follows it (by intention to treat). A case without a report for `idle` days
-    is over; see `compare_cases`.
+    All cases with `rounds` known outcomes count, whatever happened to them, overridden rounds included: the split
+    decides which plan a case is given, not whether it is followed (intention to treat). A case without a report for
+    `idle` days is over; see `compare_cases`.
     """
     if rounds < 1:
         raise invalid("rounds", "at least 1", rounds)

@@ -10,11 +10,11 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI
 
-GRID = 17  # rates tried between the two ends of a margin; a rate in between is as good as the nearest one (docs)
-SIZES = (0.05, 0.1, 0.2, 0.35)  # shifts of a rate that are looked for, as parts of the range of the rewards ...
-SIGMAS = (0.15, 0.3, 0.6, 1.0)  # ... or of the standard deviation of rewards without a range
-NOT_ALL = 0.75  # of the way to the end of the range at most, so that no outcome becomes impossible
-COIN_SEED = 0x6D6F6E69  # of the draws that make 0 or 1 of a reward of which only the mean is known
+GRID = 17  # So many rates are tried across a margin; a rate in between is as good as the nearest one (docs).
+SIZES = (0.05, 0.1, 0.2, 0.35)  # The shifts of a rate that are looked for, as parts of the range of the rewards ...
+SIGMAS = (0.15, 0.3, 0.6, 1.0)  # ... or of the standard deviation of rewards without a range.
+NOT_ALL = 0.75  # A shift goes at most this part of the way to the end of the range: no outcome becomes impossible.
+COIN_SEED = 0x6D6F6E69  # The seed of the draws that turn a reward known only by its mean into 0 or 1.
 
 
 @dataclass(frozen=True, eq=False)

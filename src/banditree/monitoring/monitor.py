@@ -14,10 +14,12 @@ from banditree.monitoring.years import YEAR, Alarm, Course, WatchedYear
 from banditree.plans.plan import Plan
 from banditree.tasks.collection import Collection
 
-LEVEL = 0.05  # chance of any false alarm of a plan in a year, all tests together
-FOR_CASES = 0.2  # part of the level for "more cases than promised fit no kind"; the tests of outcomes share the rest
-FOR_ALL = 0.5  # part of the level for all cases together where labels are looked at too, whose values share the rest
-EVERY = 7.0  # days between two looks
+LEVEL = 0.05  # The chance of any false alarm of a plan in a year, all tests together.
+FOR_CASES = (
+    0.2  # This part of the level is for "more cases than promised fit no kind"; tests of outcomes share the rest.
+)
+FOR_ALL = 0.5  # With labels, this part of the level is for all cases together; the values of the label share the rest.
+EVERY = 7.0  # Days between two looks.
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +96,11 @@ def _check(
     plan: Plan, collection: Collection, observed: Observed, by: str | None, every: float, level: float, block: int
 ) -> None:
     if plan.arms != collection.arms or plan.tasks != collection.tasks:
-        raise InvalidInput("The plan and the collection must have the same arms and tasks. Give the plan's own one.")
+        raise InvalidInput("The collection must have the arms and tasks of the plan. Give the one it was made from.")
     if collection.theta is not None:
         raise InvalidInput("Plans that look at a context are not monitored. Monitor a plan without contexts.")
     if not observed.known.any():
-        raise InvalidInput("There are no outcomes yet: there is nothing to monitor.")
+        raise InvalidInput("There are no outcomes yet, so there is nothing to monitor. Look again once there are some.")
     if by is not None and by not in observed.labels:
         raise invalid("by", f"one of {', '.join(observed.labels) or 'the labels of the cases, which have none'}", by)
     if not every > 0:

@@ -172,7 +172,7 @@ def until_day(observed: Observed, day: float) -> Observed:
 def case_statistics(rounds: Sequence[Seen], arms: Sequence[str]) -> Statistics:
     """The sums of every case for `relearn`: its known outcomes up to the first round that a person overrode.
 
-    Who overrides a plan may know more of the case than its history tells, and what follows is then no fair sample.
+    A person who overrides a plan may know more about the case than its history shows; what follows is no fair sample.
 
     >>> rounds = [Seen("a", 1, 0, 1.0, 1.0), Seen("a", 2, 1, 1.0, 2.0, True), Seen("a", 3, 0, 1.0, 3.0)]
     >>> case_statistics(rounds, ["A", "B"]).n_rows
@@ -184,5 +184,5 @@ def case_statistics(rounds: Sequence[Seen], arms: Sequence[str]) -> Statistics:
             overridden[one.case] = min(one.round, overridden.get(one.case, one.round))
     used = [one for one in rounds if one.reward == one.reward and one.round < overridden.get(one.case, one.round + 1)]
     if not used:
-        raise InvalidInput("The cases have no outcomes: there is nothing to learn from.")
+        raise InvalidInput("The cases have no outcomes, so there is nothing to learn from. Check the export.")
     return collect([one.case for one in used], [arms[one.arm] for one in used], [one.reward for one in used])

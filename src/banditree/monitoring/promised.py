@@ -13,7 +13,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection
 
-MOST_LENGTHS = 5  # different numbers of rounds at which the ends are computed; others count as the nearest of these
+MOST_LENGTHS = 5  # The ends are computed at so many different numbers of rounds; others count as the nearest of these.
 
 
 @dataclass(frozen=True, eq=False)

@@ -84,7 +84,7 @@ def _columns(
 ) -> list[dict[str, Any]]:
     """The rows of the table with the columns by their roles."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what engines say of their own libraries is nothing the reader can change
+        warnings.simplefilter("ignore")  # engines warn about their own libraries, which the user cannot change
         log = open_log(source, table)
         names = list(log.types)
         found = {role: _name(role, roles.get(role), names) for role in ROLES}

@@ -22,8 +22,8 @@ YEAR = 365.25  # days
 class Alarm:
     """What was noticed: in the boxes of a test, or (test None) that more cases than promised fit no kind.
 
-    group: the value of the label whose cases it is about, None for all. since: the day from which it seems to be so;
-    noticed: the day of the first look that told. observed, expected, n: mean outcomes in these boxes since then and how
+    group: the value of the label whose cases it is about, None for all. since: the day on which it seems to have begun;
+    noticed: the day of the look that noticed it. observed, expected, n: mean outcomes in these boxes since then and how
     many; or the share of cases that fit no kind, what was promised, and the cases. evidence: the e-process then,
     where 1/level was needed.
     """

@@ -1,4 +1,4 @@
-"""The alarm: "this case fits no task of the collection", and the fallback to a policy that knows nothing of them.
+"""The alarm: "this case fits no task of the collection", and the fallback to a policy that does not use them.
 
 One e-process per task. The residuals reward - mean of task i on arm k are, if the case is task i, a martingale with
 sub-Gaussian steps of variance s^2. Mixing exp(l S - l^2 s^2 n / 2) over l ~ N(0, rho / s^2) gives
@@ -23,8 +23,8 @@ from banditree.policies.model import CONTEXT_NEEDED, Model, lacks_context, model
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-FALSE_ALARM_RATE = 0.05
-RHO = 1.0  # the shift of a mean that is looked for has about the standard deviation of one reward
+FALSE_ALARM_RATE = 0.05  # The alarm goes off for a case of the collection with at most this probability, by default.
+RHO = 1.0  # The shift of a mean that is looked for has about the standard deviation of one reward.
 
 
 class EvidenceParams(NamedTuple):

@@ -16,10 +16,10 @@ from banditree.tasks.arrays import BoolArray, FloatArray
 Rng = tuple[int, int, int]  # (seed, run or case, round)
 
 # What `commitment` returns in place of a task number.
-UNDECIDED = -1  # still finding out
-NO_TASK = -2  # an arm for good that is best for every task still possible
-FALLBACK = -3  # the case fits no task: a policy that knows nothing of them plays
-ADAPTIVE = -4  # neither: a policy that never commits
+UNDECIDED = -1  # The policy is still finding out.
+NO_TASK = -2  # It uses an arm for good that is best for every task still possible.
+FALLBACK = -3  # The case fits no task, and a policy that does not use them plays.
+ADAPTIVE = -4  # The policy never commits.
 
 
 class Outcome(IntEnum):
@@ -49,7 +49,7 @@ _SENTENCES = {
 
 @dataclass(frozen=True)
 class Facts:
-    """What `explain` knows of a case: enough for a sentence, in numbers that the caller puts names to.
+    """What `explain` says about a case: enough for a sentence, in numbers that the caller puts names to.
 
     pulls and total are of the test at hand; pulls is None for a policy without tests.
     """

@@ -1,4 +1,4 @@
-"""What a user has today, policies that know nothing of the tasks: uniform play, UCB1, Thompson sampling, LinUCB, LinTS.
+"""The usual policies, which know nothing about the tasks: uniform play, UCB1, Thompson sampling, LinUCB, LinTS.
 
 They take their subject's arms, rewards and features, and not its means. Ties are broken at random with the seed.
 """
@@ -20,7 +20,7 @@ from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree
 
 Subject = Collection | Plan | LazyTree
-TIES = 1_000_000  # number of the draw that breaks ties, above those of the arms
+TIES = 1_000_000  # The number of the draw that breaks ties, above those of the arms.
 
 
 class ArmParams(NamedTuple):

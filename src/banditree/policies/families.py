@@ -143,7 +143,7 @@ def noise(model: Model, task: int, arm: int, mean: float) -> float:
 
 
 def information(model: Model, summaries: FloatArray, average_noise: float) -> float:
-    """What a reward tells of the task, from the averages over tasks of the arm's summaries and of its noise.
+    """What a reward tells about the task, from the averages over tasks of the arm's summaries and of its noise.
 
     A few possible rewards: the mutual information of task and reward. Normal rewards: log(1 + v/sigma^2)/2, v the
     variance of the mean over tasks, which is at least that and equal to it to first order; where the noise differs, the

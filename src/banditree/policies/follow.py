@@ -21,8 +21,8 @@ from banditree.trees.tree import build_tree
 # Plain numbers, which numba takes as constants.
 FIXED, SCORE, EXPLOIT, WATCH = int(BoxKind.FIXED), int(BoxKind.SCORE), int(BoxKind.EXPLOIT), int(BoxKind.WATCH)
 ARM_NOT_AVAILABLE, CONTEXT_NEEDED = int(Outcome.ARM_NOT_AVAILABLE), int(Outcome.CONTEXT_NEEDED)
-UNLIMITED = 2**31
-TOTAL_SLACK = 1e-9  # sums of rewards are compared with this much rounding forgiven (NOTES 17)
+UNLIMITED = 2**31  # More rounds than any case has.
+TOTAL_SLACK = 1e-9  # NOTES 17: sums of rewards are compared with this much rounding forgiven.
 
 BOX, PULLS = 0, 1  # entries of FollowState.place
 
@@ -37,7 +37,7 @@ class FollowState(NamedTuple):
 def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowParams:
     """The plan's arrays, unless Thompson sampling chooses at some of its ends."""
     if plan.by_thompson.any() or plan.kinds is not None:
-        raise InvalidInput("What was learned counts at some ends of this plan. Follow it with policy_for(plan).")
+        raise InvalidInput("At some ends of this plan the outcomes so far choose. Follow it with policy_for(plan).")
     return follow_params(plan)
 
 

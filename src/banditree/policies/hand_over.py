@@ -1,8 +1,8 @@
-"""A plan with ends at which what was learned chooses: between several arms, or among all after a hand-over.
+"""A plan with ends at which the outcomes so far choose: between several arms, or among all after a hand-over.
 
-All is counted from the first round: what the plan's lines gave and got too. Where the plan says what to expect of the
+Everything is counted from the first round, the plan's own lines included. Where the plan says what to expect of the
 arms, the one that may still be worth most is given (`horizon_index`); elsewhere Thompson sampling chooses. Where the
-fallback has odds, a case is handed over as soon as its outcomes speak against every task that makes its place right;
+fallback has odds, a case is handed over as soon as its outcomes speak against every task that may lead to its place;
 and what is expected is what a task expects that is drawn by how well it fits all outcomes, so that a case finds its way
 to the arms of its own task from the end of another.
 """
@@ -217,7 +217,7 @@ def add_fit(params: ThompsonParams, state: ThompsonState, arm: int, reward: floa
 
 
 def is_contradicted(params: ThompsonParams, state: ThompsonState) -> bool:
-    """Whether the odds are against every task that makes the place of the case right."""
+    """Whether the odds are against every task that may lead to the place of the case."""
     box = state.plan.place[BOX]
     for i in range(state.against.shape[0]):
         if params.doubt.right[box, i] and state.against[i] < params.doubt.limit:

@@ -35,8 +35,8 @@ from banditree.tasks.arrays import BoolArray, FloatArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
 
-RESCALE_BELOW = 1e-50  # a total of weights that is brought back to 1; see `families.LEAST_WEIGHT`
-LIKELY = 0.01  # posterior probability from which `explain` lists a task
+RESCALE_BELOW = 1e-50  # A smaller total of weights is brought back to 1; see `families.LEAST_WEIGHT`.
+LIKELY = 0.01  # `explain` lists the tasks with at least this posterior probability.
 
 
 class PosteriorParams(NamedTuple):
@@ -129,8 +129,8 @@ def explain_posterior(params: PosteriorParams, state: PosteriorState) -> Facts:
 mts = Policy("mts", make_posterior, init_posterior, choose_mts, update_posterior, explain_posterior)
 
 
-NEGLIGIBLE = 1e-12  # posterior probability below which mIDS ignores a task
-NO_GAP = 1e-10  # an expected gap that costs less than 0.001 over ten million rounds: play the arm
+NEGLIGIBLE = 1e-12  # mIDS ignores tasks with a smaller posterior probability.
+NO_GAP = 1e-10  # An arm with a smaller expected gap is played: it costs less than 0.001 over ten million rounds.
 GAP, NOISE, FIRST_SUMMARY = 0, 1, 2  # rows of what is averaged per arm
 
 

@@ -14,7 +14,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind
 from banditree.tasks.rewards import Link
 
-STEEP = 700.0  # beyond it a logistic curve is 0 or 1 in double precision, and its exponential no number
+STEEP = 700.0  # Beyond it a logistic curve is 0 or 1 in double precision, and its exponential overflows.
 CONTEXT_NEEDED, NO_ARM_AVAILABLE = int(Outcome.CONTEXT_NEEDED), int(Outcome.NO_ARM_AVAILABLE)
 
 

@@ -161,9 +161,9 @@ class Session:
         self._apply_told()
 
     def override(self, arm: str | int, round: int | None = None, *, context: Any = None) -> Step:
-        """The round in which a person gives another arm than the policy's: an open one, or a new one if none is open.
+        """The round in which a person gives an arm other than the policy's: an open one, or a new one if none is open.
 
-        Its outcome is told like any other, recorded and not tallied; the round counts towards the horizon.
+        Its outcome is told like any other and recorded, but not tallied; the round counts towards the horizon.
         """
         k, x = arm_number(self.arms, arm), self._context(context, self.own_context)
         if round is None and not self.open_rounds:
@@ -174,17 +174,17 @@ class Session:
         number = self._round_to_tell(round)
         entry = self.rounds[number - 1]
         if entry.reward is not None:
-            raise InvalidInput(f"Round {number} has its outcome already. {self._open_rounds_sentence()}")
+            raise InvalidInput(f"Round {number} already has its outcome. {self._open_rounds_sentence()}")
         if entry.arm == k and not entry.overridden:
-            raise invalid("arm", f"another than the one of round {number}", self.arms[k], "That is no override.")
+            raise invalid("arm", f"other than the one of round {number}", self.arms[k], "That is no override.")
         self.rounds[number - 1] = Round(k, entry.context if context is None else _known(x), overridden=True)
         return self._step(number)
 
     def correct(self, reward: float | Missing, round: int) -> None:
-        """Replace what was told of a round, and play the case again from its start with the right value.
+        """Replace the outcome of a round, and play the case again from its start with the right value.
 
-        Rounds that were asked on the strength of the wrong value keep their arm; where the policy, knowing better,
-        would not have given it, they are no longer tallied.
+        Rounds that were asked because of the wrong value keep their arm; where the policy would not have given it
+        after the right one, they are not tallied.
         """
         number = self._round_to_tell(round)
         value: Reported = reward if isinstance(reward, Missing) else self.rewards.check(reward)

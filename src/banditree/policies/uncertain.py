@@ -27,13 +27,13 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
 from banditree.theory.horizon_index import horizon_index
 
-# The prior where a collection says nothing of how its cases vary: 0/1 rates that are off by up to 0.1, evenly, have a
-# standard deviation of 0.058, which is 0.115 of the largest standard deviation that a reward can have.
+# The prior where a collection says nothing about how its cases vary: 0/1 rates that are off by up to 0.1, evenly, have
+# a standard deviation of 0.058, which is 0.115 of the largest standard deviation that a reward can have.
 DEFAULT_WIDTH = 0.115
-LEAST_WIDTH = 0.002  # of the same unit: a rate of which the collection is sure is believed to this much
-HALF_WIDTHS = 1.96  # standard deviations in the radius of an estimate, whose confidence is about 95%
-LEAST_COUNT = 0.02  # of a possible reward in the prior: what is called impossible may still happen
-BOOST = 1 << 19  # number of the draw that makes a gamma draw with a shape below 1, above those of the arms
+LEAST_WIDTH = 0.002  # In the same unit: even a rate that the collection is sure of may be off by this much.
+HALF_WIDTHS = 1.96  # The radius of an estimate, whose confidence is about 95%, is so many standard deviations.
+LEAST_COUNT = 0.02  # Each possible reward has this count in the prior: what is called impossible may still happen.
+BOOST = 1 << 19  # The number of the draw for a gamma draw with a shape below 1, above those of the arms.
 
 
 class UncertainParams(NamedTuple):
@@ -70,7 +70,7 @@ def make_uncertain(collection: Collection, horizon: int, options: Mapping[str, A
         raise invalid("spread", "a number of at least 0", width)
     require_likelihood(collection.rewards, "A posterior over tasks")
     if collection.theta is not None:
-        raise InvalidInput("mmts is for tasks without contexts. Use mts, or lints, which knows no tasks.")
+        raise InvalidInput("mmts is for tasks without contexts. Use mts, or lints, which does not use the tasks.")
     prior = np.ones(collection.n_tasks) if collection.shares is None else collection.shares * collection.n_tasks
     return UncertainParams(
         model_of(collection),

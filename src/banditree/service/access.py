@@ -17,8 +17,8 @@ from banditree.service.problems import Forbidden, NotLoggedIn
 COOKIE = "banditree_session"
 CSRF_HEADER = "x-csrf-token"
 CSRF_FIELD = "csrf_token"
-REMEMBERED = 1.0  # seconds for which a token is taken as still valid
-MOST_REMEMBERED = 10_000
+REMEMBERED = 1.0  # A token that was valid is taken as valid for so many seconds.
+MOST_REMEMBERED = 10_000  # At most so many tokens are remembered.
 
 
 class Door:
@@ -29,7 +29,7 @@ class Door:
         self._seen: dict[tuple[str, bool], tuple[float, Person]] = {}
 
     async def sender(self, request: Request) -> Person:
-        """Whose secret this request carries; looks at its head only."""
+        """Whose secret this request carries; looks only at its headers."""
         if not self.authentication:
             return LOCAL
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -40,7 +40,7 @@ class Door:
         return await self._known(secret, by_cookie)
 
     async def person(self, request: Request) -> Person:
-        """Who sent this request, and meant to."""
+        """Who sent this request; a change sent with a cookie must also carry the CSRF token."""
         person: Person = getattr(request.state, "person", None) or await self.sender(request)
         secret = person.secret or ""
         if person.by_cookie and request.method not in SAFE_METHODS:

@@ -195,7 +195,7 @@ def _add_error_handlers(app: FastAPI) -> None:
 
 
 def refuse(request: Request, error: Exception) -> Response:
-    """The answer to a request that is refused. What is wrong with the database is told to nobody who is not known."""
+    """The answer to a request that is refused. Strangers are not told what is wrong with the database."""
     status, content = problem(error)
     if isinstance(error, Unavailable):
         fields = {"id": request.scope.get("state", {}).get("id"), "reason": error.message}

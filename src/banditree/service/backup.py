@@ -41,7 +41,7 @@ class Content(NamedTuple):
 
 
 def back_up(settings: Settings, path: Path) -> list[Content]:
-    """Write everything on record to a file, whole or not at all, verified; the service may go on meanwhile."""
+    """Write everything on record to a file, all of it or nothing, and verify it; the service may keep running."""
     database = Database(settings, migrates=False)
     try:
         database.check()
@@ -62,7 +62,7 @@ def back_up(settings: Settings, path: Path) -> list[Content]:
 
 
 def verify(path: Path) -> list[Content]:
-    """The tables of a backup, each found as it was written; refused where a row is missing, changed or too many."""
+    """The tables of a backup, refused unless each is as it was written: no row missing, changed or added."""
     if not path.is_file():
         raise Refused(f"{path}: no such file. Check the name and the folder.")
     with naming_failures(), _opened(path) as connection:
@@ -79,7 +79,7 @@ def verify(path: Path) -> list[Content]:
 
 
 def restore(path: Path, settings: Settings) -> list[Content]:
-    """Bring a backup into an empty database, SQLite or PostgreSQL: all of it, or nothing."""
+    """Restore a backup into an empty database, SQLite or PostgreSQL: all of it, or nothing."""
     verify(path)
     database = Database(settings)
     try:

@@ -38,7 +38,7 @@ class NewCases(Shape):
 
 
 class MoveCase(Shape):
-    """Where a case is to go on. plan: by default the one that replaced its own. id: of the new case."""
+    """Where a case goes on. plan: by default the one that replaced its own. id: of the new case."""
 
     plan: Id | None = None
     id: Id | None = None
@@ -64,7 +64,7 @@ class AskCase(Ask):
 
 
 class AskMany(Shape):
-    """Many cases to ask for; together they may open as many rounds as one may."""
+    """Many cases to ask for; together they may open only as many rounds as one request for one case."""
 
     asks: list[AskCase] = Field(min_length=1, max_length=1000)
 
@@ -92,7 +92,7 @@ class TellCase(Tell):
 
 
 class TellMany(Shape):
-    """Many outcomes to report; what they ask for may open as many rounds as one may."""
+    """Many outcomes to report; what they ask for may open only as many rounds as one request for one case."""
 
     tells: list[TellCase] = Field(min_length=1, max_length=1000)
 
@@ -103,7 +103,7 @@ class TellMany(Shape):
 
 
 class Override(Shape):
-    """Another arm than the plan's, and why. round: an open one; a new one is opened where none is open."""
+    """An arm other than the plan's, and why. round: an open one; by default a new one if none is open."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"arm": "B", "reason": "A is out of stock"}]})
     arm: ArmName
@@ -113,7 +113,7 @@ class Override(Shape):
 
 
 class Correct(Shape):
-    """The right outcome of a round that was told wrongly, and why."""
+    """The right outcome of a round that was reported wrongly, and why."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"round": 3, "reward": 0, "reason": "typed wrongly"}]})
     round: RoundNumber
@@ -161,7 +161,7 @@ class StepOut(Shape):
 
 
 class TellOut(Shape):
-    """recorded: false if exactly this was on record already. steps: what to do next, where that was asked."""
+    """recorded: false if exactly this was already on record. steps: what to do next, if that was asked for."""
 
     recorded: bool
     steps: list[StepOut] | None = None
@@ -175,7 +175,7 @@ class AlarmOut(Shape):
 
 
 class Standing(Shape):
-    """Where a case stands and why. box is counted from 1. as_planned: nobody gave another arm than the plan's."""
+    """Where a case stands and why. box is counted from 1. as_planned: every arm given was the plan's."""
 
     id: str
     plan: str
@@ -208,7 +208,8 @@ class TaskChance(Shape):
 
 
 class Outlook(Shape):
-    """The boxes a case went through, counted from 1, and how likely each task is now; note: from what, or why not."""
+    """The boxes a case went through, counted from 1, and how likely each task is now. note: what the chances are based
+    on, or why there are none."""
 
     path: list[int]
     chances: list[TaskChance] | None

@@ -41,7 +41,7 @@ from banditree.service.replies import ERRORS, decide, desk_of, many, read, reply
 from banditree.service.standings import event_out, standing, step_out
 
 router = APIRouter(prefix="/api/v1", tags=["cases"], responses=ERRORS)
-LONG = 500  # rounds above which a case is played again beside the desk
+LONG = 500  # A case of more rounds is played again beside the desk, so that nobody waits for it.
 CaseId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="the id of a case")]
 Search = Annotated[str, StringConstraints(max_length=100, pattern=NO_NUL)]
 After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="go on after this number")]
@@ -175,7 +175,7 @@ async def list_events(
 
 @router.post("/cases/{id}/override", response_model=Answer[StepOut])
 async def override_case(request: Request, person: Operator, id: CaseId, body: Override) -> Response:
-    """Give another arm than the plan's. Its outcome is told like any other, recorded and not tallied."""
+    """Give an arm other than the plan's. Its outcome is reported like any other; it is recorded but not tallied."""
 
     def act(transaction: Transaction) -> StepOut:
         case = transaction.case(id)
@@ -240,7 +240,7 @@ async def close_case(request: Request, person: Operator, id: CaseId, body: Close
 
 @router.post("/cases/{id}/move", response_model=Answer[Standing])
 async def move_case(request: Request, person: Operator, id: CaseId, body: MoveCase) -> Response:
-    """Close a case and go on with a new one at the beginning of another plan: that which replaced its own."""
+    """Close a case and go on with a new one at the beginning of another plan, by default the one that replaced it."""
     return reply(await move(request, person, id, body))
 
 
@@ -256,7 +256,7 @@ def move(request: Request, person: Person, id: str, body: MoveCase) -> "Future[S
 
 @router.post("/cases/{id}/erase", response_model=Answer[Done])
 async def erase_case(request: Request, person: Admin, id: CaseId) -> Response:
-    """Blank everything of a case but that it was: arms, outcomes, contexts, notes and its label."""
+    """Erase the contents of a case: arms, outcomes, contexts, notes and its label. Only that it existed remains."""
 
     def act(transaction: Transaction) -> Done:
         return Done(done=transaction.erase(person.name, id))

@@ -34,7 +34,7 @@ from banditree.service.events import (
 from banditree.service.problems import Conflict
 from banditree.tasks.collection import Collection
 
-MAX_NUMBER = 2**31 - 1  # of what a database column of whole numbers holds
+MAX_NUMBER = 2**31 - 1  # The largest number that an integer column of any of the databases holds.
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Case:
         return True
 
     def override(self, actor: str, arm: str, reason: str, round: int | None, context: Any) -> Step:
-        """Give another arm than the plan's, in an open round or a new one."""
+        """Give an arm other than the plan's, in an open round or a new one."""
         self._must_be_open()
         if round is not None and self._told(round) is not None:
             raise Conflict(f"Round {round} has its outcome already. Correct the outcome, or override the next round.")

@@ -1,4 +1,4 @@
-"""A client of the service, typed, that sends again what it may send again."""
+"""A typed client of the service that repeats requests which can be repeated without harm."""
 
 import json
 import time
@@ -120,7 +120,7 @@ class Client:
         rounds: int | None = None,
         seed: int | None = None,
     ) -> SplitOut:
-        """Split new cases between two signed plans by chance. rounds: of a case, over which they are compared."""
+        """Split new cases between two signed plans at random. rounds: compare the first so many rounds of each case."""
         body = {"old": old, "new": new, "comment": comment, "share": share, "rounds": rounds, "seed": seed}
         return self._call("POST", "splits", SplitOut, body, again=False)
 
@@ -129,7 +129,7 @@ class Client:
         return self._call("GET", "splits" if plan is None else f"splits?plan={plan}", list[SplitOut])
 
     def comparison(self, split: str) -> ComparisonOut:
-        """Which plan of a split gives more, however often one looks."""
+        """Which plan of a split gives more; the answer holds however often you look."""
         while True:
             answer = self._send("GET", f"splits/{split}/comparison", None, again=True)
             if answer.status_code == 200:
@@ -163,7 +163,7 @@ class Client:
         return self._call("POST", f"cases/{case}/tell", TellOut, {**_told(round, reward), "ask": following})
 
     def override(self, case: str, arm: str, reason: str, round: int | None = None) -> StepOut:
-        """Give another arm than the plan's."""
+        """Give an arm other than the plan's."""
         return self._call("POST", f"cases/{case}/override", StepOut, {"arm": arm, "reason": reason, "round": round})
 
     def correct(self, case: str, round: int, reward: float | Missing, reason: str) -> Standing:
@@ -179,7 +179,7 @@ class Client:
         self._call("POST", f"cases/{case}/close", Done, {"reason": reason})
 
     def move(self, case: str, plan: str | None = None, id: str | None = None) -> Standing:
-        """Close a case and go on with a new one on another plan, by default that which replaced its own."""
+        """Close a case and go on with a new one on another plan, by default the one that replaced its own."""
         return self._call("POST", f"cases/{case}/move", Standing, {"plan": plan, "id": id})
 
     def case(self, case: str) -> Standing:
@@ -218,7 +218,7 @@ class Client:
         self._call("DELETE", f"files/{file}", Done, again=False)
 
     def add_job(self, kind: str, *, seconds: int | None = None, **settings: Any) -> JobOut:
-        """Put a job in line. kind: learn, search, evaluate or report; settings: of that kind, in docs/service.md."""
+        """Put a job in line. kind: learn, search, evaluate or report; settings: see docs/service.md for each kind."""
         body = {"kind": kind, "settings": settings, "seconds": seconds}
         return self._call("POST", "jobs", JobOut, body, again=False)
 

@@ -1,11 +1,11 @@
-"""The time that a job has: what is compiled on the way, once after an installation, does not count."""
+"""The time that a job has: compiling, which happens once after an installation, does not count."""
 
 import time
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-MOST_COMPILING = 600.0  # seconds of compiling that do not count; the search takes about a minute of one quiet core
-COMPILING = "preparing what is computed with, once after an installation"
+MOST_COMPILING = 600.0  # Up to so many seconds of compiling do not count; the search takes about a minute on one core.
+COMPILING = "compiling, which happens once after an installation"
 
 
 class Compiling(NamedTuple):

@@ -21,7 +21,7 @@ from banditree.service.splits import Split, find_split
 
 
 def comparing_of(connection: sa.Connection, id: str, site: str | None) -> dict[str, Any]:
-    """The settings of the job that compares the plans of a split now: those of the last one if nothing was told."""
+    """The settings of the job that compares the plans of a split: those of the last one if no outcome came since."""
     split = find_split(connection, id)
     told = sa.select(sa.func.sum(cases.c.rounds - cases.c.waiting)).where(cases.c.split == id, seen(connection, cases))
     day = datetime.now(UTC).date().isoformat()

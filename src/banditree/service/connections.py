@@ -1,4 +1,4 @@
-"""Connections that come and do not get on: a time limit for the head of a request, and a limit per address."""
+"""Limits on connections: the headers of a request must come within a time, and each address may open only so many."""
 
 import asyncio
 from collections import Counter
@@ -6,7 +6,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-HEAD_SECONDS = 10.0  # for the first line and the headers of a request
+HEAD_SECONDS = 10.0  # The first line and the headers of a request must come within so many seconds.
 
 
 class Connections:

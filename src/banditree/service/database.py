@@ -19,10 +19,10 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalErr
 from banditree.service.problems import Refused, TooSlow, Unavailable
 from banditree.service.settings import Settings
 
-READ_SECONDS = 5.0  # of what one read may take, before it keeps others waiting
-WRITERS, READERS = 4, 8  # connections of one server: the desk and few others; those who only look
-PAGES = ("wal_autocheckpoint=8000", "secure_delete=ON")  # what is erased is overwritten
-MIGRATION_LOCK = 0x62616E64  # any number, the same in every replica
+READ_SECONDS = 5.0  # One read may take so long, lest it keep others waiting.
+WRITERS, READERS = 4, 8  # Connections of one server: for the desk and a few other writers, and for those who only read.
+PAGES = ("wal_autocheckpoint=8000", "secure_delete=ON")  # What is erased is overwritten.
+MIGRATION_LOCK = 0x62616E64  # Any number will do, as long as it is the same in every replica.
 POSTGRES = {
     "connect_timeout": 3,
     "tcp_user_timeout": 10_000,
@@ -125,7 +125,7 @@ def naming_failures() -> Iterator[None]:
     except IntegrityError:
         raise
     except (DataError, UnicodeEncodeError, OverflowError) as error:
-        raise Refused("A text or number in this request cannot be kept in the database.") from error
+        raise Refused("A text or number in this request cannot be stored in the database. Change it.") from error
     except DBAPIError as error:
         if is_time_limit(error):
             raise TooSlow(f"This takes longer than {READ_SECONDS} seconds. Ask for less at a time.") from error

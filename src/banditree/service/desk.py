@@ -33,12 +33,12 @@ from banditree.service.snapshots import EVERY, Forgotten, fill_from_snapshot, sn
 from banditree.service.splits import open_split, was_given
 from banditree.service.trail import note_action
 
-MOST_TOGETHER = 256  # commands per transaction
-MOST_PLANS = 64  # plans kept in memory
-PATIENCE = 0.25  # of the time the last transaction took: how long to wait for company
-WEIGHT = 10  # a case takes about as much memory as this many rounds, and its rounds
-SCRUB_AGAIN = 0.5  # seconds until it is tried again to clear away what was erased
-TRIES = 5  # against other servers, before giving up
+MOST_TOGETHER = 256  # One transaction holds at most so many commands.
+MOST_PLANS = 64  # At most so many plans are kept in memory.
+PATIENCE = 0.25  # A transaction waits for further commands for this share of the time that the last one took.
+WEIGHT = 10  # A case takes about as much memory as this many rounds, besides its own rounds.
+SCRUB_AGAIN = 0.5  # Clearing away what was erased is tried again after so many seconds.
+TRIES = 5  # A command that other servers get in the way of is tried so often before it is refused.
 
 
 @dataclass(eq=False)
@@ -78,7 +78,7 @@ class Transaction:
         """
         if (case := self.touched.get(id)) is not None:
             if not sees(self.connection, case.site):
-                raise Conflict(f"There is a case {id} already. Choose another id.")
+                raise Conflict(f"There is already a case {id}. Choose another id.")
             if case.followed.id != plan and not was_given(self.connection, case.number, plan):
                 raise Conflict(f"Case {id} exists and follows plan {case.followed.id}.")
             return case

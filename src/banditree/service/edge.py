@@ -35,8 +35,8 @@ SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
-DRAINED = 4  # times the largest upload: as much of a body that is too large is read and thrown away
-BODY_SECONDS = 60.0  # for the whole body of a request
+DRAINED = 4  # Of a body that is too large, up to so many times the largest upload is read and thrown away.
+BODY_SECONDS = 60.0  # The whole body of a request must come within so many seconds.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds
 
 log = logging.getLogger("banditree.service")
@@ -208,7 +208,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
 
 
 async def _pass_over(receive: Receive, most: int) -> None:
-    """Let a body come that is too large, up to a limit: a browser shows the answer only once it has sent everything."""
+    """Read and drop a body that is too large, up to a limit: browsers show an answer only after sending everything."""
     limited = _limited(receive, most)
     with suppress(HTTPException):
         while (await limited()).get("more_body", False):

@@ -126,7 +126,7 @@ class Missed(Happening):
 
 @dataclass(frozen=True)
 class Overridden(Happening):
-    """A person gave another arm than the plan's."""
+    """A person gave an arm other than the plan's."""
 
     kind = "overridden"
     round: int

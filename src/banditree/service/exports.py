@@ -21,8 +21,8 @@ from banditree.service.schema import cases, events, plans
 from banditree.service.sites import limited, seen
 from banditree.tasks.contexts import INTERCEPT, Feature
 
-ROWS_TOGETHER = 20_000
-FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # how a text begins that a spreadsheet computes
+ROWS_TOGETHER = 20_000  # Rows are written in groups of so many.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # A spreadsheet takes a text that begins with one of these for a formula.
 Columns = dict[str, type]
 Rows = Iterator[list[Any]]
 LABELS = ("site", "label")  # of a case, by which cases can be told apart
@@ -112,7 +112,7 @@ def decision_rows(history: Iterable[list[Any]], features: dict[str, tuple[Featur
 
 
 def folded_rounds(history: Iterable[Event]) -> dict[int, dict[str, Any]]:
-    """What the events of a case say of each of its rounds in the end, in order."""
+    """What each round of a case is after all its events, in order."""
     rounds: dict[int, dict[str, Any]] = {}
     for event in history:
         _fold(rounds, event)

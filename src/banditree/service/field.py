@@ -24,14 +24,14 @@ from banditree.service.sites import limited, seen, site_of
 
 NAN = float("nan")
 IS_LOOK = sa.and_(jobs.c.kind == "monitor", jobs.c.state == State.DONE.value)
-NEWS = 20  # a plan is monitored anew once its outcomes have grown by a part of so many, and every day
-TOLD = ("sentence", "group", "noticed")  # of an alarm, on the first page
-ALARM_DAYS = 30  # for which an alarm stays on the first page after it was noticed
-KEPT = 7  # days for which what was found out about a plan's cases is kept
+NEWS = 20  # A plan is monitored again every day, and whenever its outcomes have grown by one part in so many.
+TOLD = ("sentence", "group", "noticed")  # What the first page says about an alarm.
+ALARM_DAYS = 30  # An alarm stays on the first page for so many days after it was noticed.
+KEPT = 7  # What was found out about a plan's cases is kept for so many days.
 
 
 def monitoring_of(connection: sa.Connection, plan: str, by: str | None, site: str | None) -> dict[str, Any]:
-    """The settings of the job that monitors a plan now: those of the last one, if nothing was told since then today."""
+    """The settings of the job that monitors a plan: those of the last one, if it is of today and still up to date."""
     records.check_seen(connection, plans, plan)
     query = sa.select(sa.func.sum(cases.c.rounds - cases.c.waiting)).where(
         cases.c.plan == plan, seen(connection, cases)
@@ -56,7 +56,7 @@ def rounded(told: int) -> int:
 
 
 def recent_alarms(connection: sa.Connection) -> list[dict[str, Any]]:
-    """The alarms over the cases of every signed plan at the last look at them, with the plan; the latest first."""
+    """The alarms that the last look at the cases of each signed plan found, with the plan; the latest first."""
     starting = [line["id"] for line in records.documents(connection, plans) if line["state"] == PlanState.SIGNED]
     looks = sa.select(jobs.c.number, jobs.c.subject, jobs.c.settings).where(jobs.c.subject.in_(starting), IS_LOOK)
     last: dict[str, int] = {}
@@ -71,7 +71,7 @@ def recent_alarms(connection: sa.Connection) -> list[dict[str, Any]]:
 
 
 def forget_old(connection: sa.Connection, subject: str) -> None:
-    """Remove what was found out about the cases of a plan or split a week ago: it can be computed again any time."""
+    """Remove what was found out about the cases of a plan or split a week ago; it can be computed again at any time."""
     before = (datetime.now(UTC) - timedelta(days=KEPT)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     computed = jobs.c.kind.in_(("monitor", "comparison")), jobs.c.subject == subject
     connection.execute(sa.delete(jobs).where(*computed, jobs.c.ended < before))

@@ -11,7 +11,7 @@ from banditree.service.sites import seen, site_of
 from banditree.service.trail import note_action
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".feather", ".arrow")
-MOST_FILES = 200  # on record, before some must be deleted
+MOST_FILES = 200  # At most so many files are on record; then some must be deleted.
 
 
 def add_file(connection: sa.Connection, actor: str, name: str, content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Who sends a request, and how much of it, is settled before its body is read."""
+"""Who sends a request, how fast and how large, is checked before its body is read."""
 
 import time
 from collections import OrderedDict
@@ -14,9 +14,9 @@ from banditree.service.people import Role
 from banditree.service.problems import Forbidden, NotLoggedIn, Refused, TooMany
 from banditree.service.settings import Settings
 
-OPEN = ("/health", "/ready", "/login", "/api/v1/login")  # paths for strangers
-BURST = 5.0  # seconds' worth of requests that may come at once
-MOST_REMEMBERED = 10_000  # people and addresses whose requests are counted
+OPEN = ("/health", "/ready", "/login", "/api/v1/login")  # Strangers may ask for these paths.
+BURST = 5.0  # The requests of so many seconds may come at once.
+MOST_REMEMBERED = 10_000  # The requests of at most so many people and addresses are counted.
 
 
 class Rates:
@@ -40,7 +40,7 @@ class Rates:
 
 
 class Guard:
-    """Refuses strangers, people in too much of a hurry, and uploads of those who may not, before the body comes."""
+    """Refuses strangers, people who send too fast, and uploads by those who may not, before the body comes."""
 
     def __init__(
         self, app: ASGIApp, settings: Settings, door: Door, refuse: Callable[[Request, Exception], Response]

@@ -23,11 +23,11 @@ from banditree.service.replies import ERRORS, read, reply, write
 from banditree.service.schema import collections, files, plans
 from banditree.service.settings import Settings
 
-LOOK = 0.5  # seconds between looks at a job that is followed
-STREAM_SECONDS = 25.0  # after which a stream of events is cut off, so that no server waits longer for one to end
-MOST_STREAMS = 100  # jobs that are followed at the same time
+LOOK = 0.5  # A job that is followed is looked at every so many seconds.
+STREAM_SECONDS = 25.0  # A stream of events is cut off after so many seconds: no server waits longer for its end.
+MOST_STREAMS = 100  # At most so many jobs are followed at the same time.
 STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
-PATIENCE = 3.0  # seconds that a request waits for its job before it answers that there is none yet
+PATIENCE = 3.0  # A request waits so many seconds for its job before it answers that there is no result yet.
 
 router = APIRouter(prefix="/api/v1", tags=["jobs"], responses=ERRORS)
 JobId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -124,7 +124,7 @@ async def follow_job(
     await read(request, jobs.find_job, id)
     streams: set[object] = request.app.state.streams
     if len(streams) >= MOST_STREAMS:
-        raise TooMany(f"{MOST_STREAMS} jobs are followed already. Look at the job now and then instead.")
+        raise TooMany(f"{MOST_STREAMS} jobs are already being followed. Ask for the job now and then instead.")
     return StreamingResponse(_stream(request, id, last_event_id + 1), media_type="text/event-stream")
 
 
@@ -160,7 +160,7 @@ async def download(request: Request, person: Viewer, id: JobId) -> Response:
 
 
 def file_of_job(job: Job) -> Response:
-    """The file that a job wrote, to be kept and not to be shown: it is not a page of ours."""
+    """The file that a job wrote, sent as a download: it is not a page of ours and must not be shown as one."""
     if job.state is not State.DONE or "content" not in job.result:
         raise NotFound(f"Job {job.id} has no file.")
     name = job.result["name"]

@@ -22,10 +22,10 @@ from banditree.service.schema import collections, files, jobs, plans
 from banditree.service.sites import seen, sees, site_of
 from banditree.service.trail import note_action
 
-MOST_TRIES = 3  # times that a job is taken up before it is called interrupted: it may be what ends its workers
-SILENCE = 60  # seconds without a sign of life after which a worker is taken to be gone
-MOST_WAITING = 200  # jobs in line before another one is refused
-MOST_EACH = 20  # jobs of one person that wait or run, besides those that pages ask for
+MOST_TRIES = 3  # A job that was begun so often is called interrupted: it may be what ends its workers.
+SILENCE = 60  # A worker without a sign of life for so many seconds is taken to be gone.
+MOST_WAITING = 200  # With so many jobs in line, another one is refused.
+MOST_EACH = 20  # So many jobs of one person may wait or run, besides those that pages ask for.
 
 
 PARSED = ("settings", "state", "progress", "result", "found")  # fields of a job that are no columns as they are
@@ -121,11 +121,11 @@ def add_job(
 def _check_room(connection: sa.Connection, actor: str, key: str | None) -> None:
     waiting = sa.select(sa.func.count()).where(jobs.c.state == State.WAITING)
     if connection.execute(waiting).scalar_one() >= MOST_WAITING:
-        raise Conflict(f"{MOST_WAITING} jobs are waiting already. Try again when some are done.")
+        raise Conflict(f"{MOST_WAITING} jobs are already waiting. Try again when some are done.")
     todo = jobs.c.state.in_((State.WAITING, State.RUNNING))
     theirs = sa.select(sa.func.count()).where(todo, jobs.c.actor == actor, jobs.c.key.is_(None))
     if key is None and connection.execute(theirs).scalar_one() >= MOST_EACH:
-        raise Conflict(f"{MOST_EACH} jobs of yours are waiting or running already. Try again when some are done.")
+        raise Conflict(f"{MOST_EACH} of your jobs are already waiting or running. Try again when some are done.")
 
 
 def find_job(connection: sa.Connection, id: str) -> Job:
@@ -151,7 +151,7 @@ def _seen(connection: sa.Connection, job: Job) -> bool:
 
 
 def _site(connection: sa.Connection, settings: Mapping[str, Any], site: str | None) -> str | None:
-    """Whose a job is: of the site of who asks for it, or of that of what it is about, also once that is gone."""
+    """The site of a job: that of the person who asks, or of what it is about, even after that was deleted."""
     for table, name in ((plans, "plan"), (collections, "collection"), (files, "file")):
         if site is None and (id := settings.get(name)) is not None:
             site = connection.execute(sa.select(table.c.site).where(table.c.id == id)).scalar()

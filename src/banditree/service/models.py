@@ -44,6 +44,6 @@ class Created(Shape):
 
 
 class Done(Shape):
-    """done: false if it was so already."""
+    """done: false if nothing had to be changed."""
 
     done: bool

@@ -27,13 +27,13 @@ def next_id(id: str) -> str:
 
 
 def move(transaction: Transaction, actor: str, id: str, new_id: str, plan: str | None) -> Case:
-    """The new case, on a plan or on that which replaced the old case's; the same again changes nothing."""
+    """The new case, on `plan` or the plan that replaced the old case's; the same again changes nothing."""
     old = transaction.case(id)
     target = plan or signature_of(transaction.connection, old.followed.id).replaced_by
     if target is None:
-        raise Conflict(f"Plan {old.followed.id} was not replaced. Say which plan case {id} is to move to.")
+        raise Conflict(f"Plan {old.followed.id} was not replaced. Say which plan to move case {id} to.")
     if target == old.followed.id:
-        raise Refused(f"Case {id} follows plan {target} already.")
+        raise Refused(f"Case {id} already follows plan {target}.")
     if old.erased or (old.closed and new_id not in transaction.touched):
         raise Conflict(f"Case {id} is {old.state}. Only an open case can be moved.")
     new = transaction.start(actor, new_id, target, old.label, by_chance=False)

@@ -80,14 +80,14 @@ def check_site(role: str, site: str | None) -> None:
 
 
 def add_user(connection: sa.Connection, actor: str, name: str, role: Role, hash: str, site: str | None = None) -> None:
-    """A new user, with the hash of the password. site: what it belongs to and sees; None: it sees everything."""
+    """A new user, with the hash of the password. site: the one whose cases the user sees; None for every site."""
     check_site(role.word, site)
     if not re.fullmatch(USER_NAME, name):
         raise Refused(
             f"name must be 1 to 64 letters, digits or any of _.-, and begin with a letter or digit. Got {name[:80]!r}."
         )
     if connection.execute(sa.select(users.c.name).where(users.c.name == name)).first() is not None:
-        raise Conflict(f"There is a user {name!r} already.")
+        raise Conflict(f"There is already a user {name!r}.")
     row = {"name": name, "role": role.word, "password": hash, "disabled": False, "at": utc_now(), "site": site}
     connection.execute(sa.insert(users), row)
     note_action(connection, actor, "add user", f"{name} ({role.word})", None)
@@ -150,8 +150,8 @@ def hashed(password: str) -> str:
 def begin_attempt(connection: sa.Connection, settings: Settings, name: str, address: str) -> int:
     """Count a log-in before its password is looked at; refused after too many for this name or from this address.
 
-    Every server counts, and those that are being tried count too, so guesses in parallel gain nothing. What bears a
-    time to come, from before the clock was set back, is not counted, so that no wait grows by that.
+    Every server counts, and so do attempts still being checked, so guessing in parallel gains nothing. Attempts with a
+    time in the future, from before the clock was set back, are not counted, so that no wait grows by them.
     """
     now = datetime.now(UTC)
     since, until = (_written(now - timedelta(seconds=settings.login_window)), _written(now + timedelta(seconds=1)))

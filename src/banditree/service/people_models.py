@@ -28,12 +28,12 @@ class Me(Shape):
 
 
 class NewUser(Shape):
-    """A user to let in."""
+    """A user to add."""
 
     name: Annotated[str, StringConstraints(pattern=f"^{USER_NAME}$")]
     role: RoleName
     password: Password
-    site: Id | None = Field(None, description="what the user belongs to and sees; by default every site")
+    site: Id | None = Field(None, description="the site whose cases the user sees; by default every site")
 
 
 class ChangeUser(Shape):
@@ -98,4 +98,4 @@ class AuditLine(Shape):
     action: str
     subject: str | None
     address: str | None
-    chain: str | None = Field(description="the hash over this line and the one before; none in lines from before that")
+    chain: str | None = Field(description="the hash over this line and the one before; none in older lines")

@@ -112,7 +112,7 @@ async def list_users(request: Request, person: Admin) -> Response:
 
 @router.post("/users", response_model=Answer[Created])
 async def add_user(request: Request, person: Admin, body: NewUser) -> Response:
-    """Let somebody in."""
+    """Add a user."""
     hash = await run_in_threadpool(people.hashed, body.password)
     await write(request, people.add_user, person.name, body.name, Role.named(body.role), hash, body.site)
     return reply(Created(id=body.name))

@@ -19,9 +19,9 @@ class NewCollection(Shape):
 
 
 class SignPlan(Shape):
-    """A signature under a plan. replaces: another plan than the draft names.
+    """A signature under a plan. replaces: the plan it replaces, if not the one that the draft names.
 
-    beside: it replaces none, whatever the draft says; new cases can then be split between the two.
+    beside: it replaces no plan, whatever the draft says; new cases can then be split between the two.
     """
 
     comment: Words
@@ -30,10 +30,10 @@ class SignPlan(Shape):
 
 
 class NewPlan(Shape):
-    """A plan file with a name, and the collection it was made from where the alarm is wanted.
+    """A plan file with a name, and the collection it was made from if its cases should have the alarm.
 
     It is a draft, on which no case can start, until it is signed: later, or with `sign` in the same request by
-    somebody who may. replaces: the plan whose place it is to take.
+    somebody who may. replaces: the plan that it will replace.
     """
 
     name: Name
@@ -44,10 +44,10 @@ class NewPlan(Shape):
 
 
 class Relearn(Shape):
-    """What to learn from. After a change: only outcomes since that day (UTC), and less weight to what the log told."""
+    """What to learn from. After a change: only outcomes since a day (UTC), and less weight for the log."""
 
     since: date | None = None
-    log_weight: float = Field(1.0, ge=0, le=1, description="what a row of the log counts")
+    log_weight: float = Field(1.0, ge=0, le=1, description="the weight of a row of the log")
 
 
 class TakeSuccessor(Shape):

@@ -170,7 +170,7 @@ async def certified(request: Request, person: Person, id: str, collection: str |
     own = await read(request, records.collection_id_of, id)
     await read(request, records.document_of, plans, id)
     if collection is None and own is None:
-        raise Refused(f"Plan {id} was put on record without its collection: say which one.")
+        raise Refused(f"Plan {id} was put on record without its collection. Name the collection.")
     if collection is not None:
         await read(request, records.document_of, collections, collection)
     settings = {"plan": id} if collection in (None, own) else {"plan": id, "collection": collection}

@@ -60,7 +60,7 @@ class Unavailable(Refused):
 
 
 class TooSlow(Refused):
-    """It would take longer than anybody may keep the others waiting."""
+    """It would take so long that it kept the others waiting."""
 
     status, code = 503, "too_slow"
 
@@ -75,7 +75,7 @@ def problem(error: Exception) -> tuple[int, dict[str, dict[str, str]]]:
         return error.status, body(error.code, error.message)
     if isinstance(error, InvalidInput):
         return Refused.status, body(Refused.code, str(error))
-    return 500, body("internal", "Something went wrong here, and it is in the log. Nothing was changed.")
+    return 500, body("internal", "Something went wrong in the service; its log says what. Nothing was changed.")
 
 
 def body(code: str, message: str) -> dict[str, dict[str, str]]:

@@ -1,4 +1,4 @@
-"""Who reads when: few lists and pages at the same time, and of each person one."""
+"""Who reads when: few lists and pages at the same time, one per person."""
 
 import asyncio
 from collections.abc import Callable

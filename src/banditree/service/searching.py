@@ -31,13 +31,13 @@ OPTIONS = (
     "max_wrong_arm",
     "steps",
 )
-FIRST = 0.3  # share of the steps for the first, quick searches, one for each size
-MOST_FIRST = 6  # sizes that are searched for first
-PARTS = 1000  # units in which progress is counted
+FIRST = 0.3  # This share of the steps goes to the first, quick searches, one for each size.
+MOST_FIRST = 6  # At most so many sizes are searched for first.
+PARTS = 1000  # Progress is counted in so many units.
 
 
 def search(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
-    """The plans that are found are told on the way; the result says by their numbers, from 0, which are worth a look.
+    """Plans are reported as they are found; the result says by their numbers, from 0, which are worth a look.
 
     best: the one of least loss. unbeaten: those that no other one beats in both reading load and loss.
     """
@@ -72,7 +72,7 @@ class Finds:
         self._rated: list[tuple[float, float]] = []
 
     def add(self, plan: Plan) -> None:
-        """Tell of a plan, unless it was found before or errs more often than it may."""
+        """Report a plan, unless it was found before or errs more often than allowed."""
         from banditree.reports.pareto import front_rows
 
         plan = replace(plan, vocabulary=self._words)

@@ -11,8 +11,8 @@ from banditree.service.connections import Connections, protocol
 from banditree.service.edge import start_logging
 from banditree.service.settings import Settings
 
-GRACE = 10  # seconds for requests in flight when the service is told to stop
-OTHER_FILES = 200  # that the process may need open besides connections
+GRACE = 10  # Requests in flight have so many seconds when the service is told to stop.
+OTHER_FILES = 200  # The process may need so many open files besides connections.
 
 
 def serve(settings: Settings) -> None:

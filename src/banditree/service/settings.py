@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from banditree.errors import InvalidInput
+from banditree.errors import InvalidInput, invalid
 
 DRIVERS = {
     "sqlite": "sqlite",
@@ -28,17 +28,17 @@ class Settings:
     open, and any name where people log in.
     max_body, max_upload: bytes of a request; of a plan or collection.
     cached_rounds: rounds kept in memory over all cases. waiting_commands: requests in line before 503 is answered.
-    readers: lists and pages that are read at the same time, of each person one; the others wait, so that those who
+    readers: lists and pages that are read at the same time, one per person; the others wait, so that those who
     report need not.
     workers: processes for long work; 0 leaves it to other servers on the same database. job_seconds, job_memory: what
     one job may take, in seconds and in megabytes.
     rate_limit: requests per second of one person, or of one address without a log-in, where people log in.
-    connections_per_address: at the same time. trusted_proxies: addresses whose X-Forwarded-For is believed.
-    public_url: the address people see, where a proxy gives it another one.
-    oidc_issuer, oidc_client, oidc_secret: the provider of single sign-on, and who the service is there.
+    connections_per_address: at the same time. trusted_proxies: addresses whose X-Forwarded-For is trusted.
+    public_url: the address at which people reach the service, where a proxy gives it another one.
+    oidc_issuer, oidc_client, oidc_secret: the provider of single sign-on, and the client ID and secret there.
     oidc_roles, oidc_sites: (group, role) and (group, site) pairs. oidc_groups, oidc_name: the claims that hold a
     person's groups and name.
-    webhook_url, webhook_secret: where alarms over a plan's cases are sent, and what signs them.
+    webhook_url, webhook_secret: where alarms about a plan's cases are sent, and the secret that signs them.
     login_attempts: wrong passwords per name or address within login_window seconds before 429 is answered.
     """
 
@@ -78,13 +78,13 @@ class Settings:
         scheme, separator, _ = self.database.partition("://")
         if separator and scheme not in DRIVERS:
             raise InvalidInput(
-                f"--database must be a file or a URL that begins with postgresql://. Got one that begins with "
+                f"database must be a file or a URL that begins with postgresql://. Got one that begins with "
                 f"{scheme[:20]!r}."
             )
         if not self.authentication and not is_loopback(self.host):
             raise InvalidInput(
                 f"The service is open to everyone who reaches it, so it only listens on this computer. Got host "
-                f"{self.host!r}. Add --authentication, or omit --host."
+                f"{self.host!r}. Add authentication=True, or omit the host."
             )
 
         if self.oidc_issuer:
@@ -93,23 +93,27 @@ class Settings:
             self._check_webhook()
 
     def _check_sign_on(self) -> None:
-        """What single sign-on cannot be without."""
+        """Check that single sign-on has what it needs."""
         url = urlsplit(self.oidc_issuer)
         if url.scheme != "https" and not is_loopback(url.hostname or ""):
-            raise InvalidInput(f"--oidc-issuer must begin with https://. Got {self.oidc_issuer!r}.")
+            raise invalid("oidc_issuer", "an address that begins with https://", self.oidc_issuer)
         if not (self.authentication and self.oidc_client and self.oidc_roles):
-            raise InvalidInput("--oidc-issuer must come with --authentication, --oidc-client and --oidc-roles.")
+            raise InvalidInput(
+                'oidc_issuer must be given together with authentication=True, oidc_client="ID" and '
+                'oidc_roles="GROUP=ROLE".'
+            )
         for group, role in self.oidc_roles:
             if role not in ROLES:
-                raise InvalidInput(f"--oidc-roles must give group {group!r} one of {', '.join(ROLES)}. Got {role!r}.")
+                raise invalid("oidc_roles", f"one of {', '.join(ROLES)} for each group", f"{group}={role}")
 
     def _check_webhook(self) -> None:
-        """An alarm goes to one known place, over a connection that nobody reads, and proves where it comes from."""
+        """Check that alarms go over a connection that nobody else can read, and are signed."""
         url = urlsplit(self.webhook_url)
         if not url.hostname or (url.scheme != "https" and not (url.scheme == "http" and is_loopback(url.hostname))):
-            raise InvalidInput(f"--webhook-url must begin with https://. Got {self.webhook_url!r}.")
+            raise invalid("webhook_url", "an address that begins with https://", self.webhook_url)
         if len(self.webhook_secret) < LEAST_SECRET:
-            raise InvalidInput(f"--webhook-secret must have at least {LEAST_SECRET} characters: it signs what is sent.")
+            n = len(self.webhook_secret)
+            raise InvalidInput(f"webhook_secret must be at least {LEAST_SECRET} characters long. Got {n}.")
 
     @property
     def url(self) -> str:

@@ -28,11 +28,11 @@ from banditree.service.schema import users
 from banditree.service.settings import Settings
 from banditree.service.trail import note_action
 
-SECONDS = 10.0  # that the provider has for one answer
-FRESH = 3600.0  # seconds for which what the provider says of itself is believed
-KEYS_AGAIN = 60.0  # seconds before its keys are fetched again for a signature that none of them made
-LEEWAY = 60  # seconds by which the clocks of provider and service may differ
-MOST_TEXT = 100_000  # bytes of an answer of the provider that are read
+SECONDS = 10.0  # The provider must answer within so many seconds.
+FRESH = 3600.0  # What the provider says about itself is believed for so many seconds.
+KEYS_AGAIN = 60.0  # Its keys are fetched again after so many seconds for a signature that none of them made.
+LEEWAY = 60  # The clocks of provider and service may differ by so many seconds.
+MOST_TEXT = 100_000  # So many bytes of an answer of the provider are read.
 SCOPE = "openid profile email"
 SIGNATURES = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 
@@ -61,7 +61,7 @@ class Begun(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Whom the provider named: subject is unique and never given to anybody else."""
+    """Whom the provider named. subject: an id that is never given to anybody else."""
 
     subject: str
     name: str
@@ -134,7 +134,7 @@ class Provider:
         if not re.fullmatch(USER_NAME, name):
             raise Refused(
                 f"The provider's {self.settings.oidc_name} must be 1 to 64 letters, digits or any of _.-, and begin "
-                f"with a letter or digit. Got {name[:80]!r}. Choose another claim with --oidc-name."
+                f"with a letter or digit. Got {name[:80]!r}. Choose another claim (oidc_name)."
             )
         groups = claims.get(self.settings.oidc_groups) or []
         groups = {str(group) for group in ([groups] if isinstance(groups, str) else groups)}
@@ -205,8 +205,8 @@ def role_of(roles: tuple[tuple[str, str], ...], groups: set[str]) -> Role | None
 def admit(connection: sa.Connection, known: Known, address: str) -> str | Refused:
     """The name of the user who signed on, made or brought up to date; or why this person does not get in.
 
-    Losing every group, or being kept out by an admin, also ends what was given out before. A local user of the same
-    name stays who it is: whoever runs the provider cannot become somebody here by choosing a name.
+    Losing every group, or being disabled by an admin, also ends earlier log-ins and tokens. A local user of the same
+    name stays separate: whoever runs the provider cannot become somebody here by choosing a name.
     """
     row = connection.execute(sa.select(users).where(users.c.subject == known.subject)).mappings().first()
     name = known.name if row is None else str(row["name"])
@@ -233,7 +233,7 @@ def _refusal(connection: sa.Connection, known: Known, row: sa.RowMapping | None)
     if known.role is None:
         return Forbidden("None of your groups has a role, or a site, here. Ask whoever runs this service.")
     if row is not None:
-        return Forbidden("You are kept out of this service. Ask an admin.") if row["disabled"] else None
+        return Forbidden("Your account here is disabled. Ask an admin.") if row["disabled"] else None
     if connection.execute(sa.select(users.c.name).where(users.c.name == known.name)).first() is not None:
         return Conflict(f"There is another user {known.name!r} here. Ask an admin.")
     return None

@@ -25,7 +25,7 @@ class PlanState(StrEnum):
 
 
 class Signature(NamedTuple):
-    """What there is to say of a plan besides its content. replaced_by: the signed plan that took its place."""
+    """What is on record about a plan besides its content. replaced_by: the signed plan that took its place."""
 
     id: str
     site: str | None
@@ -80,13 +80,13 @@ def check_replaceable(connection: sa.Connection, id: str, replaces: str | None) 
 def sign(
     connection: sa.Connection, actor: str, id: str, comment: str, replaces: str | None = None, *, beside: bool = False
 ) -> bool:
-    """Sign a plan; False if it was signed before. replaces: another plan than the draft names.
+    """Sign a plan; False if it was signed before. replaces: the plan it replaces, if not the one that the draft names.
 
-    beside: it replaces none, whatever the draft says, so that new cases can be split between the two.
+    beside: it replaces no plan, whatever the draft says, so that new cases can be split between the two.
     """
     found = signature_of(connection, id)
     if site_of(connection) is not None and found.site is None:
-        raise Forbidden(f"Plan {id} is everybody's: it is signed by somebody who belongs to no site.")
+        raise Forbidden(f"Plan {id} belongs to every site, so somebody who belongs to no site must sign it.")
     if found.state is not PlanState.DRAFT:
         return False
     old = None if beside else replaces or found.replaces
@@ -102,7 +102,7 @@ def sign(
 
 def _check_takes_the_place(new: Signature, old: Signature) -> None:
     if new.site is not None and old.site is None:
-        raise Refused(f"Plan {old.id} is everybody's, and plan {new.id} is of one site: it cannot replace it.")
+        raise Refused(f"Plan {new.id} belongs to one site, so it cannot replace plan {old.id} of every site.")
     if old.state is PlanState.DRAFT:
         raise Conflict(f"Plan {old.id} is a draft. Only a signed plan can be replaced.")
     if old.state is PlanState.REPLACED:

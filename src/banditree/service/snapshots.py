@@ -15,8 +15,8 @@ from banditree.service.cases import Case
 from banditree.service.outlook import ahead_document, ahead_from
 from banditree.version import __version__
 
-EVERY = 256  # events between two snapshots: what is folded at most takes about 25 ms
-KEPT = 128  # rounds with an outcome that a snapshot keeps, for reports that are sent again
+EVERY = 256  # A snapshot is taken every so many events: folding that many takes about 25 ms.
+KEPT = 128  # A snapshot keeps so many of the last rounds with an outcome, for reports that are sent again.
 
 
 class Forgotten(Exception):

@@ -13,7 +13,7 @@ Seed = Annotated[int, Field(ge=0, lt=SEEDS, description="by default drawn when t
 
 
 class NewSplit(Shape):
-    """Two signed plans between which new cases are split by chance. rounds: by default all of a case."""
+    """Two signed plans between which new cases are split at random. rounds: by default all rounds of a case."""
 
     old: Id
     new: Id

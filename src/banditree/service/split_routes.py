@@ -1,4 +1,4 @@
-"""The routes over splits: new cases between two plans, by chance."""
+"""The routes over splits of new cases between two plans, at random."""
 
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ router = APIRouter(prefix="/api/v1", tags=["field"], responses=ERRORS)
 
 @router.post("/splits", response_model=Answer[SplitOut])
 async def start_split(request: Request, person: Signer, body: NewSplit) -> Response:
-    """Split the new cases of two signed plans between them by chance, by a seed on record."""
+    """Split the new cases of two signed plans between them at random, by a seed on record."""
     return reply(split_out(await begun(request, person, body), person))
 
 
@@ -54,14 +54,14 @@ async def list_splits(
 
 
 def split_out(split: Split, person: Person) -> SplitOut:
-    """A split as it is answered; who could choose a plan by choosing an id does not see the seed."""
+    """A split as it is answered. People who start cases do not see the seed: they could choose a plan by an id."""
     hidden = split.ended_at is None and person.role < Role.SIGNER
     return SplitOut(**{**split._asdict(), "seed": None if hidden else split.seed})
 
 
 @router.get("/splits/{id}/comparison", response_model=Answer[ComparisonOut])
 async def compare(request: Request, person: Viewer, id: DocumentId) -> Response:
-    """Which plan of a split gives more, however often one looks. Until it is known, 202 and the job."""
+    """Which plan of a split gives more; it holds however often you look. Until it is known, 202 and the job."""
     job = await compared(request, person, id)
     if job.state is State.FAILED:
         raise Refused(f"The plans cannot be compared. {job.problem}")

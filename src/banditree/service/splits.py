@@ -1,9 +1,9 @@
-"""Splits: new cases are given one of two signed plans by chance, until somebody ends it with one of them.
+"""Splits: new cases are given one of two signed plans at random, until somebody ends the split with one of them.
 
-While a split goes on, a case that is started on either plan follows the one that the seed and the case's id say; the
-same id gets the same plan whenever it is asked, and anybody who has the seed can check. Both plans are compared over
-the rounds that were set when the split began, on the cases that it gave their plan. As long as it goes on, only those
-who sign see the seed: whoever knows it can choose the plan by choosing an id.
+While a split goes on, a case that is started on either plan follows the one that the seed and the case's id determine;
+the same id always gets the same plan, and anybody who has the seed can check. Both plans are compared over the rounds
+that were set when the split began, on the cases that it gave their plan. As long as it goes on, only those who sign see
+the seed: whoever knows it can choose the plan by choosing an id.
 """
 
 import secrets
@@ -78,9 +78,9 @@ def start_split(
 
 def _site_of_both(connection: sa.Connection, old: Signature, new: Signature) -> str | None:
     if old.site != new.site:
-        raise Refused("The plans of a split must be of the same site, so that whoever starts a case sees both.")
+        raise Refused("The plans of a split must belong to the same site, so that whoever starts a case sees both.")
     if site_of(connection) is not None and old.site is None:
-        raise Forbidden("These plans are everybody's: new cases are split by somebody who belongs to no site.")
+        raise Forbidden("These plans belong to every site, so somebody who belongs to no site must split them.")
     return old.site
 
 

@@ -80,5 +80,5 @@ def _alarm(case: Case) -> AlarmOut | None:
     return AlarmOut(
         ringing=True,
         message=f"The evidence fits none of the {tasks} of the collection, so the plan's promise does not hold for "
-        "this case. From now on Thompson sampling chooses, which knows nothing of them and has learned from this case.",
+        "this case. From now on Thompson sampling chooses, which has learned from this case alone.",
     )

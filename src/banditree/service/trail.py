@@ -18,10 +18,10 @@ import sqlalchemy as sa
 from banditree.service.cases import utc_now
 from banditree.service.schema import audit, cases, events, trail
 
-WRITTEN = "write events"  # the action of a line that covers events
-ERASED_PROOF = 64  # characters of the proof of an erased event, its digest; a salt has 32
-SHOWN_PROBLEMS = 20
-HEAD = 1  # the key of the one row that says where the chain ends
+WRITTEN = "write events"  # The action of a line that covers events.
+ERASED_PROOF = 64  # The proof of an erased event is a digest of so many characters; a salt has 32.
+SHOWN_PROBLEMS = 20  # At most so many problems are put into words; the others are counted.
+HEAD = 1  # The key of the one row that says where the chain ends.
 
 
 class Line(NamedTuple):
@@ -224,7 +224,7 @@ def _check_old(connection: sa.Connection, start: Mapping[str, Any], problems: _P
 
 
 def _check_erased(connection: sa.Connection, problems: _Problems) -> None:
-    """Only the events of a case that was erased are without content."""
+    """Check that only events of erased cases are without content, and that these are."""
     blanked = sa.func.length(events.c.proof) == ERASED_PROOF
     left = sa.or_(events.c.arm.is_not(None), events.c.reward.is_not(None), events.c.details.is_not(None))
     if connection.execute(sa.select(events.c.case).where(blanked, left).limit(1)).first() is not None:

@@ -20,9 +20,9 @@ from banditree.service.plan_models import NewCollection, NewPlan
 from banditree.service.problems import Refused
 from banditree.service.worker import die_with_parent, limit_memory
 
-LARGE = 256_000  # bytes above which a body is read in another process: it would stop this one for some 10 ms
-MOST_PARTS = 500_000  # lists and objects of a body; each takes a hundred times the memory of the two bytes it may have
-SECONDS, MEGABYTES = 60.0, 1_500  # what reading one body may take
+LARGE = 256_000  # A body of more bytes is read in another process: it would stop this one for some 10 ms.
+MOST_PARTS = 500_000  # Lists and objects of a body: each takes a hundred times the memory of the two bytes it may have.
+SECONDS, MEGABYTES = 60.0, 1_500  # Reading one body may take at most so much time and memory.
 
 Read = TypeVar("Read")
 
@@ -99,7 +99,9 @@ class Reader:
             return await asyncio.wait_for(task, SECONDS)
         except (BrokenProcessPool, TimeoutError, MemoryError):
             self.close()
-            raise Refused(f"Reading this takes more than {SECONDS:g} seconds or {MEGABYTES:,} MB.") from None
+            raise Refused(
+                f"Reading this takes more than {SECONDS:g} seconds or {MEGABYTES:,} MB. Send something smaller."
+            ) from None
 
     def close(self) -> None:
         """End the process, whatever it is at."""

@@ -21,8 +21,8 @@ from banditree.service.settings import Settings
 from banditree.service.webhook import SAME
 from banditree.service.worker import Workers
 
-PAUSE = 600.0  # seconds between two rounds of the watch
-DAY = 86_400.0  # seconds after which a plan is monitored again
+PAUSE = 600.0  # The watch looks at the plans every so many seconds.
+DAY = 86_400.0  # A plan is monitored again after so many seconds.
 ACTOR = "watch"
 
 log = logging.getLogger("banditree.service")

@@ -17,16 +17,16 @@ from banditree.service.messages import Reports
 from banditree.service.problems import Refused
 from banditree.service.schema import plans
 
-SECONDS = 10.0  # that the receiver of an alarm has for its answer
-WAITS = (0.0, 2.0, 10.0)  # seconds before each try to send
-SAME = ("group", "arm", "where", "direction")  # what makes two alarms of one year the same
+SECONDS = 10.0  # The receiver of an alarm must answer within so many seconds.
+WAITS = (0.0, 2.0, 10.0)  # The seconds before each attempt to send.
+SAME = ("group", "arm", "where", "direction")  # Two alarms of one year that agree in these are the same alarm.
 
 
 def webhook(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """Send an alarm to the address that is set, as it was last computed; what was sent."""
     url, secret = database.settings.webhook_url, database.settings.webhook_secret
     if not url:
-        raise Refused("No webhook is set any more, so the alarm was not sent.")
+        raise Refused("No webhook is set, so the alarm was not sent. Set webhook_url, and try the job again.")
     with database.read() as connection:
         name = connection.execute(sa.select(plans.c.name).where(plans.c.id == settings["plan"])).scalar_one()
         alarm = _alarm_of(connection, settings)
@@ -43,7 +43,7 @@ def _alarm_of(connection: sa.Connection, settings: Mapping[str, Any]) -> Any:
             for alarm in found:
                 if all(alarm[name] == settings[name] for name in SAME):
                     return alarm
-    raise Refused("The alarm is gone: what was told since then has ended it.")
+    raise Refused("The alarm is over: later outcomes have ended it, so it was not sent.")
 
 
 def send(url: str, secret: str, body: bytes) -> None:

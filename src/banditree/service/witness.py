@@ -9,10 +9,10 @@ from banditree.service.desk import Desk, Transaction
 from banditree.service.problems import Refused
 from banditree.service.trail import Line, add_lines
 
-PAUSE = 1.0  # seconds between two writes of what was seen
-MOST_LINES = 10_000  # kept in memory while the database cannot be written; what is more is counted
-LONGEST = 200  # characters of a path that are noted
-LOGIN = ("/login", "/api/v1/login")  # whose refusals are noted where the password is looked at
+PAUSE = 1.0  # What was seen is written every so many seconds.
+MOST_LINES = 10_000  # So many lines are kept in memory while the database cannot be written; the rest is only counted.
+LONGEST = 200  # So many characters of a path are noted.
+LOGIN = ("/login", "/api/v1/login")  # Refusals of these are noted where the password is checked.
 QUIET = {*LOGIN, "/", "/health", "/ready", "/metrics", "/static/{name}", "/api/v1/me", "/api/v1/openapi.json"}
 REFUSED = (401, 403, 429)
 

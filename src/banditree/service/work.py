@@ -140,7 +140,7 @@ def _plan(database: Database, settings: Mapping[str, Any], *, needed: bool = Tru
         id = settings.get("collection")
         collection = followed.collection if id is None else records.collection_of(connection, id)
     if collection is None and needed:
-        raise Refused(f"Plan {followed.id} was put on record without its collection: say which one.")
+        raise Refused(f"Plan {followed.id} was put on record without its collection. Name the collection.")
     return followed.plan, collection
 
 

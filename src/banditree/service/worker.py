@@ -34,14 +34,14 @@ from banditree.service.messages import Ended, Reports
 from banditree.service.problems import Refused, Unavailable
 from banditree.service.settings import Settings
 
-POLL = 2.0  # seconds between looks at the line, for jobs that another server took in
-BEAT = 1.0  # seconds between signs of life, and so between looks at what is wished
-GRACE = 5.0  # seconds that a job has to give its best so far after it was told to stop
-MOST_RESULT = 32_000_000  # bytes of a result
-SCRATCH = "banditree-job-"  # how the folder of a job begins; then comes the process of its worker
-RESERVED = 3_000  # megabytes that engines for tables take beforehand and never use; what is used is watched
-DATA_PAGES = 5  # the place of the size of data and stack in /proc/PID/statm
-NICENESS = 10  # jobs give way to the answering of cases
+POLL = 2.0  # The line is looked at every so many seconds, for jobs that another server took in.
+BEAT = 1.0  # A worker gives a sign of life, and looks whether its job is to end, every so many seconds.
+GRACE = 5.0  # A job that is told to stop has so many seconds to give its best so far.
+MOST_RESULT = 32_000_000  # A result may have so many bytes.
+SCRATCH = "banditree-job-"  # The name of a job's folder begins so; the process number of its worker follows.
+RESERVED = 3_000  # Megabytes that engines for tables reserve and never use; what is really used is watched.
+DATA_PAGES = 5  # The place of the size of data and stack in /proc/PID/statm.
+NICENESS = 10  # Jobs have a lower priority than answers to requests.
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 
 log = logging.getLogger("banditree.service")
@@ -229,7 +229,7 @@ def _child(pipe: Connection, settings: Settings, job: Job, folder: str) -> None:
     try:
         result = json.dumps(KINDS[job.kind](Database(settings, migrates=False), job.settings, Reports(pipe)))
         if len(result) > MOST_RESULT:
-            raise InvalidInput(f"Its result has {len(result):,} bytes, more than the {MOST_RESULT:,} that are kept.")
+            raise InvalidInput(f"The result has {len(result):,} bytes, more than the {MOST_RESULT:,} that are kept.")
         pipe.send(Ended(State.DONE, result, None))
     except (InvalidInput, Refused) as problem:
         pipe.send(Ended(State.FAILED, None, str(problem)))
@@ -237,7 +237,7 @@ def _child(pipe: Connection, settings: Settings, job: Job, folder: str) -> None:
         pipe.send(Ended(State.FAILED, None, _too_large(job)))
     except Exception as error:
         log.error("job failed", exc_info=error, extra={"fields": {"job": job.id, "kind": job.kind}})
-        pipe.send(Ended(State.FAILED, None, "Something went wrong here, and it is in the log."))
+        pipe.send(Ended(State.FAILED, None, "Something went wrong in the service; its log says what."))
 
 
 def _too_large(job: Job) -> str:

@@ -19,9 +19,9 @@ from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree
 
 Subject = Collection | Plan | LazyTree
-LONGEST_GIST = 200  # letters of a message of numba
-NEEDS_COUNTS = "NRT required"  # of numba: a function makes an array and was compiled not to count references
-LEAN, COMPILED, INTERPRETED = "lean", "compiled", "interpreted"  # from fast to slow
+LONGEST_GIST = 200  # So many letters of a message of numba are shown.
+NEEDS_COUNTS = "NRT required"  # numba says this of a function that makes an array and was compiled as lean.
+LEAN, COMPILED, INTERPRETED = "lean", "compiled", "interpreted"  # The modes, from fast to slow.
 
 
 class SlowSimulation(UserWarning):
@@ -145,7 +145,7 @@ def _gist(message: str) -> str:
     if any(NEEDS_COUNTS in line for line in lines):
         return NEEDS_COUNTS
     telling = [line for line in lines if line and not line.startswith(("Failed in", "During", "File", "-"))]
-    return (telling or lines or ["no reason given"])[0][:200]
+    return (telling or lines or ["no reason given"])[0][:LONGEST_GIST]
 
 
 def _unplayed(n_runs: int, n_rounds: int) -> Played:

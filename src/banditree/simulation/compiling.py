@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-COMPILING = 1  # to be raised when the way of compiling changes: what is on disk then no longer counts
-FINGERPRINT_LETTERS = 16
+COMPILING = 1  # Raise this when the way of compiling changes: it makes what is on disk out of date.
+FINGERPRINT_LETTERS = 16  # A fingerprint has so many letters.
 NUMBER_WORDS = {"class", "int", "float", "bool", "None", "tuple"}
 
 Compiler = Callable[[FunctionType], Callable[..., Any]]

@@ -11,9 +11,9 @@ from banditree.errors import InvalidInput, invalid
 from banditree.simulation.playing import ADAPTIVE_PHASE, EXPLOIT_PHASE, EXPLORE_PHASE, FALLBACK_PHASE
 from banditree.tasks.arrays import FloatArray, IntArray
 
-UNKNOWN = -1  # neither right nor wrong: no commitment, or none to compare with
-MOST_BYTES = 8 * 2**30
-N_RESAMPLES = 2_000  # of the bootstrap
+UNKNOWN = -1  # Neither right nor wrong: there is no commitment, or nothing to compare it with.
+MOST_BYTES = 8 * 2**30  # Larger results are refused.
+N_RESAMPLES = 2_000  # The bootstrap draws so many resamples.
 
 
 class BandKind(StrEnum):

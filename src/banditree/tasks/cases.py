@@ -10,7 +10,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards.bernoulli import LEAST_STRENGTH
 
-EXCLUSIVE = 1e-6  # how close to 1 the means of every kind must add up to be the shares of one choice
+EXCLUSIVE = 1e-6  # Means that add up to 1 this closely in every kind are the shares of one choice.
 
 
 class Cases(NamedTuple):
@@ -38,7 +38,7 @@ def draw_cases(collection: Collection, n: int, seed: int = 0) -> Cases:
     if not collection.varies:
         return Cases(collection.means, np.arange(collection.n_tasks), collection.weights)
     if collection.theta is not None or collection.parameters.ndim > 2:
-        raise InvalidInput("Cases that vary can only be drawn for tasks known by their means.")
+        raise InvalidInput("Cases that vary can only be drawn for tasks known by their means alone.")
     rng = np.random.default_rng([seed, 20])
     task = np.repeat(np.arange(collection.n_tasks), n)
     return Cases(_drawn(collection, task, rng), task, collection.weights[task] / n)
@@ -51,7 +51,7 @@ def with_spread(collection: Collection, least: float) -> Collection:
 
 
 def draw_strangers(collection: Collection, n: int, seed: int = 0) -> FloatArray:
-    """The parameters (n, K, ...) of cases that are none of the tasks: each rate is that of some task and arm."""
+    """The parameters (n, K, ...) of cases that belong to none of the tasks: each rate is that of some task and arm."""
     M, K = collection.means.shape
     rates = collection.parameters.reshape(M * K, *collection.parameters.shape[2:])
     return np.asarray(rates[np.random.default_rng([seed, 21]).integers(M * K, size=(n, K))])

@@ -1,4 +1,4 @@
-"""A collection with something else assumed of it: parameters, shares, what stays the same in a case, no doubt."""
+"""A collection with other assumptions: other parameters or shares, features of a case, or estimates taken as exact."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +10,7 @@ from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
-TRUSTED = "estimates taken at their word"  # what marks a collection whose margins were set to zero
+TRUSTED = "estimates taken at their word"  # The mark of a collection whose margins were set to zero.
 
 
 def with_parameters(collection: Collection, parameters: FloatArray, **changes: Any) -> Collection:

@@ -138,7 +138,7 @@ class Collection:
         shares: Any = None,
         spread: Any = None,
     ) -> "Collection":
-        """Tasks of whose rewards only the means (M, K) and the range [low, high] are known."""
+        """Tasks whose rewards are known only by their means (M, K) and range [low, high]."""
         return _without_contexts(means, Bounded(low=low, high=high), tasks, arms, radius, provenance, shares, spread)
 
     @classmethod
@@ -207,7 +207,7 @@ class Collection:
 
     @property
     def features(self) -> tuple[Feature, ...]:
-        """The columns of a context, none without contexts; a plan answers alike."""
+        """The columns of a context, none without contexts; plans have the same property."""
         return () if self.contexts is None else self.contexts.features
 
     @property
@@ -227,7 +227,7 @@ class Collection:
 
     @property
     def parameters(self) -> FloatArray:
-        """What the reward family knows of each task and arm: the means (M, K), or the chances (M, K, G).
+        """What the reward family needs to know about each task and arm: the means (M, K), or the chances (M, K, G).
 
         Where the noise of normal rewards differs: means and deviations (M, K, 2).
         """
@@ -242,7 +242,7 @@ class Collection:
 
     @cached_property
     def weights(self) -> FloatArray:
-        """What each task counts in a mean over tasks (M,): its share, or 1/M where shares are unknown."""
+        """The weight of each task in a mean over tasks (M,): its share, or 1/M where shares are unknown."""
         return frozen(np.full(self.n_tasks, 1 / self.n_tasks) if self.shares is None else self.shares, float)
 
     @cached_property

@@ -10,9 +10,9 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen_numbers
 
-INTERCEPT = "(intercept)"
-N_AVERAGED = 20_000  # contexts over which averages are taken where there is no sample
-SINGULAR = 1e-10  # smallest eigenvalue of E[xx'] relative to the largest that still identifies theta
+INTERCEPT = "(intercept)"  # The name of the feature that is always 1.
+N_AVERAGED = 20_000  # Averages are taken over so many contexts where there is no sample.
+SINGULAR = 1e-10  # The smallest eigenvalue of E[xx'], relative to the largest, that still identifies theta.
 
 
 class ContextKind(StrEnum):
@@ -139,7 +139,7 @@ def gaussian_contexts(mean: Any, covariance: Any, features: Sequence[str | Featu
 
 
 def moment_contexts(mean: Any, covariance: Any, features: Sequence[str | Feature] | None = None) -> Contexts:
-    """Contexts of which a log tells the mean (d,) and covariance (d, d) and no more."""
+    """Contexts known only by their mean (d,) and covariance (d, d), as a log gives them."""
     mean = frozen_numbers("the mean context", mean, 1)
     return Contexts(ContextKind.MOMENTS, _features(features, mean.size), mean, covariance)
 
@@ -178,9 +178,9 @@ def averaging_rows(contexts: Contexts) -> FloatArray:
 
 
 def contexts_of_a_case(contexts: Contexts, x: FloatArray, n_rows: int = 500) -> Contexts:
-    """The contexts that a case meets whose own features are those of `x` (d,); the others are drawn as ever.
+    """The contexts that a case with the features of `x` (d,) meets; features of a round are drawn as before.
 
-    Features of a case and of a round count as independent of each other.
+    Features of a case and of a round are taken to be independent of each other.
     """
     features = tuple(replace(feature, per_case=False) for feature in contexts.features)
     own = contexts.per_case

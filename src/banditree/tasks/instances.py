@@ -1,4 +1,4 @@
-"""The generators of the experiments: `hard`, `rand` and `linear` (NOTES 12), so that numbers can be compared."""
+"""The generators of the experiments, `hard`, `rand` and `linear`, as NOTES 12 fixes what the paper leaves open."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -12,7 +12,7 @@ from banditree.tasks.rewards import Gaussian
 from banditree.tasks.separation import closest_rows
 
 T = TypeVar("T")
-MAX_DRAWS = 10_000  # whole collections drawn before a wanted separation is called out of reach
+MAX_DRAWS = 10_000  # After so many collections were drawn, a wanted separation is called out of reach.
 
 
 def hard(n_tasks: int, n_arms: int, separation: float, epsilon: float, seed: int = 0) -> Collection:

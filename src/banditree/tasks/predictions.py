@@ -1,4 +1,4 @@
-"""What x'theta says of the rewards of contextual tasks: one meaning everywhere, the range of the rewards kept.
+"""What x'theta says about the rewards of contextual tasks: one meaning everywhere, within the range of the rewards.
 
 A prediction is x'theta, which counts as the nearest end where it is outside the range of the rewards, or lies on a
 logistic curve (`Rewards.link`): in means, certificates and simulations alike.
@@ -10,10 +10,10 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Contexts, averaging_rows
 from banditree.tasks.rewards import Link, Rewards
 
-MUCH = 0.05  # share of the contexts outside the range from which a collection says so
-RATIO = 1.02  # between neighbours of the grid on which a sub-Gaussian scale is sought: within 4% of the best
-FLAT = 0.01  # exponents below this change no variance by more than 1% ...
-STEEP = 60.0  # ... and above this the largest value alone counts
+MUCH = 0.05  # A collection says so if predictions are outside the range for at least this share of the contexts.
+RATIO = 1.02  # The ratio of neighbours on the grid for a sub-Gaussian scale, which is then within 4% of the best.
+FLAT = 0.01  # Exponents below this change no variance by more than 1% ...
+STEEP = 60.0  # ... and above this only the largest value counts.
 
 
 def predict(theta: FloatArray, rows: FloatArray, rewards: Rewards) -> FloatArray:

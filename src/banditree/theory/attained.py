@@ -17,10 +17,10 @@ from banditree.tasks.collection import Collection
 from banditree.theory.limits import problem_of
 from banditree.theory.randomised import solve_game
 
-STEPS = {2: 1 / 32, 3: 1 / 6, 4: 1 / 2}  # of the log-weights, by the number of tasks
-FAR = 15.0  # the largest difference of log-weights that is remembered: wrong once in three million
-STARTS = 300  # points to start from that are looked at: the best ones for their worst task
-STEADY = 1e-12  # a round that adds less than this share of the regret is like all rounds before it
+STEPS = {2: 1 / 32, 3: 1 / 6, 4: 1 / 2}  # The step of the log-weights, by the number of tasks.
+FAR = 15.0  # The largest difference of log-weights that is remembered, which is wrong once in three million.
+STARTS = 300  # So many points to start from are looked at, the best ones for their worst task.
+STEADY = 1e-12  # Once a round adds less than this share of the regret, the rounds left add no more.
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def attained(collection: Collection, horizon: int, *, step: float | None = None)
     if not 2 <= collection.n_tasks <= max(STEPS):
         raise invalid("collection", f"one of 2 to {max(STEPS)} tasks", collection.n_tasks)
     if not collection.rewards.support:
-        raise InvalidInput("What is attained is only worked out for rewards of a few possible values.")
+        raise InvalidInput("What is attained is only worked out for rewards of a few values, without contexts.")
     problem = problem_of(collection)
     step = STEPS[collection.n_tasks] if step is None else step
     points, chances, after = _moves(problem.chances, step)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from banditree.errors import InvalidInput, invalid
 from banditree.training.simulators import lemma_samples, mean_samples
 
-C_GAMMA = 1 / 48  # Lemma 3.2 goes through with this, c_lambda = 2.1 and epsilon <= 1/48 (NOTES 15)
+C_GAMMA = 1 / 48  # NOTES 15: the proof of Lemma 3.2 holds with this, c_lambda = 2.1 and epsilon <= 1/48.
 C_LAMBDA = 2.1
 
 
@@ -149,7 +149,7 @@ def regret_lower_bound(*, horizon: int, separation: float, epsilon: float, rando
 
 
 def unseparated_rate(*, n_tasks: int, horizon: int) -> Bound:
-    """Theorem 2.1: without separation, some collection of M tasks costs every algorithm of the order of sqrt(M H).
+    """Theorem 2.1: without separation, some collection of M tasks costs every algorithm on the order of sqrt(M H).
 
     An order, without its constant, and about the worst collection: `limits.limit` is about yours.
 
@@ -157,7 +157,7 @@ def unseparated_rate(*, n_tasks: int, horizon: int) -> Bound:
     316
     """
     _positive(n_tasks=n_tasks, horizon=horizon)
-    reason = "of the order of sqrt(M H) for tasks that may be as close as they like; the constant is omitted"
+    reason = "on the order of sqrt(M H) for tasks that may be arbitrarily close; the constant is omitted"
     return Bound(math.sqrt(n_tasks * horizon), {"M": n_tasks, "H": horizon}, reason)
 
 

@@ -20,10 +20,10 @@ from banditree.theory.separating_tests import check_table, even_tests
 if TYPE_CHECKING:
     from banditree.theory.subsets import Tests
 
-LIST_UP_TO = 11  # tasks: 2,048 subsets are listed faster than the search is compiled
-SEARCH_UP_TO = 64  # tasks, the bits of a word
-EFFORT = 6_000_000  # nodes of the search, about half a minute
-AT_ONCE = 500  # nodes that are no time at all, spent even when told to stop
+LIST_UP_TO = 11  # Up to so many tasks, the 2,048 subsets are listed faster than the search is compiled.
+SEARCH_UP_TO = 64  # The search takes at most so many tasks, the bits of a word.
+EFFORT = 6_000_000  # The search looks at so many nodes at most, about half a minute.
+AT_ONCE = 500  # So few nodes take no time, and are looked at even when told to stop.
 
 
 @dataclass(frozen=True)

@@ -21,11 +21,11 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.theory.per_context import per_context, squared_distances
 
-EFFORT = 400  # simplices
-CONTEXTS = 40  # contexts over which averages are taken, where they vary
-LIST_UP_TO = 7  # tasks: all uniform omegas are tried
-ALTERNATIONS = 20
-CLOSE = 1e-3  # relative gap at which the bounds count as met
+EFFORT = 400  # At most so many simplices are looked at.
+CONTEXTS = 40  # Averages are taken over so many contexts, where they vary.
+LIST_UP_TO = 7  # Up to so many tasks, all uniform omegas are tried.
+ALTERNATIONS = 20  # Omega and its opponent are improved in turn at most so often.
+CLOSE = 1e-3  # Bounds with a smaller relative gap count as met.
 
 
 @dataclass(frozen=True)

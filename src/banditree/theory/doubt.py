@@ -10,7 +10,7 @@ are 0 or 1 it is Laplace's mixture of all rates. Bets on several arms multiply.
 
 import math
 
-LEAST_CHANCE = 1e-9  # of an outcome that is called impossible
+LEAST_CHANCE = 1e-9  # An outcome that is called impossible has this chance.
 
 
 def log_odds_step(total: float, n: float, reward: float, low: float, high: float) -> float:

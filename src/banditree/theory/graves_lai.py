@@ -11,8 +11,8 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
 from banditree.theory.per_context import per_context
 
-CONTEXTS = 200  # contexts over which averages are taken, where they vary
-SAME = 1e-12  # a divergence below this tells nothing
+CONTEXTS = 200  # Averages are taken over so many contexts, where they vary.
+SAME = 1e-12  # A smaller divergence tells nothing.
 
 
 @dataclass(frozen=True)

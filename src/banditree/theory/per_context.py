@@ -1,4 +1,4 @@
-"""What is known of every task and arm at each of a few contexts; without contexts, at one."""
+"""What is known about every task and arm at each of a few contexts; without contexts, at one."""
 
 from typing import NamedTuple
 

@@ -23,10 +23,10 @@ from banditree.progress import OnProgress, goes_on
 
 Words = npt.NDArray[np.uint64]
 Word = Any  # one 64-bit set
-MAX_TASKS = 64
-FOUND, NONE_EXISTS, UNDECIDED = 1, 0, -1
-CHUNK = 50_000  # nodes between two looks at the caller's wishes
-TASK_IN, TASK_OUT = -2, -3  # marks of a node that branches on a task: which branch is open
+MAX_TASKS = 64  # Sets of tasks are the bits of one word.
+FOUND, NONE_EXISTS, UNDECIDED = 1, 0, -1  # The three answers of the search.
+CHUNK = 50_000  # The caller is asked whether to go on every so many nodes.
+TASK_IN, TASK_OUT = -2, -3  # The marks of a node that branches on a task: which branch is open.
 
 F = TypeVar("F", bound=Callable[..., Any])
 _compiled = cast(Callable[[F], F], numba.njit(cache=True))

@@ -1,4 +1,4 @@
-"""About what is lost where a plan leaves the choice to Thompson sampling, or to arms of which it expects something."""
+"""About what is lost where a plan leaves the choice to Thompson sampling, or chooses between arms of expected rates."""
 
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -20,17 +20,17 @@ import numpy as np
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
-FOUND, NONE_EXISTS, UNDECIDED = 1, 0, -1
-OUT, OPEN, IN = 0, 1, 2  # what is decided of a task
-TOLERANCE = 1e-9  # of the sum; relative to |S| c it moves the target by less than a millionth
-CHUNK = 2_000  # nodes between two looks at the caller's wishes
-NEW_ROWS = 6  # added to the programme at a time
-MOST_ROWS = 400  # of the programme of one node
-ROUNDS = 60  # of adding rows
-PIVOTS = 400  # of one programme
-DAMPED_FROM = 4  # rounds after which p goes only halfway: the programme's own p jumps from corner to corner
-SLACK = 1 << 20  # added to the number of a test: the variable is its slack, not a row
-NONE = -1
+FOUND, NONE_EXISTS, UNDECIDED = 1, 0, -1  # The three answers of the search.
+OUT, OPEN, IN = 0, 1, 2  # What is decided about a task.
+TOLERANCE = 1e-9  # The tolerance of the sum; relative to |S| c it moves the target by less than a millionth.
+CHUNK = 2_000  # The caller is asked whether to go on every so many nodes.
+NEW_ROWS = 6  # So many rows are added to the programme at a time.
+MOST_ROWS = 400  # The programme of one node has at most so many rows.
+ROUNDS = 60  # Rows are added at most so often.
+PIVOTS = 400  # One programme takes at most so many pivots.
+DAMPED_FROM = 4  # After so many rounds p goes only halfway: the programme's own p jumps from corner to corner.
+SLACK = 1 << 20  # Added to the number of a test, this says that the variable is its slack, not a row.
+NONE = -1  # In place of a variable: none would raise the sum.
 
 F = TypeVar("F", bound=Callable[..., Any])
 _compiled = cast(Callable[[F], F], numba.njit(cache=True))

@@ -8,7 +8,7 @@ from banditree.training.rows import BadRows
 from banditree.training.sources import Log
 from banditree.training.view import as_number
 
-SHOWN = 4  # values of a column that are named
+SHOWN = 4  # At most so many values of a column are named.
 
 
 def advice(log: Log, bad: BadRows, n_rows: int, columns: Columns, family: Rewards, hint: str | None = None) -> str:
@@ -24,7 +24,7 @@ def advice(log: Log, bad: BadRows, n_rows: int, columns: Columns, family: Reward
         return f"No row is left. {columns.reward} has {_values(log, columns.reward)}: write numbers, such as 1 and 0."
     roles = {"reward": columns.reward, "arm": columns.arm, "task": columns.task, "individual": columns.individual}
     used = ", ".join(f'{role}="{name}"' for role, name in roles.items() if name is not None)
-    return f"No row is left, so a column must be another one than it is taken for: {used}. Say which is which."
+    return f"No row is left, so some column is not what it is taken for: {used}. Say which is which."
 
 
 def _range_advice(log: Log, reward: str) -> str:

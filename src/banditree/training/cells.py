@@ -15,7 +15,7 @@ from banditree.training.view import LogView
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_LEVELS = 100  # values of a categorical column
+MAX_LEVELS = 100  # A categorical column may have so many values.
 WEIGHTED = tuple(f"weighted{index}" for index in range(N_WEIGHTED))
 
 
@@ -125,16 +125,16 @@ def name_of(value: Any) -> str:
 
 
 def padded_notes(cells: "pa.Table", view: LogView, columns: Columns) -> tuple[str, ...]:
-    """A sentence for every column of names from which spaces were taken."""
+    """A sentence for every column of names from which spaces were removed."""
     names = {"task": columns.task, "unit": columns.unit, "arm": columns.arm}
     named = {key: names.get(key) or view.categorical[int(key[1:])] for key in view.keys}
     return tuple(note for key, column in named.items() for note in padded_note(cells[key], column))
 
 
 def padded_note(values: "pa.ChunkedArray", column: str) -> list[str]:
-    """The sentence for one column, if spaces are taken from a name in it."""
+    """The sentence for one column, if spaces were removed from a name in it."""
     padded = [value for value in values.unique().to_pylist() if isinstance(value, str) and value != value.strip()]
-    return [f"Spaces around names in column {column!r} were taken off, as in {padded[0]!r}."] if padded else []
+    return [f"Spaces around names in column {column!r} were removed, as in {padded[0]!r}."] if padded else []
 
 
 def natural(name: str) -> list[tuple[int, Any]]:

@@ -15,10 +15,10 @@ from banditree.training.mixture import Mixture, Sums, sums_of
 from banditree.training.overdispersion import fit_kinds, kind_chances, log_likelihoods, refine_kinds
 from banditree.training.statistics import Statistics, group_tasks
 
-MAX_CLASSES = 20
-MAX_FITTED = 5_000  # individuals from whom the number of classes is chosen; the fit is then carried on with all
-PATIENCE = 3  # numbers of classes tried beyond the best one so far
-HELD_OUT = 0.2
+MAX_CLASSES = 20  # At most so many classes are tried.
+MAX_FITTED = 5_000  # The number of classes is chosen from so many individuals at most; the fit then goes on with all.
+PATIENCE = 3  # The search ends after so many numbers of classes that are no better than the best so far.
+HELD_OUT = 0.2  # This share of the individuals is held out where the criterion is held-out likelihood.
 
 
 class Criterion(StrEnum):
@@ -168,8 +168,8 @@ def _classify(
     order = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)]
     if len(order) < 2:
         raise InvalidInput(
-            "Everyone responds alike: one class fits best, so there is nothing to find out about a new case. "
-            "Use the arm with the highest mean, or ask for more classes."
+            "Everyone responds alike: one kind fits best, so there is nothing to find out about a new case. "
+            "Use the arm with the highest mean, or ask for two kinds: n_classes=2."
         )
     mixture = mixture.sorted(order)
     labels = np.argsort(order)[np.searchsorted(np.sort(order), labels)]

@@ -1,8 +1,8 @@
 """Kinds of individuals that take one of the options each time, with a taste of their own around that of their kind.
 
-The tastes of a kind are Dirichlet: rates times a strength, the less of which the more its individuals differ. Totals of
-an individual are then Dirichlet-multinomial, and EM finds rates and strengths together (Minka 2000, "Estimating a
-Dirichlet distribution"). Individuals with the same totals are looked at once.
+The tastes of a kind are Dirichlet: rates times a strength; the smaller the strength, the more its individuals differ.
+Totals of an individual are then Dirichlet-multinomial, and EM finds rates and strengths together (Minka 2000,
+"Estimating a Dirichlet distribution"). Individuals with the same totals are looked at together.
 """
 
 from dataclasses import replace
@@ -12,9 +12,9 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray
 from banditree.training.mixture import CLOSE, FLOOR, Mixture, Sums
 
-MAX_STEPS = 60  # of EM, from a mixture that is close already
-INNER = 2  # fixed-point steps for the rates and strengths in each of them
-LEAST, MOST = 0.05, 2_000.0  # strengths: nearly everyone takes one option only, and hardly any difference at all
+MAX_STEPS = 60  # EM takes at most so many steps, from a mixture that is already close.
+INNER = 2  # Each of them takes so many fixed-point steps for the rates and strengths.
+LEAST, MOST = 0.05, 2_000.0  # Strengths from "nearly everyone takes one option only" to "hardly any difference at all".
 
 
 def fit_tastes(sums: Sums, mixture: Mixture) -> Mixture:

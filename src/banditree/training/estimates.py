@@ -22,13 +22,13 @@ from banditree.training.intervals import (
 from banditree.training.regression import Design, Fit, Outcome, fit_cell, make_design
 from banditree.training.statistics import Statistics
 
-FAILURE_PROBABILITY = 0.05
+FAILURE_PROBABILITY = 0.05  # All margins hold at once except with this probability, by default.
 OutcomeArray = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, eq=False)
 class Estimates:
-    """What a log or a simulator tells of M tasks and K arms; NaN where `outcomes` (M, K) is not FINE.
+    """What a log or a simulator tells about M tasks and K arms; NaN where `outcomes` (M, K) is not FINE.
 
     means, radius: (M, K); all means are within their radius at once, except with `failure_probability`.
     theta, theta_radius: (M, K, q) or None; each entry within its radius, except with `failure_probability` / (M K).
@@ -85,7 +85,7 @@ def estimate(
     [[1.0, 0.5], [0.0, 0.5]]
     """
     if not statistics.n_rows:
-        raise InvalidInput("The log has no rows to learn from.")
+        raise InvalidInput("The log has no rows to learn from. Check that it is the right one.")
     if not np.isfinite(ridge) or ridge < 0:
         raise invalid("ridge", "a finite number of at least 0", ridge)
     share = _shares(statistics, failure_probability)
@@ -264,7 +264,7 @@ def _into_range(
 
 
 def _contexts(statistics: Statistics, design: Design, sample: FloatArray | None) -> tuple[Contexts, int]:
-    """The distribution of all logged contexts, whatever the task and arm, and how many rows tell it."""
+    """The distribution of all logged contexts, whatever the task and arm, and how many rows it comes from."""
     n = statistics.n_rows
     centre = statistics.sums.sum(axis=0)[design.columns] / n
     products = statistics.products.sum(axis=0)[np.ix_(design.columns, design.columns)]

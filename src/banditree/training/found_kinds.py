@@ -17,18 +17,16 @@ from banditree.training.links import find_links, linked_rows
 from banditree.training.mixture import one_each_time
 from banditree.training.statistics import Statistics
 
-CHUNK = 20_000  # individuals whose scores are held at once
-FLAT = 1e-6  # curvature, as a part of what it would be if kinds were known, below which a direction counts as unknown
-SETTLED = (
-    1e-4  # of variance: a rate this close to 0 or 1 has no curvature of its own and takes no part in the equations
-)
+CHUNK = 20_000  # The scores of so many individuals are held at once.
+FLAT = 1e-6  # A direction with less than this part of the curvature it would have for known kinds counts as unknown.
+SETTLED = 1e-4  # A rate with less variance, close to 0 or 1, has no curvature and takes no part in the equations.
 
 
 def by_mixture(estimates: Estimates, individuals: Statistics, classes: Classes) -> Estimates:
     """The estimates of found kinds with 0/1 rewards: the mixture's rates, with radii by individual.
 
     individuals: the statistics in which they are the tasks. The effective number of rows of a rate is at most the rows
-    of individuals that tried another option too: what others did tells of the split between kinds, not of their rates.
+    of individuals that tried another option too: those of the others show the split between kinds, not their rates.
     Rows that may be of another kind move a rate by at most their part of the largest difference between kinds; that is
     added, as the mixture is never quite the true one.
     """
@@ -145,7 +143,7 @@ def _second_moments(
 
 
 def _inverse(curvature: FloatArray, known: FloatArray, settled: BoolArray) -> FloatArray:
-    """The inverse of the curvature, with directions that the log hardly tells of as good as unknown."""
+    """The inverse of the curvature, in which directions that the log hardly shows count as unknown."""
     used = np.flatnonzero(np.append(~settled, np.ones(len(curvature) - settled.size, bool)) & (known > 0))
     scale = np.sqrt(known[used])
     values, vectors = np.linalg.eigh(curvature[np.ix_(used, used)] / np.outer(scale, scale))

@@ -143,7 +143,7 @@ def correlation(effect: FloatArray) -> FloatArray:
 
 
 def _outcomes(estimates: Estimates, n_individuals: IntArray) -> OutcomeArray:
-    """Without a range one individual tells nothing of how far others are."""
+    """Which means are known: without a range of rewards, one individual says nothing about how far others are."""
     outcomes = estimates.outcomes.copy()
     if not estimates.rewards.has_range:
         outcomes[(outcomes == Outcome.FINE) & (n_individuals < 2)] = Outcome.TOO_FEW_ROWS

@@ -8,8 +8,8 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards import Rewards
 
-AROUND = 100  # cases at which the intervals are narrowest, compared with those for a single look
-JOINT_DRAWS = 20_000  # of which the quantile that makes intervals hold at once is known to about 1%
+AROUND = 100  # At so many cases the intervals are narrowest, compared with those for a single look.
+JOINT_DRAWS = 20_000  # From so many draws, the quantile that makes intervals hold at once is known to about 1%.
 
 
 def radius_of_rate(successes: FloatArray, n: FloatArray, failure_probability: float | FloatArray) -> FloatArray:
@@ -88,7 +88,7 @@ def joint_tail(correlations: Sequence[FloatArray], failure_probability: float) -
     """The chance that each of several normal estimates may be outside its interval so that all hold at once.
 
     correlations: one matrix per group of estimates; groups are independent. Between failure_probability and that
-    divided by the number of estimates: what goes together fails together. By 20,000 draws with a fixed seed.
+    divided by the number of estimates, since correlated estimates fail together. By 20,000 draws with a fixed seed.
 
     >>> together = np.array([[1.0, 0.999], [0.999, 1.0]])
     >>> round(joint_tail([together], 0.05), 2), round(joint_tail([np.eye(2)], 0.05), 3)

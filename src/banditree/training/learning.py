@@ -26,7 +26,7 @@ from banditree.training.merging import Merged, merge
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics, merge_statistics
 
-KEPT_CONTEXTS = 2_000  # contexts that tell their distribution well enough for rules and certificates
+KEPT_CONTEXTS = 2_000  # So many contexts show their distribution well enough for rules and certificates.
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,9 @@ def learn(
     on_progress: OnProgress | None = None,
     **columns: Any,
 ) -> Learned:
-    """The collection that a log tells of, with all that was found on the way.
+    """The collection that a log gives, with all that was found on the way.
 
-    source, table, columns: as in `read_log`. add_to: statistics of earlier rows. on_progress: of finding classes.
+    source, table, columns: as in `read_log`. add_to: statistics of earlier rows. on_progress: of finding the kinds.
 
     >>> import polars
     >>> log = {"task": ["a", "b"] * 200, "arm": ["x", "x", "y", "y"] * 100, "reward": [1, 0, 0, 0] * 100}
@@ -91,7 +91,9 @@ def learn(
     if how.sample_size is None:
         how = replace(how, sample_size=KEPT_CONTEXTS if add_to is None else 0)
     if how.sample_size and add_to is not None:
-        raise InvalidInput("A sample of contexts is of the rows that are read: keep none when adding to statistics.")
+        raise invalid(
+            "sample_size", "0 when rows are added to statistics, which keep no contexts to sample", how.sample_size
+        )
     reading = read_log(
         source,
         rewards=how.rewards,
@@ -102,7 +104,9 @@ def learn(
         **columns,
     )
     if add_to is not None and reading.columns.individual is not None:
-        raise InvalidInput("Rows of one individual count together: read all rows of all individuals at once.")
+        raise InvalidInput(
+            "add_to must be omitted with individuals, whose rows count together. Read all rows of all of them at once."
+        )
     classes = None
     if reading.columns.individual is not None and reading.labels is None:
         classes = _classes(reading.statistics, how, on_progress)
@@ -131,14 +135,14 @@ def learn(
 
 
 def _as_told(collection: Collection, how: Settings) -> Collection:
-    """The collection with what the user knows of it: the features of a case, and the shares of the kinds."""
+    """The collection with what the user said about it: the features of a case, and the shares of the kinds."""
     if how.per_case:
         collection = with_case_features(collection, how.per_case)
     return collection if how.shares is None else with_shares(collection, how.shares)
 
 
 def _check_link(how: Settings, reading: Reading, add_to: Statistics | None) -> None:
-    """What sums of rows can do and a logistic curve cannot."""
+    """Refuse settings that need sums of rows, which a logistic curve cannot be fitted from."""
     if not isinstance(how.rewards, Rewards) or how.rewards.link is Link.LINEAR:
         return
     if not reading.columns.context:
@@ -148,7 +152,9 @@ def _check_link(how: Settings, reading: Reading, add_to: Statistics | None) -> N
     if Untried(how.untried) is Untried.BORROW:
         raise invalid("untried", "another choice with a logistic link", str(how.untried), "Drop the arm or the task.")
     if add_to is not None:
-        raise InvalidInput("Statistics of earlier rows tell too little of a logistic curve: read all rows at once.")
+        raise InvalidInput(
+            "add_to must be omitted with a logistic link, which cannot be fitted from sums. Read all rows at once."
+        )
 
 
 def individuals_of(reading: Reading, classes: Classes | None = None) -> Individuals | None:
@@ -209,6 +215,6 @@ def _classes(statistics: Statistics, how: Settings, on_progress: OnProgress | No
 
 
 def _provenance(reading: Reading, statistics: Statistics, classes: Classes | None) -> str:
-    kinds = "" if classes is None else f", {classes.n_classes} classes found among {len(classes.labels):,} individuals"
+    kinds = "" if classes is None else f", {classes.n_classes} kinds found among {len(classes.labels):,} individuals"
     rows = f"{statistics.n_rows:,} row{'' if statistics.n_rows == 1 else 's'}"
     return f"estimated from {reading.name}, {rows}{kinds}"

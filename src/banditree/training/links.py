@@ -10,7 +10,7 @@ from banditree.training.estimates import Estimates, wider
 from banditree.training.regression import Outcome
 from banditree.training.statistics import Statistics
 
-ENOUGH = 20  # individuals who tried an arm and another one, below which the arm is called weakly linked
+ENOUGH = 20  # An arm is called weakly linked if fewer individuals tried it and another one.
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def weak_links(links: Links) -> list[str]:
         of = int(links.tried[:, k].sum())
         found.append(
             f"Only {both[k]:,} of the {of:,} individuals who tried {links.arms[k]!r} also tried another option, so "
-            "little is known of what it does for each kind; its margins say how little."
+            "little is known about what it does for each kind; its margins say how little."
         )
     return found
 
@@ -97,7 +97,7 @@ def linked_rows(links: Links, statistics: Statistics, chances: FloatArray) -> Fl
 
 
 def widen_weakly_linked(estimates: Estimates, rows: FloatArray) -> Estimates:
-    """The estimates with radii as if only the rows (M, K) of linking individuals told of the kinds."""
+    """The estimates with radii as if only the rows (M, K) of linking individuals showed the kinds."""
     with np.errstate(divide="ignore", invalid="ignore"):
         radius = estimates.radius * np.sqrt(np.maximum(estimates.counts / rows, 1.0))
     family = estimates.rewards

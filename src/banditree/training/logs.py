@@ -23,7 +23,7 @@ from banditree.training.view import LogView, categories
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SHIFT_ROWS = 1000  # rows from whose mean the shift is taken
+SHIFT_ROWS = 1000  # The shift is the mean of so many rows.
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Reading:
     """What was read of a log: its statistics, its columns, how many rows there were and which were bad.
 
     With individuals the tasks of the statistics are the individuals; labels are their kinds, where the log names them.
-    decisions: row by row, where predictions lie on a logistic curve, of which sums tell too little.
+    decisions: row by row, where predictions lie on a logistic curve, which sums cannot give.
     """
 
     name: str
@@ -69,7 +69,7 @@ def read_log(
     [2, 1]
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what engines say of their own libraries is nothing the reader can change
+        warnings.simplefilter("ignore")  # engines warn about their own libraries, which the user cannot change
         log = open_log(source, table)
         columns = find_columns(list(log.types), **names)
         family = rewards if isinstance(rewards, Rewards) else family_named(rewards).unknown()

@@ -16,11 +16,11 @@ from banditree.tasks.rewards import family_named
 from banditree.training.grades import outcome_counts
 from banditree.training.statistics import Statistics
 
-MAX_STEPS = 300
-CLOSE = 1e-7  # relative gain in log-likelihood at which EM stops
-CANDIDATES = 8
-CHUNK = 500  # individuals looked at at once
-FLOOR = 1e-6  # rates are kept this far from 0 and 1
+MAX_STEPS = 300  # EM takes at most so many steps.
+CLOSE = 1e-7  # EM stops when the relative gain in log-likelihood is below this.
+CANDIDATES = 8  # Each class of a start is the best of so many individuals.
+CHUNK = 500  # So many individuals are looked at at once.
+FLOOR = 1e-6  # Rates are kept this far from 0 and 1.
 
 Coefficients = Callable[[FloatArray], FloatArray]  # (C, K, q) sums per class and arm -> (K q, C)
 
@@ -132,7 +132,7 @@ def sums_of(statistics: Statistics, family: str) -> Sums:
 
 
 def one_each_time(statistics: Statistics) -> bool:
-    """Whether every occasion shows all arms of which exactly one is a success: what was bought, of all that was there.
+    """Whether every occasion shows all arms, exactly one of them a success: what was bought, of all that was there.
 
     Seen from the sums: an individual has as many rows of every arm, and as many successes in all. Rows of one occasion
     then depend on each other, and counting them as independent would take each purchase for K pieces of evidence.

@@ -15,8 +15,8 @@ from banditree.tasks.arrays import FloatArray
 from banditree.training.dirichlet import fit_tastes, taste_likelihoods
 from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, refine_mixture
 
-ROUNDS = 4  # of estimating rho and the kinds in turn; they settle in two or three
-MOST = 0.95  # rho beyond which individuals would hardly tell anything
+ROUNDS = 4  # rho and the kinds are estimated in turn so often; they settle in two or three rounds.
+MOST = 0.95  # With a larger rho, further rewards of an individual would say hardly anything.
 
 
 def fit_kinds(sums: Sums, n_classes: int, n_starts: int, rng: np.random.Generator) -> Mixture:

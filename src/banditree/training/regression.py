@@ -9,7 +9,7 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.contexts import INTERCEPT, Feature
 
-RANK = 1e-9  # smallest singular value of a design, relative to the largest, that still identifies theta
+RANK = 1e-9  # The smallest singular value of a design, relative to the largest, that still identifies theta.
 
 
 class Outcome(StrEnum):

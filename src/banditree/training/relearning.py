@@ -21,10 +21,10 @@ from banditree.training.found_kinds import rate_covariance, tables
 from banditree.training.intervals import radius_of_clustered_rate, widening
 from banditree.training.statistics import Statistics
 
-EXACT = 100.0  # rows that a rate counts for which the collection takes as known exactly: a guess, not a law
-STEPS = 500  # of EM
-CLOSE = 1e-7  # change of a rate, in standard deviations of a reward, at which EM rests
-FEW = 1.0  # rows of a kind and arm among the cases below which its rate stays the log's
+EXACT = 100.0  # A rate that the collection takes as known exactly counts as so many rows, which is a guess.
+STEPS = 500  # EM takes at most so many steps.
+CLOSE = 1e-7  # EM stops when no rate changes by more, in standard deviations of a reward.
+FEW = 1.0  # With fewer rows of a kind and arm among the cases, the rate stays the log's.
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,10 +48,11 @@ def relearn(
 ) -> Relearned:
     """The collection of the log, brought up to date with the cases of the plans that were made from it.
 
-    cases: statistics in which every case is a task, of all cases so far, whatever plan they followed. What the log
-    knows counts as many rows as its margins are worth. Margins hold for all rates that changed, at every look, but for
-    `failure_probability`; those of the log hold as they did. A rate that no case tells about stays the log's.
-    log_weight: what a row of the log counts, below 1 where rates have changed since then; its margins then end none.
+    cases: statistics in which every case is a task, of all cases so far, whatever plan they followed. The log counts
+    as many rows as its margins are worth. Margins hold for all rates that changed, at every look, except with
+    `failure_probability`; those of the log hold as before. A rate that no case shows stays the log's.
+    log_weight: the weight of a row of the log, below 1 where rates have changed since then; the margins of the log then
+    do not narrow the new ones.
 
     >>> from banditree.training.statistics import collect
     >>> known = Collection.bernoulli([[0.9, 0.5], [0.1, 0.5]], arms=["A", "B"], radius=0.2)
@@ -89,7 +90,7 @@ def _check(collection: Collection, cases: Statistics, failure_probability: float
     if strange := sorted(set(cases.arms) - set(collection.arms)):
         raise invalid("the arms of the cases", f"among {', '.join(collection.arms[:20])}", strange[:5])
     if not cases.n_rows:
-        raise InvalidInput("The cases have no outcomes: there is nothing to relearn from.")
+        raise InvalidInput("The cases have no outcomes, so there is nothing to relearn from. Check the cases.")
     if not 0 < failure_probability < 1:
         raise invalid("failure_probability", "between 0 and 1", failure_probability)
     if not 0 <= log_weight <= 1:
@@ -97,7 +98,7 @@ def _check(collection: Collection, cases: Statistics, failure_probability: float
 
 
 def _by_arms(collection: Collection, cases: Statistics) -> tuple[FloatArray, FloatArray]:
-    """Rows and sums (U, K) of every case, arms as in the collection, and less weight to rows that tell the same again.
+    """Rows and sums (U, K) of every case, arms as in the collection, with less weight for rows that add little.
 
     Where cases vary within kinds, n rows of one case and arm count as n / (1 + (n - 1) rho).
     """
@@ -187,7 +188,7 @@ def _radius(
 
 
 def _narrowed(collection: Collection, rates: FloatArray, radius: FloatArray) -> FloatArray:
-    """The radius as far as the interval of the log, which holds too, does not end it sooner."""
+    """The radius, cut where the interval of the log, which holds too, ends sooner."""
     low, high = collection.means - collection.radius, collection.means + collection.radius
     inside = (collection.radius > 0) & (rates >= low) & (rates <= high)
     return np.asarray(np.where(inside, np.minimum(radius, np.maximum(rates - low, high - rates)), radius))

@@ -11,7 +11,7 @@ from banditree.training.columns import Columns
 from banditree.training.sources import Log
 from banditree.training.view import as_key, as_number
 
-FIRST_ROWS = 5
+FIRST_ROWS = 5  # The numbers of so many bad rows are given.
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 
 
 def problems_of(log: Log, columns: Columns, categorical: Sequence[str], family: Rewards) -> list[Problem]:
-    """All that makes a row bad, in the order in which a row's first problem is named: the one place that says so."""
+    """Everything that makes a row bad, in the order in which problems are named; it is said nowhere else."""
     table = log.table
     names = dict.fromkeys(name for name in (columns.task, columns.individual, columns.arm, *categorical) if name)
     found = [(f"{name} missing", as_key(table[name]).isnull()) for name in names]
@@ -59,7 +59,7 @@ def problems_of(log: Log, columns: Columns, categorical: Sequence[str], family: 
 
 
 def _is_infinite(number: Any) -> Any:
-    """Infinite or NaN, which less itself is not 0; not every engine has a test of its own that is right."""
+    """Whether a number is infinite or NaN: then number - number is not 0. Not every engine's own test is right."""
     return (number - number) != 0
 
 

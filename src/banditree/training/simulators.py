@@ -19,10 +19,10 @@ from banditree.training.collection import to_collection
 from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
 from banditree.training.statistics import Statistics, merge_statistics
 
-BLOCK = 20_000  # draws of one job
-SHIFT_DRAWS = 100
-FIRST_DRAWS = 64
-SHARE = 8  # stop when all means are within this part of the separation (NOTES 4)
+BLOCK = 20_000  # One job makes so many draws.
+SHIFT_DRAWS = 100  # The shift is the mean of so many draws.
+FIRST_DRAWS = 64  # Sequential training begins with so many draws of each task and arm.
+SHARE = 8  # NOTES 4: training ends when all means are within an eighth of the separation, as plans need them.
 
 
 class Simulator(Protocol):
@@ -166,7 +166,7 @@ def train(
     [[1000, 1000], [1000, 1000]]
     """
     if not simulators or not arms:
-        raise InvalidInput("Training needs at least one simulator and one arm.")
+        raise InvalidInput("Training needs at least one simulator and one arm. Give both.")
     wanted = np.broadcast_to(np.asarray(n_samples, dtype=np.int64), (len(simulators), len(arms)))
     if wanted.min() < 0 or wanted.max() == 0:
         raise invalid("n_samples", "at least 1", int(wanted.min()))

@@ -99,7 +99,7 @@ def _parts(folder: Path) -> str:
 
 
 def plainly(problem: Exception) -> str:
-    """What an engine says of a file, in words for people where it is one of the usual troubles."""
+    """What an engine says about a file, in words for people if it is one of the usual problems."""
     text = str(problem).lower()
     if "unicode" in text or "utf-8" in text or "utf8" in text or "encoding" in text:
         return "it is not text in UTF-8. Save it as UTF-8, or read it with pandas and give the frame."

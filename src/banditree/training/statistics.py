@@ -10,7 +10,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
 from banditree.tasks.contexts import Feature
 
-N_WEIGHTED = 5  # sums of w, w^2, w r, w^2 r, w^2 r^2, with w = 1/propensity
+N_WEIGHTED = 5  # The sums of w, w^2, w r, w^2 r and w^2 r^2 are kept, with w = 1/propensity.
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 
-YES, NO = ("true", "yes", "y", "t"), ("false", "no", "n", "f")  # as programs and people write truth values in text
+YES, NO = ("true", "yes", "y", "t"), ("false", "no", "n", "f")  # How programs and people write truth values in text.
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.separation import tolerance
 
-NO_ARM = -1
-COMPILE_FROM = 20_000  # means in a collection from which compiling the search pays
+NO_ARM = -1  # In place of an arm: none separates any two tasks.
+COMPILE_FROM = 20_000  # Compiling the search pays for collections of so many means or more.
 
 
 class Split(NamedTuple):

@@ -1,4 +1,4 @@
-"""What Theorem 4.4 guarantees of the tree of a collection."""
+"""What Theorem 4.4 guarantees for the tree of a collection."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from banditree.tasks.reward_cells import reward_variance
 from banditree.theory.bounds import Bound, dt_ece_regret
 from banditree.trees.tree import LazyTree, lazy_tree
 
-MAX_TREE = 20_000  # boxes of a tree that is grown only to learn its depth
+MAX_TREE = 20_000  # A tree that is grown only to learn its depth has at most so many boxes.
 
 
 def guaranteed_regret(tree: LazyTree, depth: int) -> Bound | None:
@@ -46,8 +46,8 @@ def guaranteed_regret(tree: LazyTree, depth: int) -> Bound | None:
 def dt_ece_guarantee(collection: Collection, horizon: int) -> float | None:
     """What DT-ECE loses at most on any of the tasks, by Theorem 4.4, or None where the theorem says nothing.
 
-    It says nothing of tasks that their means cannot tell apart, and of a horizon so short that losing the largest gap
-    in every round costs no more.
+    It says nothing about tasks that their means cannot tell apart, or about a horizon so short that losing the largest
+    gap in every round costs no more.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> round(dt_ece_guarantee(two, horizon=1000), 2), dt_ece_guarantee(two, horizon=50)

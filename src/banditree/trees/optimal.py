@@ -21,10 +21,10 @@ from banditree.theory.separating_tests import EvenTests, even_tests
 from banditree.trees.greedy import Split
 from banditree.trees.tree import MAX_BOXES, LazyTree, Splits, expand, lazy_tree, warn_if_long
 
-TABLE_UP_TO = 20  # tasks: 2^20 sets, a megabyte
-COMPILE_FROM = 9  # tasks from which compiling the table pays
-EFFORT = 20_000  # sets looked at beyond that
-UNREACHED = 255
+TABLE_UP_TO = 20  # Up to so many tasks, a table holds every set: 2^20 sets are a megabyte.
+COMPILE_FROM = 9  # Compiling the table pays for so many tasks or more.
+EFFORT = 20_000  # With more tasks than a table holds, at most so many sets are looked at.
+UNREACHED = 255  # In place of a depth: the set has not been reached yet.
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def build_optimal(
     if not depth.proven:
         raise InvalidInput(
             f"The least depth is between {depth.lower} and {depth.upper}, and finding out which took too long for "
-            f"{collection.n_tasks} tasks. Use method tree, whose depth is at most {depth.upper}, or allow more effort."
+            f'{collection.n_tasks} tasks. Use method="tree", whose depth is at most {depth.upper}, or more effort.'
         )
     plan = at_once(tree.lay_out(splits, method="optimal"))
     warn_if_long(plan)

@@ -22,11 +22,12 @@ from banditree.theory.bounds import dt_ece_samples
 from banditree.trees.greedy import COMPILE_FROM, Split, greedy_split
 from banditree.trees.working_separation import find_band, usable_radius
 
-METHOD = "tree"
-MAX_BOXES = 200_000
-ROUNDING = 1e-6  # how much of the separation may be lost to rounding a printed threshold
+METHOD = "tree"  # The name of the method in plans.
+MAX_BOXES = 200_000  # A larger tree is refused as too large to hold or read.
+MOST_PULLS = 10**9  # A longer test is refused: no case has so many rounds.
+ROUNDING = 1e-6  # This part of the separation may be lost to rounding a printed threshold.
 Splits = dict[bytes, tuple[IntArray, Split | None]]  # by the bytes of the set of survivors
-SIGNIFICANT = 6  # digits of the parameters of contextual predictions, as stored and printed
+SIGNIFICANT = 6  # The parameters of contextual predictions are stored and printed with so many digits.
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +160,9 @@ class LazyTree:
         ]
         is_test = [int(bool(children)) for children in links]
         pulls = self.pulls_at_depth(longest_path(links, is_test, reading_order(links)))
+        if pulls > MOST_PULLS and any(is_test):
+            rule = f"large enough for tests of at most {MOST_PULLS:,} rounds"
+            raise invalid("separation", rule, self.separation, f"It takes {pulls:.2g}. Merge the closest tasks.")
         boxes = [
             self._leaf(members) if split is None else self._test(split, children, pulls)
             for (members, split), children in zip(splits.values(), links, strict=True)

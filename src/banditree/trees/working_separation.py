@@ -17,7 +17,7 @@ from banditree.tasks.separation import (
     tolerance,
 )
 
-SHARE = 8  # estimated means must be within this part of what is to be told apart
+SHARE = 8  # Estimated means must be within an eighth of the difference that is to be told apart.
 
 
 class Band(NamedTuple):
@@ -62,7 +62,7 @@ def find_band(collection: Collection, separation: float | None, stop_early: bool
 
 
 def usable_radius(radius: FloatArray, limit: float) -> FloatArray:
-    """The radii, infinite where a mean is known too badly to decide anything."""
+    """The radii, infinite where a mean is not known well enough to decide anything."""
     return np.where(radius <= limit * (1 + 1e-9), radius, np.inf)
 
 
@@ -116,7 +116,7 @@ def _too_uncertain(collection: Collection, i: int, j: int, separation: float | N
         f"The means are not known well enough for a plan. {first!r} and {second!r} differ most usefully by {arm!r} "
         f"({difference[k]:.4g}), whose estimated means are within {collection.radius[[i, j], k].max():.4g} and must be "
         f"within {wanted[k]:.4g}, an eighth of {'that' if separation is None else 'the separation'}. "
-        f"About {' and '.join(needs)} with {arm!r} would do; or merge the two tasks."
+        f"About {' and '.join(needs)} with {arm!r} would be enough; or merge the two tasks."
     )
 
 

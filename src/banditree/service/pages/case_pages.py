@@ -27,13 +27,13 @@ from banditree.service.replies import read
 from banditree.service.schema import plans
 from banditree.service.signing import PlanState
 
-SHOWN_CASES = 50  # of the list, per page
-SHOWN_EVENTS = 40  # of the history, before all of it is asked for
-MOST_EVENTS = 10_000
-MOST_CHANCES = 12  # tasks shown with their chance
+SHOWN_CASES = 50  # A page of the list shows so many cases.
+SHOWN_EVENTS = 40  # So many events of the history are shown, unless all are asked for ...
+MOST_EVENTS = 10_000  # ... and then at most so many.
+MOST_CHANCES = 12  # So many tasks are shown with their chance.
 ELSEWHERE = "How likely each box is, and what it costs, is on the page of the plan."
-NOWHERE = 0  # the number of no box
-MOST_BOXES = 1_500  # of a plan that is drawn; larger ones are in words only
+NOWHERE = 0  # Boxes are counted from 1, so this is the number of no box.
+MOST_BOXES = 1_500  # A plan of more boxes is not drawn, only put into words.
 
 router = APIRouter(include_in_schema=False)
 States = ("waiting", "alarm", "open", "closed", "erased")
@@ -185,7 +185,7 @@ async def tell(request: Request, person: Operator, id: CaseId) -> Response:
 
 @router.post("/cases/{id}/override")
 async def override(request: Request, person: Operator, id: CaseId) -> Response:
-    """Give another arm than the plan's."""
+    """Give an arm other than the plan's."""
     given = await fields(request)
     plan = (await case_routes.seen(request, id)).followed.plan
     numbers = {name for name, levels in context_fields(plan.features) if not levels}
@@ -227,7 +227,7 @@ async def close(request: Request, person: Operator, id: CaseId) -> Response:
 
 @router.post("/cases/{id}/erase")
 async def erase(request: Request, person: Admin, id: CaseId) -> Response:
-    """Blank a case, if the same id was typed again."""
+    """Erase the contents of a case, if its id was typed again."""
     if (await fields(request)).get("again") != id:
         raise Refused(f"To erase this case, type its id, {id}.")
     await case_routes.erase_case(request, person, id)

@@ -25,7 +25,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/plans/{id}/field")
 async def show_field(request: Request, person: Viewer, id: DocumentId, by: str = "") -> Response:
-    """What the plan promised against what its cases show; comes again by itself while that is computed."""
+    """What the plan promised against what its cases show; the page reloads by itself while that is computed."""
     lines = await read(request, records.documents, plans)
     line, label = await _line(request, id), by if by in LABELS else None
     shown = await shown_splits(request, person, id)
@@ -65,7 +65,7 @@ async def relearn(request: Request, person: Operator, id: DocumentId) -> Respons
 
 @router.get("/plans/{id}/relearned/{job}")
 async def show_relearned(request: Request, person: Viewer, id: DocumentId, job: JobId) -> Response:
-    """What was learned, and the plan that may follow; comes again by itself until that is known."""
+    """What was learned, and the plan that may follow; the page reloads by itself until that is known."""
     found: Job = await read(request, jobs.find_job, job)
     if found.kind != "relearn" or found.settings["plan"] != id:
         raise NotFound(f"There is no job {job} about plan {id}.")

@@ -25,7 +25,7 @@ KINDS = {
     "relearn": "Learning from the cases of a plan",
     "comparison": "Comparing two plans on their cases",
     "webhook": "Sending an alarm",
-    "worth": "Weighing numbers of kinds",
+    "worth": "Comparing numbers of kinds",
     "beside": "Comparing with what else could be done",
 }
 
@@ -41,7 +41,7 @@ async def list_jobs(request: Request, person: Viewer) -> Response:
 
 @router.get("/jobs/{id}")
 async def show_job(request: Request, person: Viewer, id: JobId) -> Response:
-    """One job: its progress, what it found, what came of it. Without scripts the page comes again by itself."""
+    """One job: its progress, what it found, what came of it. Without scripts the page reloads by itself."""
     job: Job = await read(request, jobs.find_job, id)
     return page(
         request,

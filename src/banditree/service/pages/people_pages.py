@@ -68,14 +68,14 @@ async def list_users(request: Request, person: Admin) -> Response:
 
 @router.post("/users")
 async def add_user(request: Request, person: Admin) -> Response:
-    """Let somebody in."""
+    """Add a user."""
     await people_routes.add_user(request, person, shaped(NewUser, await fields(request)))
     return to("/users")
 
 
 @router.post("/users/{name}")
 async def change_user(request: Request, person: Admin, name: UserName) -> Response:
-    """Change a role or password, or keep somebody out."""
+    """Change a role or password, or disable a user."""
     given: dict[str, object] = dict(await fields(request))
     if "site" in (form := await request.form()):
         given["site"] = str(form["site"]).strip()  # also where it is empty: every site

@@ -31,8 +31,8 @@ from banditree.service.schema import collections, plans
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 
-COMPUTING = "It is being computed; this page comes again by itself."
-MOST_RADII = 30  # tasks of the table of what was estimated
+COMPUTING = "It is being computed; this page reloads by itself."
+MOST_RADII = 30  # The table of what was estimated has at most so many tasks.
 
 router = APIRouter(include_in_schema=False)
 
@@ -64,7 +64,7 @@ async def add_plan(request: Request, person: Operator) -> Response:
 
 @router.get("/plans/{id}")
 async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Response:
-    """A plan: its picture, what it costs and how often it errs; comes again by itself while these are computed."""
+    """A plan: its picture, what it costs and how often it errs; the page reloads by itself while these are computed."""
     side = await _side(request, person, id)
     reach, note = await _reach(request, person, id, side)
     found = side.certificate or {}

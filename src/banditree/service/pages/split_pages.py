@@ -18,7 +18,7 @@ from banditree.service.signing import PlanState
 from banditree.service.split_models import EndSplit, NewSplit, SplitOut
 from banditree.service.split_routes import begun, compared, split_out
 
-COMPARING = "It is being computed; this page comes again by itself."
+COMPARING = "It is being computed; this page reloads by itself."
 
 router = APIRouter(include_in_schema=False)
 
@@ -76,7 +76,7 @@ async def start(request: Request, person: Signer, id: DocumentId) -> Response:
     try:
         given["share"] = float(given.pop("percent", "50")) / 100
     except ValueError:
-        raise Refused("The share of the new plan must be a number of percent.") from None
+        raise Refused("The share of the new plan must be a number, in percent.") from None
     await begun(request, person, shaped(NewSplit, {**given, "old": id}))
     return to(f"/plans/{id}/split")
 

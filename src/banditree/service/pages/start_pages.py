@@ -16,8 +16,8 @@ from banditree.service.schema import RINGS, WAITING, cases, plans
 from banditree.service.signing import PlanState
 from banditree.service.sites import seen
 
-SHOWN = 6  # of each thing that waits
-MOST_COUNTED = 1_000  # cases; beyond, that there are more is all that is said
+SHOWN = 6  # So many of each thing that waits are shown.
+MOST_COUNTED = 1_000  # Cases are counted up to here; of more, the page says only that there are more.
 
 router = APIRouter(include_in_schema=False)
 

@@ -1,4 +1,4 @@
-"""What the pages say of a case, in the words of its plan."""
+"""What the pages say about a case, in the words of its plan."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from banditree.plans.words import capital, plural
 from banditree.service.case_models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
 
-MOST_STEPS = 20  # lines of the way of a case that are listed; a case that starts again may have many
+MOST_STEPS = 20  # The way of a case is listed up to so many lines; a case that starts again may pass many.
 
 
 @dataclass(frozen=True)

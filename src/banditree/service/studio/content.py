@@ -1,4 +1,4 @@
-"""What a draft of the studio holds: what was brought, what was said of it, and what came of it so far."""
+"""What a draft of the studio holds: the file or rates, how they are read, and what came of them so far."""
 
 from typing import Annotated, Literal
 
@@ -6,8 +6,8 @@ from pydantic import Field, StringConstraints
 
 from banditree.service.models import NO_NUL, Name, Shape
 
-MOST_GRID = 30  # kinds or options of rates that are typed
-MOST_HORIZON = 100_000  # rounds of one case, as far as a search in the browser goes
+MOST_GRID = 30  # A grid of typed rates has at most so many kinds and options.
+MOST_HORIZON = 100_000  # A plan made in the browser is for at most so many rounds of one case.
 
 Cell = Annotated[str, StringConstraints(max_length=100, pattern=NO_NUL)]
 Outcomes = Literal["yes or no", "grades", "number"]

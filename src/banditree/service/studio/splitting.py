@@ -11,8 +11,8 @@ from banditree.training.cells import natural
 if TYPE_CHECKING:
     import pyarrow as pa
 
-HELD_OUT = 1 / 3
-SEED = 0  # the same log gives the same two parts
+HELD_OUT = 1 / 3  # This share of the cases is held out to judge plans on.
+SEED = 0  # A fixed seed, so that the same log gives the same two parts.
 
 
 class Split(NamedTuple):

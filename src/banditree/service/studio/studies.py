@@ -1,6 +1,6 @@
 """Every statement over drafts of the studio.
 
-A draft carries the number of its version. Who changes it says which version was looked at: a change of another one is
+A draft carries the number of its version. Whoever changes it says which version they saw: a change of an older one is
 refused with a sentence, so that two people in the same draft lose nothing. Its files are deleted with it.
 """
 
@@ -38,7 +38,7 @@ class Study(NamedTuple):
 def add_study(connection: sa.Connection, actor: str, name: str, content: Content, table: bytes | None) -> str:
     """Put a draft on record with the table that was brought; its id."""
     if connection.execute(sa.select(sa.func.count()).select_from(studies)).scalar_one() >= MOST_STUDIES:
-        raise Conflict(f"There are {MOST_STUDIES} drafts already. Delete some that are no longer needed.")
+        raise Conflict(f"There are already {MOST_STUDIES} drafts. Delete some that are no longer needed.")
     content = with_table(connection, actor, content, table)
     id, now = secrets.token_hex(8), utc_now()
     row = {"id": id, "name": name, "version": 1, "content": content.model_dump_json()}
@@ -111,7 +111,7 @@ def save_with_held(connection: sa.Connection, actor: str, study: Study, content:
 
 
 def changed_meanwhile(study: Study) -> str:
-    """What somebody is told who changed what is no longer there."""
+    """What somebody is told whose change came after somebody else's."""
     return (
         f"{study.changed_by} changed this draft since you opened it, so your change was not saved. Go back, look at "
         "what it is now, and make your change again."

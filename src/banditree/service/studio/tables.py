@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 EXCEL_EXTRA = 'pip install "banditree[excel]"'
-MOST_ROWS = 1_000_000
-MOST_COLUMNS = 200
-MOST_NAME = 100  # characters of the name of a column
-MOST_UNPACKED = 300_000_000  # bytes that a workbook or a Parquet file may unpack to
-FIRST_ROWS = 8  # shown to a person
-MOST_SHOWN = 60  # characters of a cell that are shown
-PARQUET, ZIP, OLD_OFFICE = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # how files begin
-# What a spreadsheet would compute: "=1+1", and "+cmd|..." or "@SUM(...)"; a number with a sign is none.
+MOST_ROWS = 1_000_000  # A table may have so many rows ...
+MOST_COLUMNS = 200  # ... and so many columns.
+MOST_NAME = 100  # The name of a column may have so many characters.
+MOST_UNPACKED = 300_000_000  # A workbook or a Parquet file may unpack to so many bytes.
+FIRST_ROWS = 8  # A person is shown so many rows.
+MOST_SHOWN = 60  # So many characters of a cell are shown.
+PARQUET, ZIP, OLD_OFFICE = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # Files of these kinds begin with these bytes.
+# What a spreadsheet would compute: "=1+1", and "+cmd|..." or "@SUM(...)"; a number with a sign is no formula.
 FORMULA = r"^\s*(=|[+@-].*[(|!])"
 
 
@@ -200,7 +200,7 @@ def _check_size(n_rows: int, names: Sequence[str]) -> None:
         raise Refused("The file has a header and no rows. Check that it is the right one.")
     if n_rows > MOST_ROWS or len(names) > MOST_COLUMNS:
         most = f"at most {MOST_ROWS:,} rows and {MOST_COLUMNS} columns"
-        raise Refused(f"A table here has {most}. Got {n_rows:,} and {len(names):,}. Use the command line for more.")
+        raise Refused(f"A table may have {most}. Got {n_rows:,} and {len(names):,}. Use the command line for more.")
     if empty := [str(number) for number, name in enumerate(names, 1) if not name.strip()]:
         raise Refused(f"Every column must have a name in the first row. Column {', '.join(empty[:5])} has none.")
     if twice := sorted({name for name in names if list(names).count(name) > 1}):
@@ -212,7 +212,7 @@ def _check_size(n_rows: int, names: Sequence[str]) -> None:
 
 
 def _refuse_formulas(table: "pa.Table") -> None:
-    """Refuse text that a spreadsheet would compute: who opens an export of it would run what a stranger wrote."""
+    """Refuse text that a spreadsheet would compute: whoever opens an export of it would run what a stranger wrote."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -16,9 +16,9 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards.links import Link, clipped_over_normal
 
-LOG_FLOOR = -745.0  # about log of the smallest positive double: "impossible", yet it can be added up
-LEAST_CHANCE = 1e-9  # of an outcome that a prediction rules out, where two predictions are compared
-MOST = 1e100  # rewards of a larger size could not be squared and added up in double precision
+LOG_FLOOR = -745.0  # About the log of the smallest positive double: "impossible", yet it can be added up.
+LEAST_CHANCE = 1e-9  # Where two predictions are compared, an outcome that one rules out has this chance.
+MOST = 1e100  # Rewards of a larger size could not be squared and added up in double precision.
 
 
 class Family(StrEnum):
@@ -295,7 +295,7 @@ def require_likelihood(rewards: Rewards, method: str) -> None:
     """Raise if `method`, which needs the probability of a reward, is used on rewards known by their mean only."""
     if not rewards.has_likelihood:
         raise InvalidInput(
-            f"{method} needs the probability of each reward, and bounded rewards only tell their mean. "
+            f"{method} needs the probability of each reward, and of bounded rewards only the mean is known. "
             "Use Bernoulli, graded or Gaussian rewards, or a method that works on means, such as the tree."
         )
 

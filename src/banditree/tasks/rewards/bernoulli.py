@@ -12,7 +12,7 @@ from banditree.tasks.rewards.base import LOG_FLOOR, Bounds, Cells, Family, Outco
 from banditree.tasks.rewards.links import Link, link_named, logistic, logistic_over_normal, logit
 from banditree.tasks.rewards.slopes import SLOPES, own_slopes
 
-LEAST_STRENGTH = 0.02  # of a beta distribution: nearly all cases at one end of the range
+LEAST_STRENGTH = 0.02  # A beta distribution of this strength has nearly all cases at the ends of the range.
 
 
 @dataclass(frozen=True)

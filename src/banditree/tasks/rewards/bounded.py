@@ -64,7 +64,7 @@ class Bounded(Rewards):
         return hoeffding_totals(low, high, cells.variance, pulls, limit)
 
     def bins(self, cells: Cells, cuts: FloatArray) -> Bounds:
-        """Markov's inequality: what the mean alone says of the chances of the bins."""
+        """Markov's inequality: what the mean alone says about the chances of the bins."""
         low, high = (self.shifted(cells.parameters, sign * cells.radius)[..., None] for sign in (-1, 1))
         left, right = between_edges(cuts)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -77,7 +77,7 @@ class Bounded(Rewards):
         return np.maximum(1.0 - others, 0.0), most
 
     def doubts(self, cells: Cells, totals: bool = True) -> tuple[str, ...]:
-        """Always in doubt."""
+        """Always bounds, since only the means and the range are known."""
         return ("of the rewards only the means and the range are known",)
 
     def accepts(self, other: Rewards) -> bool:

@@ -20,10 +20,10 @@ from banditree.tasks.rewards.base import (
     hoeffding_totals,
 )
 
-FOUR_BINS = (-3, -1, 1, 3)  # points of a normal reward, close to the best four-level rounding of it ...
-BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one
-FAR, FINE = 7.0, 0.02  # standard deviations to which outcomes are listed for bounds from below, and between two of them
-CENTRES = 6  # middle cuts tried per arm
+FOUR_BINS = (-3, -1, 1, 3)  # The points of a normal reward, close to its best four-level rounding ...
+BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one.
+FAR, FINE = 7.0, 0.02  # For bounds from below, outcomes are listed this far out and this close, in standard deviations.
+CENTRES = 6  # So many middle cuts are tried per arm.
 
 
 @dataclass(frozen=True)

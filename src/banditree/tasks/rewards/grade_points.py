@@ -7,9 +7,9 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards.base import Scoring
 
-SPLITS = 3  # places between tasks, in the order of their means, at which an arm is asked to tell them apart
-SIZES = (2, 4, 8)  # the largest points that a rounding may give
-LEAST_CHANCE = 1e-3  # chances below this are taken as this, so that one rare grade does not outweigh all others
+SPLITS = 3  # An arm is asked to tell tasks apart at so many places in the order of their means.
+SIZES = (2, 4, 8)  # The largest points that a rounding may give.
+LEAST_CHANCE = 1e-3  # Smaller chances are taken as this, so that one rare grade does not outweigh all others.
 
 
 def grade_scorings(values: FloatArray, chances: FloatArray) -> list[Scoring]:

@@ -26,9 +26,9 @@ from banditree.tasks.rewards.base import (
 from banditree.tasks.rewards.bernoulli import half_squares
 from banditree.tasks.rewards.grade_points import grade_scorings
 
-MOST_GRADES = 20  # more values than this are a number, not a grade
-FINEST = 1000  # steps from the least to the greatest value up to which totals are added up exactly
-SLACK = 1e-9  # a total that is above a limit by a rounding error is not above it, as for whoever follows the plan
+MOST_GRADES = 20  # More values than this are a number, not a grade.
+FINEST = 1000  # Totals are added up exactly if the least and the greatest value are at most so many steps apart.
+SLACK = 1e-9  # A total above a limit by a rounding error is not above it, just as for whoever follows the plan.
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Graded(Rewards):
     family: ClassVar[Family] = Family.GRADED
     compiled: ClassVar[int] = 2
     by_chances: ClassVar[bool] = True
-    hint: ClassVar[str] = "Give all the values that a reward may have, or leave them out to take those of the log."
+    hint: ClassVar[str] = "Give all the values that a reward may have, or omit them to take those of the log."
     values: tuple[float, ...] = ()
     names: tuple[str, ...] = ()
 

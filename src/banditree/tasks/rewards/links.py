@@ -7,7 +7,8 @@ import numpy as np
 from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray
 
-REACH, STEP = 9.0, 0.05  # of the trapezoidal rule, in standard deviations; its error falls exponentially in 1 / STEP
+# The reach and step of the trapezoidal rule, in standard deviations; its error falls exponentially in 1 / STEP.
+REACH, STEP = 9.0, 0.05
 
 
 class Link(StrEnum):

@@ -10,9 +10,9 @@ SLOPES = (
     *((x, 1) for x in (2, 3, 4, 5, 9)),
     *((2, 3), (3, 2)),
 )
-OWN_SLOPES = 3  # slopes of its own, at most, of an arm whose means none of these tell apart ...
+OWN_SLOPES = 3  # An arm whose means none of these tell apart gets at most so many slopes of its own, ...
 MARGIN = 0.1  # ... each this share of a gap between two means away from both ...
-MOST_POINTS = 200  # ... and the points of a success times those of a failure, on which the cost of a score depends
+MOST_POINTS = 200  # ... and with at most this product of its two points, on which the cost of a score depends.
 
 
 def own_slopes(means: FloatArray) -> list[tuple[int, int]]:

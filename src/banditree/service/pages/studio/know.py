@@ -31,7 +31,7 @@ ROLES = {  # what a person is asked, in this order
     "arm": ("What was given", "the option"),
     "reward": ("How it went", "the outcome"),
     "time": ("When", "if rows are not in their order"),
-    "propensity": ("The chance with which it was given", "if options were drawn by chance"),
+    "propensity": ("The chance with which it was given", "if options were drawn at random"),
 }
 OUTCOMES = {
     "yes or no": "yes or no (1 or 0, or two words)",

@@ -61,7 +61,7 @@ def require(study: Study, step: str) -> None:
 
 
 def step_page(request: Request, study: Study, step: str, *, busy: bool = False, **shown: Any) -> Response:
-    """A page of a draft; busy: it comes again by itself while a job runs."""
+    """A page of a draft; busy: it reloads by itself while a job runs."""
     names = list(STEPS)
     open_until = names.index(furthest(study.content))
     steps = [(name, STEPS[name], number <= open_until) for number, name in enumerate(names)]
