@@ -8,6 +8,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONDONTWRITEBYTECODE
 # Each of the two begins with one half of the tests, so that little is compiled, started or made twice.
 TWO := -n 2 --dist worksteal
+# Types are checked on one core: meanwhile the other compiles what most tests use, which both would do at the same time.
+READY := $(MAKE) --no-print-directory --jobs=2 --output-sync lint warm
 
 .PHONY: demo test check coverage soak bench bench-plans docs pages pins clean
 
@@ -15,11 +17,13 @@ demo: .venv/demo.done
 	@$(PY) -m banditree demo --folder banditree-demo
 
 # Lint, types, import rules, and every test but the soak counts.
-test: .venv/test.done lint
+test: .venv/test.done
+	@$(READY)
 	@$(PY) -m pytest -q $(TWO) -m "not soak"
 
 # The fast path while working.
-check: .venv/test.done lint
+check: .venv/test.done
+	@$(READY)
 	@$(PY) -m pytest -q $(TWO) -m "not slow and not soak"
 
 # Which lines and branches no test of `make test` goes through.
@@ -46,7 +50,10 @@ docs: .venv/test.done
 	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 	@echo "The documentation is in site/index.html"
 
-.PHONY: lint
+.PHONY: lint warm
+warm: .venv/test.done
+	@$(PY) -m banditree demo --folder .venv/warm > .venv/warm.txt
+
 lint: .venv/test.done
 	@.venv/bin/python -m ruff check .
 	@.venv/bin/python -m ruff format --check .

@@ -6,6 +6,7 @@ import numpy as np
 
 from banditree.policies import random
 from banditree.policies.registry import POLICIES, policy_named
+from banditree.policies.session import Session
 from banditree.simulation.playing import draw_context, world_of
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
@@ -84,3 +85,24 @@ def play_plainly(name, truth, horizon, seed=0, task=0, run=0, policy=None):
         arms.append(arm)
         regret.append(total)
     return arms, regret
+
+
+def start(name, kind, seed=3, case=5, horizon=HORIZON):
+    """A collection, and a live session of a policy that knows it."""
+    truth = COLLECTIONS[kind]()
+    return truth, Session(policy_named(name), truth, horizon=horizon, seed=seed, case=case)
+
+
+def go_on(session, truth, n, task=1, run=0, seed=3):
+    """Play n more rounds with keyed rewards; the arms."""
+    world, pulls, arms = world_of(truth), [0] * truth.n_arms, []
+    for entry in session.rounds:
+        pulls[entry.arm] += 1
+    for _ in range(n):
+        t = len(session.rounds) + 1
+        context = context_of(truth, world, seed, task, run, t)
+        step = session.ask(context=context if context.size else None)
+        session.tell(reward_of(truth, context, seed, task, run, step.arm, pulls[step.arm]), step.round)
+        pulls[step.arm] += 1
+        arms.append(step.arm)
+    return arms

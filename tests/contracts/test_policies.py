@@ -1,57 +1,20 @@
 """What every policy promises, whatever its name: one suite over all of them."""
 
 import json
-import warnings
 
 import numpy as np
 import pytest
-from policy_cases import CASES, COLLECTIONS, HORIZON, context_of, reward_of
+from policy_cases import CASES, COLLECTIONS, HORIZON, context_of, go_on, reward_of, start
 
 from banditree.errors import InvalidInput
 from banditree.policies.base import Outcome
 from banditree.policies.registry import policy_named
-from banditree.policies.session import Session, resume_session
-from banditree.simulation.arena import SlowSimulation
+from banditree.policies.session import resume_session
 from banditree.simulation.devices import gpu_problem, policy_problem
 from banditree.simulation.engine import simulate
 from banditree.simulation.playing import world_of
 
 every_case = pytest.mark.parametrize(("name", "kind"), CASES)
-FAST = {("mts", "rand"), ("dt-ece", "rand")}  # compiled in the fast path; the others take a while
-simulated_cases = pytest.mark.parametrize(
-    ("name", "kind"), [pytest.param(*case, marks=() if case in FAST else pytest.mark.slow) for case in CASES]
-)
-
-
-def start(name, kind, seed=3, case=5, horizon=HORIZON):
-    truth = COLLECTIONS[kind]()
-    return truth, Session(policy_named(name), truth, horizon=horizon, seed=seed, case=case)
-
-
-def go_on(session, truth, n, task=1, run=0, seed=3):
-    """Play n more rounds with keyed rewards; the arms."""
-    world, pulls, arms = world_of(truth), [0] * truth.n_arms, []
-    for entry in session.rounds:
-        pulls[entry.arm] += 1
-    for _ in range(n):
-        t = len(session.rounds) + 1
-        context = context_of(truth, world, seed, task, run, t)
-        step = session.ask(context=context if context.size else None)
-        session.tell(reward_of(truth, context, seed, task, run, step.arm, pulls[step.arm]), step.round)
-        pulls[step.arm] += 1
-        arms.append(step.arm)
-    return arms
-
-
-@simulated_cases
-def test_a_run_of_the_session_is_a_run_of_the_engine(name, kind):
-    truth = COLLECTIONS[kind]()
-    task, run = 1, 2
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SlowSimulation)
-        results = simulate(truth, [name], horizon=HORIZON, runs=run + 1, tasks=[task], seed=3, rounds=range(1, HORIZON))
-    _, session = start(name, kind, case=run * truth.n_tasks + task)
-    assert go_on(session, truth, HORIZON, task, run) == results.arm[0, 0, run].tolist()
 
 
 @pytest.mark.skipif(bool(gpu_problem()), reason="needs a GPU; tests/simulation/test_gpu.py simulates one")

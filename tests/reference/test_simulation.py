@@ -1,4 +1,4 @@
-"""The engine against a plain loop, compiled against interpreted, one thread against many, here against a cluster."""
+"""The engine against a plain loop and a session, compiled against interpreted, one thread against many or a cluster."""
 
 import sys
 import warnings
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from policy_cases import CASES, COLLECTIONS, HORIZON, play_plainly
+from policy_cases import CASES, COLLECTIONS, HORIZON, go_on, play_plainly, start
 
 from banditree.cli.app import main
 from banditree.files.collections import save_collection
@@ -17,12 +17,13 @@ from banditree.simulation.engine import simulate
 from banditree.simulation.playing import world_of
 from banditree.tasks.instances import linear, rand
 
-FAST = {("mts", "rand"), ("dt-ece", "rand")}
-
-
-@pytest.mark.parametrize(
+FAST = {("mts", "rand"), ("dt-ece", "rand")}  # compiled in the fast path; the others take a while
+simulated_cases = pytest.mark.parametrize(
     ("name", "kind"), [pytest.param(*case, marks=() if case in FAST else pytest.mark.slow) for case in CASES]
 )
+
+
+@simulated_cases
 def test_the_engine_plays_as_a_plain_loop_does(name, kind):
     truth, task, run = COLLECTIONS[kind](), 0, 1
     with warnings.catch_warnings():
@@ -31,6 +32,17 @@ def test_the_engine_plays_as_a_plain_loop_does(name, kind):
     arms, regret = play_plainly(name, truth, HORIZON, 9, task, run)
     assert results.arm[0, task, run].tolist() == arms
     np.testing.assert_allclose(results.regret[0, task, run], regret, rtol=1e-12, atol=1e-12)
+
+
+@simulated_cases
+def test_a_run_of_the_session_is_a_run_of_the_engine(name, kind):
+    truth = COLLECTIONS[kind]()
+    task, run = 1, 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SlowSimulation)
+        results = simulate(truth, [name], horizon=HORIZON, runs=run + 1, tasks=[task], seed=3, rounds=range(1, HORIZON))
+    _, session = start(name, kind, case=run * truth.n_tasks + task)
+    assert go_on(session, truth, HORIZON, task, run) == results.arm[0, 0, run].tolist()
 
 
 @pytest.mark.parametrize(
