@@ -247,9 +247,8 @@ def test_the_information_of_mids_is_the_mutual_information():
             for i in range(6):
                 for chance, average in ((collection.means[i, k], mixed), (1 - collection.means[i, k], 1 - mixed)):
                     told += p[i] * chance * math.log(chance / average)
-            assert information(params.model, arms[latent.FIRST_SUMMARY :, k], arms[latent.NOISE, k]) == (
-                pytest.approx(told, abs=1e-12)
-            )
+            summaries = arms[latent.FIRST_SUMMARY :]
+            assert information(params.model, summaries, k, arms[latent.NOISE, k]) == pytest.approx(told, abs=1e-12)
             gap = sum(p[i] * (collection.means[i].max() - collection.means[i, k]) for i in range(6))
             assert arms[latent.GAP, k] == pytest.approx(gap)
 

@@ -142,20 +142,20 @@ def noise(model: Model, task: int, arm: int, mean: float) -> float:
     return entropy(mean)
 
 
-def information(model: Model, summaries: FloatArray, average_noise: float) -> float:
-    """What a reward tells about the task, from the averages over tasks of the arm's summaries and of its noise.
+def information(model: Model, summaries: FloatArray, arm: int, average_noise: float) -> float:
+    """What a reward tells about the task, from the averages over tasks of the summaries (S, K) and the arm's noise.
 
     A few possible rewards: the mutual information of task and reward. Normal rewards: log(1 + v/sigma^2)/2, v the
     variance of the mean over tasks, which is at least that and equal to it to first order; where the noise differs, the
     entropy of a normal reward of the same variance, less the average entropy of the noise.
     """
     if model.family == GRADED:
-        return max(grade_entropy(summaries) - average_noise, 0.0)
-    mean = summaries[0]
+        return max(grade_entropy(summaries[:, arm]) - average_noise, 0.0)
+    mean = summaries[0, arm]
     if model.family == GAUSSIAN:
         variance = average_noise - mean * mean  # of a reward, less sigma^2
         total = max(1.0 + variance / (model.sigma * model.sigma), LEAST_LIKELIHOOD)
-        return float(max(0.5 * math.log(total) - summaries[1], 0.0))
+        return float(max(0.5 * math.log(total) - summaries[1, arm], 0.0))
     return max(entropy(mean) - average_noise, 0.0)
 
 

@@ -40,16 +40,18 @@ LIKELY = 0.01  # `explain` lists the tasks with at least this posterior probabil
 
 
 class PosteriorParams(NamedTuple):
-    """Tables for tasks without context: likelihoods (G, K, M) of each possible reward, gaps (M, K), noise (M, K).
+    """Tables for tasks without context: likelihoods (G, K, M) of each possible reward, gaps and noise (M, K), summaries
+    (S, M, K).
 
-    See `families.likelihood_table` and `families.noise`. prior: (M,), the shares of the tasks times M, so that unknown
-    shares weigh 1 each.
+    See `families.likelihood_table`, `families.noise` and `families.summary`. prior: (M,), the shares of the tasks times
+    M, so that unknown shares weigh 1 each.
     """
 
     model: Model
     likelihoods: FloatArray
     gaps: FloatArray
     noise: FloatArray
+    summaries: FloatArray
     prior: FloatArray
 
 
@@ -66,10 +68,16 @@ def make_posterior(collection: Collection, horizon: int, options: Mapping[str, A
     require_likelihood(collection.rewards, "A posterior over tasks")
     model = model_of(collection)
     gaps = frozen(model.top[:, None] - model.means, float)
-    noises = [[noise(model, i, k, mu) for k, mu in enumerate(row)] for i, row in enumerate(model.means.tolist())]
+    means = model.means.tolist()
+    noises = [[noise(model, i, k, mu) for k, mu in enumerate(row)] for i, row in enumerate(means)]
+    summaries = [
+        [[summary(model, i, k, s, mu) for k, mu in enumerate(row)] for i, row in enumerate(means)]
+        for s in range(n_summaries(model))
+    ]
     prior = np.ones(collection.n_tasks) if collection.shares is None else collection.shares * collection.n_tasks
     prior = frozen(np.maximum(prior, LEAST_WEIGHT), float)
-    return PosteriorParams(model, likelihood_table(collection), gaps, frozen(noises, float), prior)
+    tables = (likelihood_table(collection), gaps, frozen(noises, float), frozen(summaries, float))
+    return PosteriorParams(model, *tables, prior)
 
 
 def init_posterior(params: PosteriorParams) -> PosteriorState:
@@ -138,16 +146,33 @@ def choose_mids(
     params: PosteriorParams, state: PosteriorState, context: FloatArray, available: BoolArray, rng: Rng
 ) -> int:
     """One of the two arms whose mixture has the least (expected gap)^2 / (information about the task)."""
+    return arm_of_mixture(params, state, context, available, rng, np.zeros((rows_of(params), available.shape[0])))
+
+
+def rows_of(params: PosteriorParams) -> int:
+    """How many numbers `weigh_arms` averages per arm."""
+    return int(FIRST_SUMMARY + params.summaries.shape[0])
+
+
+def arm_of_mixture(
+    params: PosteriorParams,
+    state: PosteriorState,
+    context: FloatArray,
+    available: BoolArray,
+    rng: Rng,
+    arms: FloatArray,
+) -> int:
+    """`choose_mids`, with room for what is averaged; it makes no array, and so is compiled without counting them."""
     model = params.model
     if lacks_context(model.theta, context):
         return CONTEXT_NEEDED
-    arms = np.zeros((FIRST_SUMMARY + n_summaries(model), model.means.shape[1]))
     weigh_arms(params, state, context, arms)
     for k in range(arms.shape[1]):
         if available[k] and arms[GAP, k] <= NO_GAP:
             return k
+    summaries = arms[FIRST_SUMMARY:]
     for k in range(arms.shape[1]):
-        arms[NOISE, k] = information(model, arms[FIRST_SUMMARY:, k], arms[NOISE, k])
+        arms[NOISE, k] = information(model, summaries, k, arms[NOISE, k])
     first, second, share = best_mixture(arms[GAP], arms[NOISE], available)
     if first < 0:
         return best_available(model, context, available, 0)
@@ -166,8 +191,9 @@ def weigh_arms(params: PosteriorParams, state: PosteriorState, context: FloatArr
             for k in range(n_arms):
                 arms[GAP, k] += share * params.gaps[i, k]
                 arms[NOISE, k] += share * params.noise[i, k]
-                for s in range(arms.shape[0] - FIRST_SUMMARY):
-                    arms[FIRST_SUMMARY + s, k] += share * summary(model, i, k, s, model.means[i, k])
+            for s in range(params.summaries.shape[0]):
+                for k in range(n_arms):
+                    arms[FIRST_SUMMARY + s, k] += share * params.summaries[s, i, k]
         else:
             top = best_mean(model, context, i)
             for k in range(n_arms):

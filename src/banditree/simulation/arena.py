@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -12,8 +13,9 @@ import numpy as np
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.policies.base import Outcome, Policy
-from banditree.simulation.compiling import compiled_loop, specialised
+from banditree.simulation.compiling import compiled_loop, specialised, with_twins
 from banditree.simulation.playing import N_MARKS, World, keeps_its_plan, never_commits, play, play_in
+from banditree.simulation.without_contexts import WITHOUT_CONTEXTS
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree
@@ -21,6 +23,7 @@ from banditree.trees.tree import LazyTree
 Subject = Collection | Plan | LazyTree
 LONGEST_GIST = 200  # So many letters of a message of numba are shown.
 NEEDS_COUNTS = "NRT required"  # numba says this of a function that makes an array and was compiled as lean.
+MOST_LOOPS = 100  # Loops that are kept: putting one together takes as long as playing 10,000 rounds of a short plan.
 LEAN, COMPILED, INTERPRETED = "lean", "compiled", "interpreted"  # The modes, from fast to slow.
 
 
@@ -71,14 +74,21 @@ class Arena:
 
     def loop(self) -> Any:
         """`play` with the policy's functions in place, compiled unless that cannot be."""
-        loop = specialised(play, {"play_in": loop_of(self.policy)})
-        return loop if self.is_slow else compiled_loop(loop, lean=self.mode == LEAN)
+        return _loop(self.policy, self.mode, has_contexts=self.world.mean.size > 0)
 
     def arguments(self, task: int, run: int, played: Played, index: int) -> tuple[Any, ...]:
         """What the loop is called with, for one run that starts afresh."""
         state = self.policy.init(self.params)
         noted = (array[index] for array in played)
         return (self.world, self.params, state, self.seed, task, run, self.rounds, *noted)
+
+
+@lru_cache(MOST_LOOPS)
+def _loop(policy: Policy, mode: str, *, has_contexts: bool) -> Any:
+    loop = specialised(play, {"play_in": loop_of(policy)})
+    if mode == INTERPRETED:
+        return loop
+    return compiled_loop(loop if has_contexts else with_twins(loop, WITHOUT_CONTEXTS), lean=mode == LEAN)
 
 
 def loop_of(policy: Policy) -> FunctionType:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
@@ -14,6 +14,7 @@ FINGERPRINT_LETTERS = 16  # A fingerprint has so many letters.
 NUMBER_WORDS = {"class", "int", "float", "bool", "None", "tuple"}
 
 Compiler = Callable[[FunctionType], Callable[..., Any]]
+Twins = Mapping[Callable[..., Any], Callable[..., Any]]
 
 _loops: dict[str, Callable[..., Any]] = {}
 
@@ -22,8 +23,22 @@ def specialised(loop: Callable[..., Any], functions: dict[str, Callable[..., Any
     """A copy of `loop` that finds `functions` under their names, to be run as it is or compiled."""
     assert isinstance(loop, FunctionType)
     copy = FunctionType(loop.__code__, {**loop.__globals__, **functions}, loop.__name__)
-    copy.__annotations__ = loop.__annotations__  # what it returns decides how it is compiled
+    copy.__annotations__ = loop.__annotations__
     return copy
+
+
+def with_twins(function: FunctionType, twins: Twins) -> FunctionType:
+    """A copy of `function` that calls, however deep, the twin of each function that has one.
+
+    >>> def one(): return 1
+    >>> def two(): return 2
+    >>> def twice(): return 2 * one()
+    >>> with_twins(twice, {one: two})()
+    4
+    """
+    twin = twins.get(function, function)
+    assert isinstance(twin, FunctionType)
+    return with_callees(twin, partial(with_twins, twins=twins))
 
 
 def compiled_loop(loop: FunctionType, *, lean: bool = True) -> Any:
@@ -77,7 +92,9 @@ def with_callees(function: FunctionType, compile_callee: Compiler, name: str | N
     closure = tuple(CellType(compile_callee(inner) if isinstance(inner, FunctionType) else inner) for inner in cells)
     name = name or function.__name__
     code = function.__code__.replace(co_name=name, co_qualname=name)
-    return FunctionType(code, {**function.__globals__, **called}, name, function.__defaults__, closure)
+    copy = FunctionType(code, {**function.__globals__, **called}, name, function.__defaults__, closure)
+    copy.__annotations__ = function.__annotations__  # what it returns decides how it is compiled
+    return copy
 
 
 def returns_numbers(function: FunctionType) -> bool:
