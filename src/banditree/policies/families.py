@@ -1,21 +1,19 @@
 """The reward families as policies and the simulator compute with them: the compiled twin of `tasks.rewards`.
 
 All that depends on the family of a `Model` is here, in the subset that numba compiles (see `policies.base`); a family
-is known by its number `Rewards.compiled`. TWO_POINT rewards take the two ends of their range: Bernoulli, and bounded.
+is known by its number (`model.COMPILED_FAMILIES`).
 """
 
 import math
 
 import numpy as np
 
-from banditree.policies.model import Model, predicted
+from banditree.policies.model import GAUSSIAN, GRADED, Model, predicted
 from banditree.policies.random import normal
 from banditree.tasks.arrays import FloatArray, frozen
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import LOG_FLOOR, Bernoulli, Gaussian, Graded
+from banditree.tasks.rewards import LOG_FLOOR
 from banditree.tasks.rewards.base import LEAST_CHANCE
-
-TWO_POINT, GAUSSIAN, GRADED = Bernoulli.compiled, Gaussian.compiled, Graded.compiled
 
 # Weights are kept up to a common factor and never quite reach 0, so that rewards which every task calls impossible
 # leave a comparison to make (means of 0 and 1). Each step keeps total >= 1e-50 / M * 1e-200 > 1e-300.

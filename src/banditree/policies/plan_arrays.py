@@ -7,6 +7,7 @@ import numpy as np
 from banditree.plans.by_context import PromiseTable
 from banditree.plans.plan import NONE, Plan
 from banditree.policies.base import Outcome
+from banditree.policies.model import compiled_family
 from banditree.tasks.arrays import ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.rewards import Link
 
@@ -129,7 +130,7 @@ def _gradings(plan: Plan) -> Gradings:
         frozen([getattr(one, "other", 0) for one in plan.gradings], np.int64),
         frozen([getattr(one, "unit", 1.0) for one in plan.gradings], float),
         frozen([one.most for one in plan.gradings], np.int64),
-        plan.rewards.compiled,
+        compiled_family(plan.rewards),
         float(plan.rewards.sigma),
         float(plan.rewards.low),
         float(plan.rewards.high),

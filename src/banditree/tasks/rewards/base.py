@@ -74,12 +74,10 @@ class Rewards(ABC):
     where it is the same for all tasks and arms, else 0. `support`: the only possible rewards, in order; empty if there
     are others. `link`: how the mean reward at a context follows from x'theta. `counts`: whether a total of rewards is a
     number of successes. `by_chances`: whether the parameters of a task and arm are the chances of the support, and not
-    the mean. `has_likelihood`: whether the chance of a reward is known, or only its mean. `compiled`: the number by
-    which `policies.families` knows the family.
+    the mean. `has_likelihood`: whether the chance of a reward is known, or only its mean.
     """
 
     family: ClassVar[Family]
-    compiled: ClassVar[int]
     has_likelihood: ClassVar[bool] = True
     counts: ClassVar[bool] = False
     by_chances: ClassVar[bool] = False

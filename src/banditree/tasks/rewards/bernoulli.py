@@ -28,7 +28,6 @@ class Bernoulli(Rewards):
     """
 
     family: ClassVar[Family] = Family.BERNOULLI
-    compiled: ClassVar[int] = 0
     counts: ClassVar[bool] = True
     hint: ClassVar[str] = (
         'If rewards are not 0 or 1, say what they are: rewards="graded", rewards="bounded" or rewards="gaussian".'

@@ -29,7 +29,6 @@ class Bounded(Rewards):
     """
 
     family: ClassVar[Family] = Family.BOUNDED
-    compiled: ClassVar[int] = 0  # drawn as the two ends of the range, like Bernoulli rewards
     has_likelihood: ClassVar[bool] = False
     low: float = 0.0
     high: float = 1.0

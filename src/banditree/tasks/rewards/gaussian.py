@@ -37,7 +37,6 @@ class Gaussian(Rewards):
     """
 
     family: ClassVar[Family] = Family.GAUSSIAN
-    compiled: ClassVar[int] = 1
     low: ClassVar[float] = -np.inf  # type: ignore[misc]
     high: ClassVar[float] = np.inf  # type: ignore[misc]
     sigma: float = 0.0

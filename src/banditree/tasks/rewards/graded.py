@@ -44,7 +44,6 @@ class Graded(Rewards):
     """
 
     family: ClassVar[Family] = Family.GRADED
-    compiled: ClassVar[int] = 2
     by_chances: ClassVar[bool] = True
     hint: ClassVar[str] = "Give all the values that a reward may have, or omit them to take those of the log."
     values: tuple[float, ...] = ()
