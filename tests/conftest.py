@@ -37,3 +37,15 @@ def database_url(request, tmp_path):
     if request.param == "sqlite":
         return str(tmp_path / "cases.db")
     return new_database(request.getfixturevalue("postgres"), "under_test")
+
+
+@pytest.fixture
+def database(database_url):
+    """That database, open."""
+    from running_service import local
+
+    from banditree.service.database import Database
+
+    opened = Database(local(database_url))
+    yield opened
+    opened.close()

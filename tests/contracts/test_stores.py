@@ -25,13 +25,6 @@ HASH = people.hashed("correct horse battery")
 
 
 @pytest.fixture
-def database(database_url):
-    opened = Database(local(database_url))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def desk(database):
     return Desk(database)
 

@@ -24,13 +24,6 @@ from banditree.service.standings import standing
 PLANS = {"tree": (clinic_plan(60_000), CLINIC), "score": (score_plan(), None)}
 
 
-@pytest.fixture
-def database(database_url):
-    opened = Database(local(database_url))
-    yield opened
-    opened.close()
-
-
 def started(database, plan, collection):
     desk, known = Desk(database), None
     if collection is not None:

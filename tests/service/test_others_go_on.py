@@ -12,18 +12,10 @@ from running_service import add_signed_plan, client_of, clinic_plan, do, in_thre
 
 from banditree.files.plans import fingerprint
 from banditree.service import case_lists
-from banditree.service.database import Database
 from banditree.service.desk import Command, Desk
 from banditree.service.problems import Refused, TooSlow
 from banditree.service.readers import Readers
 from banditree.service.schema import cases
-
-
-@pytest.fixture
-def database(database_url):
-    opened = Database(local(database_url))
-    yield opened
-    opened.close()
 
 
 @pytest.fixture

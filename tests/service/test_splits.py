@@ -27,13 +27,6 @@ ASKED = {"share": 0.5, "rounds": 5, "comment": "which is better?"}
 
 
 @pytest.fixture
-def database(database_url):
-    opened = Database(local(database_url))
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
 def desk(database):
     desk = Desk(database)
     for id, plan in ((OLD_ID, OLD), (NEW_ID, NEW)):
