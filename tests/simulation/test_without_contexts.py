@@ -32,9 +32,9 @@ def test_the_twins_of_means_give_the_means():
 
 def test_the_same_loop_is_put_together_once_and_another_where_there_are_contexts():
     mts = policy_named("mts")
-    plain = _loop(mts, "lean", has_contexts=False)
-    assert plain is _loop(mts, "lean", has_contexts=False)
-    assert plain is not _loop(mts, "lean", has_contexts=True)
+    plain = _loop(mts, "lean", False)
+    assert plain is _loop(mts, "lean", False)
+    assert plain is not _loop(mts, "lean", True)
 
 
 def test_a_twin_is_found_however_deep_and_counts_in_the_fingerprint():
@@ -55,6 +55,7 @@ def test_a_twin_is_found_however_deep_and_counts_in_the_fingerprint():
     assert (given(1.0), twin(1.0), loop(1.0)) == (4.0, 12.0, 4.0)
     assert fingerprint(given) != fingerprint(twin)
     assert compiled_loop(twin)(1.0) == 12.0
+    assert with_twins(low, {middle: other}) is low
 
 
 def _calls_middle(x: float) -> float:

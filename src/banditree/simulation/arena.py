@@ -63,6 +63,11 @@ class Arena:
         """Whether runs are played as ordinary Python."""
         return self.mode == INTERPRETED
 
+    @property
+    def has_contexts(self) -> bool:
+        """Whether the true tasks have features; where they have none, no policy's subject has any."""
+        return self.world.mean.size > 0
+
     def play(self, task: int, first_run: int, n_runs: int) -> Played:
         """The runs `first_run` and on, on one task."""
         loop, played = self.loop(), _unplayed(n_runs, len(self.rounds))
@@ -74,7 +79,7 @@ class Arena:
 
     def loop(self) -> Any:
         """`play` with the policy's functions in place, compiled unless that cannot be."""
-        return _loop(self.policy, self.mode, has_contexts=self.world.mean.size > 0)
+        return _loop(self.policy, self.mode, self.has_contexts)
 
     def arguments(self, task: int, run: int, played: Played, index: int) -> tuple[Any, ...]:
         """What the loop is called with, for one run that starts afresh."""
@@ -84,22 +89,21 @@ class Arena:
 
 
 @lru_cache(MOST_LOOPS)
-def _loop(policy: Policy, mode: str, *, has_contexts: bool) -> Any:
-    loop = specialised(play, {"play_in": loop_of(policy)})
-    if mode == INTERPRETED:
-        return loop
-    return compiled_loop(loop if has_contexts else with_twins(loop, WITHOUT_CONTEXTS), lean=mode == LEAN)
+def _loop(policy: Policy, mode: str, has_contexts: bool) -> Any:
+    loop = specialised(play, {"play_in": loop_of(policy, has_contexts or mode == INTERPRETED)})
+    return loop if mode == INTERPRETED else compiled_loop(loop, lean=mode == LEAN)
 
 
-def loop_of(policy: Policy) -> FunctionType:
-    """`play_in` with the policy's functions in place."""
+def loop_of(policy: Policy, has_contexts: bool) -> FunctionType:
+    """`play_in` with the policy's functions in place, to be compiled for tasks with contexts or without."""
     functions: dict[str, Callable[..., Any]] = {
         "choose": policy.choose,
         "update": policy.update,
         "commitment": policy.commitment or never_commits,
         "replan": policy.replan or keeps_its_plan,
     }
-    return specialised(play_in, functions)
+    loop = specialised(play_in, functions)
+    return loop if has_contexts else with_twins(loop, WITHOUT_CONTEXTS)
 
 
 def open_arena(

@@ -28,7 +28,7 @@ def specialised(loop: Callable[..., Any], functions: dict[str, Callable[..., Any
 
 
 def with_twins(function: FunctionType, twins: Twins) -> FunctionType:
-    """A copy of `function` that calls, however deep, the twin of each function that has one.
+    """A copy of `function` that calls, however deep, the twin of each function that has one; itself if it calls none.
 
     >>> def one(): return 1
     >>> def two(): return 2
@@ -38,7 +38,13 @@ def with_twins(function: FunctionType, twins: Twins) -> FunctionType:
     """
     twin = twins.get(function, function)
     assert isinstance(twin, FunctionType)
-    return with_callees(twin, partial(with_twins, twins=twins))
+    return with_callees(twin, partial(with_twins, twins=twins)) if _calls_any(twin, twins) else twin
+
+
+def _calls_any(function: FunctionType, wanted: Twins) -> bool:
+    """Whether a function calls, however deep, one of those that are wanted."""
+    called = [value for value in _uses(function).values() if isinstance(value, FunctionType)]
+    return any(value in wanted or _calls_any(value, wanted) for value in called if value is not function)
 
 
 def compiled_loop(loop: FunctionType, *, lean: bool = True) -> Any:

@@ -74,7 +74,8 @@ def play_on_gpu(arena: Arena, tasks: Sequence[int], first_run: int, n_runs: int)
     state = arena.policy.init(arena.params)
     grid = _grid(state)
     registers = FEW_REGISTERS if bytes_of(state) <= SMALL_STATE else REGISTERS
-    kernel = _kernel(arena.policy, layout_of(state), grid.block if grid.shared else None, registers)
+    block = grid.block if grid.shared else None
+    kernel = _kernel(arena.policy, arena.has_contexts, layout_of(state), block, registers)
     pool = None if grid.shared else mapped(state, lambda a: cuda.device_array((*a.shape, grid.threads), a.dtype))
     features, n_arms = arena.world.mean.shape[0], arena.world.model.means.shape[1]
     room = Room(
@@ -212,12 +213,12 @@ def kernel(
 
 
 @cache
-def _kernel(policy: Any, layout: tuple[Any, ...], block: int | None, registers: int) -> Any:
+def _kernel(policy: Any, has_contexts: bool, layout: tuple[Any, ...], block: int | None, registers: int) -> Any:
     """The kernel of one policy and one form of its state; a second process reads it from disk (`compiled_loop`)."""
     functions: dict[str, Callable[..., Any]] = {
         "take": taking(layout, block),
         "reset": resetting(layout),
-        "play": loop_of(policy),
+        "play": loop_of(policy, has_contexts),
     }
     runs = specialised(kernel, functions)
     copy = with_callees(runs, _device, f"kernel_{registers}_{COMPILING}_{fingerprint(runs)}")
