@@ -81,3 +81,11 @@ def test_options_of_another_method_are_refused_and_not_ignored(capsys, means, op
     code, out, err = run(capsys, "plan", means, "--horizon", "1000", *options)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_the_help_names_the_steps_that_a_search_takes(capsys):
+    from banditree.scores.protocol import MOST_STEPS, STEPS_PER_TASK
+
+    _code, out, _err = run(capsys, "plan", "--help")
+    shown = " ".join(out.replace("│", " ").split())
+    assert f"{STEPS_PER_TASK:,} per task, at most {MOST_STEPS:,}" in shown

@@ -42,7 +42,7 @@ def test_survivors_are_kept_per_box():
 @pytest.mark.parametrize(
     ("boxes", "message"),
     [
-        ([], "a plan must be at least one box"),
+        ([], "the number of boxes must be at least 1"),
         ([TEST, LEAF, {"kind": 7, "arm": 0}], "Box 3 of the plan is of an unknown kind"),
         ([TEST | {"arm": 9}, LEAF, LEAF], "Box 1 of the plan names an arm that does not exist"),
         ([TEST | {"high": 5}, LEAF, LEAF], "Box 1 of the plan leads to no box"),

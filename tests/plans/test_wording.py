@@ -37,7 +37,7 @@ def test_score_boxes():
 def test_unknown_words_are_named():
     with pytest.raises(InvalidInput, match="a word of the vocabulary must be one of arm, task"):
         vocabulary_from({"amr": "x"})
-    with pytest.raises(InvalidInput, match="the word for 'arm' must be not empty"):
+    with pytest.raises(InvalidInput, match="the word for 'arm' must be text that is not empty"):
         vocabulary_from({"arm": " "})
 
 

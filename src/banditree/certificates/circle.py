@@ -6,8 +6,8 @@ import numpy as np
 
 from banditree.tasks.arrays import ComplexArray, FloatArray
 
-ALIASED = 1e-11  # what the coefficients beyond the circle are multiplied by
-PER_ROUND = 3.0  # points of the circle, at least: rounding errors grow by at most ALIASED ** (-1 / PER_ROUND)
+ALIASED = 1e-11  # The coefficients beyond the circle are multiplied by this.
+PER_ROUND = 3.0  # The circle has at least so many points per round: errors grow by at most ALIASED ** (-1 / PER_ROUND).
 
 
 class Circle(NamedTuple):

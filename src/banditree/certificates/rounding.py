@@ -31,11 +31,11 @@ from banditree.certificates.circle import ALIASED, Circle
 from banditree.certificates.propagation import Boxes
 from banditree.tasks.arrays import FloatArray, IntArray
 
-UNIT = 2.0**-53  # the largest relative error of one rounding
-LEVEL = 8  # roundings of one level of a transform: product (2.3), its factor (4), sum (1)
-LINE = 16  # roundings on the way through a line beside those of its transform: powers of r, products, 1 / (1 - F)
-ROUND = 6  # roundings of a chance in one round, beside those of its sums
-SECOND_ORDER = 1.01  # for products of errors, and for the coefficients beyond the circle
+UNIT = 2.0**-53  # The largest relative error of one rounding.
+LEVEL = 8  # Roundings of one level of a transform: product (2.3), its factor (4), sum (1).
+LINE = 16  # Roundings on the way through a line besides those of its transform: powers of r, products, 1 / (1 - F).
+ROUND = 6  # Roundings of a chance in one round, besides those of its sums.
+SECOND_ORDER = 1.01  # This factor covers products of errors, and the coefficients beyond the circle.
 
 
 class Off(NamedTuple):

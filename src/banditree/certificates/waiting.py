@@ -24,9 +24,9 @@ from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
-MOST_OUT = 40  # rounds under way that are carried through the lines; with more of them the chance counts as 1
-KEPT = 4096  # answers that are kept: cases stand in the same places again and again
-SLACK = 1e-9  # of a total against its threshold, as when a plan is followed
+MOST_OUT = 40  # At most so many rounds under way are carried through the lines; with more, the chance counts as 1.
+KEPT = 4096  # So many answers are kept: cases stand in the same places again and again.
+SLACK = 1e-9  # A total is compared with its threshold with this much rounding forgiven, as when a plan is followed.
 
 
 class Place(NamedTuple):
@@ -73,7 +73,7 @@ class WaitingCosts:
 
     def __init__(self, plan: Plan, collection: Collection) -> None:
         if plan.theta is not None or collection.theta is not None:
-            raise InvalidInput("What waiting costs is not worked out for plans that look at a context.")
+            raise InvalidInput("What waiting costs is not worked out for plans that look at a context. Simulate both.")
         sure = replace(collection, radius=np.zeros(())) if collection.is_estimated else collection
         self.plan, self.at_estimates = unfold(plan), collection.is_estimated
         outcomes = box_outcomes(self.plan, sure)

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from banditree.policies.session import Session
     from banditree.tasks.collection import Collection
 
-HORIZON = 1000  # rounds of one patient
+HORIZON = 1000  # The rounds of one patient.
 WORDS = {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse"}
-LINES = 5  # of the plan: one per patient group
-SEED = 1  # of the search
+LINES = 5  # The plan has one line per patient group.
+SEED = 1  # The seed of the search.
 
 
 def demo_plan(clinic: "Collection") -> "Plan":

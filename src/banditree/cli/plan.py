@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from banditree.plans.plan import Plan
     from banditree.tasks.collection import Collection
 
-LONG = 60  # boxes from which a plan is summed up in the terminal rather than printed whole
-CERTIFIED = 2_000  # boxes up to which the regret of a plan is worked out within a moment
+LONG = 60  # A plan of more boxes is summed up in the terminal rather than printed whole.
+CERTIFIED = 2_000  # The regret of a plan of up to so many boxes is worked out within a moment.
 PROTOCOL_PANEL = "For the method protocol"
 TREE_PANEL = "For the methods tree and optimal"
 
@@ -134,7 +134,7 @@ def plan(
         int | None,
         typer.Option(
             min=1,
-            help="Steps of the search. [default: 5,000 per task, at most 200,000, fewer for few tasks]",
+            help="Steps of the search. [default: 4,000 per task, at most 200,000, fewer for few tasks]",
             rich_help_panel=PROTOCOL_PANEL,
         ),
     ] = None,

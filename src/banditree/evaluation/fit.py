@@ -157,7 +157,9 @@ def _without_rare(history: History) -> tuple[History, tuple[str, ...]]:
     if len(kept) == len(history.arms):
         return history, ()
     if len(kept) < 2:
-        raise InvalidInput("Fewer than two options were tried by enough cases, so there is nothing to choose.")
+        raise InvalidInput(
+            "Fewer than two options were tried by enough cases, so there is nothing to choose. Give a longer log."
+        )
     rare = ", ".join(repr(name) for k, name in enumerate(history.arms) if k not in kept)
     return only_arms(history, kept), (f"Omitted, since hardly any case tried them: {rare}.",)
 

@@ -22,7 +22,7 @@ def context_names(features: Sequence[Feature], log: Log) -> dict[str, bool]:
     asked = {f.name: f.level is not None for f in features if f.name != INTERCEPT}
     if missing := [name for name in asked if name not in log.types]:
         names = ", ".join(map(repr, missing))
-        raise invalid("the log", f"with the context columns of the plan ({', '.join(asked)})", f"no {names}")
+        raise invalid("the log", f"one with the context columns of the plan ({', '.join(asked)})", f"no {names}")
     return asked
 
 

@@ -15,8 +15,8 @@ from banditree.monitoring.summary import Between
 from banditree.tasks.arrays import FloatArray
 from banditree.training.intervals import widening
 
-IDLE = 90.0  # days without a report after which a case counts as over, so that nobody waits for it
-FEWEST = 20  # cases of each plan from which on the normal limit serves: with 2, one look in eight errs at the worst
+IDLE = 90.0  # A case without a report for so many days counts as over, so that nobody waits for it.
+FEWEST = 20  # The normal limit needs so many cases of each plan: with 2, one look in eight errs at worst.
 
 
 def goes_to_new(case: str, seed: int, share: float = 0.5) -> bool:
@@ -50,7 +50,7 @@ class Followed(NamedTuple):
 class Comparison:
     """Reward over the first `rounds` rounds of a case: the means of both plans, and by how much the new one gives more.
 
-    The interval of the difference holds at every look. old_cases, new_cases: that are compared. ended_early: cases that
+    The interval of the difference holds at every look. old_cases, new_cases: those compared. ended_early: cases that
     ended before they had so many rounds. behind: cases that have had them, and wait for one that began earlier.
     """
 

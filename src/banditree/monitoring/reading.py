@@ -14,7 +14,7 @@ from banditree.tasks.rewards import Rewards
 from banditree.training.columns import unknown_column
 from banditree.training.sources import open_log
 
-DAY = 86_400.0  # seconds
+DAY = 86_400.0  # Seconds of a day.
 ROLES = {
     "case": ("case", "individual"),
     "round": ("round",),

@@ -14,7 +14,7 @@ from banditree.policies.alarm import FALSE_ALARM_RATE, RHO
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-MONTH = 365.25 / 12  # days
+MONTH = 365.25 / 12  # Days of an average month.
 
 
 @dataclass(frozen=True)

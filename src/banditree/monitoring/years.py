@@ -15,7 +15,7 @@ from banditree.policies.alarm import FALSE_ALARM_RATE
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-YEAR = 365.25  # days
+YEAR = 365.25  # Days of a year.
 
 
 @dataclass(frozen=True)

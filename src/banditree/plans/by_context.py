@@ -38,7 +38,7 @@ class KindRule:
             dtype = np.float64 if name in ("cut", "promise") else np.int64
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
         if n == 0 or any(getattr(self, name).shape != (n,) for name in ("cut", "low", "high", "arm", "promise")):
-            raise invalid("a rule", "of at least one node, with as many cuts, links and arms", n)
+            raise invalid("a rule", "of at least one node, each with a cut, two links and an arm", n)
         inner = self.feature != NO_NODE
         place = np.arange(n)
         for side in (self.low, self.high):

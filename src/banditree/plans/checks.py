@@ -30,7 +30,7 @@ def _fail(box: int | np.integer, problem: str) -> InvalidInput:
 def _check_shapes(plan: "Plan") -> None:
     n, n_tasks, n_arms = len(plan.kind), len(plan.tasks), len(plan.arms)
     if n == 0:
-        raise invalid("a plan", "at least one box", 0)
+        raise invalid("the number of boxes", "at least 1", 0)
     if not plan.horizon >= 1:
         raise invalid("horizon", "at least 1", plan.horizon)
     check_texts("arms", plan.arms)
@@ -164,7 +164,7 @@ def _check_hand_over(plan: "Plan") -> None:
             raise InvalidInput("The safety rule hands over, and the plan does not say to whom. Give it a fallback.")
         return
     if boxes.size != 1 or boxes[0] == 0:
-        raise invalid("a plan with a fallback", "with one box that hands over, behind the first", boxes.tolist())
+        raise invalid("the boxes that hand over", "one, behind the first, in a plan with a fallback", boxes.tolist())
     if not (plan.fallback.arm == NONE or 0 <= plan.fallback.arm < len(plan.arms)):
         raise invalid("the arm of the fallback", f"one of the {len(plan.arms)} arms", plan.fallback.arm)
 

@@ -84,5 +84,5 @@ def vocabulary_from(pairs: dict[str, str]) -> Vocabulary:
         if key not in known:
             raise invalid("a word of the vocabulary", f"one of {', '.join(known)}", key)
         if not word.strip():
-            raise invalid(f"the word for {key!r}", "not empty", word)
+            raise invalid(f"the word for {key!r}", "text that is not empty", word)
     return Vocabulary(**pairs)

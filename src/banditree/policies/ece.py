@@ -29,7 +29,7 @@ from banditree.theory.separating_tests import rule_distances
 
 ARM_NOT_AVAILABLE = int(Outcome.ARM_NOT_AVAILABLE)
 MOST_BYTES = 2**30  # The table "this arm separates these two tasks" may have so many bytes.
-DONE, TESTS, TASK, ARM = 0, 1, 2, 3  # entries of EceState.place
+DONE, TESTS, TASK, ARM = 0, 1, 2, 3  # The entries of EceState.place.
 
 
 class EceParams(NamedTuple):

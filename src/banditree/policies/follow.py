@@ -24,7 +24,7 @@ ARM_NOT_AVAILABLE, CONTEXT_NEEDED = int(Outcome.ARM_NOT_AVAILABLE), int(Outcome.
 UNLIMITED = 2**31  # More rounds than any case has.
 TOTAL_SLACK = 1e-9  # NOTES 17: sums of rewards are compared with this much rounding forgiven.
 
-BOX, PULLS = 0, 1  # entries of FollowState.place
+BOX, PULLS = 0, 1  # The entries of FollowState.place.
 
 
 class FollowState(NamedTuple):

@@ -27,7 +27,7 @@ class LazyState(NamedTuple):
     sums: FloatArray
 
 
-ARM, DONE = 0, 1  # entries of LazyState.test
+ARM, DONE = 0, 1  # The entries of LazyState.test.
 
 
 def make_lazy(tree: LazyTree, horizon: int, options: Mapping[str, Any]) -> LazyParams:

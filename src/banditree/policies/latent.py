@@ -139,7 +139,7 @@ mts = Policy("mts", make_posterior, init_posterior, choose_mts, update_posterior
 
 NEGLIGIBLE = 1e-12  # mIDS ignores tasks with a smaller posterior probability.
 NO_GAP = 1e-10  # An arm with a smaller expected gap is played: it costs less than 0.001 over ten million rounds.
-GAP, NOISE, FIRST_SUMMARY = 0, 1, 2  # rows of what is averaged per arm
+GAP, NOISE, FIRST_SUMMARY = 0, 1, 2  # The rows of what is averaged per arm.
 
 
 def choose_mids(

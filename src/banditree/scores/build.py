@@ -15,7 +15,7 @@ from banditree.tasks.collection import Collection
 from banditree.trees.optimal import build_optimal
 from banditree.trees.tree import build_tree
 
-EVERYWHERE = {"collection", "horizon", "vocabulary", "on_progress"}  # what `build_plan` hands to every method itself
+EVERYWHERE = {"collection", "horizon", "vocabulary", "on_progress"}  # `build_plan` itself hands these to every method.
 
 
 @dataclass(frozen=True)

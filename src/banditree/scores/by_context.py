@@ -27,10 +27,10 @@ from banditree.trees.tree import round_significant
 
 Points = Literal["fit", "table", "outcome"]
 
-UNITS = (0.25, 1.0)  # of a log-likelihood ratio per point: fine steps, and coarse ones for telling outcomes
-MOST_POINTS = 6  # of one round, up or down
-ROWS = 2_000  # contexts that the search averages over; certificates take them all
-SAME = 1e-9  # a drift that differs by less between kinds tells nothing
+UNITS = (0.25, 1.0)  # Log-likelihood ratio per point: fine steps, and coarse ones for outcomes that tell much.
+MOST_POINTS = 6  # The most points of one round, up or down.
+ROWS = 2_000  # The search averages over so many contexts; certificates take them all.
+SAME = 1e-9  # A drift that differs by less between kinds tells nothing.
 
 
 class Options(NamedTuple):
@@ -199,7 +199,7 @@ def _by_fit(
         chance[number, ~usable[number], MOST_POINTS] = 1.0
         chance[number, ~usable[number], :MOST_POINTS] = chance[number, ~usable[number], MOST_POINTS + 1 :] = 0.0
     if not usable.any():
-        raise InvalidInput("All kinds give the same rewards at every context, so there is nothing to find out.")
+        raise InvalidInput("All kinds give the same rewards at every context, so nothing can be found out. Merge them.")
     points = np.array([grading.points for grading in gradings])
     T = len(gradings)
     cuts, unit = np.zeros((T, 2 * MOST_POINTS)), np.ones(T, np.int64)

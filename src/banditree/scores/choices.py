@@ -13,9 +13,9 @@ from banditree.scores.screening import look
 from banditree.scores.tables import Exits, Line, Tables, Ways
 from banditree.tasks.arrays import FloatArray, IntArray
 
-N_SCORE, N_WATCH = 4, 2  # how many of the best screened ones are refined
-LOOKS = 12  # steps of a refinement, at most
-N_LINKS = 24  # places that an exit may lead to, of those that look best, which are judged exactly
+N_SCORE, N_WATCH = 4, 2  # So many of the best screened score lines and watch lines are refined.
+LOOKS = 12  # A refinement takes at most so many steps.
+N_LINKS = 24  # So many of the places to which an exit may lead, those that look best, are judged exactly.
 
 
 class Adding(NamedTuple):

@@ -16,7 +16,7 @@ from banditree.scores.draft_values import Chain, Passed, Values, affine_values, 
 from banditree.scores.tables import Exits, Line, Tables
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
-LOW, HIGH = 0, 1  # the two exits of a line; a watch line has both links at its one exit
+LOW, HIGH = 0, 1  # The two exits of a line; a watch line has both links at its one exit.
 NO_RULE = -1
 
 

@@ -10,8 +10,8 @@ from numba import njit
 
 from banditree.tasks.arrays import FloatArray, IntArray
 
-MAX_PASSES = 400  # over a draft with links back; one that has not settled by then is refused
-SETTLED = 1e-7  # change, relative to the regret of the worst scenario, at which the passes end
+MAX_PASSES = 400  # A draft with links back that has not settled after so many passes is refused.
+SETTLED = 1e-7  # The passes end when they change less than this share of the regret of the worst scenario.
 
 
 class Values(NamedTuple):

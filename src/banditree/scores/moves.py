@@ -19,20 +19,20 @@ from banditree.scores.tables import Line, Tables
 from banditree.scores.worlds import World
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
-TINY = 1e-6  # relative gain that is no gain
-MOST_CIRCLING = 0.9  # the chance of a pass to lead to line 1, not to rest, above which a draft goes round in circles
-DEAR, NEVER = 20.0, 1e6  # how fast its objective then grows, so that a search finds its way out, and if it never rests
-ENDLESS = 0.999  # a chance this high counts as never
-SLACK = 3  # lines by which a path may be too long on the way; refusing it at once leaves too few ways to go
-TOO_LONG = 0.03  # by how much the objective grows for each of them
-MAX_ROWS = 6_000  # score lines that one step looks at: another part of the tables each time
-REPORT_EVERY = 25  # steps
-MOST_CORRECTED = 1.5  # the most by which an exact regret corrects the value that stands for it
-N_REMOVALS = 8  # ways to do without a line that are judged exactly, of those that look best
+TINY = 1e-6  # A smaller relative gain counts as none.
+MOST_CIRCLING = 0.9  # A draft goes round in circles if a pass leads to line 1, and not to rest, with a larger chance.
+DEAR, NEVER = 20.0, 1e6  # How fast its objective then grows, so that a search finds its way out; and if it never rests.
+ENDLESS = 0.999  # Coming back with this chance or more counts as never resting.
+SLACK = 3  # On the way, a path may be so many lines too long; refusing it at once leaves too few ways to go.
+TOO_LONG = 0.03  # The objective grows by this share for each of them.
+MAX_ROWS = 6_000  # One step looks at so many score lines, another part of the tables each time.
+REPORT_EVERY = 25  # Progress is reported every so many steps.
+MOST_CORRECTED = 1.5  # An exact regret corrects the value that stands for it by at most this factor.
+N_REMOVALS = 8  # So many ways to do without a line, those that look best, are judged exactly.
 # Lines are drawn to be taken out; one without which the objective grows by so much more (in logarithms), or by this
 # share of what it grows by at the median, is drawn e times as rarely.
 HEAT, HEATED = 0.02, 0.1
-SOME_RULES = 12  # rules that are tried at a time where links back make a rule costly to judge
+SOME_RULES = 12  # So many rules are tried at a time where links back make a rule costly to judge.
 
 
 class Stopped(Exception):

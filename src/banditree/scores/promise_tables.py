@@ -14,13 +14,13 @@ from banditree.plans.by_context import PromiseTable
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Scoring
 
-CUTS = tuple(np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())  # promises at which a table may be cut
-MOST_ROWS = 3
-MOST_OF_TABLES = 9  # points of one round, up or down
-FULL_PAIRS = 6  # kinds up to which every option may be scored by every two kinds
-WORTH = 0.05  # a row is added if it tells so much more, as a share
-SIZES = (2, 4)  # the largest points of a table: coarse ones, and finer ones
-LEAST_CHANCE = 0.01  # chances are taken as no closer to 0 and 1, so that one outcome does not outweigh all others
+CUTS = tuple(np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())  # A table may be cut at these promises.
+MOST_ROWS = 3  # A table has at most so many rows.
+MOST_OF_TABLES = 9  # The most points of one round, up or down.
+FULL_PAIRS = 6  # With at most so many kinds, every option may be scored by every two kinds.
+WORTH = 0.05  # A row is added if the table then tells this share more.
+SIZES = (2, 4)  # The largest points of a table: coarse ones, and finer ones.
+LEAST_CHANCE = 0.01  # Chances are taken as no closer to 0 and 1, so that one outcome does not outweigh all others.
 
 
 def one_row_tables(scorings: Sequence[Scoring]) -> list[PromiseTable]:

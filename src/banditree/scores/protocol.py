@@ -33,22 +33,22 @@ if TYPE_CHECKING:
     from banditree.scores.draft import Draft
     from banditree.scores.moves import Moves
 
-LINES_PER_TASK = 1.5
-PATH_PER_DOUBLING = 3  # lines that are allowed on a path for each doubling of the tasks ...
+LINES_PER_TASK = 1.5  # A protocol has by default at most so many lines per task.
+PATH_PER_DOUBLING = 3  # A path may have so many lines for each doubling of the tasks ...
 PATH_LESS = 2  # ... less so many: 8 lines for 10 tasks, 14 for 40 ...
-SHORT_PATH = 6  # ... and no fewer than this
+SHORT_PATH = 6  # ... and no fewer than this.
 STEPS_PER_TASK = 4_000
-MOST_STEPS = 200_000
-FEW_TASKS = 12  # below so many tasks a search is done sooner, in proportion
-POLISHING = 0.1  # further steps, as a share of those of the search, that go on with the ways to score that are left
-SHORTER = 0.05  # further steps, as a share of those of the search, in which a line less is tried
-SIMPLIFYING = 0.15  # further steps, as a share of those of the search, in which the plan is made simpler
-DOUBTS = 3  # searches for estimated rates, each of which also allows for the rates that were worst for the one before
-ATTEMPTS = 4  # searches, with wrong arms ever more costly, until the cap on them is met
-DEARER = 10.0  # times, from one attempt to the next
+MOST_STEPS = 200_000  # No default search takes more steps.
+FEW_TASKS = 12  # With fewer tasks a search takes fewer steps per task, in proportion.
+POLISHING = 0.1  # Further steps, as a share of those of the search, that go on with the ways to score that are left.
+SHORTER = 0.05  # Further steps, as a share of those of the search, in which a line less is tried.
+SIMPLIFYING = 0.15  # Further steps, as a share of those of the search, in which the plan is made simpler.
+DOUBTS = 3  # For estimated rates there are so many searches, each allowing for the worst rates of the plans before it.
+ATTEMPTS = 4  # At most so many searches, with wrong arms ever more costly, are made until the cap on them is met.
+DEARER = 10.0  # A wrong arm costs so many times as much from one attempt to the next.
 
-# To one against every task, from which on a case is handed over: one of a known task that is where it should be is so
-# with a chance of at most 1%.
+# A case is handed over at these odds to one against every task: a case of a known task that is where it should be is
+# handed over with a chance of at most 1%.
 ODDS = 100
 
 Numbers = Literal["round", "free"]

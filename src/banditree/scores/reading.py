@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from banditree.scores.draft import Draft
     from banditree.scores.tables import Tables
 
-STILL_POSSIBLE = 0.01  # posterior, from a uniform prior, below which a task no longer counts as possible at a line
-ORDERS = 200  # orders of the lines that are tried
+STILL_POSSIBLE = 0.01  # A task counts as possible at a line from this posterior on, with a uniform prior.
+ORDERS = 200  # So many orders of the lines are tried.
 
 
 def plan_of(

@@ -14,7 +14,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
 
-PASSES = 2  # over the arms; a third one changes next to nothing
+PASSES = 2  # The arms are gone through so often; a third time changes next to nothing.
 AS_GIVEN, LOW_END, HIGH_END = 0, 1, 2
 
 

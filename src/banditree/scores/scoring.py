@@ -13,7 +13,7 @@ from banditree.tasks.rewards.base import Scoring
 # Levels that are easy to keep in mind; being held to them costs a search next to nothing.
 ROUND = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60, 80, 100)
 LARGER = (120, 150, 200, 250, 300, 400, 500, 600, 800, 1000, 1200, 1500, 2000)
-ALWAYS = 60  # levels up to this one are tried at any horizon; above, up to the square root of the horizon
+ALWAYS = 60  # Levels up to this one are tried at any horizon; above, up to the square root of the horizon.
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,12 +15,12 @@ from banditree.tasks.arrays import FloatArray, IntArray
 
 SingleArray = npt.NDArray[np.float32]
 
-N_CHEAP = 2000  # lines whose exits are looked at: about so many of the cheapest ...
-N_ANY = 100  # ... and some whatever they cost
-SAMPLE = 500  # lines from which it is estimated which ones are cheap
-TRIED = 128  # lines whose best exits say which places are worth looking at for all of them
-HALVINGS = 16  # of the interval that holds the cost below which they are
-FELT = 1e-7  # the share of a value below which what is lost under a scenario is not looked at
+N_CHEAP = 2000  # The exits of about so many of the cheapest lines are looked at ...
+N_ANY = 100  # ... and of so many others, whatever they cost.
+SAMPLE = 500  # Which lines are cheap is estimated from so many.
+TRIED = 128  # The best exits of so many lines say which places are worth looking at for all of them.
+HALVINGS = 16  # The interval that holds the cost below which lines are cheap is halved so often.
+FELT = 1e-7  # What is lost under a scenario is not looked at if it is less than this share of a value.
 
 
 class Screened(NamedTuple):

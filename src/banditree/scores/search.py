@@ -14,24 +14,24 @@ from banditree.scores.moves import Moves, Stopped
 from banditree.scores.starts import first_draft, quick_start
 from banditree.tasks.arrays import FloatArray
 
-LONG = 1.6  # lines of a long draft, times those that are wanted
-COARSE, FINE = 0.02, 0.003  # relative gains below which a long and a short draft are no longer swept
-SHRINK = 0.9  # the share of the lines that is left before the draft is swept again
-STARTS = 0.3  # the share of the steps before which a start from nothing may begin ...
-MANY = 15  # ... less, in proportion, for more scenarios than these: chains go on gaining for longer there
-FEW = 4  # drafts that chains of moves go on from at first; the number falls to one ...
-ALONE = 0.6  # ... at this share of the chains
-MOST_OUT = 8  # lines that a chain takes out before it puts in as many
-FIRST_MORE = 0.1  # the share of the chains that add lines first ...
-MOST_NEW = 3  # ... so many at most, and then drop as many
-NEARBY = 0.7  # how much less likely each next exit, of those behind which most is lost, gets a new line
-LOCAL = 8  # lines of a long draft that are replaced after others were added or dropped
-EVENLY = 0.5  # the part of their choice that does not look at what is lost behind them
-WARM = 0.01  # how much worse, on average, a draft may be that a chain goes on from; it falls to nothing
-LOST = 1.05  # a chain that has strayed further than this from the best goes back to it
-CORRECTED = 0.6  # the share of the chains after which values are corrected
-LATE = 0.8  # the share of the chains at which those begin that go on from one draft
-POWERS = ((0.0, 1), (0.4, 2), (0.8, 4))  # from which share of the chains on the power of the objective is multiplied
+LONG = 1.6  # A long draft has so many times the lines that are wanted.
+COARSE, FINE = 0.02, 0.003  # A long and a short draft are swept until the relative gain is below these.
+SHRINK = 0.9  # The draft is swept again each time it has shrunk to this share of its lines.
+STARTS = 0.3  # A start from nothing may begin within this share of the steps ...
+MANY = 15  # ... less, in proportion, for more scenarios than these: chains go on gaining for longer there.
+FEW = 4  # Chains of moves go on from so many drafts at first; the number falls to one ...
+ALONE = 0.6  # ... at this share of the chains.
+MOST_OUT = 8  # A chain takes out at most so many lines before it puts in as many.
+FIRST_MORE = 0.1  # This share of the chains adds lines first ...
+MOST_NEW = 3  # ... so many at most, and then drops as many.
+NEARBY = 0.7  # Of the exits behind which most is lost, each next one gets a new line less often, by this factor.
+LOCAL = 8  # So many lines of a long draft are replaced after others were added or dropped.
+EVENLY = 0.5  # This part of their choice does not look at what is lost behind them.
+WARM = 0.01  # A chain goes on from a draft that is worse by this share on average; it falls to nothing.
+LOST = 1.05  # A chain that has strayed from the best by more than this factor goes back to it.
+CORRECTED = 0.6  # Values are corrected after this share of the chains.
+LATE = 0.8  # Chains that go on from one draft begin at this share of the chains.
+POWERS = ((0.0, 1), (0.4, 2), (0.8, 4))  # From each share of the chains on, the objective has so many times its power.
 
 Exact = Callable[[Draft], FloatArray]
 

@@ -13,15 +13,15 @@ from banditree.scores.moves import MAX_ROWS, Moves, Stopped
 from banditree.scores.tables import Line
 from banditree.tasks.arrays import FloatArray
 
-POOL = 3.0  # lines that trials find, at most, times those that are wanted
-QUICK = 1.2  # the same for the first draft of all, which should be there soon
-FIRST = 3  # lines of the draft before that, which says what starting again may be worth
-LONGEST_TRIAL = 40  # lines
-IDLE_TRIALS = 4  # trials without a new line after which they end
-WORTH = 1e-3  # relative gain for which a trial adds a line
-AGAIN = 0.3  # the share of beliefs that are mixed with the first one, to meet those close to the start
-NEVER = 1e9  # what starting again costs where it is not allowed
-CERTAIN = 1 - 1e-7  # a belief at which nothing is left to find out
+POOL = 3.0  # Trials find at most so many times the lines that are wanted.
+QUICK = 1.2  # The same for the first draft of all, which should be there soon.
+FIRST = 3  # The draft before that, which says what starting again may be worth, has so many lines.
+LONGEST_TRIAL = 40  # A trial passes at most so many lines.
+IDLE_TRIALS = 4  # Trials end after so many without a new line.
+WORTH = 1e-3  # A trial adds a line for this relative gain.
+AGAIN = 0.3  # This share of beliefs is mixed with the first one, to meet those close to the start.
+NEVER = 1e9  # Starting again costs this where it is not allowed.
+CERTAIN = 1 - 1e-7  # At such a belief nothing is left to find out.
 
 
 def first_draft(moves: Moves, most: float = POOL) -> Draft:

@@ -18,12 +18,12 @@ from banditree.scores.worlds import World, resting_costs
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.rewards.base import Scoring
 
-COARSE = 2  # every so many levels are looked at first; those between are for refining
-HANDS_OVER = 4  # the column of `Tables.rules` that says whether a rule hands over
+COARSE = 2  # Every second level is looked at first; those between are for refining.
+HANDS_OVER = 4  # The column of `Tables.rules` that says whether a rule hands over.
 # What a case that is still tested at the horizon costs, as a share of one with a wrong arm. It is small: the tables end
 # a case at a random round, which comes during a test far more often than the horizon does.
 TESTED = 0.03
-CAPS = (0, 20)  # where the score of a watch line or of the safety rule is capped; 0: nowhere
+CAPS = (0, 20)  # The score of a watch line or of the safety rule may be capped at one of these; 0 is no cap.
 
 
 class Line(NamedTuple):

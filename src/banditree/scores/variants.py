@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from banditree.scores.draft import Draft
     from banditree.scores.tables import Tables
 
-SHARE = 0.05  # steps of the short search for one variant, as a share of those of a whole search
-ALONE = 0.3  # the same where a variant is sought by itself, for tasks with contexts
-SIZES = 10  # numbers of lines that a front tries, at most, below that of its longest plan
+SHARE = 0.05  # The short search for one variant takes this share of the steps of a whole search.
+ALONE = 0.3  # The same where a variant is searched for by itself, for tasks with contexts.
+SIZES = 10  # A front tries at most so many numbers of lines below that of its longest plan.
 
 
 class Variant(NamedTuple):

@@ -29,7 +29,7 @@ CONTENTS = sa.Table(
     sa.Column("rows", sa.Integer, nullable=False),
     sa.Column("hash", sa.Text, nullable=False),
 )
-MADE = "made"  # the row of CONTENTS that says when, by which version
+MADE = "made"  # The row of CONTENTS that says when the backup was made, and by which version.
 
 
 class Content(NamedTuple):

@@ -21,7 +21,7 @@ from banditree.service.split_models import ComparisonOut, SplitOut
 from banditree.tasks.collection import Collection
 
 Data = TypeVar("Data")
-TIMEOUT = 30.0  # seconds for an answer
+TIMEOUT = 30.0  # An answer must come within so many seconds.
 Context = Mapping[str, float | str] | Sequence[float]
 
 

@@ -37,7 +37,19 @@ SECURITY_HEADERS = {
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 DRAINED = 4  # Of a body that is too large, up to so many times the largest upload is read and thrown away.
 BODY_SECONDS = 60.0  # The whole body of a request must come within so many seconds.
-BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds
+BOUNDS = (
+    0.001,
+    0.0025,
+    0.005,
+    0.01,
+    0.025,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    1.0,
+    2.5,
+)  # The bounds of the histogram of times, in seconds.
 
 log = logging.getLogger("banditree.service")
 

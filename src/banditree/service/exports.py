@@ -25,7 +25,7 @@ ROWS_TOGETHER = 20_000  # Rows are written in groups of so many.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # A spreadsheet takes a text that begins with one of these for a formula.
 Columns = dict[str, type]
 Rows = Iterator[list[Any]]
-LABELS = ("site", "label")  # of a case, by which cases can be told apart
+LABELS = ("site", "label")  # The labels of a case, by which cases can be told apart.
 
 DECISIONS: Columns = {
     "case": str,

@@ -22,7 +22,7 @@ from banditree.service.settings import Settings
 
 router = APIRouter(prefix="/api/v1", tags=["field"], responses=ERRORS)
 By = Annotated[Literal["site", "label"] | None, Query(description="also for each value of this label of the cases")]
-EVERYTHING = Relearn()  # what a request without a body asks for
+EVERYTHING = Relearn()  # What a request without a body asks for.
 MARKDOWN: dict[int | str, dict[str, Any]] = {200: {"content": {"text/markdown": {}}}}
 
 

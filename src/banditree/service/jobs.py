@@ -28,7 +28,7 @@ MOST_WAITING = 200  # With so many jobs in line, another one is refused.
 MOST_EACH = 20  # So many jobs of one person may wait or run, besides those that pages ask for.
 
 
-PARSED = ("settings", "state", "progress", "result", "found")  # fields of a job that are no columns as they are
+PARSED = ("settings", "state", "progress", "result", "found")  # The fields of a job that are not columns as they are.
 
 
 class State(StrEnum):

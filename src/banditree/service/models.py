@@ -5,7 +5,7 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 Data = TypeVar("Data")
-NO_NUL = r"^[^\x00]*$"  # which PostgreSQL does not keep
+NO_NUL = r"^[^\x00]*$"  # PostgreSQL does not store the null character.
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=NO_NUL)]

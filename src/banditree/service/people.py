@@ -27,10 +27,10 @@ SESSION, TOKEN = "session", "token"
 LOGIN_FAILED = "log-in failed"
 LEAST_PASSWORD = 10
 USER_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
-HASHING = threading.Semaphore(2)  # passwords that are looked at together
+HASHING = threading.Semaphore(2)  # At most so many passwords are checked at the same time.
 
 hasher = PasswordHasher()
-NOBODY = hasher.hash(randomness.token_hex())  # checked for unknown names, so that they take as long as known ones
+NOBODY = hasher.hash(randomness.token_hex())  # Checked for unknown names, so that they take as long as known ones.
 
 
 class Role(IntEnum):

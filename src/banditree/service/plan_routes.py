@@ -36,9 +36,9 @@ from banditree.service.trail import note_action
 from banditree.tasks.separation import least_separation
 
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
-MOST_COMPARED = 1_500  # boxes of plans that are compared line by line, which takes seconds at most
+MOST_COMPARED = 1_500  # Plans of up to so many boxes are compared line by line, which takes seconds at most.
 CARD: dict[int | str, dict[str, Any]] = {200: {"content": {"application/pdf": {}, "text/html": {}}}}
-PIECE = 262_144  # bytes of an export that are sent at a time
+PIECE = 262_144  # So many bytes of an export are sent at a time.
 DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 

@@ -24,7 +24,7 @@ from banditree.service.trail import content_digest, cover, note_action
 from banditree.tasks.collection import Collection
 
 Row = sa.RowMapping
-UNLISTED = ("document", "content", "gave_way_to")  # what is long, and what `replaced_by` says
+UNLISTED = ("document", "content", "gave_way_to")  # Lists omit what is long, and what `replaced_by` says.
 EVENT_COLUMNS = [events.c[name] for name in Event._fields]
 
 _last_seq = sa.select(sa.func.max(events.c.seq)).where(events.c.case == cases.c.number).scalar_subquery()

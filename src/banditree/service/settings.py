@@ -14,7 +14,7 @@ DRIVERS = {
     "postgresql": "postgresql+psycopg",
 }
 ROLES = ("viewer", "operator", "signer", "admin")
-LEAST_SECRET = 16  # characters of the secret that signs what a webhook sends
+LEAST_SECRET = 16  # The secret that signs what a webhook sends has at least so many characters.
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from banditree.service.models import Id, Shape, Words
 
-SEEDS = 2**31  # what an integer of every database holds
+SEEDS = 2**31  # An integer column of any of the databases holds smaller numbers.
 Share = Annotated[float, Field(gt=0, lt=1, description="of the new cases for the new plan")]
 Rounds = Annotated[int, Field(ge=1, le=1_000_000_000, description="of a case, over which the plans are compared")]
 Seed = Annotated[int, Field(ge=0, lt=SEEDS, description="by default drawn when the split begins")]

@@ -22,7 +22,7 @@ replan: Any = None
 
 EXPLORE_PHASE, EXPLOIT_PHASE, FALLBACK_PHASE, ADAPTIVE_PHASE = 0, 1, 2, 3
 NEVER = 0  # In place of a round that did not come; rounds are counted from 1.
-COMMITTED, COMMITTED_TASK, COMMITTED_WELL, ALARMED, COMMITTED_ARM = 0, 1, 2, 3, 4  # entries of `marks`
+COMMITTED, COMMITTED_TASK, COMMITTED_WELL, ALARMED, COMMITTED_ARM = 0, 1, 2, 3, 4  # The entries of `marks`.
 N_MARKS = 5
 NO_GAP = 1e-12  # A gap up to this is a rounding error.
 

@@ -31,7 +31,7 @@ def with_shares(collection: Collection, shares: Sequence[float] | Mapping[str, f
     if not isinstance(shares, Mapping):
         return replace(collection, shares=np.asarray(shares))
     if set(shares) != set(collection.tasks):
-        raise invalid("shares", f"of {', '.join(collection.tasks)}", sorted(shares))
+        raise invalid("shares", f"given for {', '.join(collection.tasks)}", sorted(shares))
     return replace(collection, shares=np.array([shares[task] for task in collection.tasks]))
 
 

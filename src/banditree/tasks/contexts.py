@@ -152,7 +152,7 @@ def sampled_contexts(rows: Any, features: Sequence[str | Feature] | None = None)
     """
     rows = frozen_numbers("the sample of contexts", rows, 2)
     if rows.shape[0] == 0:
-        raise invalid("the sample of contexts", "at least one row", 0)
+        raise invalid("the sample of contexts", "of at least one row", 0)
     mean = rows.mean(axis=0)
     centred = rows - mean
     covariance = centred.T @ centred / rows.shape[0]

@@ -8,8 +8,8 @@ import numpy as np
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-RUNS = 8  # simulated for each task and end
-FAR = 0.05  # of the range of rewards: a task whose best arm beats all arms of an end by so much is not played there
+RUNS = 8  # So many runs are simulated for each task and end.
+FAR = 0.05  # A task whose best arm beats all arms of an end by this share of the range of rewards is not played there.
 
 
 def thompson_loss(collection: Collection, horizon: int, among: IntArray | None = None) -> FloatArray:

@@ -10,7 +10,7 @@ from banditree.tasks.rewards import Family, Rewards, family_named
 from banditree.training.statistics import Statistics
 from banditree.training.view import LogView
 
-OUTCOME = "(outcome)"  # the name of the categorical column that a graded reward is
+OUTCOME = "(outcome)"  # The name of the categorical column that holds a graded reward.
 
 
 def with_outcomes(view: LogView) -> LogView:

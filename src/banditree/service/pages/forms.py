@@ -14,7 +14,7 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Feature, asked_names
 
 Shaped = TypeVar("Shaped", bound=BaseModel)
-CONTEXT = "context-"  # how the fields of a context begin
+CONTEXT = "context-"  # The names of the fields of a context begin with this.
 
 
 async def fields(request: Request) -> dict[str, str]:

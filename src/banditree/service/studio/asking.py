@@ -6,8 +6,8 @@ from banditree.service.job_models import EvaluateSettings, LearnSettings, Search
 from banditree.service.studio.content import Content, Log, Parts
 
 FAMILIES = {"yes or no": "bernoulli", "grades": "graded", "number": "gaussian"}
-BY_MEANS = {**FAMILIES, "grades": "gaussian"}  # what kinds are worth is about their means, also those of grades
-MOST_KINDS = 6  # numbers of kinds that are compared
+BY_MEANS = {**FAMILIES, "grades": "gaussian"}  # What kinds are worth is about their means, also those of grades.
+MOST_KINDS = 6  # Up to so many kinds are compared.
 
 
 def learn_settings(log: Log, parts: Parts, n_kinds: int | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from banditree.service.studio.looking import guess_roles
 from banditree.service.studio.tables import opened, shown_rows
 from banditree.tasks.collection import Collection
 
-SHARE = "share"  # the name of the column that has the share of each kind among cases
+SHARE = "share"  # The name of the column with the share of each kind among cases.
 
 
 def rates_in(content: bytes, file: str) -> Rates | None:

@@ -19,7 +19,7 @@ from banditree.service.studio.content import Content, Parts
 from banditree.service.studio.splitting import Split
 from banditree.service.trail import note_action
 
-MOST_STUDIES = 500  # drafts on record
+MOST_STUDIES = 500  # At most so many drafts are on record.
 
 
 class Study(NamedTuple):

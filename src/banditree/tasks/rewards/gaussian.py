@@ -232,7 +232,9 @@ class Gaussian(Rewards):
 
         pooled = scatter[used].sum() / freedom[used].sum()
         if not pooled > 0:
-            raise InvalidInput("The rewards of every task and arm are all the same, so there is no noise to estimate.")
+            raise InvalidInput(
+                "The rewards of every task and arm are all the same, so there is no noise to estimate. Give sigma."
+            )
         noisy = used & (scatter > pooled * chi2.ppf(1 - 1e-4 / used.sum(), np.maximum(freedom, 1)))
         worst = (scatter[noisy] / freedom[noisy]).max(initial=0.0)
         return cls(sigma=float(np.sqrt(max(pooled, worst))))

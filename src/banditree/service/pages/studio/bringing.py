@@ -11,8 +11,8 @@ from banditree.service.studio.looking import first_look
 from banditree.service.studio.rates import rates_in
 from banditree.service.studio.tables import read_table
 
-MOST_NAME = 100  # characters of the name of a file that are kept
-LEAST_HORIZON = 10  # rounds of a case that are proposed, however short the cases of the log are
+MOST_NAME = 100  # So many characters of the name of a file are kept.
+LEAST_HORIZON = 10  # At least so many rounds of a case are proposed, however short the cases of the log are.
 
 
 async def brought_file(request: Request) -> tuple[str, bytes]:
