@@ -28,6 +28,7 @@ HEAVY = (
     "dask",
     "joblib",
 )
+SLOW_PAGES = ("docs/simulation.md", "docs/start/researchers.md")
 
 
 def python_blocks(page):
@@ -51,9 +52,14 @@ def test_public_names_exist_and_type_checkers_see_them():
         banditree.nonsense  # noqa: B018
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
-)
+def pages_to_run():
+    """Those with Python and without commands: `test_docs.py` runs the others, Python and commands in their order."""
+    for page in ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]:
+        if python_blocks(page) and "\n```bash\n" not in (ROOT / page).read_text():
+            yield pytest.param(page, marks=pytest.mark.slow if page in SLOW_PAGES else ())
+
+
+@pytest.mark.parametrize("page", list(pages_to_run()))
 def test_code_on_the_pages_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = {}

@@ -6,27 +6,28 @@ from simulated_logs import full_log, partial_log, switching_plan, true_value
 
 from banditree.evaluation.evaluate import evaluate
 
-HORIZON, N_LOGS = 3, 300
+HORIZON = 3
 
 
 def test_replay_of_known_outcomes_covers_the_truth():
-    """95% intervals cover the exact value in at least 91% of 300 logs; at 95% that fails with a chance of 0.002."""
+    """95% intervals cover the exact value in at least 90% of 300 logs; at 95% that fails with a chance of 0.0002."""
     truth, plan = true_value(HORIZON), switching_plan(HORIZON)
     covered = 0
-    for seed in range(N_LOGS):
+    for seed in range(300):
         value = evaluate(plan, full_log(80, HORIZON, seed), runs=1).rows[0].value
         covered += value.low <= truth <= value.high
-    assert covered >= 0.91 * N_LOGS
+    assert covered >= 270
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chance", [0.5, 0.7])
 def test_estimators_are_right_on_average_and_their_intervals_cover(chance):
-    """Means of 300 logs within 4 standard errors of the truth (0.0003 for four estimators); coverage at least 90%."""
+    """Means of 150 logs within 4 standard errors of the truth (0.0003 for four estimators); covered by at least 131 of
+    the 95% intervals (0.0003 as well)."""
     truth, plan = true_value(HORIZON), switching_plan(HORIZON)
     values: dict[str, list[float]] = {}
     covered: dict[str, int] = {}
-    for seed in range(N_LOGS):
+    for seed in range(150):
         # Cases long enough for the replay to come to the last round nearly always.
         found = evaluate(plan, partial_log(200, 24, seed, chance), runs=1)
         assert found.weighed == found.shown == HORIZON
@@ -35,5 +36,5 @@ def test_estimators_are_right_on_average_and_their_intervals_cover(chance):
             covered[row.name] = covered.get(row.name, 0) + (row.value.low <= truth <= row.value.high)
     for name, found in values.items():
         # Self-normalising has a bias of the order of 1/n, far below these errors.
-        assert abs(np.mean(found) - truth) < 4 * np.std(found) / np.sqrt(N_LOGS), name
-        assert covered[name] >= 0.9 * N_LOGS, name
+        assert abs(np.mean(found) - truth) < 4 * np.std(found) / np.sqrt(150), name
+        assert covered[name] >= 131, name
