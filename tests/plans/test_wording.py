@@ -74,6 +74,6 @@ def test_one_line_by_itself_spells_its_points():
 
 def test_the_tally_names_the_levels_of_the_line_or_of_the_rule():
     lines = protocol()
-    assert tally_sentence(lines, 0, 3, 1) == "3 rounds tallied, score +1; it leaves at +8 and at -2."
-    assert tally_sentence(lines, 1, 1, 0) == "1 round tallied, score 0; it leaves at -2."
-    assert tally_sentence(lines, 5, 4, -6) == "4 rounds tallied, score -6; it leaves at -8."
+    assert tally_sentence(lines, 0, 3, 1) == "3 rounds tallied, score +1; it ends at +8 and at -2."
+    assert tally_sentence(lines, 1, 1, 0) == "1 round tallied, score 0; it ends at -2."
+    assert tally_sentence(lines, 5, 4, -6) == "4 rounds tallied, score -6; it ends at -8."

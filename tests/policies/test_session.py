@@ -8,6 +8,7 @@ from banditree.errors import InvalidInput
 from banditree.policies.base import Outcome
 from banditree.policies.rounds import MISSING
 from banditree.policies.session import resume_session, start_session
+from banditree.scores.build import build_plan
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand
 from banditree.trees.tree import build_tree, lazy_tree
@@ -201,6 +202,12 @@ def test_a_lazy_case_classifies():
     assert case.explain().possible == (task,)
     assert case.ask().arm == collection.best_arms[task]
     assert "The evidence leaves one task: task 18." in case.describe()
+
+
+def test_a_line_that_rules_nothing_out_says_nothing_of_it():
+    protocol = build_plan(CLINIC, 100, lines=1, steps=20)
+    assert protocol.survivors_at(0).tolist() == [0, 1]
+    assert "still possible" not in start_session(protocol).describe()
 
 
 def test_a_case_says_where_it_stands_and_why():

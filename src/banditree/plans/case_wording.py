@@ -17,7 +17,7 @@ def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
         return fixed_tally(plan.rewards, plan.vocabulary, pulls, needed, limit, total)
     low, high = score_levels(plan, box)
     ends = f"at {low:+d}" if high is None else f"at {high:+d} and at {low:+d}"
-    return f"{counted(pulls, 'round')} tallied, score {signed(int(total))}; it leaves {ends}."
+    return f"{counted(pulls, 'round')} tallied, score {signed(int(total))}; it ends {ends}."
 
 
 def score_levels(plan: Plan, box: int) -> tuple[int, int | None]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from banditree.plans.case_wording import MOST_NAMES, fixed_tally, is_scored, possible_sentence, tally_sentence
-from banditree.plans.plan import HAND_OVER, BoxKind, Plan, Vocabulary
+from banditree.plans.plan import HAND_OVER, BoxKind, Form, Plan, Vocabulary
 from banditree.plans.wording import box_sentence, fallback_sentence, place_name, rule_sentence
 from banditree.plans.words import counted, number, plural, quoted, times
 from banditree.policies.base import Facts
@@ -31,7 +31,7 @@ def describe(session: "Session") -> str:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
     if facts.pulls is not None and (not facts.exploiting or _has_score(subject, facts.box)):
         lines.append(_tally(session, facts.pulls, facts, words))
-    if facts.possible is not None:
+    if facts.possible is not None and not _says_nothing(subject, facts.possible):
         lines.append(possible_sentence([quoted(session.tasks[i]) for i in facts.possible], words))
     if facts.exploiting and facts.arm is not None and facts.possible is not None and len(facts.possible) == 1:
         lines.append(f"{quoted(session.arms[facts.arm])} is best for it.")
@@ -48,14 +48,17 @@ def going_on_sentence(session: "Session", found: "GoingOn") -> str:
     out, them = ("1 outcome is", "it") if one else (f"{found.n_out:,} outcomes are", "them")
     give = f"{quoted(session.arms[found.arm])} now without {them}"
     if found.loss == 0.0:
-        return (
-            f"{out} still awaited. Giving {give} costs nothing: {'it' if one else 'they'} cannot make it the wrong one."
-        )
+        return f"{out} still awaited. Giving {give} costs nothing."
     hedge = "about" if found.at_estimates else "at most"
     return (
         f"{out} still awaited. Giving {give} loses {hedge} {found.loss:.2g} {lost} more than waiting for {them}; "
         "waiting costs nothing but time."
     )
+
+
+def _says_nothing(subject: object, possible: tuple[int, ...]) -> bool:
+    """Whether a line of a protocol rules out no task, which is no news to a case that has been on it for long."""
+    return isinstance(subject, Plan) and subject.form is Form.LINES and len(possible) == len(subject.tasks)
 
 
 def _place(plan: Plan, box: int) -> str:
