@@ -9,7 +9,7 @@ from banditree.cli.serve import Database, needs_extra, refusals_as_one_line
 
 
 def audit(
-    task: Annotated[Literal["verify"], typer.Argument(help="verify: check every line and every event.")],
+    what: Annotated[Literal["verify"], typer.Argument(help="verify: check every line and every event.")],
     database: Database = "banditree.db",
     expect: Annotated[
         str | None, typer.Option(help="A last line that was printed earlier, as number:hash; it must still be there.")

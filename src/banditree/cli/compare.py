@@ -1,15 +1,16 @@
 """`banditree compare`: two plans on cases that were split between them at random."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from banditree.cli.options import AsJson, PlanFile
+from banditree.cli.options import AsJson
 
 
 def compare(
-    old: PlanFile,
-    new: PlanFile,
+    old: Annotated[Path, typer.Argument(help="The old plan: a .json file.")],
+    new: Annotated[Path, typer.Argument(help="The new plan: a .json file.")],
     cases: Annotated[str, typer.Argument(help="The cases of both plans: `decisions` as the service exports them.")],
     seed: Annotated[int, typer.Option(min=0, help="The seed of the split, as it was recorded.")],
     share: Annotated[float, typer.Option(min=0.0, max=1.0, help="The share of the cases for the new plan.")] = 0.5,
@@ -20,7 +21,7 @@ def compare(
 ) -> None:
     """Compare two plans on new cases that a recorded seed split between them; look as often as you like.
 
-    A case that followed another plan than the seed gave it is not counted; how many there are is reported.
+    Cases that did not follow the plan that the seed gave them are not counted; their number is reported.
 
     Example: banditree compare plan.json plan-2.json decisions.csv --seed 7 --rounds 50
     """

@@ -52,7 +52,7 @@ def monitor(
 ) -> None:
     """Compare what a plan promised with what its cases show, with alarms that may be looked at every day.
 
-    Exit status 1 where there is an alarm, so that a nightly job can tell.
+    The exit status is 1 if there is an alarm, so that a nightly job can tell.
 
     Example: banditree monitor plan.json tasks.json decisions.csv --by site --digest week.md
     """

@@ -54,7 +54,7 @@ def shares_of(text: str) -> "list[float] | dict[str, float] | None":
 TrustEstimates = Annotated[
     bool,
     typer.Option(
-        "--trust-estimates", help="Take estimates at their word: a shorter plan, marked as one without a promise."
+        "--trust-estimates", help="Take estimates at their word, as if they were exact: no promise, and marked so."
     ),
 ]
 

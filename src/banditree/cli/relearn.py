@@ -14,7 +14,7 @@ def relearn(
         list[str],
         typer.Argument(help="All cases so far, of every plan made from this collection: exports of `decisions`."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The new collection.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the new collection (.json).")],
     plan: Annotated[Path | None, typer.Option(help="The plan in use: also make the one that may follow it.")] = None,
     new_plan: Annotated[Path | None, typer.Option(help="Where to write the new plan.")] = None,
     failure_probability: Annotated[

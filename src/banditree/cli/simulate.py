@@ -41,8 +41,8 @@ def simulate(
     ] = 0,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,
-    rounds: Annotated[str, typer.Option(help="Rounds to record, as in 100,1000,10000; by default 200 of them.")] = "",
-    workers: Annotated[int | None, typer.Option(min=1, help="Threads; by default all cores.")] = None,
+    rounds: Annotated[str, typer.Option(help="Rounds to record, as in 100,1000,10000. [default: 200 of them]")] = "",
+    workers: Annotated[int | None, typer.Option(min=1, help="Threads. [default: all cores]")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on, as in tcp://host:8786.")] = (
         None
     ),

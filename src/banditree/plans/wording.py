@@ -118,11 +118,6 @@ def given(plan: Plan, box: int) -> str:
     return f"{words.give[:1].lower()}{words.give[1:]} {quoted(plan.arms[plan.arm[box]])}"
 
 
-def option_name(plan: Plan, box: int) -> str:
-    """The name of what a box gives: that of the arm, or "as early" for what is best for that task."""
-    return plan.arms[plan.arm[box]] if plan.arm[box] != NONE else f"as {plan.tasks[plan.task[box]]}"
-
-
 def box_points(plan: Plan, box: int, spelled: bool = True) -> str:
     """The points of a box, by the outcome or by how much better it fits one task than another."""
     grading = plan.grading_of(box)

@@ -68,12 +68,6 @@ def limit_sentence(found: Limit, collection: Collection, words: Vocabulary, endi
     return f"No algorithm, however clever, loses less than {found.value:,.3g} in its worst {words.task}{when}{tail}"
 
 
-def hardest_sentence(found: Limit, collection: Collection, words: Vocabulary) -> str:
-    """Which tasks the limit comes from, and how they are weighted."""
-    parts = [f"{collection.tasks[i]} {share:.0%}" for i, share in zip(found.tasks, found.prior, strict=True)]
-    return f"The limit comes from these {plural(words.task)}, in these shares: {', '.join(parts)}."
-
-
 def lines_or_none(
     plan: Plan, collection: Collection, horizon: int | None = None, effort: int = QUICK
 ) -> list[Continuation] | None:
