@@ -1,6 +1,7 @@
 """Whatever happens to a case, its events say all of it."""
 
 import numpy as np
+import pytest
 from example_plans import score_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,6 +55,7 @@ def rebuilt(case):
     return again
 
 
+@pytest.mark.slow
 @settings(max_examples=200)
 @given(st.sampled_from(PLANS), st.lists(actions, min_size=10, max_size=60), st.booleans())
 def test_a_case_is_the_fold_of_its_events_and_refusals_leave_no_trace(followed, script, closes):

@@ -111,7 +111,7 @@ def test_erasure_takes_the_snapshot_too(database, monkeypatch):
 
 @pytest.mark.slow
 def test_a_cold_case_of_many_events_costs_little(tmp_path):
-    """5,000 events here (50,000 in `make soak`), in processor time."""
+    """5,000 events here (50,000 in `make soak`), in processor time, from the snapshot and from the events."""
     print(cold_costs(tmp_path, 5_000))
 
 
@@ -146,7 +146,7 @@ def cold_costs(tmp_path, n_events):
         times.append(time.process_time() - began)
     database.close()
     assert n >= n_events
-    assert np.median(times[:3]) < 0.05
+    assert np.median(times[:3]) < times[3] / 4  # 10 and 190 ms with 5,000 events
     return (
         f"{n} events: {1000 * np.median(times[:3]):.1f} ms from the snapshot, {1000 * times[3]:.0f} ms from the events"
     )
