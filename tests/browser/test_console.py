@@ -154,7 +154,7 @@ def test_an_override_and_a_correction(chromium, console):
     api.ask("strayed")
     with looking(chromium, PHONE) as window:
         window.get(f"{api.http.base_url}/cases/strayed")
-        press(window, "Give another treatment than the plan's")
+        press(window, "Give a different treatment")
         fill_in(window, 'form[action$="/override"]', arm="Beta", reason="allergic to Alpha")
         press(window, "Override")
         until(lambda: "in place of the plan's treatment" in text(window, "#next"))

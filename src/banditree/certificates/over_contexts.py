@@ -1,6 +1,6 @@
 """What boxes that look at the context do on average over contexts: chances of their bins, and costs.
 
-Contexts are drawn anew every round, so that a box sees the same chances in each of its rounds whatever came before.
+Contexts are drawn again in every round, so that a box sees the same chances in each of its rounds whatever came before.
 """
 
 from functools import cached_property

@@ -129,7 +129,7 @@ def with_arms(history: History, arms: tuple[str, ...]) -> History:
 def thinned(history: History, seed: int) -> History:
     """The history in which the rounds of an arm count as if its chance had always been the same.
 
-    Where a log gave an arm with chances that vary (by what was known of the case in that round), a round is kept with
+    Where a log gave an arm with chances that vary (by what was known about the case at that time), a round is kept with
     a probability in proportion to 1/chance: the rounds that are left are a fair sample (rejection sampling).
     """
     if history.chances is None:

@@ -31,7 +31,7 @@ class Kinds:
     centre: bool
 
     def chances(self, history: History) -> FloatArray:
-        """The chance (U, C) of every kind for every case, from all that is known of the case."""
+        """The chance (U, C) of every kind for every case, from all that is known about the case."""
         return kind_chances(_sums(history, self.collection.rewards, self.centre), self.mixture)
 
 

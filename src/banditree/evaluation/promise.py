@@ -3,7 +3,7 @@
 A new case is taken to be like a known case of about its length: it begins with the rounds of that known case, and where
 these are fewer, goes on with means of its own drawn from what they leave open. Cases that come often may differ from
 those that come once, and a promise for given lengths must allow for it. How often a known case stands for a new one
-is drawn anew each time (Rubin 1981, "The Bayesian bootstrap"), since other known cases would have promised something
+is drawn again each time (Rubin 1981, "The Bayesian bootstrap"), since other known cases would have promised something
 else.
 """
 

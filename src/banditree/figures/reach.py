@@ -75,7 +75,7 @@ def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
 
 
 def _over_the_horizon(plan: Plan, collection: Collection, note: str) -> ReachInfo:
-    """Of a plan with watch lines or a safety rule: what its certificate says of each box."""
+    """Of a plan with watch lines or a safety rule: what its certificate says about each box."""
     certificate = certify(plan, collection, must_rest=False)
     entered, exits = certificate.entered, certificate.exits
     assert entered is not None

@@ -163,7 +163,7 @@ def _save_parquet(results: Results, path: Path) -> None:
 
 
 def _rows(results: Results, runs: IntArray) -> Any:
-    """The rows of some runs as a table of Arrow, with what the results say of themselves."""
+    """The rows of some runs as a table of Arrow, with what the results say about themselves."""
     pa = _arrow()
     table = columns(results, runs)
     arrays = {name: pa.array(values) for name, values in table.items()}

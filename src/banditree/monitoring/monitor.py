@@ -1,4 +1,4 @@
-"""Is the plan doing what it promised? Everything that is known of its cases, and the alarms that were raised."""
+"""Is the plan doing what it promised? Everything that is known about its cases, and the alarms that were raised."""
 
 from dataclasses import dataclass, replace
 

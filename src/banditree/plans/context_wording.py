@@ -24,7 +24,7 @@ def note_sentences(plan: Plan) -> tuple[str, ...]:
 
 
 def rule_notes(plan: Plan) -> list[list[str]]:
-    """What a contextual plan says of its rules and its points, in parts."""
+    """What a contextual plan says about its rules and its points, in parts."""
     if plan.theta is None:
         return []
     parts = [rule_lines(plan, task) for task in treated(plan) if plan.kind_rules and plan.kind_rules[task] is not None]

@@ -118,7 +118,7 @@ def with_alarm(policy: Policy, fallback: Policy = thompson) -> Policy:
 
 
 def guard(policy: Policy, fallback: Policy = thompson) -> Policy:
-    """`with_alarm`, made anew each time: for a policy that is made for one case and must not be kept for good."""
+    """`with_alarm`, made again each time: for a policy that is made for one case and must not be kept for good."""
     inner_choose, inner_update, inner_patience = policy.choose, policy.update, policy.patience
     inner_replan = policy.replan
     fallback_choose, fallback_update = fallback.choose, fallback.update

@@ -292,7 +292,7 @@ class Session:
         return None
 
     def _context(self, given: Any, known: FloatArray | None = None) -> FloatArray:
-        """The context that is given, with what is known of the case from an earlier one."""
+        """The context that is given, with what is known about the case from an earlier one."""
         d = len(self.features)
         if given is None:
             complete = known is not None and not asked_names(self.features, known)

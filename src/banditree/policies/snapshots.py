@@ -9,7 +9,7 @@ import numpy as np
 from banditree.policies.rounds import MISSING, Missing, Round
 
 SCHEMA = "banditree/session/1"
-ADDED = ("against", "fit")  # parts of a state that older snapshots lack: nothing is then known of them
+ADDED = ("against", "fit")  # parts of a state that older snapshots lack: nothing is then known about them
 
 
 def state_to_json(state: Any) -> dict[str, Any]:

@@ -236,7 +236,7 @@ def _hardest_text(facts: Mapping[str, Any]) -> str:
 
 
 def bound_lines(facts: Mapping[str, Any]) -> list[str]:
-    """What the theorems say of these tasks, one sentence each."""
+    """What the theorems say about these tasks, one sentence each."""
     depth = facts["greedy_depth"]
     lines = [
         f"The greedy tree has at most {counted(facts['greedy_depth_bound'], 'test')} on a path by Lemma 4.3"

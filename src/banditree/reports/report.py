@@ -88,7 +88,7 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
         *_summary(plan, collection, certificate),
         Heading("The plan"),
         _ladder(plan, collection),
-        Heading(f"What was known of the {plural(plan.vocabulary.task)}"),
+        Heading(f"What was known about the {plural(plan.vocabulary.task)}"),
         *_known(plan, collection),
         Heading("What it costs and how often it errs"),
         *_certificate(plan, certificate, why),

@@ -1,4 +1,4 @@
-"""The rates, within what is known of them, at which a given draft does worst.
+"""The rates, within what is known about them, at which a given draft does worst.
 
 Compiled by numba: import this module where it is used, not at the top of another one.
 """

@@ -1,4 +1,4 @@
-"""What `/api/v1/openapi.json` says besides what the routes say of themselves: how to prove who sends a request."""
+"""What `/api/v1/openapi.json` says besides what the routes say about themselves: how to prove who sends a request."""
 
 from typing import Any
 

@@ -46,7 +46,7 @@ def monitoring_of(connection: sa.Connection, plan: str, by: str | None, site: st
 
 
 def rounded(told: int) -> int:
-    """A number of outcomes in steps of a twentieth, so that a busy plan is not monitored anew at every look.
+    """A number of outcomes in steps of a twentieth, so that a busy plan is not monitored again at every look.
 
     >>> rounded(7), rounded(1234)
     (7, 1220)
@@ -80,7 +80,7 @@ def forget_old(connection: sa.Connection, subject: str) -> None:
 def rounds_of(
     connection: sa.Connection, plan: str, arms: tuple[str, ...]
 ) -> tuple[list[Seen], dict[str, float], dict[str, dict[str, str]]]:
-    """The rounds of a plan's cases with what is known of them now, when each case began, and its labels.
+    """The rounds of a plan's cases with what is known about them now, when each case began, and its labels.
 
     Rounds that wait for their outcome, and erased cases, are not among them.
     """

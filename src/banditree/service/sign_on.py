@@ -146,7 +146,7 @@ class Provider:
         return Known(f"{claims['iss']} {claims['sub']}", name, role, site)
 
     async def _described(self) -> dict[str, Any]:
-        """What the provider says of itself, for as long as that is fresh."""
+        """What the provider says about itself, for as long as that is fresh."""
         if self._metadata is None or time.monotonic() - self._metadata[0] > FRESH:
             issuer = self.settings.oidc_issuer
             found = await _fetched(f"{issuer.rstrip('/')}/.well-known/openid-configuration")

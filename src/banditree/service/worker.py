@@ -251,7 +251,7 @@ def _died(job: Job, child: Any) -> str:
 
 
 def _has_ended(worker: str) -> bool:
-    """Whether a worker of this computer is no longer there; nothing is known of other computers'."""
+    """Whether a worker of this computer is no longer there; nothing is known about other computers'."""
     host, pid, _ = worker.rsplit(":", 2)
     return host == socket.gethostname() and int(pid) != os.getpid() and _is_gone(int(pid))
 

@@ -166,7 +166,7 @@ def worst_band(
 ) -> Band:
     """The regret, averaged over runs, of the task on which it is highest at each round: Eq. (1).
 
-    The normal band is that of the task which came out worst. The bootstrap takes the worst task anew in each resample,
+    The normal band is that of the task which came out worst. The bootstrap takes the worst task of each resample,
     and so counts that the worst of many noisy averages looks worse than it is.
     """
     regret = results.whole_runs(policy)  # (T, R, C)

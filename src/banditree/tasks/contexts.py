@@ -16,7 +16,7 @@ SINGULAR = 1e-10  # The smallest eigenvalue of E[xx'], relative to the largest, 
 
 
 class ContextKind(StrEnum):
-    """What is known of the distribution of the contexts."""
+    """What is known about the distribution of the contexts."""
 
     FIXED = "fixed"
     GAUSSIAN = "gaussian"
@@ -29,7 +29,7 @@ class Feature:
     """One entry of the context vector: a number, the constant 1 (`INTERCEPT`), or "column `name` equals `level`".
 
     `levels` are all values the column may take, also the one that no entry stands for; empty if not known. `per_case`:
-    it stays the same for a whole case (the age of a patient); others are drawn anew every round (a price).
+    it stays the same for a whole case (the age of a patient); others are drawn again in every round (a price).
     """
 
     name: str

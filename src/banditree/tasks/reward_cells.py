@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def cells_of(collection: "Collection", arms: IntArray) -> Cells:
-    """What is known of the rewards of these arms (N,), as the reward families ask for it, of shape (M, N)."""
+    """What is known about the rewards of these arms (N,), as the reward families ask for it, of shape (M, N)."""
     contexts, theta = collection.contexts, collection.theta
     spread, doubt, rows = np.zeros(collection.means.shape), np.zeros(collection.means.shape), None
     if contexts is not None and theta is not None:

@@ -32,7 +32,7 @@ def to_collection(
 ) -> Collection:
     """The collection of the estimates, with what is missing refused, dropped, or borrowed from the other tasks.
 
-    A borrowed mean is that of the arm over all tasks. Nothing is known of how far this task is from it, so its radius
+    A borrowed mean is that of the arm over all tasks. Nothing is known about how far this task is from it: its radius
     is the whole range of rewards (Gaussian: of all means estimated), which keeps it from being used as a test.
     shares: (M,) of the tasks among cases; those of dropped tasks are spread over the others. spread: (M, K), how much
     cases of a task differ.

@@ -45,7 +45,7 @@ def read_decisions(view: LogView, statistics: Statistics, seed: int) -> Decision
 
 
 def drawn_rows(view: LogView, most: int, seed: int) -> "pa.Table":
-    """At most `most` rows of a log. DuckDB draws by the seed; engines that know no seed draw anew every time."""
+    """At most `most` rows of a log. DuckDB draws by the seed; engines that take no seed draw other rows every time."""
     from ibis import IbisError
 
     n = max(int(view.table.count().to_pyarrow().as_py()), 1)

@@ -3,7 +3,7 @@
 With a correlation rho between two rewards of one individual, kind and arm, n rewards tell as much as
 n / (1 + (n - 1) rho) independent ones. Counting them so keeps EM as it is, and keeps variation within a kind from
 being taken for kinds of its own. rho is estimated by moments; numbers of kinds are compared by the beta-binomial
-likelihood, which is that of rates drawn anew for every individual. Where one arm is a success each time, individuals
+likelihood, which is that of rates drawn for every individual. Where one arm is a success each time, individuals
 are few purchases each and kinds are Dirichlet (see `dirichlet`).
 """
 

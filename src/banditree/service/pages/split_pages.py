@@ -24,7 +24,7 @@ router = APIRouter(include_in_schema=False)
 
 
 class Shown(NamedTuple):
-    """A split on a page, with what is known of its cases."""
+    """A split on a page, with what is known about its cases."""
 
     split: SplitOut
     text: str

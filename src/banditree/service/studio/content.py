@@ -106,7 +106,7 @@ class Parts(Shape):
 
 
 class Content(Shape):
-    """Everything in a draft; a log or rates. What a page changes makes the pages after it begin anew.
+    """Everything in a draft; a log or rates. What a page changes makes the pages after it start over.
 
     names: of the kinds, in place of those found. found: the job that searches. plan: the one that was taken.
     """

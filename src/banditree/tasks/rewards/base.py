@@ -46,7 +46,7 @@ class Scoring(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """What is known of the rewards of some (task, arm) cells, as arrays of one shape S.
+    """What is known about the rewards of some (task, arm) cells, as arrays of one shape S.
 
     parameters: S, the means; of families that are given by chances, (*S, G). radius: S, how far means may be from the
     truth. context_variance: S, the variance of the mean over contexts; normal_contexts: whether they are normal (or

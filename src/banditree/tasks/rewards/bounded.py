@@ -22,7 +22,7 @@ from banditree.tasks.rewards.base import (
 class Bounded(Rewards):
     """Rewards somewhere in [low, high] around the mean of each task and arm.
 
-    Nothing else is known of them: whatever needs a likelihood refuses them (`require_likelihood`).
+    Nothing else is known about them: whatever needs a likelihood refuses them (`require_likelihood`).
 
     >>> Bounded(low=0.0, high=5.0).high
     5.0

@@ -79,7 +79,7 @@ class Gaussian(Rewards):
     ) -> FloatArray:
         """Cases vary as a normal distribution with that mean and standard deviation."""
         noise, means = self.deviation(parameters) ** 2, self.means(parameters)
-        weight = spread**2 / (noise + n * spread**2)  # of what is known of the case, per reward
+        weight = spread**2 / (noise + n * spread**2)  # of what is known about the case, per reward
         z = np.asarray(reward) - means - weight * (total - n * means)
         variance = noise * (1 + weight)
         value = -0.5 * z * z / variance - 0.5 * np.log(2 * np.pi * variance)

@@ -179,7 +179,7 @@ class Graded(Rewards):
         return np.asarray(np.clip(all_totals[..., : last + 1].sum(axis=-1), 0.0, 1.0))
 
     def bins(self, cells: Cells, cuts: FloatArray) -> Bounds:
-        """The chances of the values in each bin, less or more by what is not known of them."""
+        """The chances of the values in each bin, less or more by what is not known about them."""
         number = (cuts[..., None, :] < np.array(self.values)[:, None]).sum(axis=-1)  # (..., G)
         inside = number[..., None] == np.arange(cuts.shape[-1] + 1)  # (..., G, B)
         chance = np.clip((cells.parameters[..., None] * inside).sum(axis=-2), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The kinds: what is known of each, how sure that is, how many there are, and the words for all of it."""
+"""The kinds: what is known about each, how sure that is, how many there are, and the words for all of it."""
 
 from typing import NamedTuple
 
