@@ -52,7 +52,8 @@ def relearn(
     rounds = [one for source in cases for one in read_rounds(source, known.arms, known.rewards)[0]]
     if since is not None:
         rounds = [one for one in rounds if one.at >= day_of(since)]
-    cases_sums = case_statistics(rounds, known.arms)
+    grades = known.rewards.support if known.rewards.by_chances else ()
+    cases_sums = case_statistics(rounds, known.arms, grades)
     found = relearn_from(known, cases_sums, failure_probability=failure_probability, log_weight=log_weight)
     save_collection(found.collection, output)
     following = None

@@ -11,6 +11,8 @@ from banditree.plans.plan import NONE, Plan
 from banditree.policies.follow import BOX
 from banditree.policies.session import policy_for
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
+from banditree.tasks.contexts import Feature
+from banditree.training.grades import OUTCOME
 from banditree.training.statistics import Statistics, collect
 
 NO_CONTEXT = np.zeros(0)
@@ -169,9 +171,10 @@ def until_day(observed: Observed, day: float) -> Observed:
     return of_cases(told, np.flatnonzero(observed.began <= day))
 
 
-def case_statistics(rounds: Sequence[Seen], arms: Sequence[str]) -> Statistics:
+def case_statistics(rounds: Sequence[Seen], arms: Sequence[str], grades: Sequence[float] = ()) -> Statistics:
     """The sums of every case for `relearn`: its known outcomes up to the first round that a person overrode.
 
+    grades: the possible rewards of graded ones, each of which is counted.
     A person who overrides a plan may know more about the case than its history shows; what follows is no fair sample.
 
     >>> rounds = [Seen("a", 1, 0, 1.0, 1.0), Seen("a", 2, 1, 1.0, 2.0, True), Seen("a", 3, 0, 1.0, 3.0)]
@@ -185,4 +188,7 @@ def case_statistics(rounds: Sequence[Seen], arms: Sequence[str]) -> Statistics:
     used = [one for one in rounds if one.reward == one.reward and one.round < overridden.get(one.case, one.round + 1)]
     if not used:
         raise InvalidInput("The cases have no outcomes, so there is nothing to learn from. Check the export.")
-    return collect([one.case for one in used], [arms[one.arm] for one in used], [one.reward for one in used])
+    rewards = np.array([one.reward for one in used])
+    graded = rewards[:, None] == np.array(grades) if grades else None
+    features = [Feature(OUTCOME, repr(float(grade))) for grade in grades] if grades else None
+    return collect([one.case for one in used], [arms[one.arm] for one in used], rewards, graded, features)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
+from banditree.errors import TooLong
 from banditree.plans.changes import Kind, changed_lines
 from banditree.plans.plan import Plan
 from banditree.plans.wording import numbered_lines
@@ -21,12 +22,17 @@ from banditree.training.relearning import Relearned
 
 @dataclass(frozen=True, eq=False)
 class Succession:
-    """An old plan and the new one that may follow it, both certified at the rates as estimated now."""
+    """An old plan and the new one that may follow it, both certified at the rates as estimated now.
+
+    at_worst: the certificates of both, old first, with every rate as unfavourable as its margin allows, which is what
+    the search looks at; None where rates have no margins, or where that takes too long.
+    """
 
     old: Plan
     new: Plan
     old_certificate: Certificate
     new_certificate: Certificate
+    at_worst: tuple[Certificate, Certificate] | None = None
 
 
 def succeed(old: Plan, collection: Collection, on_progress: OnProgress | None = None, **options: Any) -> Succession:
@@ -35,8 +41,17 @@ def succeed(old: Plan, collection: Collection, on_progress: OnProgress | None = 
     options = {"vocabulary": old.vocabulary, "on_progress": on_progress, **options}
     new = build_plan(collection, old.horizon, method, **options)
     known = trust_estimates(collection)
-    certificates = [certify(plan, known, must_rest=False) for plan in (old, new)]
-    return Succession(old, new, *certificates)
+    before, after = (certify(plan, known, must_rest=False) for plan in (old, new))
+    return Succession(old, new, before, after, _at_worst(old, new, collection))
+
+
+def _at_worst(old: Plan, new: Plan, collection: Collection) -> tuple[Certificate, Certificate] | None:
+    if not collection.is_estimated:
+        return None
+    try:
+        return certify(old, collection, must_rest=False), certify(new, collection, must_rest=False)
+    except TooLong:
+        return None
 
 
 def relearned_text(found: Relearned) -> str:
@@ -100,20 +115,41 @@ def marked_lines(found: Succession) -> list[str]:
 
 
 def loss_lines(found: Succession) -> list[str]:
-    """What each of the two loses."""
-    lost, rounds = lost_word(found.old), counted(found.old.horizon, "round")
+    """What each of the two loses, at the estimates and at worst, and what that means."""
+    words, lost = found.old.vocabulary, lost_word(found.old)
+    pairs = [("At the rates as estimated now", "", found.old_certificate, found.new_certificate)]
+    if found.at_worst is not None:
+        pairs.append(("With every rate as bad as its margin allows", "at most ", *found.at_worst))
     lines = [
-        f"The {word} plan loses {c.mean_regret:.2f} {lost} per case over {rounds} on average, and {c.worst_regret:.2f} "
-        f"in its worst {found.old.vocabulary.task} ({c.worst_task}), at the rates as estimated now."
-        for word, c in (("old", found.old_certificate), ("new", found.new_certificate))
+        f"{when}, the new plan loses {hedge}{new.mean_regret:.2f} {lost} per case over "
+        f"{counted(found.old.horizon, 'round')} on average, and the old one {old.mean_regret:.2f}; in the worst "
+        f"{words.task} {new.worst_regret:.2f} and {old.worst_regret:.2f}."
+        for when, hedge, old, new in pairs
     ]
-    return lines if is_better(found) else [*lines, "So the new plan is no better at these rates: keep the old one."]
+    return [*lines, _verdict(found)]
+
+
+def _verdict(found: Succession) -> str:
+    expected = _is_less(found.old_certificate, found.new_certificate)
+    at_worst = expected if found.at_worst is None else _is_less(*found.at_worst)
+    if expected and at_worst:
+        return "So the new plan is better." if found.at_worst is None else "So the new plan is better either way."
+    if at_worst:
+        return "So the new plan is the safer one: it loses more if the estimates are right, and less if they are off."
+    if expected:
+        return "So the new plan is better if the estimates are right, and may lose more if they are off."
+    return "So the new plan is no better at these rates: keep the old one."
+
+
+def _is_less(old: Certificate, new: Certificate) -> bool:
+    return bool(new.mean_regret < old.mean_regret or new.worst_regret < old.worst_regret)
 
 
 def is_better(found: Succession) -> bool:
-    """Whether the new plan loses less than the old one, on average or in the worst task, at the estimated rates."""
-    old, new = found.old_certificate, found.new_certificate
-    return bool(new.mean_regret < old.mean_regret or new.worst_regret < old.worst_regret)
+    """Whether the new plan loses less than the old one, on average or in the worst task: at the estimates, or with
+    rates as bad as their margins allow."""
+    at_worst = found.at_worst is not None and _is_less(*found.at_worst)
+    return at_worst or _is_less(found.old_certificate, found.new_certificate)
 
 
 def relearned_document(found: Relearned, following: Succession | None = None) -> dict[str, Any]:
@@ -141,13 +177,21 @@ def relearned_document(found: Relearned, following: Succession | None = None) ->
         else dict(zip(before.tasks, before.shares.tolist(), strict=True)),
     }
     if following is not None:
+        at_worst = following.at_worst or (None, None)
         document["plans"] = {
-            word: {"lines": numbered_lines(plan), "mean_loss": c.mean_regret, "worst_loss": c.worst_regret}
-            for word, plan, c in (
-                ("old", following.old, following.old_certificate),
-                ("new", following.new, following.new_certificate),
+            word: {
+                "lines": numbered_lines(plan),
+                "mean_loss": c.mean_regret,
+                "worst_loss": c.worst_regret,
+                "mean_loss_at_worst": None if worst is None else worst.mean_regret,
+                "worst_loss_at_worst": None if worst is None else worst.worst_regret,
+            }
+            for word, plan, c, worst in (
+                ("old", following.old, following.old_certificate, at_worst[0]),
+                ("new", following.new, following.new_certificate, at_worst[1]),
             )
         }
+        document["verdict"] = _verdict(following)
         document["changes"] = marked_lines(following)
         document["new_is_better"] = is_better(following)
     return document

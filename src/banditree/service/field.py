@@ -149,7 +149,9 @@ def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -
     since, log_weight = settings.get("since"), settings.get("log_weight", 1.0)  # jobs of earlier versions have neither
     if since is not None:
         rounds = [one for one in rounds if one.at >= day_of(since)]
-    found = relearn_from(followed.collection, case_statistics(rounds, arms), log_weight=log_weight)
+    rewards = followed.collection.rewards
+    cases = case_statistics(rounds, arms, rewards.support if rewards.by_chances else ())
+    found = relearn_from(followed.collection, cases, log_weight=log_weight)
     following = succeed(followed.plan, found.collection, reports)
     return {
         "collection": json.loads(dump(collection_document(found.collection))),

@@ -34,9 +34,8 @@ def by_mixture(estimates: Estimates, individuals: Statistics, classes: Classes) 
     rates, chances = classes.rates, classes.chances
     count, total = tables(individuals)
     discount = 1 / (1 + np.maximum(count - 1, 0) * classes.correlation)
-    covariance = rate_covariance(
-        rates, chances, discount * count, discount * total, is_choice=one_each_time(individuals)
-    )
+    together = rates.shape[1] if one_each_time(individuals) else 1
+    covariance = rate_covariance(rates, chances, discount * count, discount * total, together=together)
     scale = np.sqrt(covariance.diagonal())
     used = scale > 0
     correlation = covariance[np.ix_(used, used)] / np.outer(scale[used], scale[used])
@@ -73,17 +72,18 @@ def rate_covariance(
     *,
     variance: FloatArray | None = None,
     labelled: FloatArray | None = None,
-    is_choice: bool = False,
+    together: int = 1,
 ) -> FloatArray:
     """The covariance (M K, M K) of the rates, by individual: curvature^-1 x squared scores x curvature^-1.
 
     rates: (M, K) at the maximum of the likelihood. chances: (U, M) of the kinds. count, total: (U, K). variance: (M, K)
     of one reward, by default that of 0/1 rewards. labelled: (M, K), further independent rows of known kind.
-    is_choice: one arm is a success each time, so that the rates of a kind add up to 1.
+    together: so many rates in a row add up to 1 (of all arms, where one is a success each time; of all grades of an
+    arm), and have the same counts and labelled rows; 1 where each is a rate of its own.
     """
     # From natural parameters to rates.
     slope = np.diag((rates * (1 - rates) if variance is None else variance).ravel())
-    slope = _choice_slopes(rates) if is_choice else slope
+    slope = _slopes_together(rates, together) if together > 1 else slope
     size, shares = rates.size, chances.mean(axis=0)
     squares = np.zeros((size + len(shares) - 1,) * 2)
     spread = np.zeros_like(squares)
@@ -99,21 +99,22 @@ def rate_covariance(
     curvature = known - (spread - squares)
     if labelled is not None:
         for matrix in (curvature, known, squares):
-            matrix[np.arange(size), np.arange(size)] += slope.diagonal() * labelled.ravel()
+            matrix[:size, :size] += slope * np.sqrt(np.outer(labelled, labelled))
     settled = slope.diagonal() < SETTLED
-    if is_choice:  # the parameters of a kind count relative to that of its likeliest arm
-        settled = settled | (np.arange(rates.shape[1]) == rates.argmax(axis=1)[:, None]).ravel()
+    if together > 1:  # parameters count relative to that of the likeliest among them
+        groups = rates.reshape(-1, together)
+        settled = settled | (np.arange(together) == groups.argmax(axis=1)[:, None]).ravel()
     inverse = _inverse(curvature, known.diagonal(), settled)
     few = len(chances) / max(len(chances) - 1, 1)
     return np.asarray(few * slope @ (inverse @ squares @ inverse)[:size, :size] @ slope)
 
 
-def _choice_slopes(rates: FloatArray) -> FloatArray:
-    """How the rates (M K,) of choices move with the logs of rates that are then scaled to add up to 1."""
-    K = rates.shape[1]
+def _slopes_together(rates: FloatArray, together: int) -> FloatArray:
+    """How the rates (M K,) move with the logs of rates that are then scaled to add up to 1, so many in a row."""
     found = np.diag(rates.ravel())
-    for kind, own in enumerate(rates):
-        found[kind * K : (kind + 1) * K, kind * K : (kind + 1) * K] -= np.outer(own, own)
+    for first, own in enumerate(rates.reshape(-1, together)):
+        here = slice(first * together, (first + 1) * together)
+        found[here, here] -= np.outer(own, own)
     return found
 
 
