@@ -317,7 +317,7 @@ def test_people(desk, database):
     settings = local("unused.db", login_attempts=2)
     write = lambda change, *given: do(desk, lambda tx: change(tx.connection, *given), alone=True)  # noqa: E731
     write(people.add_user, "root", "ada", Role.ADMIN, HASH)
-    with pytest.raises(Conflict, match="There is a user 'ada' already"):
+    with pytest.raises(Conflict, match="There is already a user 'ada'"):
         write(people.add_user, "root", "ada", Role.VIEWER, HASH)
     with pytest.raises(Refused, match="at least 10 characters. Got 5"):
         people.hashed("short")

@@ -135,7 +135,7 @@ def test_spending_adds_up_to_the_regret(name):
 def test_spending_needs_an_exact_certificate():
     bounded = Collection.bounded([[0.9, 0.2], [0.1, 0.8]])
     plan = build_tree(bounded, 500)
-    with pytest.raises(InvalidInput, match="exact certificates"):
+    with pytest.raises(InvalidInput, match="certificate is exact"):
         spending_info(plan, certify(plan, bounded))
 
 

@@ -124,12 +124,12 @@ def test_a_site_signs_its_own_plans(desk):
     with desk.database.write() as connection:
         north = limited(connection, "north")
         draft = records.add_plan(connection, "ada", "y", fingerprint(own), own, None, None, shared)
-        with pytest.raises(signing.Refused, match="cannot replace it"):
+        with pytest.raises(signing.Refused, match="cannot replace plan"):
             signing.sign(north, "nell", draft, "ours")
         limited(connection, None)
         other = clinic_plan(42)
         everybodys = records.add_plan(connection, "ada", "z", fingerprint(other), other, None)
-        with pytest.raises(signing.Forbidden, match="everybody's"):
+        with pytest.raises(signing.Forbidden, match="belongs to every site"):
             signing.sign(limited(connection, "north"), "nell", everybodys, "ours")
 
 
