@@ -331,7 +331,7 @@ def test_log_in_and_roles(chromium, tmp_path):
         until(lambda: "/login" in window.current_url)
         log_in("vic", PASSWORD)
         until(lambda: window.current_url == f"{address}/")
-        assert "Nothing waits for anybody now." in text(window)
+        assert "Nothing needs attention now." in text(window)
         window.get(f"{address}/cases")
         assert "Start a case" not in text(window)
         assert "Users" not in text(window, "header")

@@ -53,7 +53,7 @@ def opens_first_dot(window):
 
 def search_and_sign(window, size):
     """From the page of the plan on: search, take, trust, sign, and follow a case."""
-    has(window, "What may the plan be?")
+    has(window, "What may the plan look like?")
     is_good(window)
     fill_in(window, "form", lines="2")
     press(window, "Search")
@@ -192,7 +192,7 @@ def test_without_scripts(chromium, address):
             tap(window, "form.card button[value=on]")
             has(window, "2 kinds, 2 options.")
             tap(window, "form.card button[value=on]")
-            has(window, "What may the plan be?")
+            has(window, "What may the plan look like?")
             fill_in(window, "form.card", lines="1")
             tap(window, "button[value=search]")
             has(window, "Plans found", LONG)  # the page came again by itself

@@ -36,7 +36,7 @@ def draft_of(client):
 def test_the_first_page_shows_what_waits(running):
     client, http, _ = running
     page = text(http, "/")
-    assert "Alarms: 1 case that fits none of the groups bed 6, fits no group" in page
+    assert "Alarms: 1 case that fits none of the kinds bed 6, fits no group" in page
     assert "Outcomes awaited: 8 cases" in page
     assert "To be signed: 1 plan For you, or anybody else with the role signer. Clinic, more patient" in page
     assert "Searching for plans" not in page
@@ -50,7 +50,9 @@ def test_the_first_page_shows_what_waits(running):
 
 
 def test_an_empty_service_says_where_to_begin(service):
-    assert "Nothing waits for anybody now. Begin with what is known and a plan ." in text(service[1], "/")
+    assert "Nothing needs attention now. Begin with a new plan , or put a plan that you have on record." in text(
+        service[1], "/"
+    )
 
 
 def test_a_draft_is_signed_on_its_page_and_cases_are_moved_one_by_one(running):

@@ -24,7 +24,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/")
 async def start(request: Request, person: Viewer) -> Response:
-    """What waits: outcomes, alarms, plans to sign, jobs."""
+    """What needs attention: outcomes, alarms, plans to sign, jobs."""
     known = await read(request, records.documents, plans)
     drafts = [line for line in known if line["state"] == PlanState.DRAFT]
     recent = await read(request, jobs.list_jobs, limit=50, asked=True)
