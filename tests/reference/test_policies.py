@@ -11,6 +11,7 @@ from banditree.policies.alarm import EvidenceState, init_evidence, make_evidence
 from banditree.policies.families import information
 from banditree.policies.random import uniform
 from banditree.policies.registry import policy_named
+from banditree.policies.uncertain_index import choose_index, mmts_index
 from banditree.tasks.changes import with_shares
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
@@ -196,19 +197,24 @@ def test_mmts_draws_rates_from_their_posterior():
         assert abs(draws.var() / variance - 1) < 0.2
 
 
-def test_mmts_gives_the_arm_that_may_be_worth_most_in_the_rounds_left():
-    """By the formula, over a posterior of (prior and seen) counts; every arm is given in some round."""
+def test_mmts_index_gives_the_arm_that_loses_least_for_what_it_tells():
+    """By the formulas, over a posterior of (prior and seen) counts; every arm is given in some round."""
     counts, given = uncertain.prior_counts(VARIED), set()
-    for params, state, history, context, arm, t in played(uncertain.mmts_index, VARIED, 60):
-        task = int(np.searchsorted(np.cumsum(state.weights), uniform((3, 1, t), 0) * state.total[0], "right"))
-        upper = []
-        for k in range(2):
+    cases = itertools.chain(*(played(mmts_index, VARIED, 30, task=task) for task in range(2)))
+    for params, state, history, context, arm, t in cases:
+        posterior, left = state.weights / state.total[0], params.horizon - len(history)
+        posterior = np.where(posterior > 1e-7, posterior, 0.0)
+        mean, upper = np.zeros((2, 2)), np.zeros((2, 2))
+        for task, k in itertools.product(range(2), range(2)):
             seen = [sum(a == k and reward == value for _x, a, reward in history) for value in (0, 1)]
             failures, successes = counts[task, k] + seen
             n = failures + successes
-            variance, left = successes * failures / n**2, params.horizon - len(history)
-            upper.append(successes / n + math.sqrt(max(0.5 * math.log(left / n), 0.0) * variance / (n + 1)))
-        assert uncertain.choose_mmts(params, state, context, np.ones(2, bool), (3, 1, t)) == int(np.argmax(upper))
+            more = max(0.5 * math.log(left / n), 0.0) * successes * failures / n**2 / (n + 1)
+            mean[task, k], upper[task, k] = successes / n, successes / n + math.sqrt(more)
+        lost = posterior @ (upper.max(axis=1, keepdims=True) - upper)
+        told = posterior @ (mean - posterior @ mean / posterior.sum()) ** 2
+        chosen = choose_index(params, state, context, np.ones(2, bool), (3, 1, t))
+        assert chosen == int(np.argmin(lost / (told + 2.5e-10)))
         given.add(arm)
     assert given == {0, 1}
 

@@ -9,7 +9,8 @@ from banditree.policies.follow import dt_ece
 from banditree.policies.latent import mids, mts
 from banditree.policies.mucb import mucb, mucb_belief
 from banditree.policies.random_ece import random_ece
-from banditree.policies.uncertain import mmts, mmts_index
+from banditree.policies.uncertain import mmts
+from banditree.policies.uncertain_index import mmts_index
 
 ALARM = "+alarm"
 POLICIES = {

@@ -4,8 +4,7 @@
 A case is of one of the tasks, and near it: its rate of arm k is drawn around the task's with the standard deviation of
 the collection's spread. The prior is conjugate (Dirichlet over a few possible rewards, normal for normal ones), so that
 the chance of the next reward under each task, and with it the posterior of the task, are exact. The task is drawn from
-its posterior in every round. `mmts` draws its rates too, as published; with `mmts-index` each arm counts for the most
-that may still pay to find out before the horizon (`horizon_index`), which explores less and loses about half as much.
+its posterior in every round, and so are its rates. `policies.uncertain_index` has the same model without the draws.
 """
 
 import math
@@ -25,7 +24,6 @@ from banditree.policies.random import normal, uniform, uniform_pair
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
-from banditree.theory.horizon_index import horizon_index
 
 # The prior where a collection says nothing about how its cases vary: 0/1 rates that are off by up to 0.1, evenly, have
 # a standard deviation of 0.058, which is 0.115 of the largest standard deviation that a reward can have.
@@ -40,7 +38,7 @@ class UncertainParams(NamedTuple):
     """support: (G,), the possible rewards, empty for normal ones. counts: (K, M, G), what the prior of each task and
     arm is worth in rewards of each value; of normal rewards, (K, M, 1): the number of rewards at the task's mean.
 
-    prior: (M,), the shares of the tasks times M. horizon: H, or 0 where rates are drawn, whatever is left of it.
+    prior: (M,), the shares of the tasks times M. horizon: H. variance: the most that one reward can have.
     """
 
     model: Model
@@ -48,6 +46,7 @@ class UncertainParams(NamedTuple):
     counts: FloatArray
     prior: FloatArray
     horizon: int
+    variance: float
 
 
 class UncertainState(NamedTuple):
@@ -77,13 +76,9 @@ def make_uncertain(collection: Collection, horizon: int, options: Mapping[str, A
         frozen(collection.rewards.support, float),
         frozen(prior_counts(collection, width).transpose(1, 0, 2), float),
         frozen(np.maximum(prior, LEAST_WEIGHT), float),
-        0,
+        horizon,
+        float(collection.rewards.variance_proxy),
     )
-
-
-def make_index(collection: Collection, horizon: int, options: Mapping[str, Any]) -> UncertainParams:
-    """The same, for rates by `horizon_index`."""
-    return make_uncertain(collection, horizon, options)._replace(horizon=horizon)
 
 
 def prior_counts(collection: Collection, width: float | None = None) -> FloatArray:
@@ -118,43 +113,15 @@ def init_uncertain(params: UncertainParams) -> UncertainState:
 def choose_mmts(
     params: UncertainParams, state: UncertainState, context: FloatArray, available: BoolArray, rng: Rng
 ) -> int:
-    """The best arm by the rates, upper or drawn, of a task drawn from the posterior."""
+    """The best arm by rates that are drawn, as the task is, from the posterior."""
     task = place_of(state.weights, uniform(rng, 0) * state.total[0])
-    left = rounds_left(params, state)
     arm, highest = NO_ARM_AVAILABLE, -math.inf
     for k in range(available.shape[0]):
         if available[k]:
-            drawn = params.horizon == 0
-            value = drawn_mean(params, state, task, k, rng) if drawn else upper_mean(params, state, task, k, left)
+            value = drawn_mean(params, state, task, k, rng)
             if value > highest:
                 arm, highest = k, value
     return arm
-
-
-def rounds_left(params: UncertainParams, state: UncertainState) -> float:
-    """The rounds from this one to the horizon."""
-    left, n_counts = float(params.horizon), max(params.support.shape[0], 1)
-    for k in range(state.seen.shape[0]):
-        for g in range(n_counts):
-            left -= state.seen[k, g]
-    return left
-
-
-def upper_mean(params: UncertainParams, state: UncertainState, task: int, arm: int, left: float) -> float:
-    """What `arm` may be worth under `task`, by its posterior."""
-    n_values = params.support.shape[0]
-    if n_values == 0:
-        mean, worth = normal_posterior(params, state, task, arm)
-        own = params.model.deviation[task, arm]
-        return horizon_index(mean, own * own, worth, left)
-    worth, total, squares = 0.0, 0.0, 0.0
-    for g in range(n_values):
-        count = params.counts[arm, task, g] + state.seen[arm, g]
-        worth += count
-        total += count * params.support[g]
-        squares += count * params.support[g] * params.support[g]
-    mean = total / worth
-    return horizon_index(mean, max(squares / worth - mean * mean, 0.0), worth, left)
 
 
 def drawn_mean(params: UncertainParams, state: UncertainState, task: int, arm: int, rng: Rng) -> float:
@@ -238,4 +205,3 @@ def explain_uncertain(params: UncertainParams, state: UncertainState) -> Facts:
 
 
 mmts = Policy("mmts", make_uncertain, init_uncertain, choose_mmts, update_uncertain, explain_uncertain)
-mmts_index = Policy("mmts-index", make_index, init_uncertain, choose_mmts, update_uncertain, explain_uncertain)
