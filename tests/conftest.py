@@ -1,5 +1,6 @@
 """Shared settings of the tests."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -29,14 +30,39 @@ def postgres():
         yield server
 
 
+@pytest.fixture(scope="session")
+def tables_in_sqlite(tmp_path_factory):
+    """A database with every table and nothing in them, to be copied: making them takes a tenth of a second."""
+    return with_tables(tmp_path_factory.mktemp("tables") / "cases.db")
+
+
+@pytest.fixture(scope="session")
+def tables_in_postgres(postgres):
+    """The same in PostgreSQL."""
+    from running_service import new_database
+
+    with_tables(new_database(postgres, "tables_only"))
+    return "tables_only"
+
+
+def with_tables(database):
+    from running_service import local
+
+    from banditree.service.database import Database
+
+    Database(local(database)).close()
+    return database
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def database_url(request, tmp_path):
-    """A new, empty database of each kind the service runs on."""
+    """A new database of each kind the service runs on, without a single case."""
     from running_service import new_database
 
     if request.param == "sqlite":
-        return str(tmp_path / "cases.db")
-    return new_database(request.getfixturevalue("postgres"), "under_test")
+        return str(shutil.copy(request.getfixturevalue("tables_in_sqlite"), tmp_path / "cases.db"))
+    like = request.getfixturevalue("tables_in_postgres")
+    return new_database(request.getfixturevalue("postgres"), "under_test", like)
 
 
 @pytest.fixture

@@ -47,13 +47,13 @@ def postgres_server():
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def new_database(server, name):
-    """The URL of a new database on a PostgreSQL server."""
+def new_database(server, name, like="template1"):
+    """The URL of a new database on a PostgreSQL server; like: the one that it is a copy of, by default an empty one."""
     import psycopg
 
     with psycopg.connect(server.get_uri(), autocommit=True) as connection:
         connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
-        connection.execute(f"CREATE DATABASE {name}")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE {like}")
     return server.get_uri(database=name)
 
 
