@@ -53,7 +53,7 @@ def test_round_trip(name, tmp_path):
         ({"schema": "banditree/collection/3"}, "written by a newer banditree"),
         ({"schema": "banditree/plan/1"}, "is a plan file, and a collection file is needed"),
         ({"schema": None}, "is not a collection file of banditree"),
-        ({"means": [[0.1, 0.2], [0.3]]}, "row 2 has 1 numbers"),
+        ({"means": [[0.1, 0.2], [0.3]]}, "Row 2 has 1 numbers"),
         ({"means": [[0.1, "x"], [0.3, 0.4]]}, "means.0.1: Input should be a valid number"),
         ({"means": [[0.1, 2.0], [0.3, 0.4]]}, r"must be in \[0, 1\]. Got 2"),
         ({"colour": 3}, "colour: Extra inputs are not permitted"),

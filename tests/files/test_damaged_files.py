@@ -154,7 +154,7 @@ def test_a_table_with_a_huge_field_is_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["A\x00", "\ud800"])
 def test_names_that_cannot_be_kept_are_refused(tmp_path, name):
-    with pytest.raises(InvalidInput, match="arms must be text without the character 0"):
+    with pytest.raises(InvalidInput, match="arms must be text without null characters"):
         Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=[name, "B"])
     path = tmp_path / "plan.json"
     save_plan(PLAN, path)
