@@ -29,7 +29,7 @@ def test_an_alarm_names_option_place_month_and_size() -> None:
     assert "Arm A gives success less often than the plan assumes since " in text
     assert " outcomes, where " in text
     assert "everywhere" in text
-    assert "at most 5% of the years" in text
+    assert "at most 5% of a plan's years" in text
 
 
 def test_documents_are_plain_json_and_markdown() -> None:

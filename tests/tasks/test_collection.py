@@ -114,7 +114,7 @@ def test_shares_weigh_the_tasks_and_are_checked():
     for shares in ([0.5, 0.2], [1.2, -0.2], [1.0], [[0.5, 0.5]]):
         with pytest.raises(InvalidInput, match="shares must be"):
             Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], shares=shares)
-    with pytest.raises(InvalidInput, match="shares must be of task 1, task 2"):
+    with pytest.raises(InvalidInput, match="shares must be given for task 1, task 2"):
         with_shares(two, {"task 1": 1.0})
 
 
