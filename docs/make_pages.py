@@ -20,6 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from banditree.errors import how_to_install
+
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 SOURCE = ROOT / "src" / "banditree"
@@ -301,6 +303,8 @@ def _messages(path: Path) -> Iterator[str]:
             elif node.func.id == "invalid" and len(texts) >= 3:
                 hint = f" {texts[3]}" if len(texts) > 3 else ""
                 yield _escape(f"{texts[0]} must be {texts[1]}. Got ….{hint}")
+            elif node.func.id == "lacking":
+                yield _escape(f"{texts[0]}. {how_to_install(texts[1])}")
 
 
 def _text(node: ast.expr) -> str:

@@ -42,3 +42,18 @@ def invalid(argument: str, rule: str, value: Any, hint: str = "") -> InvalidInpu
     if len(shown) > 200:
         shown = shown[:197] + "..."
     return InvalidInput(f"{argument} must be {rule}. Got {shown}. {hint}".rstrip())
+
+
+def lacking(what: str, extra: str) -> InvalidInput:
+    """The error where `what` needs a package that comes with an extra of banditree."""
+    return InvalidInput(f"{what}. {how_to_install(extra)}")
+
+
+def how_to_install(extra: str) -> str:
+    """Both ways to install an extra; a clone has a virtual environment of its own.
+
+    >>> how_to_install("logs")
+    "In a clone of the repository: .venv/bin/pip install '.[logs]'. Elsewhere: pip install 'banditree[logs]'."
+    """
+    here = f".venv/bin/pip install '.[{extra}]'"
+    return f"In a clone of the repository: {here}. Elsewhere: pip install 'banditree[{extra}]'."

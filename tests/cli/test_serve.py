@@ -7,6 +7,7 @@ import pytest
 from running_service import free_port, local, start_process
 
 from banditree.cli import main
+from banditree.errors import how_to_install
 from banditree.service.database import Database
 from banditree.service.people import Role, password_matches
 
@@ -66,7 +67,7 @@ def test_help_has_an_example(cli, command):
 def test_without_the_extra_it_says_what_to_install(cli, monkeypatch):
     monkeypatch.setitem(sys.modules, "argon2", None)
     code, _, err = cli("serve")
-    assert (code, err) == (2, 'banditree: The service needs argon2. Run: pip install "banditree[service]"\n')
+    assert (code, err) == (2, f"banditree: The service needs argon2. {how_to_install('service')}\n")
 
 
 @pytest.mark.slow

@@ -81,7 +81,7 @@ def test_png_is_a_picture():
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InvalidInput, match=r'pip install "banditree\[figures\]"'):
+    with pytest.raises(InvalidInput, match=r"pip install '\.\[figures\]'"):
         pdf([Scene(10, 10, ())])
 
 

@@ -145,7 +145,7 @@ def test_the_commands(tmp_path, capsys):
     with in_thread(local(database)) as (_app, http):
         play(http, 1)
     assert run("backup", "--database", database, "-o", file) == 0
-    assert "rows are in" in capsys.readouterr().out
+    assert "rows in" in capsys.readouterr().out
     assert run("restore", file) == 0
     assert "The file is whole" in capsys.readouterr().out
     assert run("restore", file, "--database", str(tmp_path / "new.db"), "--json") == 0

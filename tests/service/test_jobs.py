@@ -171,7 +171,7 @@ def test_a_time_limit_gives_the_best_so_far_or_ends_what_does_not_listen(worker,
     assert job.result >= 0
     monkeypatch.setattr("banditree.service.worker.GRACE", 0.5)
     job = done(worker, "deaf", seconds=1)
-    assert (job.state, job.problem) == (State.FAILED, "It took longer than its limit of 1 seconds.")
+    assert (job.state, job.problem) == (State.FAILED, "It took longer than its limit of 1 second.")
 
 
 @pytest.mark.slow

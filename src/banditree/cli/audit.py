@@ -6,6 +6,7 @@ import typer
 
 from banditree.cli.options import AsJson
 from banditree.cli.serve import Database, needs_extra, refusals_as_one_line
+from banditree.nouns import counted
 
 
 def audit(
@@ -43,4 +44,4 @@ def audit(
 
 def _sentence(lines: int, events: int, unchained: int) -> str:
     old = f" {unchained:,} of them, older than the chain, were only counted." if unchained else ""
-    return f"The trail is whole: {lines:,} lines and {events:,} events.{old}"
+    return f"The trail is whole: {counted(lines, 'line')} and {counted(events, 'event')}.{old}"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from banditree.cli.options import AsJson
-from banditree.errors import InvalidInput
+from banditree.errors import InvalidInput, lacking
+from banditree.nouns import counted
 
 if TYPE_CHECKING:
     from banditree.service.backup import Content
@@ -209,7 +210,7 @@ def backup(
     _say(
         json,
         found,
-        f"{sum(one.rows for one in found):,} rows are in {output}, verified. Keep it as safe as the database.",
+        f"{counted(sum(one.rows for one in found), 'row')} in {output}, verified. Keep it as safe as the database.",
     )
 
 
@@ -233,7 +234,7 @@ def restore(
         found = verify(file) if database is None else bring_back(file, Settings(database=database))
     rows = sum(one.rows for one in found)
     done = "The file is whole" if database is None else "Restored and compared"
-    _say(json, found, f"{done}: {rows:,} rows in {len(found)} tables.")
+    _say(json, found, f"{done}: {counted(rows, 'row')} in {counted(len(found), 'table')}.")
 
 
 def _say(json: bool, found: "list[Content]", sentence: str) -> None:
@@ -257,4 +258,4 @@ def needs_extra() -> None:
         for name in ("alembic", "argon2", "authlib", "fastapi", "jinja2", "python_multipart", "sqlalchemy", "uvicorn"):
             import_module(name)
     except ImportError as missing:
-        raise InvalidInput(f'The service needs {missing.name}. Run: pip install "banditree[service]"') from None
+        raise lacking(f"The service needs {missing.name}", "service") from None

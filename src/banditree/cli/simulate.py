@@ -9,7 +9,7 @@ import typer
 
 from banditree.cli.options import AsJson, CollectionFile, Shares, SimulationDevice, TrustEstimates, known_collection
 from banditree.cli.progress import progress
-from banditree.errors import InvalidInput
+from banditree.errors import InvalidInput, lacking
 
 if TYPE_CHECKING:
     from banditree.simulation.results import Summary
@@ -145,7 +145,7 @@ def _cluster(address: str | None) -> Iterator[None]:
         from distributed import Client
         from joblib import parallel_config
     except ImportError:
-        raise InvalidInput('A Dask cluster needs more packages: pip install "banditree[cluster]".') from None
+        raise lacking("A Dask cluster needs more packages", "cluster") from None
     try:
         client: Any = Client(address, timeout="10s")  # type: ignore[no-untyped-call, unused-ignore]
     except (OSError, ValueError) as problem:

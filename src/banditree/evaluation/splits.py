@@ -3,6 +3,7 @@
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
+from banditree.nouns import counted
 from banditree.tasks.arrays import IntArray
 
 LEAST_HELD_OUT = 5  # With fewer cases, an interval over cases says next to nothing.
@@ -20,8 +21,8 @@ def hold_out(n_cases: int, share: float, seed: int) -> tuple[IntArray, IntArray]
     n_held = round(share * n_cases)
     if min(n_held, n_cases - n_held) < LEAST_HELD_OUT:
         raise InvalidInput(
-            f"The log has {n_cases} cases: too few to hold {share:.0%} of them out, with {LEAST_HELD_OUT} at least on "
-            "either side. Learn from all of them, and evaluate on cases that come later."
+            f"The log has {counted(n_cases, 'case')}: too few to hold {share:.0%} of them out, with "
+            f"{LEAST_HELD_OUT} at least on either side. Learn from all of them, and evaluate on cases that come later."
         )
     order = np.random.default_rng([seed, 2]).permutation(n_cases)
     return np.sort(order[n_held:]), np.sort(order[:n_held])

@@ -10,10 +10,11 @@ from banditree.figures.document import Sheets
 from banditree.figures.drawing import A4
 from banditree.figures.html import asset, page
 from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, rectangle
+from banditree.nouns import counted, plural
 from banditree.plans.context_wording import note_sentences
 from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import foot_sentences, heading, numbered_lines, outcome_names, rule_sentence, unit
-from banditree.plans.words import capital, counted, plural, with_article
+from banditree.plans.words import capital, with_article
 
 LEAST_ROWS, MOST_ROWS = 8, 20  # The worksheet has as many rows as the sheet has room for, within these limits.
 ROW_HEIGHT = 27.0  # A row has room for two bundles of five tally marks, one above the other.

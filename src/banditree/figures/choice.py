@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from banditree.evaluation.choice import Trial
 from banditree.figures.axes import BOTTOM, CHART_HEIGHT, CHART_WIDTH, LEFT, TOP, Axis, frame
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, Line, Scene, Shape, Text, rectangle
+from banditree.nouns import counted
 
 LEGEND = 84.0  # So many points to the right of the chart are for the names of the lines.
 ROOM = 0.08  # This share of the height of the values is left free above and below them.
@@ -58,7 +59,9 @@ def choice_scene(info: ChoiceInfo) -> Scene:
     for number, (n, line) in enumerate(info.lines):
         shapes += _line(n, line, x, y, PALETTE[number % len(PALETTE)], number)
     chosen = next((n, point) for n, line in info.lines for point in line if point.is_chosen)
-    about = f"Chosen: {chosen[1].lines} lines for {chosen[0]} kinds, {chosen[1].value:.3f} per round."
+    about = (
+        f"Chosen: {counted(chosen[1].lines, 'line')} for {counted(chosen[0], 'kind')}, {chosen[1].value:.3f} per round."
+    )
     return Scene(CHART_WIDTH, CHART_HEIGHT, tuple(shapes), about)
 
 
@@ -68,7 +71,7 @@ def _line(n: int, line: tuple[ChoicePoint, ...], x: Axis, y: Axis, colour: str, 
     if len(places) > 1:
         shapes.append(Line(tuple(places), colour, 1.2))
     for point, (left, top) in zip(line, places, strict=True):
-        title = f"{n} kinds, {point.lines} lines: {point.value:.4f}"
+        title = f"{counted(n, 'kind')}, {counted(point.lines, 'line')}: {point.value:.4f}"
         shapes.append(rectangle(left - 2.5, top - 2.5, 5, 5, fill=colour, stroke=colour, radius=2.5, title=title))
         if point.is_chosen:
             shapes.append(rectangle(left - 6, top - 6, 12, 12, fill="none", stroke=INK, width=1.6, radius=6.0))

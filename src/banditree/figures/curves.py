@@ -7,6 +7,7 @@ from typing import Any
 
 from banditree.errors import InvalidInput
 from banditree.figures.scene import PALETTE
+from banditree.nouns import counted
 from banditree.simulation.results import Results, mean_band
 from banditree.tasks.arrays import FloatArray, IntArray
 
@@ -61,7 +62,7 @@ def draw_curves(panels: Sequence[CurvePanel], path: str | Path) -> None:
         for panel, column in zip(panels, axes.T, strict=True):
             _draw_panel(column[0], panel, colours, logarithmic=False)
             _draw_panel(column[1], panel, colours, logarithmic=True)
-            column[0].set_title(f"{panel.title}\n{panel.runs} runs of every task", fontsize=9)
+            column[0].set_title(f"{panel.title}\n{counted(panel.runs, 'run')} of every task", fontsize=9)
         for row in axes:
             row[0].set_ylabel("regret")
         handles = {line.get_label(): line for axis in axes.flat for line in axis.get_lines()}

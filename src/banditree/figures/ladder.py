@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from banditree.errors import invalid
 from banditree.figures.reach import ReachInfo
+from banditree.nouns import counted, plural
 from banditree.plans.context_wording import note_sentences, prediction_lines
 from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import (
@@ -21,7 +22,7 @@ from banditree.plans.wording import (
     rule_sentence,
     unit,
 )
-from banditree.plans.words import capital, counted, plural, quoted
+from banditree.plans.words import capital, quoted
 
 MANY_ROWS = 1500  # A drawing of more rows is of no use to anybody.
 FEW_NAMES = 60  # Task names of so many characters are written out beside a row; the rest is counted.

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from banditree.errors import InvalidInput
+from banditree.errors import lacking
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ def matplotlib_settings() -> Iterator[None]:
     try:
         from matplotlib import rc_context
     except ImportError:
-        raise InvalidInput('Figures need matplotlib. Install it: pip install "banditree[figures]".') from None
+        raise lacking("Figures need matplotlib", "figures") from None
     with rc_context(SETTINGS):
         yield
 

@@ -10,9 +10,10 @@ from banditree.figures.scene import GREY, INK, PALETTE, Line, Scene, Shape, Text
 from banditree.monitoring.monitor import Monitoring
 from banditree.monitoring.reading import date_of
 from banditree.monitoring.summary import MONTH, Month
+from banditree.nouns import plural
 from banditree.plans.plan import Plan
 from banditree.plans.wording import place_name
-from banditree.plans.words import capital, plural
+from banditree.plans.words import capital
 
 MOST_OPTIONS = 8  # The options with the most outcomes, up to so many, have a chart of their own.
 MOST_TESTS = 3  # The chart of the evidence shows so many of the strongest tests.

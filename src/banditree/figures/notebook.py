@@ -6,6 +6,7 @@ from banditree.figures.heat_map import heat_map_info, heat_map_scene
 from banditree.figures.ladder import ladder_info
 from banditree.figures.svg import svg
 from banditree.figures.timeline import regret_info, timeline_scene
+from banditree.nouns import counted
 from banditree.plans.plan import Plan
 from banditree.simulation.results import Results
 from banditree.tasks.collection import Collection
@@ -28,7 +29,9 @@ def collection_bundle(collection: Collection) -> dict[str, str]:
 def results_bundle(results: Results) -> dict[str, str]:
     """The results as a sentence and as regret curves, as far as runs are finished."""
     done, asked = int(results.finished.sum()), results.finished.size
-    text = f"{done:,} of {asked:,} runs of {', '.join(results.policies)} on {len(results.tasks)} tasks"
+    text = (
+        f"{done:,} of {counted(asked, 'run')} of {', '.join(results.policies)} on {counted(len(results.tasks), 'task')}"
+    )
     if done < asked:
         return {"text/plain": text}
     (panel,) = curves_info({"Regret, mean over tasks": results})

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from banditree.figures.axes import BOTTOM, CHART_HEIGHT, CHART_WIDTH, LEFT, TOP, Axis, frame
 from banditree.figures.scene import GREY, INK, PALETTE, Line, Scene, Shape, Text, rectangle, text_width
+from banditree.nouns import counted
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def pareto_scene(info: ParetoInfo, regret_name: str = "worst regret") -> Scene:
     if steps:
         shapes.append(Line((*steps, (x.end, steps[-1][1])), PALETTE[0], 1.4, dash=(4, 2)))
     shapes += _points(info, x, y)
-    names = ", ".join(f"{info.candidates[i].name} ({info.candidates[i].size} boxes)" for i in info.front)
+    names = ", ".join(f"{info.candidates[i].name} ({counted(info.candidates[i].size, 'box')})" for i in info.front)
     return Scene(CHART_WIDTH, CHART_HEIGHT, tuple(shapes), f"Plans that no other beats in size and regret: {names}.")
 
 

@@ -8,9 +8,9 @@ from banditree.certificates.certify import Certificate
 from banditree.errors import InvalidInput
 from banditree.figures.axes import tick_label, tick_step
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, Line, Scene, Shape, Text, fitted, rectangle
+from banditree.nouns import plural
 from banditree.plans.plan import BoxKind, Plan
 from banditree.plans.wording import box_action
-from banditree.plans.words import plural
 
 MOST_BARS = 20
 BAR, PITCH, NAMES, WIDTH = 12.0, 18.0, 170.0, 430.0

@@ -9,8 +9,8 @@ from banditree.certificates.outcomes import box_outcomes
 from banditree.figures.axes import CHART_HEIGHT, CHART_WIDTH, axes, frame
 from banditree.figures.curves import CurvePanel
 from banditree.figures.scene import INK, PALETTE, Line, Polygon, Scene, Shape, Text, fitted, text_width
+from banditree.nouns import counted, plural
 from banditree.plans.plan import Plan
-from banditree.plans.words import plural
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 
@@ -52,7 +52,7 @@ def regret_info(panel: CurvePanel) -> TimelineInfo:
     ('uniform', True)
     """
     series = tuple(Series(curve.policy, curve.mean, curve.low, curve.high) for curve in panel.curves)
-    note = f"Simulated: {panel.runs:,} runs per policy and task; the bands hold the mean with 95% confidence."
+    note = f"Simulated: {counted(panel.runs, 'run')} per policy and task; the bands hold the mean with 95% confidence."
     return TimelineInfo(panel.title, "regret", panel.curves[0].rounds, series, note)
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from banditree.errors import InvalidInput
+from banditree.errors import InvalidInput, lacking
 from banditree.files.documents import Document, Part, dump, parse, read_json, write_text, written_whole
 from banditree.simulation.frames import category_names, columns
 from banditree.simulation.results import UNKNOWN, Phase, Results
@@ -148,7 +148,7 @@ def _arrow(module: str = "pyarrow") -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise InvalidInput('Parquet files need pyarrow. Install it: pip install "banditree[frames]".') from None
+        raise lacking("Parquet files need pyarrow", "frames") from None
 
 
 def _save_parquet(results: Results, path: Path) -> None:

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
+from banditree.nouns import counted
 from banditree.plans.plan import BoxKind, Plan, Vocabulary
 from banditree.plans.wording import outcome_names
-from banditree.plans.words import counted, number, signed
+from banditree.plans.words import number, signed
 from banditree.tasks.rewards import Rewards
 
 MOST_NAMES = 12  # A sentence lists so many names; the rest is only counted.
@@ -35,7 +36,7 @@ def is_scored(plan: Plan, box: int) -> bool:
 
 def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:
     """What has been counted so far in a test of a fixed number of pulls."""
-    so_far = f"{pulls} of {needed} rounds tallied; the limit is {number(limit)}"
+    so_far = f"{pulls} of {counted(needed, 'round')} tallied; the limit is {number(limit)}"
     if rewards.counts:
         good = int(total)
         return f"{counted(good, words.success)}, {counted(pulls - good, words.failure)} ({so_far})."
@@ -49,12 +50,14 @@ def outcome_text(plan: Plan, reward: float | None) -> str:
     return next((name for value, name in outcome_names(plan) if value == reward), f"{reward:g}")
 
 
-def possible_sentence(names: Sequence[str], words: Vocabulary, most: int = MOST_NAMES) -> str:
-    """Which tasks are still possible: how many, and up to `most` of them by name."""
+def possible_sentence(names: Sequence[str], n_tasks: int, words: Vocabulary, most: int = MOST_NAMES) -> str:
+    """Which of the tasks are still possible: how many, and up to `most` by name; nothing where all of several are."""
+    if len(names) == n_tasks > 1:
+        return ""
     if not names:
         return f"The case fits no {words.task} of the collection."
     if len(names) == 1:
         return f"The evidence leaves one {words.task}: {names[0]}."
     listed = f": {', '.join(names[:most])}" if most else ""
     more = f" and {len(names) - most:,} more" if 0 < most < len(names) else ""
-    return f"{counted(len(names), words.task)} still possible{listed}{more}."
+    return f"{len(names):,} of {counted(n_tasks, words.task)} still possible{listed}{more}."

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditree.nouns import counted, plural
 from banditree.plans.by_context import PromiseTable
 from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Decider, Form, Plan
 from banditree.plans.reading_load import reading_load
-from banditree.plans.words import capital, counted, named, number, plural, quoted, signed, times, with_article
+from banditree.plans.words import capital, named, number, quoted, signed, times, with_article
 from banditree.tasks.changes import TRUSTED
 
 

@@ -1,4 +1,4 @@
-"""Words and numbers as they stand in the sentences of a plan: plurals, counts, names that need quotation marks."""
+"""Words and numbers as they stand in the sentences of a plan: counts, names that need quotation marks."""
 
 import json
 import re
@@ -13,24 +13,6 @@ MARKS = re.compile(
     r"|for as long as|start again|stay with|settle on|hand over|the best of)\b",
     re.IGNORECASE,
 )
-
-
-def plural(word: str) -> str:
-    """The plural of an English noun phrase, by the rules that cover most words.
-
-    >>> plural("success"), plural("recovery"), plural("patient group")
-    ('successes', 'recoveries', 'patient groups')
-    """
-    if word.endswith(("s", "x", "ch", "sh")):
-        return word + "es"
-    if word.endswith("y") and word[-2:-1] not in "aeiou":
-        return word[:-1] + "ies"
-    return word + "s"
-
-
-def counted(n: int, word: str) -> str:
-    """`n` with its noun: "1 success", "2 successes"."""
-    return f"{n:,} {word if n == 1 else plural(word)}"
 
 
 def number(value: float) -> str:

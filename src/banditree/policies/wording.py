@@ -2,10 +2,11 @@
 
 from typing import TYPE_CHECKING
 
+from banditree.nouns import counted, plural
 from banditree.plans.case_wording import MOST_NAMES, fixed_tally, is_scored, possible_sentence, tally_sentence
-from banditree.plans.plan import HAND_OVER, BoxKind, Form, Plan, Vocabulary
+from banditree.plans.plan import HAND_OVER, BoxKind, Plan, Vocabulary
 from banditree.plans.wording import box_sentence, fallback_sentence, place_name, rule_sentence
-from banditree.plans.words import counted, number, plural, quoted, times
+from banditree.plans.words import number, quoted, times
 from banditree.policies.base import Facts
 from banditree.trees.tree import LazyTree
 
@@ -31,13 +32,13 @@ def describe(session: "Session") -> str:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
     if facts.pulls is not None and (not facts.exploiting or _has_score(subject, facts.box)):
         lines.append(_tally(session, facts.pulls, facts, words))
-    if facts.possible is not None and not _says_nothing(subject, facts.possible):
-        lines.append(possible_sentence([quoted(session.tasks[i]) for i in facts.possible], words))
+    if facts.possible is not None:
+        lines.append(possible_sentence([quoted(session.tasks[i]) for i in facts.possible], len(session.tasks), words))
     if facts.exploiting and facts.arm is not None and facts.possible is not None and len(facts.possible) == 1:
         lines.append(f"{quoted(session.arms[facts.arm])} is best for it.")
     if strayed := len(session.off_plan_rounds):
         lines.append(f"Not as planned: {counted(strayed, 'round')} with another {words.arm}, not tallied.")
-    return " ".join(lines)
+    return " ".join(filter(None, lines))
 
 
 def going_on_sentence(session: "Session", found: "GoingOn") -> str:
@@ -54,11 +55,6 @@ def going_on_sentence(session: "Session", found: "GoingOn") -> str:
         f"{out} still awaited. Giving {give} loses {hedge} {found.loss:.2g} {lost} more than waiting for {them}; "
         "waiting costs nothing but time."
     )
-
-
-def _says_nothing(subject: object, possible: tuple[int, ...]) -> bool:
-    """Whether a line of a protocol rules out no task, which is no news to a case that has been on it for long."""
-    return isinstance(subject, Plan) and subject.form is Form.LINES and len(possible) == len(subject.tasks)
 
 
 def _place(plan: Plan, box: int) -> str:

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, PlanWarning
+from banditree.nouns import counted
 from banditree.plans.plan import Plan
-from banditree.plans.words import counted, quoted
+from banditree.plans.words import quoted
 from banditree.simulation.engine import simulate
 from banditree.simulation.results import mean_band, worst_band
 from banditree.tasks.collection import Collection

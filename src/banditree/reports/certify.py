@@ -9,8 +9,8 @@ from banditree.certificates.continuations import Continuation
 from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
+from banditree.nouns import counted, plural
 from banditree.plans.plan import Plan, Vocabulary
-from banditree.plans.words import counted, plural
 from banditree.reports.field import FieldReport, Questions, field_document, field_report, field_sentences
 from banditree.reports.limits import (
     QUICK,

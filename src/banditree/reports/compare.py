@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from banditree.monitoring.comparison import Comparison
+from banditree.nouns import counted
 from banditree.plans.plan import Plan
-from banditree.plans.words import counted
 from banditree.reports.promise import lost_word
 
 

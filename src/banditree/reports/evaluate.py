@@ -5,7 +5,7 @@ from typing import Any
 
 from banditree.evaluation.evaluate import LEAST_CASES, PLAN, Evaluation, Row
 from banditree.evaluation.intervals import Estimate
-from banditree.plans.words import counted
+from banditree.nouns import counted
 from banditree.reports.certify import table_lines
 
 
@@ -15,8 +15,8 @@ def evaluation_text(found: Evaluation) -> str:
     lines = [
         verdict(found),
         "",
-        f"Reward per round on {counted(found.n_cases, 'case')} ({found.n_rounds:,} rounds, {rounds}); intervals are by "
-        "case:",
+        f"Reward per round on {counted(found.n_cases, 'case')} ({counted(found.n_rounds, 'round')}, {rounds}); "
+        "intervals are by case:",
         "",
         *value_table(found),
     ]

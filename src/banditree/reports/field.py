@@ -10,8 +10,9 @@ from banditree.certificates.lateness import Lateness, with_late_outcomes
 from banditree.certificates.varying import certify_cases
 from banditree.certificates.watching import Noticed, noticed
 from banditree.errors import InvalidInput, invalid
+from banditree.nouns import counted, plural
 from banditree.plans.plan import Decider, Plan, Vocabulary
-from banditree.plans.words import counted, plural, with_article
+from banditree.plans.words import with_article
 from banditree.simulation.engine import simulate
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.cases import case_collection, draw_strangers, with_spread

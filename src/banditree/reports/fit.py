@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from banditree.evaluation.fit import Fit
-from banditree.plans.words import counted
+from banditree.nouns import counted
 from banditree.reports.certify import table_lines
 from banditree.reports.evaluate import evaluation_document, shown_signed, value_table
 
@@ -17,7 +17,8 @@ def fit_text(found: Fit) -> str:
         "",
         str(found.plan),
         "",
-        f"On the {counted(n_held, 'case')} held out ({judged.n_rounds:,} rounds), reward per round, intervals by case:",
+        f"On the {counted(n_held, 'case')} held out ({counted(judged.n_rounds, 'round')}), reward per round, intervals "
+        "by case:",
         "",
         *value_table(judged),
         *promise_lines(found),

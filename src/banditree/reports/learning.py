@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from banditree.plans.words import counted
+from banditree.nouns import counted
 from banditree.reports.separation_table import Choice, choices_text
 from banditree.training.classes import Classes
 from banditree.training.learning import Learned
@@ -42,7 +42,7 @@ def _class_lines(classes: Classes | None) -> list[str]:
         return []
     shares = ", ".join(f"{share:.0%}" for share in classes.shares)
     lines = [
-        f"Found {classes.n_classes} kinds among {counted(len(classes.labels), 'individual')} ({shares}), "
+        f"Found {counted(classes.n_classes, 'kind')} among {counted(len(classes.labels), 'individual')} ({shares}), "
         f"with a certainty of {classes.certainty.mean():.1%} on average.",
         f"    kinds  log-likelihood  {classes.criterion}",
     ]
@@ -79,7 +79,7 @@ def _merge_lines(merged: Merged | None) -> list[str]:
     if not together:
         return [f"Merged nothing: every two tasks are {merged.separation:g} apart for some arm."]
     return [
-        f"Merged at {merged.separation:g} into {merged.collection.n_tasks} tasks: {_listed(together)}. "
+        f"Merged at {merged.separation:g} into {counted(merged.collection.n_tasks, 'task')}: {_listed(together)}. "
         f"This costs a task at most {merged.suboptimality:.4g} per round."
     ]
 

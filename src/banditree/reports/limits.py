@@ -4,9 +4,9 @@ from typing import Any
 
 from banditree.certificates.continuations import Continuation, continuations
 from banditree.errors import InvalidInput
+from banditree.nouns import plural
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import place_name
-from banditree.plans.words import plural
 from banditree.progress import OnProgress
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection

@@ -8,9 +8,10 @@ from banditree.monitoring.monitor import Monitoring, Part
 from banditree.monitoring.reading import date_of
 from banditree.monitoring.summary import Between, Cell, Month, Summary
 from banditree.monitoring.years import Alarm
+from banditree.nouns import counted
 from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import place_name
-from banditree.plans.words import capital, counted
+from banditree.plans.words import capital
 from banditree.reports.certify import table_lines
 from banditree.reports.promise import lost_word
 

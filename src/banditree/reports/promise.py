@@ -1,8 +1,9 @@
 """What a plan promises, in two sentences that a person can sign."""
 
 from banditree.certificates.certify import Certificate
+from banditree.nouns import counted, plural
 from banditree.plans.plan import Plan
-from banditree.plans.words import counted, plural, with_article
+from banditree.plans.words import with_article
 
 
 def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:

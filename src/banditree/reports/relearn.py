@@ -7,10 +7,10 @@ import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
 from banditree.errors import TooLong
+from banditree.nouns import counted
 from banditree.plans.changes import Kind, changed_lines
 from banditree.plans.plan import Plan
 from banditree.plans.wording import numbered_lines
-from banditree.plans.words import counted
 from banditree.progress import OnProgress
 from banditree.reports.certify import table_lines
 from banditree.reports.promise import lost_word

@@ -28,10 +28,11 @@ from banditree.figures.reach import ReachInfo, reach_info
 from banditree.figures.scene import Scene
 from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
+from banditree.nouns import counted, plural
 from banditree.plans.assemble import Box, from_boxes
 from banditree.plans.plan import Plan, Vocabulary, current_versions
 from banditree.plans.wording import heading
-from banditree.plans.words import counted, number, plural
+from banditree.plans.words import number
 from banditree.progress import Progress
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
 from banditree.reports.beside import beside_sentence

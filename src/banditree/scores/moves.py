@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numba import njit
 
+from banditree.nouns import counted
 from banditree.progress import OnProgress, goes_on
 from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
 from banditree.scores.draft import HIGH, LOW, NO_RULE, Draft, ancestors, barred_lines, empty_draft, ends, returns
@@ -124,7 +125,7 @@ class Moves:
         """Count a step; report now and then, and stop when the steps are used up or nobody wants more."""
         self.steps += 1
         if self.steps % REPORT_EVERY == 0:
-            best, text = float(self.world.by_group(self.best.regret).max()), f"{self.best.n_lines} lines"
+            best, text = float(self.world.by_group(self.best.regret).max()), counted(self.best.n_lines, "line")
             if not goes_on(self.on_progress, self.steps, self.total, best, text):
                 self.stopped_early = True
                 raise Stopped

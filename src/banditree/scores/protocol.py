@@ -15,9 +15,9 @@ import numpy as np
 from banditree.certificates.certify import certify
 from banditree.certificates.over_contexts import Contextual, contextual
 from banditree.errors import InvalidInput, TooLong, invalid
+from banditree.nouns import counted
 from banditree.plans.plan import Decider, Fallback, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
-from banditree.plans.words import counted
 from banditree.progress import OnProgress
 from banditree.scores.objectives import Limits, Objective, objective_named, power_mean
 from banditree.scores.reading import plan_of

@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from banditree.nouns import counted
 from banditree.plans.case_wording import outcome_text
 from banditree.plans.plan import Plan
-from banditree.plans.words import counted
 from banditree.policies.rounds import MISSING, Round
 
 if TYPE_CHECKING:

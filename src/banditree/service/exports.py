@@ -13,7 +13,7 @@ from typing import IO, Any, Literal
 
 import sqlalchemy as sa
 
-from banditree.errors import InvalidInput
+from banditree.errors import lacking
 from banditree.service import records
 from banditree.service.database import Database
 from banditree.service.events import Event, happening_of
@@ -188,7 +188,7 @@ def write_parquet(file: IO[bytes], columns: Columns, rows: Rows) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError:
-        raise InvalidInput('Parquet needs pyarrow. Ask for CSV, or: pip install "banditree[service]" pyarrow') from None
+        raise lacking("Parquet needs pyarrow. Ask for CSV, or install it", "frames") from None
     types = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
     schema = pa.schema([(name, types[kind]) for name, kind in columns.items()])
     with pq.ParquetWriter(file, schema) as writer:

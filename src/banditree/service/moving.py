@@ -5,7 +5,7 @@ What was found out on the old plan is not carried over: its lines and scores mea
 
 import re
 
-from banditree.plans.words import counted
+from banditree.nouns import counted
 from banditree.service.cases import Case
 from banditree.service.desk import Transaction
 from banditree.service.problems import Conflict, Refused

@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from banditree.nouns import counted
 from banditree.service.cases import utc_now
 from banditree.service.problems import Conflict, NotFound, NotLoggedIn, Refused, TooMany
 from banditree.service.records import Row
@@ -156,15 +157,15 @@ def begin_attempt(connection: sa.Connection, settings: Settings, name: str, addr
     now = datetime.now(UTC)
     since, until = (_written(now - timedelta(seconds=settings.login_window)), _written(now + timedelta(seconds=1)))
     connection.execute(sa.delete(attempts).where(sa.or_(attempts.c.at < since, attempts.c.at > until)))
-    counted = sa.select(sa.func.count(), sa.func.min(attempts.c.at))
+    tried = sa.select(sa.func.count(), sa.func.min(attempts.c.at))
     for column, value, most in (
         (attempts.c.name, name, settings.login_attempts),
         (attempts.c.address, address, 4 * settings.login_attempts),
     ):
-        n, first = connection.execute(counted.where(column == value)).one()
+        n, first = connection.execute(tried.where(column == value)).one()
         if n >= most:
             wait = settings.login_window - (now - datetime.fromisoformat(first)).total_seconds()
-            raise TooMany(f"Too many wrong passwords. Wait {max(math.ceil(wait), 1)} seconds.", wait)
+            raise TooMany(f"Too many wrong passwords. Wait {counted(max(math.ceil(wait), 1), 'second')}.", wait)
     row = {"at": _written(now), "name": name, "address": address}
     return int(connection.execute(sa.insert(attempts).returning(attempts.c.number), row).scalar_one())
 

@@ -12,8 +12,9 @@ from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint, plan_document
+from banditree.nouns import counted
 from banditree.plans.plan import Plan, Vocabulary
-from banditree.plans.words import counted, vocabulary_from
+from banditree.plans.words import vocabulary_from
 from banditree.progress import OnProgress, Progress
 from banditree.service import records
 from banditree.service.database import Database

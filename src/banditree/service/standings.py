@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from banditree.certificates.waiting import GoingOn
-from banditree.plans.words import counted
+from banditree.nouns import counted
 from banditree.policies.rounds import Step
 from banditree.policies.wording import going_on_sentence
 from banditree.service.case_models import AlarmOut, EventOut, GoingOnOut, Standing, StepOut

@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from banditree.errors import InvalidInput
+from banditree.nouns import counted
 from banditree.progress import Progress
 from banditree.service import jobs
 from banditree.service.clock import COMPILING, Clock, Compiling, tell_of_compiling
@@ -185,7 +186,7 @@ class Worker:
                     with suppress(OSError):
                         pipe.send(Wish.STOP)
             if told and clock.is_over():
-                return Ended(State.FAILED, None, f"It took longer than its limit of {job.seconds} seconds.")
+                return Ended(State.FAILED, None, f"It took longer than its limit of {counted(job.seconds, 'second')}.")
             self._pause(0)
 
     def _beat(self, job: Job, progress: Progress, found: list[Any] | None) -> Wish | None:

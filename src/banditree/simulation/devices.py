@@ -3,7 +3,7 @@
 from enum import StrEnum
 from types import FunctionType
 
-from banditree.errors import InvalidInput, invalid
+from banditree.errors import InvalidInput, how_to_install, invalid
 from banditree.policies.base import Policy
 from banditree.simulation.compiling import makes_arrays
 
@@ -51,7 +51,7 @@ def gpu_problem() -> str:
     try:
         from banditree.simulation.gpu import config, cuda
     except ImportError:
-        return "The packages for it are missing. Install them with pip install 'banditree[gpu]'."
+        return f"The packages for it are missing. {how_to_install('gpu')}"
     if config.ENABLE_CUDASIM or cuda.is_available():
         return ""
     reason = " ".join(str(cuda.cuda_error() or "no GPU is listed").split()).rstrip(".")

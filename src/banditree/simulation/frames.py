@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from banditree.errors import InvalidInput
+from banditree.errors import lacking
 from banditree.simulation.results import UNKNOWN, Phase, Results
 from banditree.tasks.arrays import IntArray
 
@@ -48,7 +48,7 @@ def as_pandas(results: Results) -> Any:
     try:
         import pandas
     except ImportError:
-        raise InvalidInput('A pandas frame needs pandas. Install it: pip install "banditree[frames]".') from None
+        raise lacking("A pandas frame needs pandas", "frames") from None
     pd: Any = pandas
     frame = pd.DataFrame(columns(results))
     for name, names in category_names(results).items():
@@ -64,7 +64,7 @@ def as_polars(results: Results) -> Any:
     try:
         import polars as pl
     except ImportError:
-        raise InvalidInput('A polars frame needs polars. Install it: pip install "banditree[frames]".') from None
+        raise lacking("A polars frame needs polars", "frames") from None
     frame: Any = pl.DataFrame(columns(results))
     named = [
         pl.col(name).replace_strict(dict(enumerate(names)), return_dtype=pl.Enum(names))

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
+from banditree.nouns import counted
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards.bernoulli import LEAST_STRENGTH
@@ -92,7 +93,7 @@ def case_collection(collection: Collection, n: int, seed: int = 0) -> Collection
     """
     cases = draw_cases(collection, n, seed)
     names = tuple(f"{collection.tasks[i]}, case {number + 1}" for number, i in enumerate(cases.task))
-    provenance = f"{collection.provenance}, {len(names):,} cases drawn with seed {seed}"
+    provenance = f"{collection.provenance}, {counted(len(names), 'case')} drawn with seed {seed}"
     return Collection(
         cases.means, names, collection.arms, collection.rewards, provenance=provenance, shares=cases.weights
     )

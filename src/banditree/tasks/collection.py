@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from banditree.errors import invalid
+from banditree.nouns import counted
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
 from banditree.tasks.collection_checks import check_collection, checked_chances, checked_noise, checked_shares
 from banditree.tasks.contexts import ContextKind, Contexts, Feature, averaging_rows
@@ -317,7 +318,7 @@ class Collection:
                 f"{self.clipped.max():.0%} of the contexts and counts as the nearest end there"
             )
         return (
-            f"Collection of {self.n_tasks} tasks and {self.n_arms} arms, "
+            f"Collection of {counted(self.n_tasks, 'task')} and {counted(self.n_arms, 'arm')}, "
             f"{self.rewards.family} rewards{context}, {known}{outside}"
         )
 

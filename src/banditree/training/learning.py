@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
+from banditree.nouns import counted
 from banditree.progress import OnProgress
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.changes import with_case_features, with_shares
@@ -215,6 +216,10 @@ def _classes(statistics: Statistics, how: Settings, on_progress: OnProgress | No
 
 
 def _provenance(reading: Reading, statistics: Statistics, classes: Classes | None) -> str:
-    kinds = "" if classes is None else f", {classes.n_classes} kinds found among {len(classes.labels):,} individuals"
+    kinds = (
+        ""
+        if classes is None
+        else f", {counted(classes.n_classes, 'kind')} found among {counted(len(classes.labels), 'individual')}"
+    )
     rows = f"{statistics.n_rows:,} row{'' if statistics.n_rows == 1 else 's'}"
     return f"estimated from {reading.name}, {rows}{kinds}"

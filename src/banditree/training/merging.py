@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
+from banditree.nouns import counted
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind, averaging_rows
@@ -121,7 +122,7 @@ def _span(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Collec
         collection.contexts,
         theta,
         radius,
-        f"{collection.provenance}, {collection.n_tasks} tasks merged into {len(groups)}",
+        f"{collection.provenance}, {counted(collection.n_tasks, 'task')} merged into {len(groups)}",
         None if counts is None else np.array([counts[list(group)].min(axis=0) for group in groups]),
         None if collection.shares is None else np.array([collection.shares[list(group)].sum() for group in groups]),
         _merged_spread(collection, groups),

@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from banditree.errors import InvalidInput, invalid
+from banditree.nouns import counted
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
@@ -80,7 +81,7 @@ def relearn(
         radius=radius,
         shares=shares,
         counts=known + np.round(rows).astype(np.int64),
-        provenance=f"{collection.provenance}; relearned with {len(cases.tasks):,} cases",
+        provenance=f"{collection.provenance}; relearned with {counted(len(cases.tasks), 'case')}",
     )
     return Relearned(found, collection, chances, rows, kept)
 

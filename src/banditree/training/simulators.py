@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from banditree.errors import InvalidInput, invalid
+from banditree.errors import InvalidInput, invalid, lacking
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
@@ -220,7 +220,7 @@ def _run(
     try:
         from joblib import Parallel, delayed
     except ImportError:
-        raise InvalidInput('More than one worker needs joblib. Run: pip install "banditree[logs]"') from None
+        raise lacking("More than one worker needs joblib", "logs") from None
     parallel = Parallel(n_jobs=None if workers == "joblib" else workers, return_as="generator")
     found: Iterator[tuple[FloatArray, FloatArray]] = parallel(
         delayed(draw_block)(simulators[job.task], job, shift, seed) for job in jobs

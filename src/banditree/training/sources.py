@@ -5,12 +5,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from banditree.errors import InvalidInput, invalid
+from banditree.errors import InvalidInput, invalid, lacking
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
-EXTRA = 'pip install "banditree[logs]"'
 CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".txt")
 PARQUET = (".parquet", ".pq")
 JSON_LINES = (".jsonl", ".ndjson")
@@ -43,7 +42,7 @@ def open_log(source: Any, table: str | None = None) -> Log:
         import ibis
         import ibis.expr.types as ir
     except ImportError:
-        raise InvalidInput(f"Reading logs needs more than the bare installation. Run: {EXTRA}") from None
+        raise lacking("Reading logs needs more than the bare installation", "logs") from None
     if isinstance(source, ir.Table):
         return _log(source, ordered=False, name=table or "table")
     if isinstance(source, str | Path):

@@ -14,7 +14,19 @@ from banditree.plans.words import number
 from banditree.policies.base import Outcome
 from banditree.service import case_lists, case_routes, records
 from banditree.service.access import Admin, Operator, Viewer
-from banditree.service.case_models import Ask, Close, Correct, MoveCase, NewCase, Note, Outlook, Override, StepOut, Tell
+from banditree.service.case_models import (
+    Ask,
+    Close,
+    Correct,
+    MoveCase,
+    NewCase,
+    Note,
+    Outlook,
+    Override,
+    Standing,
+    StepOut,
+    Tell,
+)
 from banditree.service.case_routes import CaseId
 from banditree.service.cases import MAX_NUMBER
 from banditree.service.events import sentence_of
@@ -116,7 +128,7 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         context=context_fields(plan.features, seen.own_context),
         where=words.where(plan, standing),
         tally=words.tally(plan, standing),
-        possible="" if standing.possible is None else possible_sentence(standing.possible, plan.vocabulary, most=0),
+        possible=_possible(plan, standing),
         tasks=[] if rings else _tasks(seen, ahead),
         ahead=ahead,
         rings=rings,
@@ -125,6 +137,13 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         events=[(event, sentence_of(plan, event)) for event in reversed(events)],
         older=after,
     )
+
+
+def _possible(plan: Plan, standing: Standing) -> str:
+    """How many kinds are still possible; their names are in the table below it."""
+    if standing.possible is None:
+        return ""
+    return possible_sentence(standing.possible, len(plan.tasks), plan.vocabulary, most=0)
 
 
 def _tasks(seen: Seen, ahead: Outlook) -> list[Task]:

@@ -11,7 +11,8 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from banditree.plans.words import capital, counted, plural
+from banditree.nouns import counted, plural
+from banditree.plans.words import capital
 from banditree.service.people import Person, Role, csrf_token
 from banditree.service.problems import NotFound
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from banditree.figures.html import Mark
+from banditree.nouns import plural
 from banditree.plans.case_wording import is_scored, score_levels, tally_sentence
 from banditree.plans.plan import BoxKind, Plan
 from banditree.plans.wording import box_sentence, place_name, rule_sentence, unit
-from banditree.plans.words import capital, plural
+from banditree.plans.words import capital
 from banditree.service.case_models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
 

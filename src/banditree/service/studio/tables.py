@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from banditree.errors import how_to_install
 from banditree.service.problems import Refused
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-EXCEL_EXTRA = 'pip install "banditree[excel]"'
 MOST_ROWS = 1_000_000  # A table may have so many rows ...
 MOST_COLUMNS = 200  # ... and so many columns.
 MOST_NAME = 100  # The name of a column may have so many characters.
@@ -133,7 +133,9 @@ def _excel_rows(content: bytes) -> list[list[str]]:
     try:
         from python_calamine import CalamineError, CalamineWorkbook
     except ImportError:
-        raise Refused(f"Reading Excel files needs an extra. Run: {EXCEL_EXTRA}. Or save the table as CSV.") from None
+        raise Refused(
+            f"Reading Excel files needs an extra. {how_to_install('excel')} Or save the table as CSV."
+        ) from None
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(content))
         for name in book.sheet_names:

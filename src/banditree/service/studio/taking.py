@@ -6,6 +6,7 @@ from banditree.files.documents import parse
 from banditree.files.plan_parts import PlanFile
 from banditree.files.plan_reading import plan_from_document
 from banditree.files.plans import fingerprint
+from banditree.nouns import counted
 from banditree.plans.plan import Plan
 from banditree.service import records
 from banditree.service.jobs import Job
@@ -16,7 +17,9 @@ from banditree.service.studio.studies import Study, change_study
 def plan_found(job: Job, number: int) -> Plan:
     """The plan of a number among those that a search found."""
     if number >= len(job.found):
-        raise NotFound(f"The search has found {len(job.found)} plans so far, and none has the number {number}.")
+        raise NotFound(
+            f"The search has found {counted(len(job.found), 'plan')} so far, and none has the number {number}."
+        )
     return plan_from_document(parse(PlanFile, job.found[number]["plan"], "The plan"), "The plan")
 
 

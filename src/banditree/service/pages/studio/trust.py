@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter, Request, Response
 
+from banditree.nouns import counted
 from banditree.plans.wording import heading
-from banditree.plans.words import counted
 from banditree.service import records
 from banditree.service.access import Operator, Viewer
 from banditree.service.job_models import ReportSettings
