@@ -103,7 +103,7 @@ def test_users_and_tokens_by_form(person):
         revoke = re.search(r'action="(/tokens/\w+/revoke)"', page)[1]
         assert "revoked" in ned.post(revoke, data={"csrf_token": token(ned)}).text
         assert program.get("/api/v1/me").status_code == 401
-    assert "kept out" in ada.post("/users/ned", data={"disabled": "yes", **sent}).text
+    assert '<span class="chip closed">disabled</span>' in ada.post("/users/ned", data={"disabled": "yes", **sent}).text
     assert ned.get("/cases").url.path == "/login"
     assert ada.post("/users/ned", data={"role": "operator", **sent}).status_code == 200
     assert "change user" in ada.get("/audit").text
