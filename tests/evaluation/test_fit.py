@@ -10,7 +10,7 @@ from banditree import fit, load_collection, load_plan
 from banditree.cli import main
 from banditree.errors import InvalidInput
 from banditree.evaluation.choice import Candidate, leads_by_luck, trials_of
-from banditree.evaluation.fit import _knowing, _typical_rounds
+from banditree.evaluation.fit import _generosity_notes, _knowing, _typical_rounds
 from banditree.evaluation.history import history_of, only_cases
 from banditree.evaluation.intervals import per_round
 from banditree.evaluation.kinds import centred, find_kinds, statistics_of
@@ -102,6 +102,14 @@ def test_kinds_that_differ_in_generosity_only_are_seen_as_such():
     found = fit(history_of(np.repeat(np.arange(120), 12).tolist(), ["A", "B"], outcomes), 12, **QUICK)
     assert found.plan.n_tests == 0
     assert any("differ in how much they give" in note for note in found.notes)
+
+
+def test_kinds_of_those_who_take_one_option_each_time_differ_in_how_often_they_take_it():
+    rng = np.random.default_rng(0)
+    takes_a = rng.random(1200) < np.repeat(np.array([0.95, 0.6])[np.arange(100) % 2], 12)
+    history = history_of(np.repeat(np.arange(100), 12).tolist(), ["A", "B"], np.column_stack([takes_a, ~takes_a]))
+    (note,) = _generosity_notes(find_kinds(history, 2, BERNOULLI))
+    assert note.startswith("The kinds differ in how often they take 'A'")
 
 
 def test_centring_takes_generosity_out():

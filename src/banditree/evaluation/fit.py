@@ -248,7 +248,7 @@ def _fitted(
         is_held_out,
         maker.horizon,
         maker.seed,
-        (*notes, *_length_notes(maker), *_generosity_notes(kinds.collection, maker.centre)),
+        (*notes, *_length_notes(maker), *_generosity_notes(kinds)),
         promise_of(plan, kinds, known, other, maker.horizon, maker.seed),
     )
 
@@ -286,9 +286,12 @@ def _length_notes(maker: Maker) -> tuple[str, ...]:
     )
 
 
-def _generosity_notes(collection: Collection, centre: bool) -> tuple[str, ...]:
-    if collection.n_tasks < 2 or len(set(collection.best_arms.tolist())) > 1:
+def _generosity_notes(kinds: Kinds) -> tuple[str, ...]:
+    best = set(kinds.collection.best_arms.tolist())
+    if kinds.collection.n_tasks < 2 or len(best) > 1:
         return ()
-    arm = collection.arms[int(collection.best_arms[0])]
-    more = "" if centre else " Kinds that differ in what is best for them may still be found: centre=True."
+    arm = kinds.collection.arms[best.pop()]
+    if kinds.mixture.strength is not None:  # one option is taken each time, so that all give the same on the whole
+        return (f"The kinds differ in how often they take {arm!r}, not in what is best: it is best for all of them.",)
+    more = "" if kinds.centre else " Kinds that differ in what is best for them may still be found: centre=True."
     return (f"The kinds differ in how much they give, not in what is best: {arm!r} is best for all of them.{more}",)
