@@ -2,7 +2,7 @@
 
     python benchmarks/bench_field.py                                  # one draw of rand-10-20, some minutes
     python benchmarks/bench_field.py --draws 2000-2009 --workers 16   # ten draws side by side
-    python benchmarks/bench_field.py --known draws.json --picture docs/images/distance.png
+    python benchmarks/bench_field.py --known docs/images/distance.json --picture docs/images/distance.svg
     python benchmarks/bench_field.py --changes                        # only: how fast a change half-way is noticed
 
 For each draw of rand-10-20 (H = 10,000) the truths are the known kinds, kinds with every rate off by up to 0.025, 0.05,
@@ -23,6 +23,7 @@ import numpy as np
 from banditree.certificates.watching import capped_delay, cusum_delay
 from banditree.figures.distance import DistanceInfo, draw_distance
 from banditree.files.plans import load_plan, save_plan
+from banditree.plans.words import counted
 from banditree.scores.protocol import build_protocol
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
@@ -115,12 +116,13 @@ def summary(draws):
 def picture(draws, path):
     """Loss against distance, averaged over the draws."""
     far = {"0": "known kinds", NONE: "none of them"}
+    names = {"bernoulli-ts": "Thompson from scratch"}
     lost = {
-        who: [float(np.mean([d["lost"][truth][who][1] for d in draws])) for truth in draws[0]["lost"]]
+        names.get(who, who): [float(np.mean([d["lost"][truth][who][1] for d in draws])) for truth in draws[0]["lost"]]
         for who in next(iter(draws[0]["lost"].values()))
     }
     words = tuple(far.get(truth, f"off by {truth}") for truth in draws[0]["lost"])
-    draw_distance(DistanceInfo(f"rand-10-20, H = 10,000, {len(draws)} draws", words, lost), path)
+    draw_distance(DistanceInfo(f"rand-10-20, H = 10,000, {counted(len(draws), 'draw')}", words, lost), path)
 
 
 def changes():

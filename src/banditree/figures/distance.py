@@ -24,14 +24,15 @@ def draw_distance(info: DistanceInfo, path: Path) -> None:
     with matplotlib_settings():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+        figure = Figure(figsize=(6.4, 4.6), layout="constrained")
         axis = figure.subplots()
         places = range(len(info.truths))
         for index, (who, lost) in enumerate(info.lost.items()):
             colour, style = PALETTE[index % len(PALETTE)], STYLES[index % len(STYLES)]
             axis.plot(places, lost, f"o{style}", color=colour, label=who, markersize=3.5)
         axis.set(yscale="log", xlabel="rates of the cases", ylabel="lost, mean over tasks", title=info.title)
+        axis.yaxis.set_major_formatter(lambda value, _place: f"{value:,.0f}")
         axis.set_xticks(list(places), info.truths)
         axis.grid(alpha=0.3, which="major")
-        figure.legend(loc="outside right center", fontsize=7)
+        figure.legend(loc="outside lower center", ncols=3, fontsize=9)
         save_figure(figure, path)
