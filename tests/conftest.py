@@ -1,5 +1,6 @@
 """Shared settings of the tests."""
 
+import io
 import shutil
 import sys
 from pathlib import Path
@@ -75,3 +76,18 @@ def database(database_url):
     opened = Database(local(database_url))
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def cli(capsys, monkeypatch):
+    """Run a command in this process: (exit code, what it printed, what it complained)."""
+    from banditree.cli import main
+
+    def run(*arguments, answers=""):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return end.value.code or 0, out, err
+
+    return run

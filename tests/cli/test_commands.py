@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-from banditree.cli import main
 from banditree.files.collections import save_collection
 from banditree.files.plans import load_plan, save_plan
 from banditree.plans.assemble import Box, assemble
@@ -18,22 +17,6 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "means.csv").write_text(MEANS)
     return tmp_path
-
-
-@pytest.fixture
-def cli(capsys, monkeypatch):
-    """Run a command in this process: (exit code, what it printed, what it complained)."""
-
-    def run(*arguments, answers=""):
-        import io
-
-        monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
-        with pytest.raises(SystemExit) as end:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return end.value.code or 0, out, err
-
-    return run
 
 
 def test_plan_show_and_run(folder, cli):

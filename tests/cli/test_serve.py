@@ -1,4 +1,3 @@
-import io
 import subprocess
 import sys
 
@@ -6,24 +5,14 @@ import httpx
 import pytest
 from running_service import free_port, local, start_process
 
-from banditree.cli import main
 from banditree.errors import how_to_install
 from banditree.service.database import Database
 from banditree.service.people import Role, password_matches
 
 
-@pytest.fixture
-def cli(tmp_path, capsys, monkeypatch):
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments, answers=""):
-        monkeypatch.setattr(sys, "stdin", io.StringIO(answers))
-        with pytest.raises(SystemExit) as end:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return end.value.code or 0, out, err
-
-    return run
 
 
 def test_adding_a_user(cli):

@@ -15,7 +15,7 @@ from banditree.evaluation.splits import LEAST_HELD_OUT
 from banditree.evaluation.weighting import doubly_robust, inverse_propensity, self_normalised, weighted
 from banditree.plans.plan import Plan
 from banditree.policies.registry import policy_named
-from banditree.policies.session import arm_number
+from banditree.policies.rounds import arm_number
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.collection import Collection
 

@@ -9,7 +9,7 @@ from typing import Any
 from banditree.errors import InvalidInput, invalid
 from banditree.monitoring.observed import Observed, Seen, observe
 from banditree.plans.plan import Plan
-from banditree.policies.session import arm_number
+from banditree.policies.rounds import arm_number
 from banditree.tasks.rewards import Rewards
 from banditree.training.columns import unknown_column
 from banditree.training.sources import open_log

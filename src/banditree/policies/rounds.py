@@ -1,11 +1,16 @@
 """The rounds of a case: what is asked in one, and what is reported of it."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from banditree.errors import invalid
 from banditree.policies.base import Outcome
+from banditree.tasks.arrays import FloatArray
 
 if TYPE_CHECKING:
     from banditree.certificates.waiting import GoingOn
@@ -68,3 +73,18 @@ class Round:
 def shown(value: Reported) -> str:
     """What was reported, as it stands in a sentence."""
     return value.value if isinstance(value, Missing) else f"{value:g}"
+
+
+def arm_number(arms: Sequence[str], arm: str | int) -> int:
+    """The number of an arm given by name or number."""
+    if isinstance(arm, str):
+        if arm in arms:
+            return list(arms).index(arm)
+    elif 0 <= arm < len(arms):
+        return int(arm)
+    raise invalid("an arm", f"one of {', '.join(arms[:20])}", arm)
+
+
+def kept_context(context: FloatArray) -> list[float] | None:
+    """A context as it is kept; None when none was given."""
+    return None if np.isnan(context).any() or not context.size else context.tolist()

@@ -1,6 +1,6 @@
 """Session: ask and tell over any policy, for one case, with late, batched, repeated and missing outcomes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -12,8 +12,8 @@ from banditree.policies.base import Facts, Outcome, Policy
 from banditree.policies.follow import follow
 from banditree.policies.follow_lazily import follow_lazily
 from banditree.policies.hand_over import follow_thompson
-from banditree.policies.rounds import Missing, Reported, Round, Step, shown
-from banditree.policies.snapshots import SCHEMA, fill_state, round_from_json, round_to_json, state_to_json
+from banditree.policies.rounds import Missing, Reported, Round, Step, arm_number, kept_context, shown
+from banditree.policies.snapshots import SCHEMA, check_origin, fill_state, round_from_json, round_to_json, state_to_json
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, asked_names, encode
@@ -169,7 +169,7 @@ class Session:
         if round is None and not self.open_rounds:
             if len(self.rounds) >= self.horizon:
                 return Step(len(self.rounds) + 1, outcome=Outcome.HORIZON_REACHED)
-            self.rounds.append(Round(k, _known(x), overridden=True))
+            self.rounds.append(Round(k, kept_context(x), overridden=True))
             return self._step(len(self.rounds))
         number = self._round_to_tell(round)
         entry = self.rounds[number - 1]
@@ -177,7 +177,7 @@ class Session:
             raise InvalidInput(f"Round {number} already has its outcome. {self._open_rounds_sentence()}")
         if entry.arm == k and not entry.overridden:
             raise invalid("arm", f"other than the one of round {number}", self.arms[k], "That is no override.")
-        self.rounds[number - 1] = Round(k, entry.context if context is None else _known(x), overridden=True)
+        self.rounds[number - 1] = Round(k, entry.context if context is None else kept_context(x), overridden=True)
         return self._step(number)
 
     def correct(self, reward: float | Missing, round: int) -> None:
@@ -234,7 +234,7 @@ class Session:
         arm = int(self.policy.choose(self.params, self.state, context, mask, (self.seed, self.case, number)))
         if arm < 0:
             return Step(number, outcome=Outcome(arm))
-        self.rounds.append(Round(arm, _known(context)))
+        self.rounds.append(Round(arm, kept_context(context)))
         return self._step(number)
 
     def _patience(self) -> int:
@@ -319,16 +319,6 @@ class Session:
         return mask
 
 
-def arm_number(arms: Sequence[str], arm: str | int) -> int:
-    """The number of an arm given by name or number."""
-    if isinstance(arm, str):
-        if arm in arms:
-            return list(arms).index(arm)
-    elif 0 <= arm < len(arms):
-        return int(arm)
-    raise invalid("an arm", f"one of {', '.join(arms[:20])}", arm)
-
-
 def policy_for(subject: Plan | LazyTree) -> Policy:
     """The policy that follows a plan, held whole or computed box by box, with Thompson sampling where it chooses."""
     if isinstance(subject, LazyTree):
@@ -367,17 +357,7 @@ def resume_session(
         if isinstance(subject, Collection):
             raise invalid("policy", "given for a session over a collection", None)
         policy = policy_for(subject)
-    given = str(snapshot.get("schema"))
-    if given.startswith("banditree/session/") and given != SCHEMA:  # there has been only one version so far
-        raise InvalidInput(
-            f"The snapshot was taken by a newer banditree ({given}; this one reads {SCHEMA}). Upgrade it."
-        )
-    if given != SCHEMA or snapshot.get("policy") != policy.name:
-        raise invalid(
-            "snapshot",
-            f"one of schema {SCHEMA} and policy {policy.name}",
-            (snapshot.get("schema"), snapshot.get("policy")),
-        )
+    check_origin(snapshot, policy.name)
     try:
         session = Session(
             policy,
@@ -414,8 +394,3 @@ def _check_rounds(session: Session) -> None:
         if entry.reward is not None and not isinstance(entry.reward, Missing):
             session.rewards.check(entry.reward)
         session._context(entry.context)
-
-
-def _known(context: FloatArray) -> list[float] | None:
-    """A context as it is kept; None when none was given."""
-    return None if np.isnan(context).any() or not context.size else context.tolist()

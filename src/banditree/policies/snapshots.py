@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from banditree.errors import InvalidInput, invalid
 from banditree.policies.rounds import MISSING, Missing, Round
 
 SCHEMA = "banditree/session/1"
@@ -47,3 +48,15 @@ def round_from_json(data: Mapping[str, Any]) -> Round:
     reward = MISSING if data["reward"] == MISSING.value else data["reward"]
     tallied = data.get("tallied", reward not in (None, MISSING))  # snapshots before overrides did not say
     return Round(data["arm"], data["context"], reward, data.get("overridden", False), tallied)
+
+
+def check_origin(snapshot: Mapping[str, Any], policy: str) -> None:
+    """Refuse a snapshot of a later banditree, of another policy, or of something else."""
+    given = str(snapshot.get("schema"))
+    if given.startswith("banditree/session/") and given != SCHEMA:  # there has been only one version so far
+        raise InvalidInput(
+            f"The snapshot was taken by a newer banditree ({given}; this one reads {SCHEMA}). Upgrade it."
+        )
+    if given != SCHEMA or snapshot.get("policy") != policy:
+        rule = f"one of schema {SCHEMA} and policy {policy}"
+        raise invalid("snapshot", rule, (snapshot.get("schema"), snapshot.get("policy")))

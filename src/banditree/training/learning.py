@@ -88,13 +88,7 @@ def learn(
     >>> learn(polars.DataFrame(log)).collection.means.tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
-    how = settings or Settings()
-    if how.sample_size is None:
-        how = replace(how, sample_size=KEPT_CONTEXTS if add_to is None else 0)
-    if how.sample_size and add_to is not None:
-        raise invalid(
-            "sample_size", "0 when rows are added to statistics, which keep no contexts to sample", how.sample_size
-        )
+    how = _with_sample_size(settings or Settings(), add_to)
     reading = read_log(
         source,
         rewards=how.rewards,
@@ -133,6 +127,17 @@ def learn(
     final = collection if merged is None else merged.collection
     apart = least_separation(final)
     return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection, individuals)
+
+
+def _with_sample_size(how: Settings, add_to: Statistics | None) -> Settings:
+    """The settings with the number of contexts to keep, which is 0 where rows are added to statistics."""
+    if how.sample_size is None:
+        return replace(how, sample_size=KEPT_CONTEXTS if add_to is None else 0)
+    if how.sample_size and add_to is not None:
+        raise invalid(
+            "sample_size", "0 when rows are added to statistics, which keep no contexts to sample", how.sample_size
+        )
+    return how
 
 
 def _as_told(collection: Collection, how: Settings) -> Collection:
