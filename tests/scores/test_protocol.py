@@ -9,7 +9,7 @@ from banditree.errors import InvalidInput, TooLong
 from banditree.plans.plan import BoxKind, Form
 from banditree.plans.reading_load import reading_load
 from banditree.scores.protocol import build_protocol, default_path
-from banditree.scores.variants import pareto_front, variants
+from banditree.scores.variants import pareto_front, shorter_and_shorter, variants
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 from banditree.trees.tree import build_tree
@@ -133,6 +133,7 @@ def test_cases_that_vary_within_a_kind_are_allowed_for():
     varied = Collection.bernoulli([[0.8, 0.4], [0.3, 0.7]], spread=[[0.1, 0.1], [0.1, 0.1]])
     plan = build_protocol(varied, 300, steps=300)
     assert plan.n_tests >= 1
+    assert [nearby.n_tests for nearby in shorter_and_shorter(varied, 300, steps=20)][-1] == 0  # one arm for everyone
 
 
 def never_right(plan, collection):

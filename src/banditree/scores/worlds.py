@@ -127,7 +127,7 @@ def resting_costs(world: World, horizon: int) -> tuple[FloatArray, FloatArray]:
     scenarios, choosers, alike = world.scenarios, world.choosers, world.alike
     if alike is None:
         return scenarios.gaps, losses_of(choosers, scenarios, horizon)
-    n_drawn, kinds = len(world.group) - world.n_added, (-1, ALIKE)
+    n_drawn, kinds = len(world.group) - world.n_added, (alike.n_tasks // ALIKE, ALIKE)
     gaps, kind = scenarios.gaps.copy(), world.group[:n_drawn]
     gaps[:n_drawn] = alike.gaps.reshape(*kinds, alike.n_arms).mean(axis=1)[kind]
     added = _scenarios(scenarios, scenarios.parameters[n_drawn:]) if world.n_added else None
