@@ -1,6 +1,7 @@
 """How likely every outcome is under every kind, at every rate that the collection holds possible."""
 
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 import numpy as np
 
@@ -49,7 +50,19 @@ def counted_rounds(observed: Observed, collection: Collection) -> tuple[Rounds, 
         number = used - observed.first[case]
         collection, reward = _as_coins(collection, case, number, reward)
     n, total = _before(case, arm, reward, collection.n_arms)
-    return Rounds(case, observed.box[used], arm, reward, observed.at[used], n, total), collection
+    return Rounds(case, observed.box[used], arm, reward, in_order(observed)[used], n, total), collection
+
+
+def in_order(observed: Observed) -> FloatArray:
+    """The day (R,) from which the outcome of a round counts: when it and those of all earlier rounds were told.
+
+    Bad outcomes may be told later than good ones. What is known of a case at a look would then be too good; its first
+    rounds up to some round are not.
+    """
+    days = np.where(np.isnan(observed.at), np.inf, observed.at)
+    for begin, end in pairwise(observed.first.tolist()):
+        np.maximum.accumulate(days[begin:end], out=days[begin:end])
+    return np.asarray(days)
 
 
 def _as_coins(

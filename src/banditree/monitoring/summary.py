@@ -10,7 +10,7 @@ from banditree.monitoring.observed import Observed
 from banditree.monitoring.promised import Promised
 from banditree.monitoring.sequences import mean_sequence, ratio_sequence
 from banditree.plans.plan import NONE, BoxKind, Plan
-from banditree.policies.alarm import FALSE_ALARM_RATE, RHO
+from banditree.policies.alarm import FALSE_ALARM_RATE, RHO, allowance
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
@@ -164,7 +164,8 @@ def unfit_since(observed: Observed, collection: Collection, rate: float = FALSE_
     used = np.flatnonzero(observed.known)
     case, arm, reward = owner[used], observed.arm[used], observed.reward[used]
     residual = reward[:, None] - collection.means[:, arm].T
-    slack = collection.radius[:, arm].T
+    allowed, rate = allowance(collection, rate)
+    slack = allowed[:, arm].T
     cell = case * collection.n_arms + arm
     order = np.argsort(cell, kind="stable")
     start = np.searchsorted(cell[order], cell[order])

@@ -12,6 +12,7 @@ radius count only what lies beyond it.
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,10 +21,11 @@ from banditree.errors import InvalidInput, invalid
 from banditree.policies.base import ADAPTIVE, FALLBACK, Facts, Policy, Rng
 from banditree.policies.classic import thompson
 from banditree.policies.model import CONTEXT_NEEDED, Model, lacks_context, model_of, predicted
-from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 
 FALSE_ALARM_RATE = 0.05  # The alarm goes off for a case of the collection with at most this probability, by default.
+FOR_VARYING = 0.2  # This part of the rate is for cases whose own rates are far from their task's.
 RHO = 1.0  # The shift of a mean that is looked for has about the standard deviation of one reward.
 
 
@@ -66,7 +68,23 @@ def make_evidence(collection: Collection, false_alarm_rate: float) -> EvidencePa
         raise InvalidInput("An alarm needs the means of all tasks. Give it the collection, not only the plan.")
     if not 0 < false_alarm_rate < 1:
         raise invalid("false_alarm_rate", "between 0 and 1", false_alarm_rate)
-    return EvidenceParams(model_of(collection), -math.log(false_alarm_rate), float(collection.rewards.variance_proxy))
+    slack, rate = allowance(collection, false_alarm_rate)
+    model = model_of(collection)
+    if collection.varies:
+        model = model._replace(slack=frozen(slack.T, float))
+    return EvidenceParams(model, -math.log(rate), float(collection.rewards.variance_proxy))
+
+
+def allowance(collection: Collection, false_alarm_rate: float) -> tuple[FloatArray, float]:
+    """How far (M, K) the rate of a case may be from its task's without an alarm, and the false-alarm rate that is left.
+
+    The radius; where cases vary within tasks, also as many standard deviations that only a fifth of the false alarms,
+    over all arms, are cases farther away.
+    """
+    if not collection.varies or collection.spread is None:
+        return collection.radius, false_alarm_rate
+    far = NormalDist().inv_cdf(1 - FOR_VARYING * false_alarm_rate / (2 * collection.n_arms))
+    return np.asarray(collection.radius + far * collection.spread), (1 - FOR_VARYING) * false_alarm_rate
 
 
 def init_evidence(params: EvidenceParams) -> EvidenceState:

@@ -1,0 +1,69 @@
+"""Years that are quiet and do not look so: outcomes that are told late or never, overrides, cases that vary."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from field_worlds import switching_plan, three_kinds
+
+from banditree.monitoring.likelihood import in_order
+from banditree.monitoring.monitor import monitor
+from banditree.monitoring.observed import Observed, Seen, boxes_of, observe
+from banditree.monitoring.simulated import simulate_cases
+from banditree.monitoring.summary import unfit_since
+from banditree.plans.plan import Plan
+from banditree.policies.alarm import FALSE_ALARM_RATE, allowance
+
+
+def test_an_outcome_counts_when_those_of_all_earlier_rounds_were_told() -> None:
+    plan = switching_plan()
+    rounds = [
+        Seen("a", 1, 2, 1.0, 9.0),
+        Seen("a", 2, 2, 1.0, 3.0),
+        Seen("a", 3, 2, 1.0, 12.0),
+        Seen("b", 1, 2, 1.0, 4.0),
+    ]
+    rounds += [Seen("b", 2, 2, np.nan, np.nan), Seen("b", 3, 2, 1.0, 6.0)]
+    seen = observe(plan, rounds)
+    assert in_order(seen).tolist() == [9.0, 9.0, 12.0, 4.0, np.inf, np.inf]
+
+
+def told_late(seen: Observed, rng: np.random.Generator, plan: Plan) -> Observed:
+    """Failures are told 30 days later than successes."""
+    return replace(seen, at=seen.at + 30.0 * (seen.reward == 0))
+
+
+def with_gaps(seen: Observed, rng: np.random.Generator, plan: Plan) -> Observed:
+    """Three in ten outcomes will never be known, and one round in twenty is overridden."""
+    reward = np.where(rng.random(len(seen.reward)) < 0.3, np.nan, seen.reward)
+    some = replace(seen, reward=reward, overridden=rng.random(len(reward)) < 0.05)
+    return replace(some, box=boxes_of(plan, some))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("change", [told_late, with_gaps])
+def test_years_that_only_look_bad_are_quiet(change) -> None:
+    """6 years: with 5% false alarms 4 or more have a chance below 1e-4, and seeded.
+
+    If outcomes counted as soon as they are told, every one of the years with late failures would have an alarm.
+    """
+    plan, known, alarms = switching_plan(15), three_kinds(), 0
+    for year in range(6):
+        seen = simulate_cases(plan, known, 80, seed=100 + year, days=340)
+        alarms += bool(monitor(plan, known, change(seen, np.random.default_rng(year), plan)).alarms)
+    assert alarms <= 3
+
+
+def test_cases_that_vary_as_they_should_fit_their_kinds() -> None:
+    """At most 5% of them may be said to fit none; without the allowance for their spread a fifth would be."""
+    varied = three_kinds(spread=np.full((3, 3), 0.15))
+    seen = simulate_cases(switching_plan(100), varied, 200, seed=1)
+    assert np.isfinite(unfit_since(seen, varied)).mean() <= 0.05
+
+
+def test_the_allowance_is_the_radius_unless_cases_vary() -> None:
+    known = three_kinds(radius=0.02)
+    assert np.array_equal(allowance(known, FALSE_ALARM_RATE)[0], known.radius)
+    wide, rate = allowance(three_kinds(radius=0.02, spread=np.full((3, 3), 0.1)), FALSE_ALARM_RATE)
+    assert np.allclose(wide, 0.02 + 0.1 * 2.9352, atol=1e-4)
+    assert rate == pytest.approx(0.04)
