@@ -210,6 +210,7 @@ def test_admins_belong_to_no_site_and_move_people(people):
     assert root.patch("/api/v1/users/max", json={"role": "admin"}).status_code == 200
 
 
+@pytest.mark.slow
 def test_what_is_monitored_over_all_sites_is_for_those_who_see_all(people, north):
     """A job over the cases of all sites is not shown to those of one."""
     found = people["olga"].get(f"/api/v1/plans/{north['plan']}/monitor")
