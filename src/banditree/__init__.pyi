@@ -40,8 +40,8 @@ from banditree.progress import Progress as Progress
 from banditree.reports.analyze import analyze as analyze
 from banditree.reports.report import write_report as write_report
 from banditree.scores.build import build_plan as build_plan
+from banditree.scores.front import pareto_front as pareto_front
 from banditree.scores.protocol import build_protocol as build_protocol
-from banditree.scores.variants import pareto_front as pareto_front
 from banditree.simulation.engine import Player as Player
 from banditree.simulation.engine import simulate as simulate
 from banditree.simulation.results import Results as Results

@@ -247,7 +247,7 @@ def _show_front(
     from banditree.files.plans import save_plan
     from banditree.reports.pareto import front_rows, front_text
     from banditree.scores.build import choose_method
-    from banditree.scores.variants import pareto_front
+    from banditree.scores.front import pareto_front
 
     given = {name: value for name, value in options.items() if value is not None}
     if choose_method(known, method, set(given) - {"vocabulary"}).name != "protocol":
@@ -293,9 +293,8 @@ def _variants(built: "Plan", known: "Collection", options: dict[str, Any]) -> st
     from banditree.scores.variants import variants
 
     objective = options["objective"] or Objective.WORST
-    return variants_text(
-        built, known, variants(built, known, objective=objective, longest_path=options["longest_path"]), objective
-    )
+    given = {name: options[name] for name in ("longest_path", "steps")}
+    return variants_text(built, known, variants(built, known, objective=objective, **given), objective)
 
 
 def _what_was_known(radius: float, provenance: str) -> str:

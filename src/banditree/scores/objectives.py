@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-import numpy as np
-
 from banditree.errors import invalid
-from banditree.tasks.arrays import FloatArray
 
 
 class Objective(StrEnum):
@@ -27,17 +24,6 @@ def objective_named(given: Objective | str) -> Objective:
         return Objective(given)
     except ValueError:
         raise invalid("objective", f"one of {', '.join(Objective)}", given) from None
-
-
-def power_mean(regret: FloatArray, power: float) -> FloatArray:
-    """The power mean over the tasks (last axis): 1 is the mean, large powers approach the worst task.
-
-    >>> float(power_mean(np.array([3.0, 4.0]), 2).round(3))
-    3.536
-    """
-    top = np.maximum(regret.max(axis=-1, keepdims=True), 1e-300)
-    share = np.mean((np.maximum(regret, 0.0) / top) ** power, axis=-1)
-    return np.asarray(top[..., 0] * share ** (1 / power))
 
 
 @dataclass(frozen=True)

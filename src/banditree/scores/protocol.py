@@ -10,16 +10,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-
 from banditree.certificates.certify import certify
 from banditree.certificates.over_contexts import Contextual, contextual
 from banditree.errors import InvalidInput, TooLong, invalid
 from banditree.nouns import counted
 from banditree.plans.plan import Decider, Fallback, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
-from banditree.progress import OnProgress
-from banditree.scores.objectives import Limits, Objective, objective_named, power_mean
+from banditree.progress import OnProgress, Progress
+from banditree.scores.objectives import Limits, Objective, objective_named
 from banditree.scores.reading import plan_of
 from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios
 from banditree.tasks.arrays import FloatArray
@@ -295,8 +293,14 @@ class Seeker:
             if self.stopped:
                 break
         with suppress(TooLong):
-            return plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._judged(plan, world))
+            best = plans[0] if len(plans) == 1 else min(plans, key=self._promised)
+            return self._settled(best) if self.has_variants and price == 0 else best
         return plans[-1]  # it allows for the most
+
+    @property
+    def has_variants(self) -> bool:
+        """Whether others are sought and shown beside the plan, with which it has to agree."""
+        return self.by_context is None and self.strangers is None and self.numbers == "round" and not self.stopped
 
     @property
     def world(self) -> World:
@@ -318,9 +322,7 @@ class Seeker:
         from banditree.scores.simplify import simplified, with_free_numbers
         from banditree.scores.tables import build_tables
 
-        if world.alike is not None:
-            drawn = np.arange(world.n_scenarios) < world.n_scenarios - world.n_added
-            self.members = world.members[:, : self.collection.n_tasks] * drawn[:, None]
+        self.members = world.by_task
         steps = self.steps or default_steps(self.collection)
         share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
         moves = Moves(
@@ -347,7 +349,8 @@ class Seeker:
             moves.last = self.done - int((SHORTER + POLISHING) * share)
             draft = simplified(moves, draft, int(POLISHING * share))
             moves.last = self.done
-            draft = self._shorter(moves, draft, lambda one: self._lost(exact(one), world))
+            if price > 0 or not self.has_variants:
+                draft = self._shorter(moves, draft, lambda one: self._lost(exact(one), world))
             self.stopped = moves.stopped_early
         return with_free_numbers(moves, draft) if self.numbers == "free" else draft
 
@@ -384,7 +387,21 @@ class Seeker:
         made_for = (self.collection, self.horizon, self.seed, Vocabulary(), self.by_context)
         return plan_of(draft, *made_for, fallback, self.choosers, self.members)
 
-    def _judged(self, plan: Plan, world: World) -> float:
-        """The objective over all scenarios."""
-        regret = certify(plan, world.scenarios, must_rest=False).regret
-        return float(power_mean(world.by_group(regret), self.objective.power))
+    def _promised(self, plan: Plan) -> float:
+        """What the plan loses by its certificate: for estimated rates at most, wherever they are in their intervals."""
+        from banditree.scores.variants import lost
+
+        return lost(certify(plan, self.collection, must_rest=False), self.objective)
+
+    def _settled(self, plan: Plan) -> Plan:
+        """The plan, or a shorter one near it that loses less."""
+        from banditree.scores.variants import settled
+
+        steps = self.steps or default_steps(self.collection)
+
+        def at_the_end(progress: Progress) -> bool | None:
+            return None if self.on_progress is None else self.on_progress(replace(progress, done=steps, total=steps))
+
+        thorough = self.collection.is_estimated or self.collection.n_tasks <= FEW_TASKS
+        options = {"objective": self.objective, "longest_path": self.limits.longest_path, "steps": self.steps}
+        return settled(plan, self.collection, thorough=thorough, on_progress=at_the_end, **options)

@@ -93,6 +93,15 @@ class World:
         """(S, G), the weight of each scenario in its kind."""
         return np.asarray((self.group[:, None] == np.arange(len(self.share))) * self.weight[:, None])
 
+    @property
+    def by_task(self) -> FloatArray | None:
+        """(S, M), the weight of each drawn case in its task; None where the first scenarios are the tasks."""
+        if self.alike is None:
+            return None
+        n_drawn = self.n_scenarios - self.n_added
+        drawn = np.arange(self.n_scenarios) < n_drawn
+        return np.asarray(self.members[:, : self.group[:n_drawn].max() + 1] * drawn[:, None])
+
     def by_group(self, values: FloatArray) -> FloatArray:
         """Values (..., S) averaged within each kind, (..., G)."""
         return np.asarray(values @ self.members)

@@ -1,0 +1,87 @@
+"""The front of protocols from one line up: what each loses, and how much it asks of its reader."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from banditree.certificates.certify import certify
+from banditree.errors import InvalidInput
+from banditree.plans.plan import Plan
+from banditree.plans.reading_load import reading_load
+from banditree.progress import OnProgress
+from banditree.scores.objectives import Objective
+from banditree.scores.protocol import build_protocol, default_steps
+from banditree.scores.variants import Nearby, lost
+from banditree.tasks.collection import Collection
+
+ALONE = 0.3  # A search for a shorter plan by itself, for tasks with contexts, takes this share of a whole search.
+SIZES = 10  # A front tries at most so many numbers of lines below that of its longest plan.
+
+
+def pareto_front(
+    collection: Collection, horizon: int, *, on_progress: OnProgress | None = None, **options: Any
+) -> list[Plan]:
+    """The protocols that no other one beats in both reading load and loss, from "give A to everyone" up.
+
+    options: of `build_protocol`, whose plan is the last of the front; shorter ones are made from it. The front has
+    none of these that happens to lose less than that plan: whether a line less would do was found out with it.
+    """
+    objective = options.get("objective") or Objective.WORST
+    rated = []
+    for plan in shorter_and_shorter(collection, horizon, on_progress=on_progress, **options):
+        with suppress(InvalidInput):  # one that cannot be certified is not offered
+            rated.append((reading_load(plan), lost(certify(plan, collection), objective), plan))
+    return _unbeaten(rated[:1] + [one for one in rated[1:] if one[1] > rated[0][1]])
+
+
+def shorter_and_shorter(
+    collection: Collection, horizon: int, *, on_progress: OnProgress | None = None, **options: Any
+) -> Iterator[Plan]:
+    """The protocol that `build_protocol` finds, then shorter ones made from it, each when it is found.
+
+    The last one gives one arm to everyone.
+    """
+    longest = build_protocol(collection, horizon, on_progress=on_progress, **options)
+    yield longest
+    if longest.n_tests and collection.theta is not None:
+        yield from _each_by_itself(collection, longest, on_progress, options)
+    elif longest.n_tests:
+        near = Nearby(
+            longest, collection, options.get("objective") or Objective.WORST, on_progress, options.get("steps")
+        )
+        near.limits = replace(near.limits, longest_path=options.get("longest_path") or near.longest_path)
+        draft = near.draft
+        for lines in _sizes(longest.n_tests):
+            shorter = near.shorter(draft, lines)
+            if shorter is not None:
+                draft = shorter
+                yield replace(near.as_plan(draft), vocabulary=longest.vocabulary)
+        yield replace(near.as_plan(near.nothing), vocabulary=longest.vocabulary)
+
+
+def _each_by_itself(
+    collection: Collection, longest: Plan, on_progress: OnProgress | None, options: dict[str, Any]
+) -> Iterator[Plan]:
+    """Shorter plans for tasks with contexts, each found by a search of its own, with fewer steps than the longest's."""
+    steps = max(1, int(ALONE * (options.get("steps") or default_steps(collection))))
+    for lines in _sizes(longest.n_tests):
+        given = {**options, "lines": lines, "steps": steps}
+        yield build_protocol(collection, longest.horizon, on_progress=on_progress, **given)
+
+
+def _sizes(most: int) -> list[int]:
+    """Numbers of lines below `most`, the largest first."""
+    return sorted({int(n) for n in np.round(np.geomspace(1, most, SIZES + 1))} - {most}, reverse=True)
+
+
+def _unbeaten(rated: list[tuple[float, float, Plan]]) -> list[Plan]:
+    """The plans with a lower loss than all that are as easy to read, the easiest first."""
+    front, best = [], np.inf
+    for _load, loss, plan in sorted(rated, key=lambda one: one[:2]):
+        if loss < best:
+            front.append(plan)
+            best = loss
+    return front
