@@ -27,7 +27,6 @@ COLLECTIONS = {
     "graded, hardly known": (estimated(Collection.graded(CHANCES, [0, 1, 2, 3]), 1.0), 10),
     "Gaussian": (Collection.gaussian(2 * RATES, 1.0), 150),
     "Gaussian, estimated": (estimated(Collection.gaussian(2 * RATES, 1.0), 0.1), 60),
-    "cases of a kind differ": (replace(Collection.bernoulli(RATES), spread=np.full(RATES.shape, 0.05)), 100),
 }
 
 

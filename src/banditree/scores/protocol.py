@@ -293,14 +293,18 @@ class Seeker:
             if self.stopped:
                 break
         with suppress(TooLong):
-            best = plans[0] if len(plans) == 1 else min(plans, key=self._promised)
+            best = plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._promised(plan, world))
             return self._settled(best) if self.has_variants and price == 0 else best
         return plans[-1]  # it allows for the most
 
     @property
     def has_variants(self) -> bool:
-        """Whether others are sought and shown beside the plan, with which it has to agree."""
-        return self.by_context is None and self.strangers is None and self.numbers == "round" and not self.stopped
+        """Whether others are shown beside the plan, with which it has to agree.
+
+        Where cases of a task differ, plans are made for them, but certificates are about a case at the task's rates.
+        """
+        alike = self.by_context is None and self.strangers is None and not self.collection.varies
+        return alike and self.numbers == "round" and not self.stopped
 
     @property
     def world(self) -> World:
@@ -387,10 +391,12 @@ class Seeker:
         made_for = (self.collection, self.horizon, self.seed, Vocabulary(), self.by_context)
         return plan_of(draft, *made_for, fallback, self.choosers, self.members)
 
-    def _promised(self, plan: Plan) -> float:
-        """What the plan loses by its certificate: for estimated rates at most, wherever they are in their intervals."""
+    def _promised(self, plan: Plan, world: World) -> float:
+        """What the plan loses at most, wherever rates are in their intervals; over drawn cases where these differ."""
         from banditree.scores.variants import lost
 
+        if self.collection.varies:
+            return self._lost(certify(plan, world.scenarios, must_rest=False).regret, world)
         return lost(certify(plan, self.collection, must_rest=False), self.objective)
 
     def _settled(self, plan: Plan) -> Plan:
