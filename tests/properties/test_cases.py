@@ -28,7 +28,7 @@ actions = st.one_of(
 PLANS = [
     Followed("tree", clinic_plan(60), policy_of(clinic_plan(60), None)),
     Followed("score", score_plan(), policy_of(score_plan(), None)),
-    Followed("alarm", clinic_plan(60), policy_of(clinic_plan(60), CLINIC), True),
+    Followed("alarm", clinic_plan(60), policy_of(clinic_plan(60), CLINIC), CLINIC),
 ]
 
 
