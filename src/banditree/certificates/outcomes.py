@@ -113,7 +113,8 @@ def box_outcomes(plan: Plan, collection: Collection, over: Contextual | None = N
         certain = None if over is None else over if over.margin is None else contextual(plan, collection, certain=True)
         at_estimates, least_cost = _costs(plan, collection, certain, certain=True)
     # A rate above rounding error means another option is better; for estimates this is asked of the estimates.
-    wrong_arm = (at_estimates > least_cost[:, None] + SAME_VALUE) & rest
+    settled = rest | (plan.arm == HAND_OVER) & (plan.fallback is not None and plan.fallback.arm != NONE)
+    wrong_arm = (at_estimates > least_cost[:, None] + SAME_VALUE) & settled
     wrong_task = None
     if (plan.task[rest] != NONE).all():
         named = np.array([plan.tasks[task] if task != NONE else "" for task in plan.task])
