@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 # Test modules share a few readers and loops that live beside them.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -15,6 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 # The same examples on every machine: a failure here is a failure everywhere.
 settings.register_profile("steady", derandomize=True, deadline=None, database=None)
 settings.load_profile("steady")
+# Hypothesis also tries numbers and words of those sources that happen to be imported, which depends on the tests that
+# ran before in the same process.
+providers._get_local_constants = lambda: providers._local_constants
 
 # What a test waits for comes some day or never: no wait may end only because the machine is slow or busy.
 PATIENCE = 600.0  # seconds; httpx gives up after 5 by default

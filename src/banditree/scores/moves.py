@@ -260,7 +260,8 @@ class Moves:
         """The draft without lines that are drawn, mostly such as are missed little, until so many are left."""
         while draft.n_lines > max(lines, 1):
             elsewhere, judged = self._judged_removals(draft)
-            missed = np.log(np.minimum(judged.min(axis=1), NEVER) / max(self.objective(draft), 1e-300))
+            objective = min(max(self.objective(draft), 1e-300), NEVER)  # It may be infinite with links back.
+            missed = np.log(np.minimum(judged.min(axis=1), NEVER) / objective)
             heat = max(HEAT, HEATED * float(np.median(missed)))
             n = int(np.argmin(missed / heat - self.rng.gumbel(size=draft.n_lines)))
             shorter = without(draft, n, int(judged[n].argmin()), elsewhere)
