@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from example_plans import FIVE, handing_over, protocol
+from example_plans import FIVE, expecting, handing_over, protocol
 
 from banditree.certificates.certify import certify
 from banditree.certificates.outcomes import Claim
@@ -15,6 +15,7 @@ from banditree.plans.plan import Decider, Fallback
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text
 from banditree.reports.field import Questions
 from banditree.reports.promise import loss_sentence, promise_sentences
+from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
@@ -34,6 +35,20 @@ def test_every_question_has_an_answer_in_words_and_numbers():
         assert phrase in text
     assert field["strangers"]["worst_regret"] >= field["strangers"]["mean_regret"] > 0
     assert [late["with"] for late in field["late"]] == ["outcomes that come 3 rounds late", "batches of 5 rounds"]
+
+
+def test_where_the_certificate_is_rough_the_plan_is_played():
+    """Against other runs, 8 standard errors of both: a false alarm comes once in 1e-9, seeded all the same."""
+    plan = expecting(horizon=200)
+    report = certificate_report(plan, FIVE, effort=0)
+    played = certificate_document(report)["field"]["played"]
+    others = simulate(FIVE, {"plan": plan}, horizon=200, runs=200, rounds=[200], seed=9).regret[0, ..., -1]
+    error = np.hypot(np.array(played["within"]) / 1.96, others.std(axis=1) / np.sqrt(200))
+    assert (np.abs(played["regret"] - others.mean(axis=1)) <= 8 * error + 1e-9).all()
+    worst = int(np.argmax(played["regret"]))
+    assert f"{played['regret'][worst]:,.1f} ± " in certificate_text(report)
+    assert f"in the worst ({FIVE.tasks[worst]}). Where the estimates" in certificate_text(report)
+    assert certificate_document(certificate_report(protocol(), FIVE, effort=0))["field"]["played"] is None
 
 
 def test_what_a_person_loses_is_said_not_to_be_counted():

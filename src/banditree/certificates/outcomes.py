@@ -30,7 +30,10 @@ THOMPSON_REMARK = (
 )
 
 
-SEVERAL_REMARK = "What finding the best of several loses is simulated, with 8 runs for each task and end."
+SEVERAL_REMARK = (
+    "What finding the best of several loses is estimated from 8 simulated runs for each task and end: the loss of a "
+    "single task may be several times as large, or as small."
+)
 DRAWN_REMARK = "A case that settled on the best of several of another task is taken to find its own in {odds} rounds."
 ODDS_REMARK = (
     "Hand-overs by the odds are not part of these numbers: a case of a known task is handed over by them with a chance "

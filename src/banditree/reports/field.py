@@ -11,7 +11,7 @@ from banditree.certificates.varying import certify_cases
 from banditree.certificates.watching import Noticed, noticed
 from banditree.errors import InvalidInput, invalid
 from banditree.nouns import counted, plural
-from banditree.plans.plan import Decider, Plan, Vocabulary
+from banditree.plans.plan import SEVERAL, Decider, Plan, Vocabulary
 from banditree.plans.words import with_article
 from banditree.simulation.engine import simulate
 from banditree.tasks.arrays import FloatArray, IntArray
@@ -23,6 +23,18 @@ STRANGERS = 60  # So many cases that belong to none of the tasks are drawn.
 DROP = 0.25  # The plan is asked what happens when an arm gets worse by this share of the range of rewards.
 NEAR_DRAWS = 20  # So many cases whose rates are off are drawn for each task.
 RUNS = 4  # Each drawn case is played so often, where a plan can only be simulated.
+KNOWN_RUNS = 20  # Each task is played so often, where what a plan loses in it is a rough estimate.
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """What a plan lost (M,) on average over `runs` simulated cases of each task, and half its 95% intervals (M,)."""
+
+    tasks: tuple[str, ...]
+    regret: FloatArray
+    within: FloatArray
+    weights: FloatArray
+    runs: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +81,11 @@ class Questions:
 class FieldReport:
     """The answers. rule_costs: (M,), what the safety rule adds to the regret of each task, below 0 where it pays off.
 
-    strangers: cases that belong to none of the tasks; near: cases whose rates are off.
+    played: the known tasks, where the certificate is a rough estimate; strangers: cases that belong to none of the
+    tasks; near: cases whose rates are off.
     """
 
+    played: Played | None
     handed_over: float | None
     to: Decider | None
     rule_costs: np.ndarray | None
@@ -86,6 +100,7 @@ def field_report(plan: Plan, collection: Collection, certificate: Certificate, a
     """The answers for one plan; what cannot be worked out for it is None."""
     exact = certificate.at_end is not None and plan.theta is None
     return FieldReport(
+        played=_known(plan, collection, certificate.horizon),
         handed_over=None if certificate.handed_over is None else float(certificate.handed_over.max()),
         to=None if plan.fallback is None else plan.fallback.to,
         rule_costs=_rule_costs(plan, collection, certificate) if exact else None,
@@ -140,6 +155,15 @@ def _near(plan: Plan, collection: Collection, horizon: int, allow: float) -> Nea
     return Near(mean, within, NEAR_DRAWS, simulated=True)
 
 
+def _known(plan: Plan, collection: Collection, horizon: int) -> Played | None:
+    if not (_is_simulated(plan) and (plan.arm == SEVERAL).any()):
+        return None
+    sure = replace(collection, radius=np.zeros(()), spread=None)
+    lost = simulate(sure, {"plan": plan}, horizon=horizon, runs=KNOWN_RUNS, rounds=[horizon]).regret[0, ..., -1]
+    within = 1.96 * lost.std(axis=1, ddof=1) / np.sqrt(KNOWN_RUNS)
+    return Played(collection.tasks, lost.mean(axis=1), within, collection.weights, KNOWN_RUNS)
+
+
 def _played(plan: Plan, cases: Collection, horizon: int) -> tuple[FloatArray, IntArray]:
     """What each of some cases loses (S,) on average over its runs, and when each run (S, R) is handed over, or 0."""
     results = simulate(cases, {"plan": plan}, horizon=horizon, runs=RUNS, rounds=[horizon])
@@ -171,7 +195,7 @@ def _strangers(plan: Plan, collection: Collection, horizon: int) -> Strange:
 
 def field_sentences(report: FieldReport, words: Vocabulary, mean: float) -> list[str]:
     """The answers in words. mean: what the plan loses on average over the tasks."""
-    lines = [*_hand_over(report, words), *_watching(report, words)]
+    lines = [*_as_played(report.played, words), *_hand_over(report, words), *_watching(report, words)]
     if report.near is not None:
         lines.append(
             f"With rates that are off, {report.near.mean:,.1f} ± {report.near.within:.1f} is lost on average over "
@@ -193,6 +217,19 @@ def _late(name: str, late: Lateness, words: Vocabulary) -> str:
         f"{words.task}{exactly}{rates}: up to {more:,.1f} more than by whoever waits. A case moves on to another "
         f"{words.arm} up to {late.moves.max():,.1f} times on average."
     )
+
+
+def _as_played(played: Played | None, words: Vocabulary) -> list[str]:
+    if played is None:
+        return []
+    worst = int(played.regret.argmax())
+    mean = float(played.weights @ played.regret)
+    within = float(np.sqrt(((played.weights * played.within) ** 2).sum()))
+    return [
+        f"In {counted(played.runs, 'simulated case')} of each {words.task} it lost {mean:,.1f} ± {within:.1f} on "
+        f"average, and {played.regret[worst]:,.1f} ± {played.within[worst]:.1f} in the worst ({played.tasks[worst]}). "
+        "Where the estimates above differ from that, go by the simulation."
+    ]
 
 
 def _hand_over(report: FieldReport, words: Vocabulary) -> list[str]:
@@ -247,8 +284,11 @@ def _strange(report: FieldReport, strangers: Strange, words: Vocabulary, mean: f
 
 def field_document(report: FieldReport) -> dict[str, Any]:
     """The answers as JSON."""
-    found, strangers, near = report.noticed, report.strangers, report.near
+    found, strangers, near, played = report.noticed, report.strangers, report.near, report.played
     return {
+        "played": None
+        if played is None
+        else {"runs": played.runs, "regret": played.regret.tolist(), "within": played.within.tolist()},
         "handed_over": report.handed_over,
         "rule_costs": None if report.rule_costs is None else report.rule_costs.tolist(),
         "noticed": None
