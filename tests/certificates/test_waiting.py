@@ -85,10 +85,10 @@ def test_answers_say_it_in_a_sentence():
     assert session.ask().going_on is None  # nothing was out before
     step = session.ask()
     assert step.going_on.loss == 0.0
-    assert "1 outcome is still awaited. Giving E now without it costs nothing" in session.describe()
+    assert "1 outcome is still awaited. One more round of E without it costs nothing" in session.describe()
     session.ask(n=2)
     assert (
-        "2 outcomes are still awaited. Giving E now without them loses at most 0.34 successes more"
+        "2 outcomes are still awaited. One more round of E without them loses at most 0.34 successes more"
         in session.describe()
     )
 

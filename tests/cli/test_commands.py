@@ -46,7 +46,8 @@ def test_a_case_goes_on_before_its_outcome_is_known(folder, cli):
     code, out, _ = cli("run", "switch.json", "--collection", "two.json", answers="n\n0\n1\nq\n")
     assert code == 0
     assert (
-        "Round 2: A\n  2 outcomes are still awaited. Giving A now without them loses at most 0.63 successes more" in out
+        "Round 2: A\n  2 outcomes are still awaited. One more round of A without them loses at most 0.63 successes more"
+        in out
     )
     assert "Outcome of round 1" in out
     assert "Round 3: B" in out

@@ -8,8 +8,9 @@ from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, TooLong
 from banditree.plans.plan import BoxKind, Form
 from banditree.plans.reading_load import reading_load
+from banditree.scores.defaults import default_path
 from banditree.scores.front import pareto_front, shorter_and_shorter
-from banditree.scores.protocol import build_protocol, default_path
+from banditree.scores.protocol import build_protocol
 from banditree.scores.variants import variants
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand

@@ -24,8 +24,8 @@ from banditree.policies.uncertain import (
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.theory.horizon_index import horizon_index
 
-NEGLIGIBLE = 1e-7  # the posterior of a task that is left out of what is lost and told
-LEAST_TOLD = 1e-9  # of the variance of a reward: an arm that tells less is judged by what it loses
+NEGLIGIBLE = 1e-7  # A task with a smaller posterior does not count in what is lost and told.
+LEAST_TOLD = 1e-9  # An arm that tells less than this share of the variance of a reward is judged by what it loses.
 
 
 def choose_index(

@@ -47,12 +47,12 @@ def going_on_sentence(session: "Session", found: "GoingOn") -> str:
     lost = plural(words.success) if session.rewards.counts else words.reward
     one = found.n_out == 1
     out, them = ("1 outcome is", "it") if one else (f"{found.n_out:,} outcomes are", "them")
-    give = f"{quoted(session.arms[found.arm])} now without {them}"
+    give = f"One more round of {quoted(session.arms[found.arm])} without {them}"
     if found.loss == 0.0:
-        return f"{out} still awaited. Giving {give} costs nothing."
+        return f"{out} still awaited. {give} costs nothing."
     hedge = "about" if found.at_estimates else "at most"
     return (
-        f"{out} still awaited. Giving {give} loses {hedge} {found.loss:.2g} {lost} more than waiting for {them}; "
+        f"{out} still awaited. {give} loses {hedge} {found.loss:.2g} {lost} more than waiting for {them}; "
         "waiting costs nothing but time."
     )
 

@@ -12,8 +12,9 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
+from banditree.scores.defaults import default_steps
 from banditree.scores.objectives import Objective
-from banditree.scores.protocol import build_protocol, default_steps
+from banditree.scores.protocol import build_protocol
 from banditree.scores.variants import Nearby, lost
 from banditree.tasks.collection import Collection
 

@@ -17,6 +17,7 @@ from banditree.nouns import counted
 from banditree.plans.plan import Decider, Fallback, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress, Progress
+from banditree.scores.defaults import FEW_TASKS, default_lines, default_path, default_steps
 from banditree.scores.objectives import Limits, Objective, objective_named
 from banditree.scores.reading import plan_of
 from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios
@@ -31,13 +32,6 @@ if TYPE_CHECKING:
     from banditree.scores.draft import Draft
     from banditree.scores.moves import Moves
 
-LINES_PER_TASK = 1.5  # A protocol has by default at most so many lines per task.
-PATH_PER_DOUBLING = 3  # A path may have so many lines for each doubling of the tasks ...
-PATH_LESS = 2  # ... less so many: 8 lines for 10 tasks, 14 for 40 ...
-SHORT_PATH = 6  # ... and no fewer than this.
-STEPS_PER_TASK = 4_000
-MOST_STEPS = 200_000  # No default search takes more steps.
-FEW_TASKS = 12  # With fewer tasks a search takes fewer steps per task, in proportion.
 POLISHING = 0.1  # Further steps, as a share of those of the search, that go on with the ways to score that are left.
 SHORTER = 0.05  # Further steps, as a share of those of the search, in which a line less is tried.
 SIMPLIFYING = 0.15  # Further steps, as a share of those of the search, in which the plan is made simpler.
@@ -107,9 +101,9 @@ def build_protocol(
     by_context = _by_context(collection, points, rule_size)
     if by_context is not None and not by_context.has_rules:
         limits = replace(limits, rule=False)
-    kind, strangers = objective_named(objective), strangers_of(collection, allow, unknown, fallback)
+    kind, to = objective_named(objective), _fallback(collection, allow, unknown, fallback)
     seen = collection if not allow else with_spread(collection, allow / math.sqrt(3.0))  # evenly within it
-    seek = Seeker(seen, horizon, limits, kind, numbers, seed, steps, on_progress, by_context, strangers)
+    seek = Seeker(seen, horizon, limits, kind, numbers, seed, steps, on_progress, by_context, to)
     plan = seek.plan(0.0) if max_wrong_arm is None else _rarely_wrong(seek, max_wrong_arm)
     return replace(plan, vocabulary=vocabulary or Vocabulary())
 
@@ -139,22 +133,6 @@ def _rarely_wrong(seek: "Seeker", max_wrong_arm: float) -> Plan:
         f"yet when the horizon ends, is at most {max_wrong_arm:g}; the last one reached {reached:.2g}. Allow more "
         "lines or steps, or a higher cap."
     )
-
-
-def default_lines(collection: Collection) -> int:
-    """The most lines by default."""
-    return int(LINES_PER_TASK * collection.n_tasks)
-
-
-def default_path(collection: Collection) -> int:
-    """The most lines on one path by default: grows with the logarithm of the tasks, as the depth of a tree does."""
-    return max(SHORT_PATH, math.ceil(PATH_PER_DOUBLING * math.log2(collection.n_tasks) - PATH_LESS))
-
-
-def default_steps(collection: Collection) -> int:
-    """How long a search lasts by default."""
-    M = collection.n_tasks
-    return int(min(STEPS_PER_TASK * M * min(1.0, M / FEW_TASKS), MOST_STEPS))
 
 
 def why_no_protocol(collection: Collection) -> str:
@@ -208,17 +186,10 @@ def _check(
         raise InvalidInput("links_back must be omitted with forward_only: the one allows what the other forbids.")
 
 
-@dataclass(frozen=True)
-class Strangers:
-    """Cases that are none of the tasks: what a plan does with them."""
-
-    fallback: Fallback
-
-
-def strangers_of(
+def _fallback(
     collection: Collection, allow: float | None, unknown: float | None, fallback: Fallback | str | None
-) -> Strangers | None:
-    """What the options on doubtful cases ask for; None where none is given."""
+) -> Fallback | None:
+    """What a plan does with cases that contradict every task; None where no option asks for it."""
     if allow is not None and not 0 <= allow < 1:
         raise invalid("allow", "at least 0 and below 1", allow)
     if unknown is not None and not 0 <= unknown < 1:
@@ -228,7 +199,7 @@ def strangers_of(
     if collection.theta is not None:
         raise InvalidInput("allow, unknown and fallback must be omitted with contexts: they are for rates.")
     to = fallback_named(fallback or Decider.THOMPSON, collection.arms)
-    return Strangers(replace(to, odds=ODDS, allow=(allow or 0.0) + float(collection.radius.max())))
+    return replace(to, odds=ODDS, allow=(allow or 0.0) + float(collection.radius.max()))
 
 
 def fallback_named(given: Fallback | str, arms: Sequence[str]) -> Fallback:
@@ -260,7 +231,7 @@ class Seeker:
     steps: int | None
     on_progress: OnProgress | None
     by_context: "ContextualTasks | None" = None
-    strangers: Strangers | None = None
+    fallback: Fallback | None = None
     attempts: int = 1
     done: int = 0
     stopped: bool = False
@@ -303,7 +274,7 @@ class Seeker:
 
         Where cases of a task differ, plans are made for them, but certificates are about a case at the task's rates.
         """
-        alike = self.by_context is None and self.strangers is None and not self.collection.varies
+        alike = self.by_context is None and self.fallback is None and not self.collection.varies
         return alike and self.numbers == "round" and not self.stopped
 
     @property
@@ -317,7 +288,7 @@ class Seeker:
     @property
     def choosers(self) -> tuple[Chooser, ...]:
         """The ends at which others than the plan may choose."""
-        return () if self.strangers is None else choosers_for(self.collection, self.strangers.fallback)
+        return () if self.fallback is None else choosers_for(self.collection, self.fallback)
 
     def draft(self, world: World, price: float) -> "Draft":
         """The best draft for a world of scenarios."""
@@ -387,9 +358,8 @@ class Seeker:
         return float(kinds.max() if self.objective is Objective.WORST else kinds @ world.share)
 
     def _plan(self, draft: "Draft") -> Plan:
-        fallback = None if self.strangers is None else self.strangers.fallback
         made_for = (self.collection, self.horizon, self.seed, Vocabulary(), self.by_context)
-        return plan_of(draft, *made_for, fallback, self.choosers, self.members)
+        return plan_of(draft, *made_for, self.fallback, self.choosers, self.members)
 
     def _promised(self, plan: Plan, world: World) -> float:
         """What the plan loses at most, wherever rates are in their intervals; over drawn cases where these differ."""

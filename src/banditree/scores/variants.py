@@ -13,8 +13,8 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
+from banditree.scores.defaults import default_path, default_steps
 from banditree.scores.objectives import Limits, Objective, objective_named
-from banditree.scores.protocol import default_path, default_steps
 from banditree.scores.reading import draft_of, plan_of, scorings_of
 from banditree.scores.worlds import known_world, with_scenarios
 from banditree.tasks.collection import Collection

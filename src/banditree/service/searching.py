@@ -107,8 +107,9 @@ class Finds:
 
 def _search_protocols(finds: Finds, collection: Collection, horizon: int, options: dict[str, Any]) -> None:
     """Quick searches for short plans first; then the whole search, and from its plan shorter ones again."""
+    from banditree.scores.defaults import default_lines, default_steps
     from banditree.scores.front import shorter_and_shorter
-    from banditree.scores.protocol import build_protocol, default_lines, default_steps
+    from banditree.scores.protocol import build_protocol
 
     steps = options.pop("steps", None) or default_steps(collection)
     most = options.pop("lines", None) or default_lines(collection)

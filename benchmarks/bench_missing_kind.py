@@ -1,14 +1,14 @@
-"""Households whose kind was left out of learning: is a plan, or a policy, worse for them than Thompson sampling alone?
+"""Households whose kind was not learned: is a plan, or a policy, worse for them than Thompson sampling alone?
 
-The kind of a household is the brand that it buys most. In turn each kind of at least 10 households is left out: the
+The kind of a household is the brand that it buys most. In turn each kind of at least 10 households is missing: the
 rates of the other kinds are the average purchases of two thirds of their households, and a plan is made from these,
-with and without `--unknown 0.05`. Then it is followed on all households of the kind that was left out, none of which
+with and without `--unknown 0.05`. Then it is followed on all households of the missing kind, none of which
 was learned from, and on the third of the others that was held out; "all held out" are a third of all households, each
 kind as often as it comes. Printed are the hits per household in its first purchases, and the difference from Thompson
 sampling from scratch, household by household, with its standard error. Beside them is what cannot be had: a policy that
 is told how many households are of no kind that it knows.
 
-Run: python benchmarks/bench_kind_left_out.py [--data Tuna] [--folder FOLDER] [--seed 0] [--steps 600]; all four goods
+Run: python benchmarks/bench_missing_kind.py [--data Tuna] [--folder FOLDER] [--seed 0] [--steps 600]; all four goods
 by default.
 """
 
@@ -25,8 +25,8 @@ from banditree.scores.build import build_plan
 from banditree.tasks.collection import Collection
 
 DATA = ("Catsup", "Ketchup", "Tuna", "Yogurt")
-LEAST = 10  # households of a kind that is left out, or learned
-FEWEST = 5  # purchases of a household: with fewer there is nothing to find out
+LEAST = 10  # A kind that is missing, or learned, has at least so many households.
+FEWEST = 5  # A household has at least so many purchases: with fewer there is nothing to find out.
 RUNS = 20  # of policies that draw at random
 SCRATCH = "bernoulli-ts"
 PLANS = {"plan": {}, "plan --unknown 0.05": {"unknown": 0.05}}
@@ -92,7 +92,7 @@ def told_of_the_unknown(known, history, horizon, share, seed):
 
 
 def without(name, folder, steps, seed):
-    """[(kind, {who: (n,): hits}, whether of the kind left out (n,), whether held out (n,))] of each kind in turn."""
+    """[(kind, {who: (n,): hits}, whether of the missing kind (n,), whether held out (n,))] of each kind in turn."""
     history, horizon, results = read(name, folder, least=FEWEST), HORIZONS[name], []
     kind = favourites(history)
     learn, held = hold_out(history.n_cases, 1 / 3, seed)
@@ -130,14 +130,14 @@ def main():
     for name in [given.data] if given.data else DATA:
         print(f"{name}, first {HORIZONS[name]} purchases")
         for kind, found, is_out, is_held in without(name, given.folder, given.steps, given.seed):
-            show(f"{kind} left out: its households", found, is_out)
-            show(f"{kind} left out: the others", found, ~is_out)
-            show(f"{kind} left out: all held out", found, is_held)
+            show(f"{kind} missing: its households", found, is_out)
+            show(f"{kind} missing: the others", found, ~is_out)
+            show(f"{kind} missing: all held out", found, is_held)
             everything.append((found, is_out, is_held))
     pooled = {who: np.concatenate([found[who] for found, *_ in everything]) for who in everything[0][0]}
     is_out, is_held = (np.concatenate([parts[number] for parts in everything]) for number in (1, 2))
-    print("All together, each kind left out in turn")
-    for words, some in (("of the kind left out", is_out), ("the others", ~is_out), ("all held out", is_held)):
+    print("All together, each kind missing in turn")
+    for words, some in (("of the missing kind", is_out), ("the others", ~is_out), ("all held out", is_held)):
         show(words, pooled, some)
 
 

@@ -1,0 +1,29 @@
+"""How long a protocol, its paths and the search for it are by default."""
+
+import math
+
+from banditree.tasks.collection import Collection
+
+LINES_PER_TASK = 1.5  # A protocol has by default at most so many lines per task.
+PATH_PER_DOUBLING = 3  # A path may have so many lines for each doubling of the tasks ...
+PATH_LESS = 2  # ... less so many: 8 lines for 10 tasks, 14 for 40 ...
+SHORT_PATH = 6  # ... and no fewer than this.
+STEPS_PER_TASK = 4_000
+MOST_STEPS = 200_000  # No default search takes more steps.
+FEW_TASKS = 12  # With fewer tasks a search takes fewer steps per task, in proportion.
+
+
+def default_lines(collection: Collection) -> int:
+    """The most lines by default."""
+    return int(LINES_PER_TASK * collection.n_tasks)
+
+
+def default_path(collection: Collection) -> int:
+    """The most lines on one path by default: grows with the logarithm of the tasks, as the depth of a tree does."""
+    return max(SHORT_PATH, math.ceil(PATH_PER_DOUBLING * math.log2(collection.n_tasks) - PATH_LESS))
+
+
+def default_steps(collection: Collection) -> int:
+    """How long a search lasts by default."""
+    M = collection.n_tasks
+    return int(min(STEPS_PER_TASK * M * min(1.0, M / FEW_TASKS), MOST_STEPS))
