@@ -90,7 +90,7 @@ def test_a_case_goes_on_without_an_outcome_and_says_what_that_costs(http):
     page = http.post("/cases", data={"plan": plan, "id": "p-9"}).text
     assert "One more round of A without it costs nothing" in page  # one relapse is not enough
     page = http.post("/cases/p-9/ask", data={"n": "2", "wait": "no"}).text
-    sentence = "2 outcomes are still awaited. One more round of A without them loses at most 0.57 recoveries more than waiting for"
+    sentence = "2 outcomes are still awaited. One more round of A without them loses at most 0.57 recoveries more"
     assert sentence in page
     assert sentence in api.case("p-9").description
     assert [step.going_on is None for step in api.ask("p-9", 2)] == [True, False]
