@@ -13,6 +13,8 @@ from banditree.monitoring.simulated import simulate_cases
 from banditree.monitoring.summary import unfit_since
 from banditree.plans.plan import Plan
 from banditree.policies.alarm import FALSE_ALARM_RATE, allowance
+from banditree.tasks.cases import draw_cases, reach_of_cases
+from banditree.tasks.collection import Collection
 
 
 def test_an_outcome_counts_when_those_of_all_earlier_rounds_were_told() -> None:
@@ -64,6 +66,14 @@ def test_cases_that_vary_as_they_should_fit_their_kinds() -> None:
 def test_the_allowance_is_the_radius_unless_cases_vary() -> None:
     known = three_kinds(radius=0.02)
     assert np.array_equal(allowance(known, FALSE_ALARM_RATE)[0], known.radius)
-    wide, rate = allowance(three_kinds(radius=0.02, spread=np.full((3, 3), 0.1)), FALSE_ALARM_RATE)
-    assert np.allclose(wide, 0.02 + 0.1 * 2.9352, atol=1e-4)
+    varied = three_kinds(radius=0.02, spread=np.full((3, 3), 0.1))
+    wide, rate = allowance(varied, FALSE_ALARM_RATE)
+    assert np.allclose(wide, 0.02 + reach_of_cases(varied, 0.01 / 3))
     assert rate == pytest.approx(0.04)
+
+
+def test_few_cases_of_rare_successes_are_farther_than_what_is_allowed() -> None:
+    """Rates near 0 have a long way up: with as many standard deviations as a normal distribution needs, 16% were."""
+    rare = Collection.bernoulli(np.array([[0.1] * 10, [0.4] + [0.1] * 9]), spread=np.full((2, 10), 0.15))
+    cases, allowed = draw_cases(rare, 5000), allowance(rare, FALSE_ALARM_RATE)[0]
+    assert (np.abs(cases.means - rare.means[cases.task]) > allowed[cases.task]).any(axis=1).mean() <= 0.02

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from banditree.errors import InvalidInput
-from banditree.tasks.cases import case_collection, draw_cases
+from banditree.tasks.cases import case_collection, draw_cases, reach_of_cases
 from banditree.tasks.collection import Collection
 
 VARYING = Collection.bernoulli(
@@ -20,6 +20,23 @@ def test_cases_have_the_mean_and_spread_of_their_task():
     assert cases.weights.sum() == pytest.approx(1.0)
     assert cases.weights[cases.task == 1].sum() == pytest.approx(0.75)
     assert np.array_equal(cases.means, draw_cases(VARYING, 20_000).means)
+
+
+SKEWED = Collection.bernoulli([[0.1, 0.05, 0.9], [0.4, 0.05, 0.5]], spread=[[0.15, 0.1, 0.2], [0.2, 0.1, 0.15]])
+ONE_CHOICE = Collection.bernoulli([[0.8, 0.15, 0.05], [0.1, 0.3, 0.6]], spread=np.full((2, 3), 0.2))
+NORMAL = Collection.gaussian([[0.7, 0.2], [0.3, 0.6]], sigma=1.0, spread=[[0.5, 0.1], [0.2, 0.3]])
+
+
+@pytest.mark.parametrize(
+    "collection", [VARYING, SKEWED, ONE_CHOICE, NORMAL], ids=["beta", "skewed", "choice", "normal"]
+)
+def test_cases_are_farther_than_their_reach_as_rarely_as_asked(collection):
+    """20,000 draws, 5 standard errors of a chance of 1% above it: a false alarm in less than one of 100,000 runs."""
+    cases = draw_cases(collection, 20_000)
+    away = np.abs(cases.means - collection.means[cases.task]) > reach_of_cases(collection, 0.01)[cases.task] + 1e-12
+    often = np.array([away[cases.task == task].mean(axis=0) for task in range(2)])
+    assert often.max() <= 0.01 + 5 * np.sqrt(0.01 * 0.99 / 20_000)
+    assert often.max() >= 0.004  # and no farther than needed: one side of a skewed distribution may be empty
 
 
 def test_options_of_which_one_is_taken_stay_shares():

@@ -12,7 +12,6 @@ radius count only what lies beyond it.
 import math
 from collections.abc import Callable, Mapping
 from functools import cache
-from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from banditree.policies.base import ADAPTIVE, FALLBACK, Facts, Policy, Rng
 from banditree.policies.classic import thompson
 from banditree.policies.model import CONTEXT_NEEDED, Model, lacks_context, model_of, predicted
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
+from banditree.tasks.cases import reach_of_cases
 from banditree.tasks.collection import Collection
 
 FALSE_ALARM_RATE = 0.05  # The alarm goes off for a case of the collection with at most this probability, by default.
@@ -78,13 +78,13 @@ def make_evidence(collection: Collection, false_alarm_rate: float) -> EvidencePa
 def allowance(collection: Collection, false_alarm_rate: float) -> tuple[FloatArray, float]:
     """How far (M, K) the rate of a case may be from its task's without an alarm, and the false-alarm rate that is left.
 
-    The radius; where cases vary within tasks, also as many standard deviations that only a fifth of the false alarms,
-    over all arms, are cases farther away.
+    The radius; where cases vary within tasks, also so much that a fifth of the false alarms, over all arms, are cases
+    farther away.
     """
-    if not collection.varies or collection.spread is None:
+    if not collection.varies:
         return collection.radius, false_alarm_rate
-    far = NormalDist().inv_cdf(1 - FOR_VARYING * false_alarm_rate / (2 * collection.n_arms))
-    return np.asarray(collection.radius + far * collection.spread), (1 - FOR_VARYING) * false_alarm_rate
+    far = reach_of_cases(collection, FOR_VARYING * false_alarm_rate / collection.n_arms)
+    return np.asarray(collection.radius + far), (1 - FOR_VARYING) * false_alarm_rate
 
 
 def init_evidence(params: EvidenceParams) -> EvidenceState:

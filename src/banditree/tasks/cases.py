@@ -58,15 +58,51 @@ def draw_strangers(collection: Collection, n: int, seed: int = 0) -> FloatArray:
     return np.asarray(rates[np.random.default_rng([seed, 21]).integers(M * K, size=(n, K))])
 
 
+def reach_of_cases(collection: Collection, chance: float) -> FloatArray:
+    """How far (M, K) the rate of a case is from its task's, except with a chance for each arm: quantiles of the
+    distributions that `draw_cases` draws from.
+
+    >>> rare = Collection.bernoulli([[0.1, 0.5], [0.5, 0.1]], spread=[[0.15, 0.15], [0.15, 0.15]])
+    >>> reach_of_cases(rare, 0.01).round(2).tolist()  # rates near 0 have a long way up
+    [[0.64, 0.35], [0.35, 0.64]]
+    """
+    from scipy.special import betaincinv, ndtri
+
+    rewards, spread = collection.rewards, collection.spread
+    if spread is None:
+        return np.zeros(collection.means.shape)
+    if not rewards.has_range:
+        return np.asarray(spread * ndtri(1 - chance / 2))
+    rate, strength = _rate_and_strength(collection)
+    if _is_one_choice(rate):
+        strength = np.broadcast_to(_common(rate, strength)[:, None], rate.shape)
+    fixed = ~np.isfinite(strength) | (rate <= 0) | (rate >= 1)
+    a, b = (np.where(fixed, 1.0, part * np.where(fixed, 1.0, strength)) for part in (rate, 1 - rate))
+    low, high = betaincinv(a, b, chance / 2), betaincinv(a, b, 1 - chance / 2)
+    return np.asarray(rewards.width * np.where(fixed, 0.0, np.maximum(high - rate, rate - low)))
+
+
+def _rate_and_strength(collection: Collection) -> tuple[FloatArray, FloatArray]:
+    """The mean (M, K) of each beta distribution, from 0 to 1, and the sum of its two parameters."""
+    rewards, spread = collection.rewards, collection.spread
+    assert spread is not None
+    rate, deviation = (collection.means - rewards.low) / rewards.width, spread / rewards.width
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return rate, np.maximum(rate * (1 - rate) / deviation**2 - 1, LEAST_STRENGTH)
+
+
+def _is_one_choice(rate: FloatArray) -> bool:
+    """Whether one of the options is taken each time."""
+    return bool(np.abs(rate.sum(axis=1) - 1).max() <= EXCLUSIVE)
+
+
 def _drawn(collection: Collection, task: IntArray, rng: np.random.Generator) -> FloatArray:
     rewards, spread = collection.rewards, collection.spread
     assert spread is not None
     if not rewards.has_range:
         return np.asarray(rng.normal(collection.means[task], spread[task]))
-    rate, deviation = (collection.means - rewards.low) / rewards.width, spread / rewards.width
-    with np.errstate(divide="ignore", invalid="ignore"):
-        strength = np.maximum(rate * (1 - rate) / deviation**2 - 1, LEAST_STRENGTH)
-    if np.abs(rate.sum(axis=1) - 1).max() <= EXCLUSIVE:
+    rate, strength = _rate_and_strength(collection)
+    if _is_one_choice(rate):
         shape = rate * _common(rate, strength)[:, None]
         drawn = rng.gamma(np.maximum(shape[task], 1e-12))
         return np.asarray(rewards.low + rewards.width * drawn / np.maximum(drawn.sum(axis=1, keepdims=True), 1e-300))
