@@ -155,8 +155,11 @@ def _spelled(parameter: Any) -> str:
 
 def _described(parameter: Any, kind: Any) -> str:
     choices = [one for one in (kind, *typing.get_args(kind)) if isinstance(one, type) and issubclass(one, Enum)]
-    named = "".join(f" One of {', '.join(f'`{member.value}`' for member in choice)}." for choice in choices)
-    return f"{parameter.help or ''}{named}"
+    named = [member.value for choice in choices for member in choice]
+    if typing.get_origin(kind) is typing.Literal:
+        named = list(typing.get_args(kind))
+    one_of = f" One of {', '.join(f'`{name}`' for name in named)}." if len(named) > 1 else ""
+    return f"{parameter.help or ''}{one_of}"
 
 
 def _default(parameter: Any) -> str:

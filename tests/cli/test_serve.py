@@ -7,7 +7,7 @@ from running_service import free_port, local, start_process
 
 from banditree.errors import how_to_install
 from banditree.service.database import Database
-from banditree.service.people import Role, password_matches
+from banditree.service.people import Role, password_of, verified
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,9 @@ def test_adding_a_user(cli):
     assert out.endswith("ada can log in as admin.\n")
     database = Database(local("x.db"))
     with database.read() as connection:
-        assert password_matches(connection, "ada", "correct horse battery") is Role.ADMIN
+        hash, role = password_of(connection, "ada")
+    assert role is Role.ADMIN
+    assert verified(hash, "correct horse battery")
     database.close()
     code, _, err = cli("add-user", "ada", "--database", "x.db", answers="correct horse battery\n")
     assert code == 2

@@ -69,7 +69,6 @@ def test_density_and_distances_agree_with_sums(name):
     likely = (f > 0) & (g > 0)
     assert rewards.kl(p, q) == pytest.approx((f * np.log(f / g, where=likely, out=np.zeros_like(f)))[likely].sum())
     assert rewards.hellinger_squared(p, q) == pytest.approx(1 - np.sqrt(f * g).sum(), abs=1e-9)
-    assert rewards.affinity(p, q) == pytest.approx(np.sqrt(f * g).sum(), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", LIKELY)

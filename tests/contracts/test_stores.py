@@ -325,9 +325,13 @@ def test_people(desk, database):
         write(people.change_user, "root", "ada", Role.VIEWER, None, None)
     _id, token = write(people.give_secret, people.TOKEN, "ada", Role.OPERATOR, "script", None)
     with database.read() as connection:
-        assert people.password_matches(connection, "ada", "correct horse battery") is Role.ADMIN
-        assert people.password_matches(connection, "ada", "wrong") is None
-        assert people.password_matches(connection, "eve", "wrong") is None
+        hash, role = people.password_of(connection, "ada")
+        assert role is Role.ADMIN
+        assert people.verified(hash, "correct horse battery")
+        assert not people.verified(hash, "wrong")
+        nobody, role = people.password_of(connection, "eve")
+        assert role is None
+        assert not people.verified(nobody, "wrong")
         assert people.who(connection, token, by_cookie=False).role is Role.OPERATOR
         for wrong, by_cookie in ((token, True), ("bt_other", False)):
             with pytest.raises(NotLoggedIn):
@@ -344,7 +348,7 @@ def test_people(desk, database):
     with database.read() as connection:
         with pytest.raises(NotLoggedIn):
             people.who(connection, token, by_cookie=False)
-        assert people.password_matches(connection, "ada", "correct horse battery") is None
+        assert people.password_of(connection, "ada") == (hash, None)
 
 
 def test_a_version_from_the_future_is_not_served(database):

@@ -14,7 +14,7 @@ from banditree.errors import InvalidInput
 from banditree.figures.drawing import ladder_pages, ladder_scene
 from banditree.figures.html import Mark, ladder_html, ladder_section, score_bar
 from banditree.figures.ladder import ladder_info
-from banditree.figures.pdf import pdf, png
+from banditree.figures.pdf import pdf
 from banditree.figures.reach import reach_info
 from banditree.figures.scene import Scene, Text, fitted, text_width, wrap
 from banditree.figures.svg import svg
@@ -73,10 +73,6 @@ def test_pdf_has_its_pages_and_embedded_fonts(name):
     assert b"/FontFile2" in content  # TrueType outlines inside
     assert b"/Subtype /Type3" not in content
     assert name != "3 boxes" or content == pdf(pages)
-
-
-def test_png_is_a_picture():
-    assert png(ladder_scene(ladder_info(made("3 boxes")[0]))).startswith(b"\x89PNG")
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):

@@ -25,7 +25,7 @@ def test_bad_families_are_named(make, message):
 
 
 @pytest.mark.parametrize(
-    "method", [lambda r: r.log_density(0.0, np.zeros(1)), lambda r: r.kl(0, 0), lambda r: r.affinity(0, 0)]
+    "method", [lambda r: r.log_density(0.0, np.zeros(1)), lambda r: r.kl(0, 0), lambda r: r.hellinger_squared(0, 0)]
 )
 def test_bounded_rewards_refuse_whatever_needs_a_likelihood(method):
     with pytest.raises(InvalidInput, match="of bounded rewards only the mean is known"):
@@ -62,16 +62,17 @@ def test_divergences_agree_with_integration():
     grid = np.linspace(-8, 9, 200_001)
     f, g = stats.norm.pdf(grid, p, 0.7), stats.norm.pdf(grid, q, 0.7)
     step = grid[1] - grid[0]
-    assert GAUSSIAN.affinity(np.array(p), np.array(q)) == pytest.approx(np.sqrt(f * g).sum() * step)
+    assert GAUSSIAN.hellinger_squared(np.array(p), np.array(q)) == pytest.approx(1 - np.sqrt(f * g).sum() * step)
     assert GAUSSIAN.kl(np.array(p), np.array(q)) == pytest.approx((f * np.log(f / g)).sum() * step)
     assert BERNOULLI.kl(np.array(p), np.array(q)) == pytest.approx(stats.entropy([p, 1 - p], [q, 1 - q]))
-    assert BERNOULLI.affinity(np.array(p), np.array(q)) == pytest.approx(np.sqrt(p * q) + np.sqrt((1 - p) * (1 - q)))
+    overlap = np.sqrt(p * q) + np.sqrt((1 - p) * (1 - q))
+    assert BERNOULLI.hellinger_squared(np.array(p), np.array(q)) == pytest.approx(1 - overlap)
 
 
 def test_divergences_at_the_ends():
     assert BERNOULLI.kl(np.array(0.0), np.array(1.0)) == np.inf
     assert BERNOULLI.kl(np.array(1.0), np.array(1.0)) == 0.0
-    assert BERNOULLI.affinity(np.array(0.0), np.array(1.0)) == 0.0
+    assert BERNOULLI.hellinger_squared(np.array(0.0), np.array(1.0)) == 1.0
 
 
 @pytest.mark.parametrize("rewards", [BERNOULLI, GAUSSIAN, BOUNDED])

@@ -50,7 +50,7 @@ def test_contextual_hellinger_agrees_with_averaging_over_contexts(family):
     table = separations(Collection.linear(theta, contexts, rewards), Sense.HELLINGER)
     for k in range(2):
         mu = rows @ theta[:, k].T
-        expected = np.sqrt(1 - rewards.affinity(mu[:, 0], mu[:, 1]).mean())
+        expected = np.sqrt(rewards.hellinger_squared(mu[:, 0], mu[:, 1]).mean())
         assert table[k, 0, 1] == pytest.approx(expected, rel=0.02)
 
 

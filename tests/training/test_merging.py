@@ -14,7 +14,7 @@ from banditree.trees.tree import build_tree
 
 def test_nothing_is_merged_where_all_are_apart():
     merged = merge(rand(5, 6, 0.4), 0.4)
-    assert merged.n_merged == 0
+    assert merged.groups == ((0,), (1,), (2,), (3,), (4,))
     assert merged.suboptimality == 0
     assert not merged.collection.is_estimated
 

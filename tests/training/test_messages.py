@@ -80,3 +80,10 @@ def test_held_out_likelihood_takes_the_fewest_within_one_standard_error():
 
 def test_kinds_that_nobody_tried_an_option_for_give_no_warning():
     learn(FRAME, task="task")
+
+
+def test_a_setting_given_as_a_column_is_refused_with_what_to_write():
+    with pytest.raises(
+        InvalidInput, match=r"rewards must be given as a setting.* learn\(log, Settings\(rewards=...\)\)"
+    ):
+        learn(FRAME, rewards="graded")

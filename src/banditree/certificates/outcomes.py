@@ -141,7 +141,7 @@ def _chances(plan: Plan, collection: Collection, over: Contextual | None) -> Ite
         yield plain, _bin_chances(plan, collection, plain)
     if looking.size:
         assert over is not None
-        yield looking, context_bins(plan, collection, looking, over)
+        yield looking, context_bins(plan, looking, over)
 
 
 def _check_match(plan: Plan, collection: Collection) -> None:

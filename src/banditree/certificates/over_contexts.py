@@ -105,7 +105,7 @@ def looks_at_contexts(plan: Plan, boxes: IntArray) -> IntArray:
     return np.asarray(boxes[(plan.arm[boxes] == NONE) | graded], dtype=np.int64)
 
 
-def context_bins(plan: Plan, collection: Collection, boxes: IntArray, over: Contextual) -> Bounds:
+def context_bins(plan: Plan, boxes: IntArray, over: Contextual) -> Bounds:
     """Bounds (M, boxes, B) of the chances of the bins of boxes that look at the context."""
     assert plan.theta is not None
     known = over.known

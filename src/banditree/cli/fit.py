@@ -1,7 +1,7 @@
 """`banditree fit`: a log in, a plan out whose value on other cases is known."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -19,7 +19,6 @@ from banditree.cli.evaluate import (
 )
 from banditree.cli.options import AsJson, Words, vocabulary
 from banditree.errors import InvalidInput, invalid
-from banditree.tasks.rewards import Family
 
 if TYPE_CHECKING:
     from banditree.evaluation.fit import Fit
@@ -35,7 +34,10 @@ def fit(
     round: Round = None,
     time: Time = None,
     propensity: Propensity = None,
-    rewards: Annotated[Family, typer.Option(help="The distribution of the rewards.")] = Family.BERNOULLI,
+    rewards: Annotated[
+        Literal["bernoulli", "gaussian", "graded"],
+        typer.Option(help="How rewards are distributed; for those anywhere on a scale, gaussian."),
+    ] = "bernoulli",
     kinds: Annotated[str, typer.Option(help="Numbers of kinds to try, besides one.")] = "2,3,5",
     lines: Annotated[str, typer.Option(help="Most lines of the plans to try.")] = "1,2,3,4,6,9",
     held_out: Annotated[float, typer.Option(help="Share of the cases to judge the plan on.")] = 1 / 3,
@@ -69,7 +71,6 @@ def fit(
     from banditree.cli.progress import progress
     from banditree.evaluation.fit import fit as fit_to
     from banditree.reports.fit import fit_document, fit_text
-    from banditree.tasks.rewards import family_named
 
     for path in (output, collection, members, figure):
         if path is not None and not path.parent.is_dir():
@@ -78,7 +79,7 @@ def fit(
         found = fit_to(
             log,
             horizon,
-            rewards=family_named(rewards).unknown(),
+            rewards=rewards,
             kinds=_numbers("kinds", kinds),
             lines=_numbers("lines", lines),
             held_out=held_out,

@@ -23,7 +23,7 @@ from banditree.scores.build import build_plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import BERNOULLI, Rewards
+from banditree.tasks.rewards import BERNOULLI, Rewards, family_named
 from banditree.training.links import find_links, require_links, weak_links
 
 KINDS = (2, 3, 5)  # The numbers of kinds tried; since cases vary around their kind, few kinds describe many cases.
@@ -34,7 +34,7 @@ PARTS = 5  # A case's rounds are split into so many parts: its kind is told from
 LEAST_TRIED = 15  # A plan gives only options that so many cases have tried, or a third of them where cases are few.
 STEPS = 200  # Each search is short, since there are some hundred, and plans are judged by other cases anyway.
 LAST_STEPS = 2_000  # The search for the plan itself is longer.
-# Bounded rewards, which `learn` also knows, are refused here.
+# Unlike `learn`, `fit` needs the chance of each reward, so bounded rewards are none of these.
 OTHER_REWARDS = 'If rewards are not 0 or 1, say what they are: rewards="graded" or rewards="gaussian".'
 
 
@@ -75,7 +75,7 @@ def fit(
     log: Any,
     horizon: int,
     *,
-    rewards: Rewards = BERNOULLI,
+    rewards: Rewards | str = BERNOULLI,
     kinds: Sequence[int] = KINDS,
     lines: Sequence[int] = LINES,
     held_out: float = HELD_OUT,
@@ -97,15 +97,16 @@ def fit(
     with a rule of one standard error towards shorter plans and fewer kinds; giving one option to everyone is among the
     candidates. The plan is then made from all cases learned from, and evaluated on those put aside. The search trusts
     the estimated rates: what protects against their errors is that plans are judged on other cases.
+    rewards: "bernoulli", "graded", "gaussian", or a family whose values or range are known.
     centre: find kinds from outcomes compared with the case's own average, where cases differ most in how much they
     give. typical_rounds: how many of the `horizon` rounds a case has on average, since what is found out about a case
     pays off in the rounds that are left; by default as in the log, or the horizon where the log has one outcome per
     round.
     When on_progress returns False, the choice is made from the folds that are done.
     """
-    _check_rewards(rewards)
+    family = _family(rewards)
     history = log if isinstance(log, History) else read_history(
-        log, features=(), rewards=rewards, table=table, drop_bad_rows=drop_bad_rows, hint=OTHER_REWARDS, **roles
+        log, features=(), rewards=family, table=table, drop_bad_rows=drop_bad_rows, hint=OTHER_REWARDS, **roles
     )  # fmt: skip
     if horizon < 1:
         raise invalid("horizon", "at least 1", horizon)
@@ -115,7 +116,7 @@ def fit(
     learned, held = hold_out(history.n_cases, held_out, seed)
     known = only_cases(history, learned)
     rounds = _typical_rounds(known, horizon, typical_rounds)
-    maker = Maker(settled(rewards, history), horizon, rounds, tuple(lines), centre, seed, vocabulary or Vocabulary())
+    maker = Maker(settled(family, history), horizon, rounds, tuple(lines), centre, seed, vocabulary or Vocabulary())
     tried, once = sorted({1, *(n for n in kinds if n <= len(learned))}), _decided_once(history, horizon)
     seen = known if known.is_full else thinned(known, seed)
     found = cross_validate(
@@ -141,12 +142,14 @@ def _typical_rounds(known: History, horizon: int, given: float | None) -> int:
     return max(1, round(given))
 
 
-def _check_rewards(rewards: Rewards) -> None:
-    if not rewards.has_likelihood:
+def _family(rewards: Rewards | str) -> Rewards:
+    family = rewards if isinstance(rewards, Rewards) else family_named(rewards).unknown()
+    if not family.has_likelihood:
         raise InvalidInput(
             "fit needs the chance of each reward, and of bounded rewards only the mean is known. Use 0/1, graded or "
             'Gaussian rewards, or learn the kinds and build a plan with method="tree".'
         )
+    return family
 
 
 def _without_rare(history: History) -> tuple[History, tuple[str, ...]]:

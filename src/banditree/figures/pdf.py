@@ -24,14 +24,6 @@ def pdf(pages: Sequence[Scene]) -> bytes:
     return target.getvalue()
 
 
-def png(scene: Scene, scale: float = 2.0) -> bytes:
-    """The scene as a PNG picture of `scale` pixels per point."""
-    target = io.BytesIO()
-    with matplotlib_settings():
-        _figure(scene).savefig(target, format="png", dpi=POINTS_PER_INCH * scale)
-    return target.getvalue()
-
-
 def _figure(scene: Scene) -> Any:
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D

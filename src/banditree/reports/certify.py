@@ -198,7 +198,7 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     if report.varying is not None:
         lines.append(varying_sentence(report.varying, words))
     if report.field is not None:
-        lines += field_sentences(report.field, words, c.mean_regret)
+        lines += field_sentences(report.field, report.collection, words, c.mean_regret)
     if report.limit is not None:
         ending = f"this plan loses {c.claim.hedge}{c.worst_regret:,.3g}"
         lines.append(limit_sentence(report.limit, report.collection, words, ending))

@@ -30,10 +30,8 @@ KNOWN_RUNS = 20  # Each task is played so often, where what a plan loses in it i
 class Played:
     """What a plan lost (M,) on average over `runs` simulated cases of each task, and half its 95% intervals (M,)."""
 
-    tasks: tuple[str, ...]
     regret: FloatArray
     within: FloatArray
-    weights: FloatArray
     runs: int
 
 
@@ -161,7 +159,7 @@ def _known(plan: Plan, collection: Collection, horizon: int) -> Played | None:
     sure = replace(collection, radius=np.zeros(()), spread=None)
     lost = simulate(sure, {"plan": plan}, horizon=horizon, runs=KNOWN_RUNS, rounds=[horizon]).regret[0, ..., -1]
     within = 1.96 * lost.std(axis=1, ddof=1) / np.sqrt(KNOWN_RUNS)
-    return Played(collection.tasks, lost.mean(axis=1), within, collection.weights, KNOWN_RUNS)
+    return Played(lost.mean(axis=1), within, KNOWN_RUNS)
 
 
 def _played(plan: Plan, cases: Collection, horizon: int) -> tuple[FloatArray, IntArray]:
@@ -193,9 +191,9 @@ def _strangers(plan: Plan, collection: Collection, horizon: int) -> Strange:
     return Strange(found.regret, often, until, simulated=False)
 
 
-def field_sentences(report: FieldReport, words: Vocabulary, mean: float) -> list[str]:
-    """The answers in words. mean: what the plan loses on average over the tasks."""
-    lines = [*_as_played(report.played, words), *_hand_over(report, words), *_watching(report, words)]
+def field_sentences(report: FieldReport, collection: Collection, words: Vocabulary, mean: float) -> list[str]:
+    """The answers in words. mean: what the plan loses on average over the tasks of the collection."""
+    lines = [*_as_played(report.played, collection, words), *_hand_over(report, words), *_watching(report, words)]
     if report.near is not None:
         lines.append(
             f"With rates that are off, {report.near.mean:,.1f} ± {report.near.within:.1f} is lost on average over "
@@ -219,16 +217,16 @@ def _late(name: str, late: Lateness, words: Vocabulary) -> str:
     )
 
 
-def _as_played(played: Played | None, words: Vocabulary) -> list[str]:
+def _as_played(played: Played | None, collection: Collection, words: Vocabulary) -> list[str]:
     if played is None:
         return []
-    worst = int(played.regret.argmax())
-    mean = float(played.weights @ played.regret)
-    within = float(np.sqrt(((played.weights * played.within) ** 2).sum()))
+    worst, weights = int(played.regret.argmax()), collection.weights
+    mean = float(weights @ played.regret)
+    within = float(np.sqrt(((weights * played.within) ** 2).sum()))
     return [
         f"In {counted(played.runs, 'simulated case')} of each {words.task} it lost {mean:,.1f} ± {within:.1f} on "
-        f"average, and {played.regret[worst]:,.1f} ± {played.within[worst]:.1f} in the worst ({played.tasks[worst]}). "
-        "Where the estimates above differ from that, go by the simulation."
+        f"average, and {played.regret[worst]:,.1f} ± {played.within[worst]:.1f} in the worst "
+        f"({collection.tasks[worst]}). Where the estimates above differ from that, go by the simulation."
     ]
 
 

@@ -92,7 +92,7 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
         Heading(f"What was known about the {plural(plan.vocabulary.task)}"),
         *_known(plan, collection),
         Heading("What it costs and how often it errs"),
-        *_certificate(plan, certificate, why),
+        *_certificate(certificate, why),
         *_course(plan, collection, certificate),
         Heading("What the theory says"),
         *_theory(plan, collection),
@@ -171,7 +171,7 @@ def reach_or_note(plan: Plan, collection: Collection) -> tuple[ReachInfo | None,
         return None, f"{problem}"
 
 
-def _certificate(plan: Plan, report: CertificateReport | None, why: str) -> list[Block]:
+def _certificate(report: CertificateReport | None, why: str) -> list[Block]:
     if report is None:
         return [Paragraph(f"Not available: {why}")]
     head, rows = certificate_rows(report)

@@ -15,15 +15,12 @@ class Connections:
     def __init__(self, most: int, per_address: int, trusted: tuple[str, ...] = ()) -> None:
         self.most, self.per_address, self.trusted = most, per_address, trusted
         self.open: Counter[str] = Counter()
-        self.n_refused = 0
 
     def admit(self, address: str) -> bool:
         """Count a new connection; whether there is room for it."""
         self.open[address] += 1
         own = address in self.trusted or self.open[address] <= self.per_address
-        room = own and self.open.total() <= self.most
-        self.n_refused += not room
-        return room
+        return own and self.open.total() <= self.most
 
     def leave(self, address: str) -> None:
         """A connection is gone."""

@@ -196,12 +196,6 @@ def verified(hash: str, password: str) -> bool:
             return False
 
 
-def password_matches(connection: sa.Connection, name: str, password: str) -> Role | None:
-    """The role of a user with this password, or None."""
-    hash, role = password_of(connection, name)
-    return role if verified(hash, password) else None
-
-
 def set_password(connection: sa.Connection, name: str, hash: str) -> None:
     """A new password of one's own: every other log-in and token ends."""
     connection.execute(sa.update(users).where(users.c.name == name).values(password=hash))

@@ -1,7 +1,7 @@
 """From a log to a collection: read, find the kinds where the log has no labels, estimate, merge."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,7 @@ def learn(
     >>> learn(polars.DataFrame(log)).collection.means.tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
+    _refuse_settings(columns)
     how = _with_sample_size(settings or Settings(), add_to)
     reading = read_log(
         source,
@@ -127,6 +128,15 @@ def learn(
     final = collection if merged is None else merged.collection
     apart = least_separation(final)
     return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection, individuals)
+
+
+def _refuse_settings(columns: Mapping[str, Any]) -> None:
+    """What to write instead of `learn(log, rewards="graded")`, which the hints of other messages suggest."""
+    for name in sorted(columns.keys() & {field.name for field in fields(Settings)}):
+        raise InvalidInput(
+            f"{name} must be given as a setting, not as a column: learn(log, Settings({name}=...)), with Settings from "
+            "banditree.training.learning."
+        )
 
 
 def _with_sample_size(how: Settings, add_to: Statistics | None) -> Settings:

@@ -26,11 +26,6 @@ class Merged:
     separation: float
     suboptimality: float
 
-    @property
-    def n_merged(self) -> int:
-        """How many tasks disappeared."""
-        return sum(len(group) for group in self.groups) - len(self.groups)
-
 
 def merge(collection: Collection, separation: float) -> Merged:
     """The collection with tasks merged until every two are told apart by some arm, by at least `separation`.

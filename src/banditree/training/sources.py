@@ -20,14 +20,12 @@ DATABASES = (".duckdb", ".ddb", ".db")
 class Log(NamedTuple):
     """A log as a table; `types` are those of its columns as a person would see them.
 
-    ordered: whether rows have numbers. as_text: whether every value is read as text, so that what is no number can
-    be counted and shown instead of ending the reading.
+    ordered: whether rows have numbers.
     """
 
     table: "ir.Table"
     types: dict[str, Any]
     ordered: bool
-    as_text: bool
     name: str
 
 
@@ -55,7 +53,7 @@ def open_log(source: Any, table: str | None = None) -> Log:
 
 
 def _log(table: "ir.Table", *, ordered: bool, name: str) -> Log:
-    return Log(table, dict(table.schema().items()), ordered, False, name)
+    return Log(table, dict(table.schema().items()), ordered, name)
 
 
 def _open_path(source: str, table: str | None) -> Log:
@@ -130,8 +128,9 @@ def _open_file(source: str) -> Log:
         raise InvalidInput(f"{source} is empty. Check that it is the right file.")
     guessed = engine.read_csv(source)
     _require_fields(source, list(guessed.columns))
+    # Every value is read as text, so that what is no number can be counted and shown instead of ending the reading.
     text = engine.read_csv(source, all_varchar=True)
-    return Log(text, dict(guessed.schema().items()), True, True, Path(source).name)
+    return Log(text, dict(guessed.schema().items()), True, Path(source).name)
 
 
 def _require_fields(source: str, columns: list[str]) -> None:

@@ -186,11 +186,10 @@ class Rewards(ABC):
 
     @abstractmethod
     def hellinger_squared(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """D_H^2 = 1 - BC between cells with parameters `p` and `q`, with all its digits however close they are."""
+        """D_H^2 = 1 - BC between cells with parameters `p` and `q`, with all its digits however close they are.
 
-    def affinity(self, p: FloatArray, q: FloatArray) -> FloatArray:
-        """The Bhattacharyya coefficient BC = 1 - D_H^2 between cells with parameters `p` and `q` (NOTES 1)."""
-        return 1.0 - self.hellinger_squared(p, q)
+        BC is the Bhattacharyya coefficient (NOTES 1: distances are normalised so that they are at most 1).
+        """
 
     def hellinger_over_contexts(self, centre: FloatArray, spread: FloatArray) -> FloatArray | None:
         """D_H^2 over normal contexts, for differences of means with this mean and variance; None without a formula."""
