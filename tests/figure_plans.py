@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from example_plans import FIVE, protocol, score_plan
 
+from banditree.figures.ladder import LadderInfo, Leads, Row, Way
 from banditree.figures.scene import text_width
 from banditree.plans.words import vocabulary_from
 from banditree.tasks.collection import Collection
@@ -68,3 +69,19 @@ def box_of_text(text):
     width = text_width(text.text, text.size, text.bold)
     left = {"start": text.x, "middle": text.x - width / 2, "end": text.x - width}[text.anchor]
     return left, text.y - 0.75 * text.size, left + width, text.y + 0.1 * text.size
+
+
+def of_lines(count, name="Acetylsalicylic acid, 100 mg"):
+    """A protocol with long names and a jump in every other line."""
+    rows = []
+    for number in range(1, count + 1):
+        up = Way("At +60", f"stay with {name}", count + 1, Leads.END)
+        down = Way("At -11", "next line", number + 1, Leads.NEXT)
+        if number % 2 and number + 3 <= count:
+            up = Way("At +8", f"line {number + 3}", number + 3, Leads.SKIP)
+        if number == count:
+            down = Way("At -11", "start again at line 1", 1, Leads.BACK)
+        action = f"Give {name} for as long as the score (+1/-9) stays above -10"
+        rows.append(Row(number, "hereditary 62%, chronic 30%", action, (up, down), None))
+    rule = "Whenever you stay with or settle on a treatment, score it from 0: +1/-4. At -8 start again at line 1."
+    return LadderInfo("Plan", tuple(rows), count + 1, "line", rule, ("Every line counts from 0.",), ("a",), "task")

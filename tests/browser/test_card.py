@@ -1,5 +1,6 @@
 """The card in a real browser: a reader who sees nothing but its text makes no mistake."""
 
+import base64
 from dataclasses import replace
 
 import numpy as np
@@ -45,3 +46,25 @@ def test_a_reader_of_the_card_decides_as_the_session_does(name, chromium, tmp_pa
             reward = float(rng.random() < means[step.arm]) if outcomes else round(float(rng.normal()), 2)
             session.tell(reward, step.round)
             reader.tell(reward)
+
+
+@pytest.mark.parametrize("paper", ["A4", "letter"])
+def test_five_lines_and_the_worksheet_are_printed_on_one_sheet(paper, chromium, tmp_path):
+    path = tmp_path / "card.html"
+    path.write_text(card_html(card_info(PLANS["the five lines"]()), paper), encoding="utf-8")
+    chromium.get(path.as_uri())
+    given = {"preferCSSPageSize": True}
+    printed = base64.b64decode(chromium.execute_cdp_cmd("Page.printToPDF", given)["data"])
+    assert printed.count(b"/Type /Page\n") == 1
+
+
+def test_no_word_of_the_worksheet_is_broken_on_a_phone(chromium, tmp_path):
+    path = tmp_path / "card.html"
+    path.write_text(card_html(card_info(PLANS["the five lines"]())), encoding="utf-8")
+    metrics = {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    chromium.get(path.as_uri())
+    lines = "return [...document.querySelectorAll('th')].map(e => e.getClientRects().length && e.clientHeight)"
+    heights = chromium.execute_script(lines)
+    assert max(heights) < 40
+    assert chromium.execute_script("return document.documentElement.scrollWidth") <= 375

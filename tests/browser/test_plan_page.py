@@ -5,7 +5,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 import pytest
-from figure_plans import made
+from figure_plans import made, of_lines
 
 from banditree.errors import InvalidInput
 from banditree.figures.html import ladder_html
@@ -206,6 +206,30 @@ def test_jumps_stand_beside_the_rows_they_join(show):
         ".map(([i]) => i); })"
     )
     assert sorted(spans) == [[1, 3], [1, 4]]
+
+
+@SIZES
+def test_a_jump_leaves_beside_its_exit(show, size):
+    """The skip of line 1 stands nearer to "At +8: line 4" than to the exit below it."""
+    window = show(page_of("protocol"), size)
+    top, exits = window.execute_script(
+        "const middle = (e) => { const r = e.getBoundingClientRect(); return (r.top + r.bottom) / 2; };"
+        "return [document.querySelector('.jump:not(.back)').getBoundingClientRect().top,"
+        "[...document.querySelectorAll('.rung')[0].querySelectorAll('.way')].map(middle)]"
+    )
+    assert abs(top - exits[0]) < abs(top - exits[1])
+
+
+def test_fifteen_lines_are_printed_on_one_sheet(show):
+    window = show(ladder_html(of_lines(15, "A")), DESK)
+    assert base64.b64decode(window.print_page()).count(b"/Type /Page\n") == 1
+
+
+@pytest.mark.parametrize(("count", "shown"), [(15, "block"), (16, "none")])
+def test_jumps_are_printed_unless_a_page_break_would_bend_them(count, shown, show):
+    window = show(ladder_html(of_lines(count, "A")), DESK)
+    window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert window.execute_script("return getComputedStyle(document.querySelector('.jump')).display") == shown
 
 
 def assert_accessible(window):

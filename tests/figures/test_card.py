@@ -1,5 +1,6 @@
 """The card: the plan as it is printed, its words, its promise and a worksheet, on paper of two sizes."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from random_plans import protocols
 from banditree.figures.card import LEAST_ROWS, card_html, card_info, card_pages
 from banditree.figures.drawing import A4, LETTER
 from banditree.figures.scene import Line, Text
+from banditree.plans.explaining import reading_notes
 from banditree.plans.plan import Vocabulary
 from banditree.plans.wording import numbered_lines, rule_sentence
 
@@ -28,7 +30,8 @@ def test_the_card_has_the_plan_its_words_its_promise_and_a_worksheet():
     assert info.title == "Protocol for 5 patient groups and 5 treatments"
     assert list(info.lines) == numbered_lines(plan)
     assert info.rule == rule_sentence(plan)
-    assert dict(info.meanings)["+2/-3"] == "The points of recovery and of relapse."
+    assert dict(info.meanings)["+1/-3"] == "The points of recovery and of relapse."
+    assert info.worksheet.startswith("A new row for each line you come to, and for a treatment you stay with")
     assert "never count above +20" in dict(info.meanings)
     assert info.columns == ("line", "treatment", "recovery", "relapse", "score", "next")
     page = card_html(info, "letter")
@@ -40,8 +43,21 @@ def test_the_card_has_the_plan_its_words_its_promise_and_a_worksheet():
 def test_only_words_of_the_plan_are_explained():
     explained = dict(card_info(protocol(rule=None)).meanings)
     assert "never count above +20" not in explained
-    assert "113 times" not in explained
-    assert "113 times" in dict(card_info(made("3 boxes")[0]).meanings)
+    assert not any("times" in phrase for phrase in explained)
+    tree = card_info(made("3 boxes")[0])
+    assert dict(tree.meanings) == {"113 times": "Give an arm that often, whatever happens, then compare."}
+    assert tree.worksheet == "A new row for each box you come to. Make a tally mark for each outcome."
+
+
+@settings(max_examples=50, deadline=None)
+@given(plan=protocols())
+def test_what_is_explained_is_on_the_card(plan):
+    """Every number in the meanings and in the notes below the picture is one of this plan."""
+    text = " ".join(numbered_lines(plan) + ([] if plan.rule is None else [rule_sentence(plan)]))
+    quotes = [quote for note in reading_notes(plan) for quote in re.findall(r'"(.+?)"', note)]
+    phrases = [part for phrase, _ in card_info(plan).meanings for part in phrase.split(", ")]
+    for phrase in [*quotes, *phrases]:
+        assert phrase.lower() in text.lower() or phrase in ("the score", "stay with", "settle on")
 
 
 @PAPER

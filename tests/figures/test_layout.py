@@ -4,14 +4,14 @@ import itertools
 import re
 
 import pytest
-from figure_plans import MAKERS, box_of_text, made
+from figure_plans import MAKERS, box_of_text, made, of_lines
 from hypothesis import given, settings
 from random_plans import cases, protocols
 
 from banditree.errors import InvalidInput
 from banditree.figures.drawing import A4, LETTER, ladder_pages, ladder_scene
 from banditree.figures.html import ladder_html
-from banditree.figures.ladder import MANY_ROWS, LadderInfo, Leads, Row, Way, ladder_info
+from banditree.figures.ladder import MANY_ROWS, LadderInfo, Row, ladder_info
 from banditree.figures.layout import MOST_LANES, jumps, layout, page_breaks
 from banditree.figures.scene import Line, Polygon, Text
 
@@ -107,22 +107,6 @@ def test_pages_fit_their_paper_and_hold_every_row(name, size):
             assert bottom <= page.height
     numbers = [shape.text for page in pages for shape in page.shapes if isinstance(shape, Text)]
     assert {str(row.number) for row in info.rows} <= set(numbers)
-
-
-def of_lines(count, name="Acetylsalicylic acid, 100 mg"):
-    """A protocol with long names and a jump in every other line."""
-    rows = []
-    for number in range(1, count + 1):
-        up = Way("At +60", f"stay with {name}", count + 1, Leads.END)
-        down = Way("At -11", "next line", number + 1, Leads.NEXT)
-        if number % 2 and number + 3 <= count:
-            up = Way("At +8", f"line {number + 3}", number + 3, Leads.SKIP)
-        if number == count:
-            down = Way("At -11", "start again at line 1", 1, Leads.BACK)
-        action = f"Give {name} for as long as the score (+1/-9) stays above -10"
-        rows.append(Row(number, "hereditary 62%, chronic 30%", action, (up, down), None))
-    rule = "Whenever you stay with or settle on a treatment, score it from 0: +1/-4. At -8 start again at line 1."
-    return LadderInfo("Plan", tuple(rows), count + 1, "line", rule, ("Every line counts from 0.",), ("a",), "task")
 
 
 @PAPER

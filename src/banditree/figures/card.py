@@ -6,15 +6,18 @@ It holds the plan as it is printed, what its words mean, what it promises, and a
 from dataclasses import dataclass
 from html import escape
 
+import numpy as np
+
 from banditree.figures.document import Sheets
 from banditree.figures.drawing import A4
 from banditree.figures.html import asset, page
 from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, rectangle
 from banditree.nouns import counted, plural
 from banditree.plans.context_wording import note_sentences
+from banditree.plans.explaining import cap_level, named_outcomes, score_levels, short_points, watch_level
 from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import foot_sentences, heading, numbered_lines, outcome_names, rule_sentence, unit
-from banditree.plans.words import capital, with_article
+from banditree.plans.words import capital, times, with_article
 
 LEAST_ROWS, MOST_ROWS = 8, 20  # The worksheet has as many rows as the sheet has room for, within these limits.
 ROW_HEIGHT = 27.0  # A row has room for two bundles of five tally marks, one above the other.
@@ -32,6 +35,7 @@ class CardInfo:
     meanings: tuple[tuple[str, str], ...]
     promise: tuple[str, ...]
     columns: tuple[str, ...]
+    worksheet: str
 
 
 def card_info(plan: Plan, promise: tuple[str, ...] = (), loss: str = "") -> CardInfo:
@@ -49,7 +53,14 @@ def card_info(plan: Plan, promise: tuple[str, ...] = (), loss: str = "") -> Card
         meanings=tuple(_meanings(plan)),
         promise=promise or _unknown(plan),
         columns=(unit(plan), words.arm, *tallies, "score", "next"),
+        worksheet=_worksheet_note(plan),
     )
+
+
+def _worksheet_note(plan: Plan) -> str:
+    """How the worksheet is filled in."""
+    settled = f", and for {with_article(plan.vocabulary.arm)} you stay with or settle on" if plan.rule else ""
+    return f"A new row for each {unit(plan)} you come to{settled}. Make a tally mark for each outcome."
 
 
 def _unknown(plan: Plan) -> tuple[str, ...]:
@@ -63,35 +74,49 @@ def _unknown(plan: Plan) -> tuple[str, ...]:
 
 
 def _meanings(plan: Plan) -> list[tuple[str, str]]:
-    """The phrases that occur in this plan, in the order in which a reader meets them."""
+    """The phrases that occur in this plan, with its own numbers, in the order in which a reader meets them."""
     text, words, place = "\n".join(numbered_lines(plan)), plan.vocabulary, unit(plan)
     kinds = set(plan.kind.tolist())
     found = []
     if kinds & {BoxKind.SCORE, BoxKind.WATCH} or plan.rule is not None:
         found.append(("the score", f"Starts at 0 on every {place}. After each outcome add its points."))
-    if "/" in text and (outcomes := outcome_names(plan)):
-        found.append(("+2/-3", f"The points of {' and of '.join(name for _, name in (outcomes[0], outcomes[-1]))}."))
-    if BoxKind.SCORE in kinds:
-        found.append(("At +8, At -2", "As soon as the score is +8 or above, or -2 or below."))
-    if BoxKind.WATCH in kinds:
-        found.append(("stays above -2", "Go on until the score is -2 or below; then do what follows."))
-    if plan.cap.any() or (plan.rule is not None and plan.rule.cap):
-        found.append(("never count above +20", "A score that would be higher stays at +20."))
+    if points := short_points(plan):
+        found.append((points, f"The points of {named_outcomes(plan)}."))
+    if (levels := score_levels(plan)) is not None:
+        up, down = (f"{level:+d}" for level in levels)
+        found.append((f"At {up}, At {down}", f"As soon as the score is {up} or above, or {down} or below."))
+    if (level := watch_level(plan)) is not None:
+        found.append(
+            (f"stays above {level:+d}", f"Go on until the score is {level:+d} or below; then do what follows.")
+        )
+    if (cap := cap_level(plan)) is not None:
+        found.append((f"never count above {cap:+d}", f"A score that would be higher stays at {cap:+d}."))
     if plan.form is Form.LINES and plan.n_tests:
-        found.append(("next line, line 4", "Go on there. Its score starts at 0."))
-        if "settle on" in text or "stay with" in text:
-            found.append(("stay with, settle on", f"Give this {words.arm} from now on."))
-        if "reat as" in text:
-            rest = " From now on where it says so." if "from now on" in text else ""
-            found.append(
-                (f"treat as {with_article(words.task)}", f"Give what its rule says for the case at hand.{rest}")
-            )
+        found += _places(plan, text)
     if plan.fallback is not None:
         found.append(("hand over", "The last sentence of the plan says who decides from now on."))
     if "start again" in text or (plan.rule is not None and not plan.rule.hands_over):
         found.append((f"start again at {place} 1", f"Go back to {place} 1. Its score starts at 0."))
     if BoxKind.FIXED in kinds:
-        found.append(("113 times", f"Give {with_article(words.arm)} that often, whatever happens, then compare."))
+        often = times(int(plan.pulls[np.flatnonzero(plan.kind == BoxKind.FIXED)[0]]))
+        found.append((often, f"Give {with_article(words.arm)} that often, whatever happens, then compare."))
+    return found
+
+
+def _places(plan: Plan, text: str) -> list[tuple[str, str]]:
+    """Where the exits of a protocol lead; text: its lines."""
+    words, found = plan.vocabulary, []
+    skips = sorted(
+        {target for box, links in enumerate(plan.links) for target in links if box + 1 < target < plan.n_tests}
+    )
+    named = [*(["next line"] if "next line" in text else []), *(f"line {target + 1}" for target in skips[:1])]
+    if named:
+        found.append((", ".join(named), "Go on there. Its score starts at 0."))
+    if "settle on" in text or "stay with" in text:
+        found.append(("stay with, settle on", f"Give this {words.arm} from now on."))
+    if "reat as" in text:
+        rest = " From now on where it says so." if "from now on" in text else ""
+        found.append((f"treat as {with_article(words.task)}", f"Give what its rule says for the case at hand.{rest}"))
     return found
 
 
@@ -111,7 +136,7 @@ def card_pages(info: CardInfo, size: tuple[float, float] = A4) -> list[Scene]:
     _section(sheets, "What it promises")
     for sentence in info.promise:
         sheets.write(sentence, 9.5, INK, after=2)
-    _worksheet(sheets, info.columns)
+    _worksheet(sheets, info)
     return sheets.pages()
 
 
@@ -121,18 +146,18 @@ def _section(sheets: Sheets, title: str) -> None:
     sheets.write(title, 11.0, INK, bold=True, after=3)
 
 
-def _worksheet(sheets: Sheets, columns: tuple[str, ...]) -> None:
+def _worksheet(sheets: Sheets, info: CardInfo) -> None:
     """A table to write in: a row for each line that the case comes to, as many rows as fit."""
     sheets.room(40 + LEAST_ROWS * ROW_HEIGHT)
     _section(sheets, "Worksheet")
-    sheets.write("A new row for each line you come to. Make a tally mark for each outcome.", 8.5, GREY, after=4)
+    sheets.write(info.worksheet, 8.5, GREY, after=4)
     left, right = sheets.margin, sheets.size[0] - sheets.margin
     edges = [left]
     for share in SHARES:
         edges.append(edges[-1] + share * (right - left))
     rows = min(MOST_ROWS, int((sheets.size[1] - sheets.margin - sheets.y - 16) // ROW_HEIGHT))
     top = sheets.y + 16
-    for name, x, end in zip(columns, edges, edges[1:], strict=False):
+    for name, x, end in zip(info.columns, edges, edges[1:], strict=False):
         sheets.shapes.append(Text(x + 4, sheets.y + 11, fitted(capital(name), end - x - 6, 8.5, True), 8.5, INK, True))
     bottom = top + rows * ROW_HEIGHT
     sheets.shapes.append(rectangle(left, top, right - left, bottom - top, stroke=INK, width=1.0))
@@ -155,7 +180,7 @@ def card_html(info: CardInfo, paper: str = "A4") -> str:
         f'<main class="card-page">\n<h1>{escape(info.title)}</h1>\n<p class="soft">{escape(info.subtitle)}</p>\n'
         f'<section class="protocol" aria-label="The plan">\n{lines}{rule}\n</section>\n'
         f"<h2>What the words mean</h2>\n<dl>\n{meanings}</dl>\n<h2>What it promises</h2>\n{promise}\n"
-        f'<h2>Worksheet</h2>\n<p class="soft">A new row for each line you come to. Make a tally mark for each outcome.'
-        f'</p>\n<table class="worksheet"><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n</main>'
+        f'<section class="sheet">\n<h2>Worksheet</h2>\n<p class="soft">{escape(info.worksheet)}</p>\n'
+        f'<table class="worksheet"><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n</section>\n</main>'
     )
     return page(info.title, body, style=f"{asset('card.css')}@page {{ size: {paper}; margin: 14mm; }}\n")

@@ -14,11 +14,17 @@ from itertools import pairwise
 from typing import Any
 
 from banditree.figures.ladder import LadderInfo, Leads, Row, Way, require_drawable
-from banditree.figures.layout import jumps
+from banditree.figures.layout import Jump, jumps
 from banditree.figures.reach import ReachInfo
 from banditree.plans.words import signed
 
-THIRDS = 3  # A row of the list spans three rows of the grid: jumps come in a third down, and go out two thirds down.
+EIGHTHS = 8  # A row of the list spans eight rows of the grid, so that a jump leaves it beside the exit it belongs to.
+WIDE_IN, WIDE_OUT = (
+    1,
+    {(0, 2): 2, (0, 1): 3, (1, 2): 5},
+)  # How far down, by (which exit, of how many), beside its text, ...
+NARROW_IN, NARROW_OUT = 2, {(0, 2): 5, (0, 1): 6, (1, 2): 6}  # ... and where the exits stand below it.
+LONG = 15  # Lines: a longer ladder is printed on several pages, where a jump at the side could not be followed.
 NO_NUMBERS = "Chances and costs are shown when the collection is given with the plan."
 
 
@@ -117,12 +123,15 @@ def ladder_list(info: LadderInfo, mark: Mark = NOBODY) -> str:
     lanes = 1 + max((jump.lane for jump in beside), default=-1)
     rows = "".join(_row(info, row, mark) for row in info.rows)
     brackets = "".join(
-        _bracket(source, jump.target, jump.lane, jump.back) for jump in beside for source, _ in jump.sources
+        _bracket(jump, source, (which, len(info.rows[source].ways)))
+        for jump in beside
+        for source, which in jump.sources
     )
     rule = f'<p class="rule">{escape(info.rule)}</p>\n' if info.rule else ""
     notes = "".join(f'<p class="soft note">{escape(note)}</p>\n' for note in info.notes)
+    long = " long" if len(info.rows) > LONG else ""
     return (
-        f'<div class="ladder" data-lanes="{lanes}">\n<ol aria-label="The plan, {escape(info.unit)} by '
+        f'<div class="ladder{long}" data-lanes="{lanes}">\n<ol aria-label="The plan, {escape(info.unit)} by '
         f'{escape(info.unit)}">\n{rows}</ol>\n{brackets}</div>\n{rule}{notes}'
     )
 
@@ -191,12 +200,22 @@ def score_bar(mark: Mark) -> str:
     )
 
 
-def _bracket(source: int, target: int, lane: int, back: bool) -> str:
-    """A jump at the side, from two thirds down its row to one third down its target; the script puts it there."""
-    out, into = THIRDS * source + 3, THIRDS * target + 2
-    rows = f"{into} / {out}" if back else f"{out} / {into}"
-    kind = "jump back" if back else "jump"
-    return f'<div class="{kind}" aria-hidden="true" data-rows="{rows}" data-columns="2 / {lane + 3}"></div>\n'
+def _bracket(jump: Jump, source: int, exit: tuple[int, int]) -> str:
+    """A jump at the side, from beside its exit to the top of its target; the script puts it there.
+
+    exit: (which of the exits of its row, of how many)."""
+    kind = "jump back" if jump.back else "jump"
+    wide, narrow = (
+        _rows(EIGHTHS * source + 1 + down[exit], EIGHTHS * jump.target + 1 + into)
+        for into, down in ((WIDE_IN, WIDE_OUT), (NARROW_IN, NARROW_OUT))
+    )
+    where = f'data-wide="{wide}" data-narrow="{narrow}" data-columns="2 / {jump.lane + 3}"'
+    return f'<div class="{kind}" aria-hidden="true" {where}></div>\n'
+
+
+def _rows(out: int, into: int) -> str:
+    """From one line of the grid to the other, the upper one first."""
+    return f"{min(out, into)} / {max(out, into)}"
 
 
 def _predictions(info: LadderInfo) -> str:

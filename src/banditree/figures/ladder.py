@@ -11,6 +11,7 @@ from banditree.errors import invalid
 from banditree.figures.reach import ReachInfo
 from banditree.nouns import counted, plural
 from banditree.plans.context_wording import note_sentences, prediction_lines
+from banditree.plans.explaining import reading_notes
 from banditree.plans.plan import BoxKind, Form, Plan
 from banditree.plans.wording import (
     box_action,
@@ -18,7 +19,6 @@ from banditree.plans.wording import (
     exits,
     foot_sentences,
     heading,
-    reading_notes,
     rule_sentence,
     unit,
 )

@@ -20,7 +20,7 @@ def ladder_text(info: LadderInfo, colour: bool = False) -> str:
     """
     lines = [info.title, ""]
     for row in info.rows:
-        lines += [_one_line(row, colour)] if info.unit == "line" else _lines(row, colour)
+        lines += [_one_line(row, colour, len(info.tasks))] if info.unit == "line" else _lines(row, colour)
     if info.rule:
         lines += ["", info.rule]
     if info.notes:
@@ -30,19 +30,24 @@ def ladder_text(info: LadderInfo, colour: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _one_line(row: Row, colour: bool) -> str:
-    """A line of a protocol, as it is printed everywhere."""
-    first, *ways = _lines(row, colour)
-    return " ".join([first, *map(str.strip, ways)])
+def _one_line(row: Row, colour: bool, n_tasks: int) -> str:
+    """A line of a protocol, as it is printed everywhere; behind it who may be there, unless that is everybody."""
+    first, *ways = _lines(row, colour, where="")
+    somebody = row.members is not None and len(row.members) < n_tasks
+    return " ".join([first, *map(str.strip, ways)]) + (_possible(row, colour) if somebody else "")
 
 
-def _lines(row: Row, colour: bool) -> list[str]:
-    """A row with a line of its own for each way out."""
+def _lines(row: Row, colour: bool, where: str | None = None) -> list[str]:
+    """A row with a line of its own for each way out. where: who may be there, if not as the row says."""
     number = _paint(f"{row.number}.", "number", colour)
-    possible = f"  {_paint(f'({row.possible})', 'possible', colour)}" if row.possible else ""
     action = _paint(row.action, "action" if row.ways else "end", colour)
     inset = " " * (len(str(row.number)) + 2)
-    return [f"{number} {action}.{possible}", *(f"{inset}{_way(way, colour)}." for way in row.ways)]
+    first = f"{number} {action}.{_possible(row, colour) if where is None else where}"
+    return [first, *(f"{inset}{_way(way, colour)}." for way in row.ways)]
+
+
+def _possible(row: Row, colour: bool) -> str:
+    return f"  {_paint(f'({row.possible})', 'possible', colour)}" if row.possible else ""
 
 
 def _way(way: Way, colour: bool) -> str:

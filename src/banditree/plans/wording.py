@@ -4,7 +4,6 @@ Each box and each outcome has one phrasing: text, pictures, sessions, pages and 
 """
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -298,24 +297,6 @@ def points_phrase(plan: Plan, points: np.ndarray, cuts: np.ndarray, spelled: boo
 def outcome_names(plan: Plan) -> list[tuple[float, str]]:
     """The possible rewards as a person reports them, the best first; none where a number is reported."""
     return [(value, name) for value, name in plan.rewards.outcomes(plan.vocabulary.success, plan.vocabulary.failure)]
-
-
-def reading_notes(plan: Plan) -> tuple[str, ...]:
-    """How to read a plan that keeps a score, in the words of a person who explains it."""
-    if not ((plan.kind == BoxKind.SCORE) | (plan.kind == BoxKind.WATCH)).any() and plan.rule is None:
-        return ()
-    notes = [
-        f"Every {unit(plan)} counts its own score from 0.",
-        '"At +8" means at +8 or above, "at -2" at -2 or below.',
-    ]
-    if "/" in "".join(numbered_lines(plan)) and (outcomes := outcome_names(plan)):
-        names = [name for _, name in outcomes]
-        notes.append(f'"{"/".join(["+2", *["..."] * (len(names) - 2), "-3"])}" are the points of {_listed(names)}.')
-    return (" ".join(notes),)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and of ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def threshold_rule(plan: Plan, box: int) -> str:

@@ -24,7 +24,8 @@
     for (const ladder of document.querySelectorAll(".ladder")) {
       if (Number(ladder.dataset.lanes)) ladder.style.gridTemplateColumns = "minmax(0, 1fr) repeat(" + ladder.dataset.lanes + ", .75rem)";
       for (const jump of ladder.querySelectorAll(".jump")) {
-        jump.style.gridRow = jump.dataset.rows;
+        jump.style.setProperty("--wide", jump.dataset.wide);
+        jump.style.setProperty("--narrow", jump.dataset.narrow);
         jump.style.gridColumn = jump.dataset.columns;
         jump.style.display = "block";
       }
@@ -73,7 +74,9 @@
     const box = event.target.closest?.("#flow .box");
     if (!box || (current === box && event.type !== "click")) return;
     current = box;
-    document.getElementById("details").hidden = false;
+    const details = document.getElementById("details");
+    details.hidden = false;
+    details.classList.add("chosen");
     describe(box);
   }
   for (const kind of ["pointerover", "focusin", "click"]) document.addEventListener(kind, show);

@@ -1,0 +1,69 @@
+"""How to read a plan, explained by numbers that occur in it: a reader looks for what is quoted."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from banditree.plans.by_context import PromiseTable
+from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.wording import outcome_names, points_phrase, unit
+from banditree.plans.words import number, with_article
+
+
+def reading_notes(plan: Plan) -> tuple[str, ...]:
+    """How to read a plan that keeps a score, in the words of a person who explains it."""
+    if not np.isin(plan.kind, (BoxKind.SCORE, BoxKind.WATCH)).any() and plan.rule is None:
+        return ()
+    notes = [f"Every {unit(plan)} counts its own score from 0."]
+    if (levels := score_levels(plan)) is not None:
+        notes.append('"At {0:+d}" means at {0:+d} or above, "at {1:+d}" at {1:+d} or below.'.format(*levels))
+    elif (level := watch_level(plan)) is not None:
+        notes.append(f'"Stays above {level:+d}" ends as soon as the score is {level:+d} or below.')
+    if points := short_points(plan):
+        notes.append(f'"{points}" are the points of {named_outcomes(plan)}.')
+    return (" ".join(notes),)
+
+
+def score_levels(plan: Plan) -> tuple[int, int] | None:
+    """The scores at which the first line with two exits is left."""
+    lines = np.flatnonzero(plan.kind == BoxKind.SCORE)
+    return (int(plan.ceil[lines[0]]), -int(plan.floor[lines[0]])) if lines.size else None
+
+
+def watch_level(plan: Plan) -> int | None:
+    """The score above which the first watch line is kept."""
+    lines = np.flatnonzero(plan.kind == BoxKind.WATCH)
+    return -int(plan.floor[lines[0]]) if lines.size else None
+
+
+def cap_level(plan: Plan) -> int | None:
+    """The first score that is never counted above."""
+    caps = [*plan.cap[plan.cap > 0].tolist(), *([plan.rule.cap] if plan.rule is not None and plan.rule.cap else [])]
+    return caps[0] if caps else None
+
+
+def short_points(plan: Plan) -> str:
+    """The first points that a protocol prints without the names of their outcomes, "+1/-3"; "" if it prints none."""
+    short = (points for points in _points(plan) if "/" in points and " " not in points)
+    return next(short, "") if plan.form is Form.LINES else ""
+
+
+def _points(plan: Plan) -> Iterator[str]:
+    """The points after the first line, in short where a protocol is."""
+    for box in range(1, plan.n_boxes):
+        if plan.kind[box] in (BoxKind.SCORE, BoxKind.WATCH):
+            grading = plan.grading_of(box)
+            if grading is None:
+                yield points_phrase(plan, plan.points[box], plan.cuts[box], spelled=False)
+            elif isinstance(grading, PromiseTable):
+                yield from (points_phrase(plan, np.array(row), np.array([0.5]), spelled=False) for row in grading.rows)
+    if plan.rule is not None and plan.n_tests:
+        yield points_phrase(plan, np.array(plan.rule.points), np.array(plan.rule.cuts), spelled=False)
+
+
+def named_outcomes(plan: Plan) -> str:
+    """What the points in short stand for, in their order: "recovery and of relapse"."""
+    if names := [name for _, name in outcome_names(plan)]:
+        return " and of ".join(filter(None, [", of ".join(names[:-1]), names[-1]]))
+    first, *others = (f"above {number(cut)}" for cut in plan.cuts[0][::-1])
+    return ", one ".join([f"{with_article(plan.vocabulary.reward)} {first}", *others]) + " and any other"
