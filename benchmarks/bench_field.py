@@ -23,7 +23,7 @@ import numpy as np
 from banditree.certificates.watching import capped_delay, cusum_delay
 from banditree.figures.distance import DistanceInfo, draw_distance
 from banditree.files.plans import load_plan, save_plan
-from banditree.plans.words import counted
+from banditree.nouns import counted
 from banditree.scores.protocol import build_protocol
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection

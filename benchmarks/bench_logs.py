@@ -84,14 +84,18 @@ def measure(name, small, path, times):
     runs = []
     for _ in range(times):
         command = [sys.executable, __file__, "--child", name, str(small), str(path)]
-        runs.append(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout))
+        runs.append(json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout))
     return min(runs, key=lambda run: run["cpu"])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true", help="20 million rows instead of 2 million")
-    parser.add_argument("--rows", type=int, help="another number of rows")
+    parser.add_argument(
+        "--rows",
+        type=int,
+        help="another number of rows, at least 200,000: a quarter of them must do for every task and arm",
+    )
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:

@@ -137,9 +137,11 @@ def main() -> None:
             text = f"{setting.name}: alarms in {len(days)} of {n} years (at most {most:.1%} with 97.5% confidence)"
             if setting.fall:
                 early = int((days <= CHANGE).sum())
-                delay = np.quantile(late - CHANGE, [0.5, 0.9]) if len(late) else [np.nan, np.nan]
+                text += f", {early} of them before"
+            if setting.fall and len(late):
+                median, most_days = np.quantile(late - CHANGE, [0.5, 0.9])
                 named = np.mean([named for day, named in found if day is not None])
-                text += f", {early} of them before; noticed after {delay[0]:.0f} days (median), {delay[1]:.0f} (90%)"
+                text += f"; noticed after {median:.0f} days (median), {most_days:.0f} (90%)"
                 text += f"; the first alarm names A in {named:.0%}"
             print(f"{text}  [{time.perf_counter() - begin:.0f} s]", flush=True)
 

@@ -52,6 +52,16 @@ def test_public_names_exist_and_type_checkers_see_them():
         banditree.nonsense  # noqa: B018
 
 
+@pytest.mark.parametrize("folder", ["benchmarks", "docs", "examples"])
+def test_scripts_import_names_that_exist(folder):
+    """No other test runs most of them, and a name that moves would break them unseen."""
+    for path in sorted((ROOT / folder).glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("banditree"):
+                names = ", ".join(alias.name for alias in node.names)
+                exec(f"from {node.module} import {names}")
+
+
 def pages_to_run():
     """Those with Python and without commands: `test_docs.py` runs the others, Python and commands in their order."""
     for page in ["README.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]:

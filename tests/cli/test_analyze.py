@@ -23,7 +23,7 @@ def test_analyze_prints_text_for_people(means, capsys):
     code, out, err = run(capsys, "analyze", means, "--separation", 0.3)
     assert code == 0
     assert "3 tasks, 2 arms, 10,000 rounds." in out
-    assert "Optimal depth              2, proven" in out
+    assert "Optimal depth                      2, proven" in out
     assert "Hardest tasks to tell apart: mild, " in out
     assert "Working out the expected depth" in err
 

@@ -60,7 +60,7 @@ def test_told_to_stop_it_gives_bounds():
     assert facts["randomised_coefficient"] is None
     assert facts["randomised_coefficient_lower"] <= facts["randomised_coefficient_upper"]
     assert facts["randomised_coefficient_upper"] <= facts["deterministic_coefficient_upper"]
-    assert "Randomised coefficient     between " in found.text
+    assert "Randomised coefficient             between " in found.text
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """What relearning shows: rates before and after, and both plans side by side."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,22 @@ def test_the_verdict_weighs_the_estimates_and_the_worst_rates() -> None:
     assert "is the safer one" in verdict(0, 1, (1, 0))
     assert "better if the estimates are right" in verdict(1, 0, (0, 1))
     assert verdict(1, 0, None) == "So the new plan is better."
+
+
+def test_little_gained_or_as_much_lost_elsewhere_is_no_better() -> None:
+    two = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"])
+    plan = assemble([Box(0)], two, horizon=10)
+    known = certify(plan, two, must_rest=False)
+
+    def is_better_with(*regret: float) -> bool:
+        old, new = (replace(known, regret=np.array(lost)) for lost in ((1.0, 7.0), regret))
+        return is_better(Succession(plan, plan, old, new, None))
+
+    assert is_better_with(1.0, 6.5)
+    assert is_better_with(0.5, 7.0)
+    assert not is_better_with(1.0, 7.0)
+    assert not is_better_with(1.0, 6.95)  # by less than 1%
+    assert not is_better_with(0.3, 7.5)  # 0.1 less on average, 0.5 more in the worst task
 
 
 def test_the_command_relearns_grades(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

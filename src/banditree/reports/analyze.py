@@ -36,6 +36,7 @@ QUANTITIES = (
     ("Expected depth, at best", "expected_depth"),
     ("Average depth of randomised trees", "randomised_depth"),
 )
+WIDEST = max(len(label) for label, _name in QUANTITIES)
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,7 @@ def _text(facts: Mapping[str, Fact]) -> str:
         f"{facts['n_tasks']} tasks, {facts['n_arms']} arms, {facts['horizon']:,} rounds.",
         _separation_text(facts),
         "",
-        *(f"{label:<27}{range_text(facts, name)}" for label, name in QUANTITIES),
+        *(f"{label:<{WIDEST + 2}}{range_text(facts, name)}" for label, name in QUANTITIES),
         "",
         _hardest_text(facts),
         *bound_lines(facts),

@@ -106,6 +106,7 @@ def succession_text(found: Succession) -> str:
     return "\n".join([*lines, *loss_lines(found)])
 
 
+WORTH_A_CHANGE = 0.01  # A new plan that loses less by a smaller share is not called better.
 MARKS = {Kind.SAME: " ", Kind.GONE: "-", Kind.NEW: "+"}
 
 
@@ -135,19 +136,22 @@ def _verdict(found: Succession) -> str:
     if expected and at_worst:
         return "So the new plan is better." if found.at_worst is None else "So the new plan is better either way."
     if at_worst:
-        return "So the new plan is the safer one: it loses more if the estimates are right, and less if they are off."
+        return (
+            "So the new plan is the safer one: it loses no less if the estimates are right, and less if they are off."
+        )
     if expected:
-        return "So the new plan is better if the estimates are right, and may lose more if they are off."
+        return "So the new plan is better if the estimates are right, and loses no less if they are off."
     return "So the new plan is no better at these rates: keep the old one."
 
 
 def _is_less(old: Certificate, new: Certificate) -> bool:
-    return bool(new.mean_regret < old.mean_regret or new.worst_regret < old.worst_regret)
+    """The average and the worst task count alike, so that a plan is not better for gaining a little on one of them."""
+    before, after = (one.mean_regret + one.worst_regret for one in (old, new))
+    return bool(after < (1 - WORTH_A_CHANGE) * before)
 
 
 def is_better(found: Succession) -> bool:
-    """Whether the new plan loses less than the old one, on average or in the worst task: at the estimates, or with
-    rates as bad as their margins allow."""
+    """Whether the new plan loses less than the old one, at the estimates or with rates as bad as margins allow."""
     at_worst = found.at_worst is not None and _is_less(*found.at_worst)
     return at_worst or _is_less(found.old_certificate, found.new_certificate)
 

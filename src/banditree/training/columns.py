@@ -9,7 +9,7 @@ from banditree.errors import InvalidInput, invalid
 # and mab2rec (user_id, item_id, response). Letters may be large or small.
 USUAL_NAMES = {
     "task": ("task", "class", "segment", "group"),
-    "individual": ("individual", "individual_id", "user_id", "patient_id", "customer_id"),
+    "individual": ("individual", "individual_id", "user_id", "patient_id", "customer_id", "case", "case_id"),
     "arm": ("arm", "action", "decision", "item_id", "treatment"),
     "reward": ("reward", "click", "response", "outcome"),
     "propensity": ("propensity", "pscore", "propensity_score"),
