@@ -21,7 +21,9 @@ from pathlib import Path
 import numpy as np
 
 from banditree.certificates.watching import capped_delay, cusum_delay
-from banditree.figures.distance import DistanceInfo, draw_distance
+from banditree.figures.curves import STYLES
+from banditree.figures.matplotlib import matplotlib_settings, save_figure
+from banditree.figures.scene import PALETTE
 from banditree.files.plans import load_plan, save_plan
 from banditree.nouns import counted
 from banditree.scores.protocol import build_protocol
@@ -121,8 +123,26 @@ def picture(draws, path):
         names.get(who, who): [float(np.mean([d["lost"][truth][who][1] for d in draws])) for truth in draws[0]["lost"]]
         for who in next(iter(draws[0]["lost"].values()))
     }
-    words = tuple(far.get(truth, f"off by {truth}") for truth in draws[0]["lost"])
-    draw_distance(DistanceInfo(f"rand-10-20, H = 10,000, {counted(len(draws), 'draw')}", words, lost), path)
+    words = [far.get(truth, f"off by {truth}") for truth in draws[0]["lost"]]
+    draw(f"rand-10-20, H = 10,000, {counted(len(draws), 'draw')}", words, lost, path)
+
+
+def draw(title, truths, lost, path):
+    """Write the figure as .pdf, .png or .svg: one line for each plan or policy, losses by powers of ten."""
+    with matplotlib_settings():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.4, 4.6), layout="constrained")
+        axis = figure.subplots()
+        for index, (who, values) in enumerate(lost.items()):
+            colour, style = PALETTE[index % len(PALETTE)], STYLES[index % len(STYLES)]
+            axis.plot(range(len(truths)), values, f"o{style}", color=colour, label=who, markersize=3.5)
+        axis.set(yscale="log", xlabel="rates of the cases", ylabel="lost, mean over tasks", title=title)
+        axis.yaxis.set_major_formatter(lambda value, _place: f"{value:,.0f}")
+        axis.set_xticks(range(len(truths)), truths)
+        axis.grid(alpha=0.3, which="major")
+        figure.legend(loc="outside lower center", ncols=3, fontsize=9)
+        save_figure(figure, path)
 
 
 def changes():
