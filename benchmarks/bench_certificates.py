@@ -1,7 +1,7 @@
 """How long the exact numbers of a plan take: `regret_bound`, `certify`, and a simulation of 10,000 runs per task.
 
 Prints processor time, the best of several runs, beside the least that both need (the outcomes of the boxes) and a
-simulation of the same plan to the horizon (10 runs are simulated and scaled up), with the ratios. Exits
+simulation of the same plan to the horizon (as many runs as take half a second, scaled up), with the ratios. Exits
 with an error if a protocol takes `certify` more than a fifth of the time of that simulation, or `regret_bound` takes
 more than a tenth of the time of `certify`.
 """
@@ -15,15 +15,17 @@ from banditree.certificates.certify import certify, regret_bound
 from banditree.certificates.outcomes import box_outcomes
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form, Plan, SafetyRule
-from banditree.policies.follow import follow, update_follow
-from banditree.simulation.compiling import compiled
+from banditree.policies.follow import follow
+from banditree.simulation.engine import Player, simulate
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, rand
 from banditree.trees.tree import build_tree
 
 HORIZON = 10_000
 ROUND_LEVELS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40)
+STEEPEST = 9  # Points of a failure where a success counts one: searches go no further.
 RUNS = 10_000
+LONG_ENOUGH = 0.5  # Seconds, of processor time: what a call takes by itself no longer counts.
 
 
 def best_time(function, repeats=7):
@@ -57,7 +59,7 @@ def protocol(collection: Collection, n_lines: int, rule: SafetyRule | None) -> P
     lines = []
     for place in range(n_lines):
         arm, task = int(best[place % len(best)]), place % len(best)
-        fall = max(1, round(collection.means[task, arm] / (1 - collection.means[task, arm]) / 2))
+        fall = min(max(1, round(collection.means[task, arm] / (1 - collection.means[task, arm]) / 2)), STEEPEST)
         low = place + 1 if place + 1 < n_lines else 0
         floor, ceil = (int(rng.choice(ROUND_LEVELS)) for _ in range(2))
         if place % 2:
@@ -70,26 +72,16 @@ def protocol(collection: Collection, n_lines: int, rule: SafetyRule | None) -> P
     return assemble([*lines, *ends], collection, HORIZON, form=Form.LINES, rule=rule)
 
 
-def simulation(plan: Plan, collection: Collection):
-    from numba import njit
-
-    update, params = compiled(update_follow), follow.make(plan, HORIZON, {})
-
-    @njit
-    def play(state, params, means, n_runs):
-        rounds = 0
-        for _ in range(n_runs):
-            state.place[:] = 0
-            state.total[:] = 0.0
-            for _round in range(HORIZON):
-                if params.kind[state.place[0]] == 2 and params.rule_floor == 0:  # at rest for good
-                    break
-                arm = params.arm[state.place[0]]
-                update(params, state, means, arm, 1.0 if np.random.random() < means[arm] else 0.0)  # noqa: NPY002
-                rounds += 1
-        return rounds
-
-    return lambda: [play(follow.init(params), params, means, RUNS // 1000) for means in collection.means]
+def time_of_runs(plan: Plan, collection: Collection) -> float:
+    """How long `RUNS` simulated runs of each task take, from as many as take long enough to be timed."""
+    player, n_runs, taken = Player("plan", follow, plan, {}), 1, 0.0
+    simulate(collection, [player], horizon=HORIZON, runs=1, rounds=[HORIZON])  # compiled and warm
+    while taken < LONG_ENOUGH and n_runs < RUNS:
+        n_runs *= 4
+        start = time.process_time()
+        simulate(collection, [player], horizon=HORIZON, runs=n_runs, rounds=[HORIZON])
+        taken = time.process_time() - start
+    return taken / n_runs * RUNS
 
 
 def main() -> int:
@@ -113,7 +105,7 @@ def main() -> int:
         outcomes = best_time(lambda p=plan, c=collection: box_outcomes(p, c))
         bound = best_time(lambda p=plan, c=collection: regret_bound(p, c))
         exact = best_time(lambda p=plan, c=collection: certify(p, c), repeats=1)
-        runs = 1000 * best_time(simulation(plan, collection), repeats=1)
+        runs = time_of_runs(plan, collection)
         print(
             f"{name:28} {plan.n_boxes:5} {outcomes * 1e3:6.2f} ms {bound * 1e3:6.2f} ms {exact * 1e3:6.1f} ms "
             f"{runs:8.2f} s {runs / exact:12.0f}"

@@ -12,26 +12,29 @@ SPENT, ENTERED, BELOW = 0, 1, 2
 
 @lean()
 def fill_exits(
-    boxes: Boxes, flow: Flow, box: int, horizon: int, done: float, below: FloatArray, above: FloatArray
+    boxes: Boxes, flow: Flow, box: int, powers: FloatArray, done: float, below: FloatArray, above: FloatArray
 ) -> float:
-    """Fill in the chances to leave a test or watch line after t pulls, t = 0..horizon; what may be wrong with them.
+    """Fill in the chances to leave a test or watch line after t pulls, times the power t of the radius, for t from 0 to
+    the horizon; what may be wrong with the chances.
 
     `above` is for tests only: at a watch line who gets there stays for good. Those who are left when they are fewer
     than `done` are counted as staying.
     """
+    horizon = powers.size - 1
     if boxes.kind[box] == FIXED:
-        if boxes.pulls[box] <= horizon:
-            below[boxes.pulls[box]], above[boxes.pulls[box]] = boxes.chance[box, 0], boxes.chance[box, 1]
+        t = boxes.pulls[box]
+        if t <= horizon:
+            below[t], above[t] = boxes.chance[box, 0] * powers[t], boxes.chance[box, 1] * powers[t]
         return 0.0
     first, last = boxes.first[box], boxes.first[box] + boxes.floor[box] - 1 + boxes.height[box]
     here, new = flow.inside[first:last], flow.spare[first:last]
     wrong, flow.arrive[box] = 0.0, 1.0
     for t in range(1, horizon + 1):
         down, up, dropped = move_walk(boxes, flow, box, here, new, done / horizon)
-        flow.arrive[box], below[t] = 0.0, down
+        flow.arrive[box], below[t] = 0.0, down * powers[t]
         wrong += dropped
         if boxes.kind[box] == SCORE:
-            above[t] = up
+            above[t] = up * powers[t]
         else:
             wrong += up * boxes.leak[box]
         if flow.held[box] < done:
@@ -56,8 +59,8 @@ def collect(
     """Add up what comes of each box, block by block of the circle so that a block stays in the cache, and the sums of
     the blocks with what is lost by rounding, so that errors do not grow with the points.
 
-    rows: (N, 2), of `tables`. weights: `total` and `spent` of a circle. places: entries of each box per case that
-    starts at box 0, and what comes back to it.
+    rows: (N, 2), of `tables`, whose last row is zero: that of an exit that is not there. weights: `total` and `spent`
+    of a circle. places: entries of each box per case that starts at box 0, and what comes back to it.
     """
     (total, spent), (arrive, back) = weights, places
     block = back.size
@@ -72,27 +75,41 @@ def collect(
                     pass_on(arrive[box], tables[row, start : start + size], back if child == 0 else arrive[child])
         for f in range(size):
             back[f] = 1.0 / (1.0 - back[f])
+        here = slice(start, start + size)
         for box in range(low.size):
-            entered, below, above, pulled = 0.0, 0.0, 0.0, 0.0
-            for f in range(size):
-                entries = arrive[box, f] * back[f]
-                summed, stays = entries * total[start + f], entries
-                entered += summed.real
-                if rows[box, 0] >= 0:
-                    leaves = tables[rows[box, 0], start + f]
-                    below += (summed * leaves).real
-                    stays -= entries * leaves
-                if rows[box, 1] >= 0:
-                    leaves = tables[rows[box, 1], start + f]
-                    above += (summed * leaves).real
-                    stays -= entries * leaves
-                pulled += (stays * spent[start + f]).real
-                if tests[box]:
-                    testing[start + f] += stays
+            leaves = tables[rows[box, 0], here], tables[rows[box, 1], here]
+            pulled, entered, below, above = sum_up(
+                arrive[box, :size], back[:size], leaves, total[here], spent[here], testing[here], tests[box]
+            )
             add(sums, lost, SPENT, box, pulled)
             add(sums, lost, ENTERED, box, entered)
             add(sums, lost, BELOW, box, below)
             add(sums, lost, BELOW + 1, box, above)
+
+
+@lean(fastmath={"reassoc", "contract", "nsz"})
+def sum_up(
+    arrive: ComplexArray,
+    back: ComplexArray,
+    leaves: tuple[ComplexArray, ComplexArray],
+    total: ComplexArray,
+    spent: ComplexArray,
+    testing: ComplexArray,
+    is_test: bool,
+) -> tuple[float, float, float, float]:
+    """(pulls, entries, exits below, exits above) of one box, summed over a block in any order, and who stays there to
+    `testing`."""
+    pulled, entered, below, above, counts = 0.0, 0.0, 0.0, 0.0, 1.0 if is_test else 0.0
+    for f in range(back.size):
+        entries = arrive[f] * back[f]
+        summed = entries * total[f]
+        entered += summed.real
+        below += (summed * leaves[0][f]).real
+        above += (summed * leaves[1][f]).real
+        stays = entries - entries * (leaves[0][f] + leaves[1][f])
+        pulled += (stays * spent[f]).real
+        testing[f] += counts * stays
+    return pulled, entered, below, above
 
 
 @lean(forceinline=True)

@@ -52,13 +52,14 @@ class Renewal:
 
     def __init__(self, n_boxes: int, horizon: int) -> None:
         self.horizon, self.circle = horizon, circle_of(horizon)
-        self.tables = np.empty((2 * n_boxes, self.circle.one_minus.size), complex)
+        self.tables = np.empty((2 * n_boxes + 1, self.circle.one_minus.size), complex)
+        self.tables[-1] = 0.0
         self.places = np.zeros((n_boxes, BLOCK), complex), np.zeros(BLOCK, complex)
 
     def follow(self, boxes: Boxes) -> Renewed:
         """The numbers of one task."""
         circle, rows = self.circle, rows_of(boxes)
-        dropped = fill_tables(boxes, rows, circle, self.horizon, self.tables)
+        dropped = fill_tables(boxes, rows, circle, self.tables)
         tests = (boxes.kind == FIXED) | (boxes.kind == SCORE)
         (sums, lost), testing = np.zeros((2, 4, boxes.kind.size)), np.zeros(circle.one_minus.size, complex)
         weights = circle.total, circle.spent
@@ -77,18 +78,17 @@ def rows_of(boxes: Boxes) -> IntArray:
     return np.stack([np.where(n_exits >= 1, first, -1), np.where(n_exits == 2, first + 1, -1)], axis=1)
 
 
-def fill_tables(boxes: Boxes, rows: IntArray, circle: Circle, horizon: int, tables: ComplexArray) -> FloatArray:
+def fill_tables(boxes: Boxes, rows: IntArray, circle: Circle, tables: ComplexArray) -> FloatArray:
     """Follow every line, and fill in the transforms of how it is left; what was dropped (N,) at each."""
     flow, dropped, n_rows = flow_of(boxes), np.zeros(boxes.kind.size), int(rows.max()) + 1
-    exits, ready = np.zeros((BATCH + 1, horizon + 1)), 0
+    exits, ready = np.zeros((BATCH + 1, circle.n)), 0  # a transform that adds the zeros itself takes longer
     for box in np.flatnonzero(rows[:, 0] >= 0):
         below, above = exits[rows[box, 0] - ready], exits[rows[box, 0] - ready + 1]
-        dropped[box] = fill_exits(boxes, flow, int(box), horizon, PER_ENTRY / horizon, below, above)
+        dropped[box] = fill_exits(boxes, flow, int(box), circle.powers, PER_ENTRY / circle.horizon, below, above)
         end = int(rows[box].max()) + 1
         if end - ready >= BATCH or end == n_rows:
-            exits *= circle.powers
-            np.fft.rfft(exits[: end - ready], circle.n, axis=1, out=tables[ready:end])
-            exits[:], ready = 0.0, end
+            np.fft.rfft(exits[: end - ready], axis=1, out=tables[ready:end])
+            exits[:, : circle.powers.size], ready = 0.0, end
     return dropped
 
 
