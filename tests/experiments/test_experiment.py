@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.experiments.experiment import (
     PANELS,
@@ -14,6 +15,8 @@ from banditree.experiments.experiment import (
     parse_experiment,
 )
 from banditree.files.collections import save_collection
+from banditree.files.plans import load_plan
+from banditree.plans.reading_load import reading_load
 from banditree.tasks.instances import hard, rand
 
 SMALL = """
@@ -39,12 +42,24 @@ def test_the_panels_are_those_of_the_paper(panel):
     shapes = {"a": (5, 10), "b": (5, 10), "c": (10, 20), "d": (40, 40)}
     assert collection.means.shape == shapes[panel]
     assert experiment.runs >= 100  # the paper's 20 are too few to cover the mean of mTS
-    assert [contender.name for contender in experiment.policies] == ["DT-ECE", "mUCB", "mTS", "score plan"]
-    assert list(panel_files(panel)) == [f"{panel}.toml", f"score-{panel}.json"]
+    assert [contender.name for contender in experiment.policies] == ["DT-ECE", "mUCB", "mTS", "protocol"]
+    assert list(panel_files(panel)) == [f"{panel}.toml", f"protocol-{panel}.json"]
     if panel == "a":
         assert np.array_equal(collection.means, hard(5, 10, 0.4, 0.01).means)
     if panel == "c":
         assert np.array_equal(collection.means, rand(10, 20, 0.4).means)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("panel", "lines", "load", "mean"), [("a", 7, 8.5, 7.69), ("c", 15, 19, 3.60), ("d", 60, 70.25, 8.50)]
+)
+def test_the_protocols_lose_what_the_page_says(panel, lines, load, mean):
+    """(b) takes too long to certify; reproducing the figure plays it."""
+    experiment = load_panel(panel)
+    plan = load_plan(experiment.policies[-1].plan)
+    assert (plan.method, plan.n_tests, reading_load(plan)) == ("protocol", lines, load)
+    assert certify(plan, draw_tasks(experiment.collection)).mean_regret == pytest.approx(mean, abs=0.005)
 
 
 @pytest.mark.parametrize("name", more_texts())

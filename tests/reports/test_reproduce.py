@@ -66,7 +66,7 @@ def test_the_paper_comes_out_as_it_did_before_twice(tmp_path):
     for name in ("one", "other"):
         reproduce_panels(tmp_path / name)
     files = {path.name for path in (tmp_path / "one").iterdir() if path.is_file()}
-    assert {"figure.pdf", "figure.png", "numbers.csv", "claims.md", "summary.md", "a.toml", "score-a.json"} <= files
+    assert {"figure.pdf", "figure.png", "numbers.csv", "claims.md", "summary.md", "a.toml", "protocol-a.json"} <= files
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes(), name
     for name in ("claims.md", "summary.md"):

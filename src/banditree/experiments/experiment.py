@@ -135,8 +135,8 @@ def load_panel(panel: str) -> Experiment:
 
 
 def panel_files(panel: str) -> dict[str, str]:
-    """The settings of a panel and the plan that is followed in it, by their file names."""
-    names = (f"{panel}.toml", f"score-{panel}.json")
+    """The settings of a panel and the protocol that is followed in it, by their file names."""
+    names = (f"{panel}.toml", f"protocol-{panel}.json")
     folder = files("banditree.experiments").joinpath("panels")
     return {name: folder.joinpath(name).read_text(encoding="utf-8") for name in names}
 

@@ -10,23 +10,25 @@ SLOPES = (
     *((x, 1) for x in (2, 3, 4, 5, 9)),
     *((2, 3), (3, 2)),
 )
-OWN_SLOPES = 3  # An arm whose means none of these tell apart gets at most so many slopes of its own, ...
-MARGIN = 0.1  # ... each this share of a gap between two means away from both ...
-MOST_POINTS = 200  # ... and with at most this product of its two points, on which the cost of a score depends.
+WIDEST_GAPS = 3  # An arm whose means none of these tell apart gets slopes of its own for so many gaps between them, ...
+# ... each of smallest numbers at such a share of the gap away from both means: simple ones, and ones near the middle,
+# without which a protocol for means a hundredth apart (hard-5-10, H = 400,000) loses a quarter more.
+MARGINS = (0.1, 0.3)
+MOST_POINTS = 400  # Slopes have at most this product of their two points, on which the cost of a score depends.
 
 
 def own_slopes(means: FloatArray) -> list[tuple[int, int]]:
     """Slopes for an arm whose means (M,) all lie on one side of every usual slope, as low rates do: the simplest ones.
 
     >>> own_slopes(np.array([0.03, 0.04])), own_slopes(np.array([0.3, 0.6]))
-    ([(25, 1)], [])
+    ([(25, 1), (27, 1)], [])
     """
     ordered = np.unique(means)
     if any(ordered[0] < y / (x + y) < ordered[-1] for x, y in SLOPES):
         return []
-    widest = np.argsort(-np.diff(ordered), kind="stable")[:OWN_SLOPES]
+    widest = np.argsort(-np.diff(ordered), kind="stable")[:WIDEST_GAPS]
     gaps = [(ordered[i], ordered[i + 1] - ordered[i]) for i in widest]
-    found = [slope_between(low + MARGIN * gap, low + (1 - MARGIN) * gap) for low, gap in gaps]
+    found = [slope_between(low + share * gap, low + (1 - share) * gap) for low, gap in gaps for share in MARGINS]
     return sorted({slope for slope in found if slope is not None})
 
 
