@@ -28,7 +28,6 @@ class Printed:
         named = {1.0: self.words.success, 0.0: self.words.failure}
         self.outcomes = named if outcomes is None else outcomes
         self.rule = next((line for line in text.splitlines() if line.startswith("Whenever you stay with")), None)
-        self.points_of_first_line = None
         self.enter(1)
 
     def enter(self, box):

@@ -17,10 +17,6 @@ def outer(x: float) -> float:
     return base(x) + 1.0
 
 
-def looks_up(x: float) -> float:
-    return TABLE[0] * x
-
-
 def fresh(source, **names):
     """A function made anew from text, as if its module had been edited."""
     space = {"np": np, **names}
