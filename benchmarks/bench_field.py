@@ -94,7 +94,15 @@ def show(draw):
     print(f"\nseed {draw['seed']} ({draw['seconds']:.0f} s): worst task / mean")
     for truth, lost in draw["lost"].items():
         cells = "  ".join(f"{who} {worst:,.0f}/{mean:,.0f}" for who, (worst, mean) in lost.items())
-        print(f"  off by {truth:>4}: {cells}   handed over: {draw['handed'].get(truth)}", flush=True)
+        print(f"  off by {truth:>4}: {cells}{handed_over(draw['handed'].get(truth))}", flush=True)
+
+
+def handed_over(found):
+    """What happened to the cases of the plan with a fallback, where it was played."""
+    if found is None:
+        return ""
+    share, until, gap = found
+    return f"   {share:.0%} handed over, after {until or 0:,.0f} rounds on average; largest gap {gap:.2f}"
 
 
 def summary(draws):
