@@ -19,12 +19,11 @@ import argparse
 import multiprocessing
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 
 from banditree.certificates.certify import certify
-from banditree.files.collections import load_collection
+from banditree.files.clinic import clinic
 from banditree.plans.plan import BoxKind
 from banditree.plans.reading_load import reading_load
 from banditree.scores.protocol import build_protocol
@@ -32,7 +31,6 @@ from banditree.simulation.engine import simulate
 from banditree.tasks.instances import hard, rand
 
 HORIZON = 10_000
-DEMO = Path(__file__).parent.parent / "src/banditree/cli/data/treatments.csv"
 SEPARATION = 0.4
 # (lines per task, asked ratio to mTS) by the name of the collections.
 ASKED = {
@@ -57,7 +55,7 @@ def numbers(text):
 def instance(name, seed):
     """(collection, horizon)."""
     if name == "demo":
-        return load_collection(DEMO), 1_000
+        return clinic(), 1_000
     if name == "hard-5-10":
         return hard(5, 10, SEPARATION, 0.01), HORIZON
     return rand(*SIZES[name], SEPARATION, seed=seed), HORIZON

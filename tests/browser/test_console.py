@@ -187,7 +187,7 @@ def test_a_number_is_reported_and_the_alarm_is_seen(chromium, console):
         until(lambda: f"Round {before + 1} of" in text(window, "#next"))
         assert f"Round {before}: 31.5." in text(window, "#history")
         window.get(f"{api.http.base_url}/cases/demo-6")
-        assert "Alarm. The evidence fits none of the 3 patient groups" in text(window, "#headline")
+        assert "Alarm. The evidence fits none of the 5 patient groups" in text(window, "#headline")
 
 
 def test_without_scripts(chromium, console):
@@ -246,7 +246,7 @@ def test_a_draft_is_read_and_signed_and_a_case_moved(size, chromium, tmp_path):
         window.get(f"{http.base_url}/")
         window.get(window.find_element("css selector", 'a[href$="/sign"]').get_attribute("href"))
         until(lambda: "What changes from Clinic, protocol" in text(window))
-        assert "no longer: 2. Give Beta; +1/-1. At +8: stay with Beta. At -3: next line." in text(window)
+        assert "no longer: 2. Give D for as long as the score (+1/-3) stays above -4. Then: next line." in text(window)
         assert_fits(window)
         fill_in(window, 'form[method="post"]', comment="Seen by two of us.")
         press(window, "Sign")

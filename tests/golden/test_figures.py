@@ -3,7 +3,6 @@
 import json
 import sys
 from dataclasses import asdict
-from importlib.resources import as_file, files
 from pathlib import Path
 
 import pytest
@@ -23,7 +22,7 @@ from banditree.figures.spending import spending_info
 from banditree.figures.svg import svg
 from banditree.figures.text import ladder_text
 from banditree.figures.timeline import course_info, survivors_info
-from banditree.files.collections import load_collection
+from banditree.files.clinic import clinic
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 from banditree.trees.tree import build_tree
@@ -69,10 +68,8 @@ def charts():
 
 def clinic_plan():
     """The plan of `banditree demo`, as the pages of the project show it, and its picture."""
-    with as_file(files("banditree.cli").joinpath("data/treatments.csv")) as path:
-        clinic = load_collection(path)
-    plan = demo_plan(clinic)
-    return plan, svg(ladder_scene(ladder_info(plan, reach_info(plan, clinic))))
+    plan = demo_plan(clinic())
+    return plan, svg(ladder_scene(ladder_info(plan, reach_info(plan, clinic()))))
 
 
 @pytest.mark.slow

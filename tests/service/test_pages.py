@@ -1,6 +1,7 @@
 """The pages as forms and answers, without a browser: what they do, and what they refuse."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,15 +148,15 @@ def test_a_case_on_a_protocol_is_marked_on_its_line_with_its_score(http):
     for number, reward in enumerate([1, 1, 0], 1):
         api.tell("p", number, reward, ask=1)
     page = http.get("/cases/p").text
-    assert "Line 1: Give Alpha; recovery +1, relapse -1. At +8: stay with Alpha. At -3: next line." in page
+    assert "Line 1: Give E; recovery +1, relapse -1. At +5: line 4. At -2: next line." in page
     assert '<li class="rung taken here">' in page
-    assert 'aria-label="Score +1, between -3 and +8"' in page
-    for number in range(4, 12):
-        api.tell("p", number, 1, ask=1)
+    assert 'aria-label="Score +1, between -2 and +5"' in page
+    for number, reward in enumerate([1] * 4 + [0] * 6, 4):  # at +5 to line 4, then down to the end of line 5
+        api.tell("p", number, reward, ask=1)
     page = http.get("/cases/p").text
     assert '<li class="way end came here"' in page
     assert "The case is at an end." in page
-    assert "At -8 start again at line 1." in page
+    assert "At -25 start again at line 1." in page
 
 
 def test_without_a_collection_the_page_says_what_it_cannot_say(http):
@@ -350,6 +351,12 @@ def test_the_demo_has_a_case_in_every_state(tmp_path):
         for text in ("chip closed", "chip strayed", "chip rings", "corrected: it was", "Show <strong>"):
             assert any(text in page for page in pages), text
         assert http.get("/plans").text.count('class="card row"') == 4
+
+
+def test_the_plan_of_the_demo_is_the_one_on_the_first_page():
+    """The console shows the plan of `banditree demo`, and so its loss, and not a poor one made by hand."""
+    readme = Path(__file__).parents[2].joinpath("README.md").read_text(encoding="utf-8")
+    assert str(clinic_protocol()).partition("\n\n")[2] in readme
 
 
 def test_graded_outcomes_have_a_button_each(http):

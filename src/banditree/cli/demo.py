@@ -1,6 +1,5 @@
 """`banditree demo`: the main job end to end on a small invented clinic."""
 
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,18 +13,16 @@ if TYPE_CHECKING:
     from banditree.policies.session import Session
     from banditree.tasks.collection import Collection
 
-HORIZON = 1000  # The rounds of one patient.
-WORDS = {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse"}
 LINES = 5  # The plan has one line per patient group.
 SEED = 1  # The seed of the search.
 
 
 def demo_plan(clinic: "Collection") -> "Plan":
     """The protocol of the demo, as the pages of the project show it."""
-    from banditree.plans.words import vocabulary_from
+    from banditree.files.clinic import HORIZON, WORDS
     from banditree.scores.build import build_plan
 
-    return build_plan(clinic, HORIZON, "protocol", lines=LINES, seed=SEED, vocabulary=vocabulary_from(WORDS))
+    return build_plan(clinic, HORIZON, "protocol", lines=LINES, seed=SEED, vocabulary=WORDS)
 
 
 def simulated_patient(clinic: "Collection", plan: "Plan", seed: int) -> "tuple[Session, int, int]":
@@ -55,6 +52,7 @@ def demo(
     import json as json_module
 
     from banditree.certificates.certify import certify
+    from banditree.files.clinic import HORIZON, clinic_table
     from banditree.files.collections import load_collection
     from banditree.files.documents import write_bytes, write_text
     from banditree.files.plans import save_plan
@@ -65,7 +63,7 @@ def demo(
 
     folder.mkdir(parents=True, exist_ok=True)
     means = folder / "treatments.csv"
-    write_text(means, files("banditree.cli").joinpath("data/treatments.csv").read_text(encoding="utf-8"))
+    write_text(means, clinic_table())
     clinic = load_collection(means)
     plan = demo_plan(clinic)
     certificate = certify(plan, clinic)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from banditree.files.clinic import HORIZON, WORDS, clinic
 from banditree.files.collections import collection_document
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint
@@ -22,15 +23,8 @@ from banditree.service.settings import Settings
 from banditree.service.signing import sign
 from banditree.tasks.collection import Collection
 
-CLINIC_WORDS = vocabulary_from(
-    {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse"}
-)
 SHOP_WORDS = vocabulary_from({"arm": "offer", "task": "customer type", "reward": "sale", "give": "Show"})
-CLINIC = Collection.bernoulli(
-    [[0.95, 0.08, 0.5, 0.4], [0.05, 0.95, 0.07, 0.5], [0.1, 0.4, 0.95, 0.3]],
-    tasks=["early", "hereditary", "chronic"],
-    arms=["Alpha", "Beta", "Gamma", "Delta"],
-)
+CLINIC = clinic()
 SHOP = Collection.gaussian(
     [[30, 12, 18], [14, 28, 16], [11, 17, 34]],
     sigma=4,
@@ -42,34 +36,34 @@ SHOP = Collection.gaussian(
 ACTOR = "demo"
 
 
-def clinic_protocol(beta_floor: int = 3) -> Plan:
-    """Three lines and a safety rule, as a person would sign them; written down here so that the demo starts at once.
+def clinic_protocol(patience: int = 4) -> Plan:
+    """The plan that `banditree demo` finds, written down so that the console starts at once.
 
-    beta_floor: the score at which the second line gives up.
+    patience: how far the score of the second line may fall.
     """
-    alpha, beta, gamma, _delta = range(4)
+    a, b, c, d, e = range(5)
     lines = [
-        Box(alpha, low=1, high=3, points=(-1, 1), floor=3, ceil=8),
-        Box(beta, low=2, high=4, points=(-1, 1), floor=beta_floor, ceil=8),
-        Box(gamma, low=0, points=(-3, 1), floor=6),
-        Box(alpha),
-        Box(beta),
+        Box(e, low=1, high=3, points=(-1, 1), floor=2, ceil=5),
+        Box(d, low=2, points=(-3, 1), floor=patience),
+        Box(a, low=0, points=(-3, 1), floor=6),
+        Box(b, low=4, points=(-3, 2), floor=8),
+        Box(c, low=5, points=(-3, 2), floor=8),
+        Box(e),
     ]
-    rule = SafetyRule((-4, 1), floor=8, cap=20)
-    return assemble(lines, CLINIC, 100, form=Form.LINES, rule=rule, vocabulary=CLINIC_WORDS)
+    return assemble(lines, CLINIC, HORIZON, form=Form.LINES, rule=SafetyRule((-3, 2), floor=25), vocabulary=WORDS)
 
 
 def fill(settings: Settings, seed: int = 0) -> None:
     """Put the demo on record in an empty database."""
     rng = np.random.default_rng(seed)
     with _desk(settings) as desk:
-        clinic = _add(desk, "Clinic: treatments and patient groups", CLINIC)
+        groups = _add(desk, "Clinic: treatments and patient groups", CLINIC)
         shop = _add(desk, "Shop: offers and customers", SHOP)
-        tree = build_plan(CLINIC, 100, "tree", stop_early=True, vocabulary=CLINIC_WORDS)
-        clinic_plan = _add_plan(desk, "Clinic, protocol", clinic_protocol(), clinic)
-        _add_plan(desk, "Clinic, tree of the paper", tree, clinic)
+        tree = build_plan(CLINIC, HORIZON, "tree", stop_early=True, vocabulary=WORDS)
+        clinic_plan = _add_plan(desk, "Clinic, protocol", clinic_protocol(), groups)
+        _add_plan(desk, "Clinic, tree of the paper", tree, groups)
         shop_plan = _add_plan(desk, "Shop", build_plan(SHOP, 200, "tree", vocabulary=SHOP_WORDS), shop)
-        _add_plan(desk, "Clinic, more patient", clinic_protocol(4), clinic, replaces=clinic_plan, signed=False)
+        _add_plan(desk, "Clinic, more patient", clinic_protocol(6), groups, replaces=clinic_plan, signed=False)
         for number, (label, what) in enumerate(_stories(rng).items(), 1):
             _follow(desk, f"demo-{number}", shop_plan if "customer" in label else clinic_plan, label, what)
 
@@ -85,7 +79,7 @@ def _stories(rng: np.random.Generator) -> dict[str, Callable[[Case], None]]:
 
     def overridden(case: Case) -> None:
         play(case, CLINIC.means[0], 3, rng)
-        case.override(ACTOR, "Delta", "Alpha was out of stock", case.session.open_rounds[0], None)
+        case.override(ACTOR, "C", "E was out of stock", case.session.open_rounds[0], None)
         case.tell(ACTOR, case.session.open_rounds[0], 1)
         case.ask(ACTOR, 1, None, None)
 
@@ -95,9 +89,9 @@ def _stories(rng: np.random.Generator) -> dict[str, Callable[[Case], None]]:
         case.correct(ACTOR, 2, 0.0 if entry == 1.0 else 1.0, "the wrong button")
 
     def alarming(case: Case) -> None:
-        for number in range(34):
+        for _ in range(20):
             step = case.ask(ACTOR, 1, None, None)[0]
-            case.tell(ACTOR, step.round, number % 2)  # as often as not: no group is like that
+            case.tell(ACTOR, step.round, 0)  # nothing helps: no group is like that
         case.ask(ACTOR, 1, None, None)
 
     def closed(case: Case) -> None:
