@@ -4,9 +4,12 @@
 def plural(word: str) -> str:
     """The plural of an English noun phrase, by the rules that cover most words.
 
-    >>> plural("success"), plural("recovery"), plural("patient group")
-    ('successes', 'recoveries', 'patient groups')
+    >>> plural("success"), plural("recovery"), plural("patient group"), plural("course of treatment")
+    ('successes', 'recoveries', 'patient groups', 'courses of treatment')
     """
+    head, of, rest = word.partition(" of ")
+    if of:
+        return f"{plural(head)} of {rest}"
     if word.endswith(("s", "x", "ch", "sh")):
         return word + "es"
     if word.endswith("y") and word[-2:-1] not in "aeiou":

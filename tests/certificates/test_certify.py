@@ -59,6 +59,13 @@ def test_regret_is_cut_at_the_horizon():
     assert certify(plan, TWO, 5000).within[0] < 40
 
 
+def test_levels_too_far_for_memory_are_refused():
+    """A file may ask for a way of a million points in falls of a million: a sentence, not a `MemoryError`."""
+    far = assemble([Box(1, 1, 2, points=(-(10**6), 1), floor=1, ceil=10**6), Box(0), Box(1)], TWO, horizon=10)
+    with pytest.raises(InvalidInput, match="Box 1 of this plan counts too far to be certified"):
+        certify(far, TWO)
+
+
 def test_a_cycle_that_hardly_ever_ends_is_refused():
     sure = Collection.bernoulli([[1.0, 0.2], [0.5, 0.6]])
     around = assemble([Box(0, 2, 1, points=(-1, 1), floor=2, ceil=2), Box(0, 2, 0, pulls=1), Box(1)], sure, horizon=50)

@@ -55,6 +55,8 @@ def test_survivors_are_kept_per_box():
         ([TEST | {"threshold": 1.5}, LEAF, LEAF], "compares a count with a fraction"),
         ([SCORE | {"points": [1, 1]}, LEAF, LEAF], "points of one sign only"),
         ([SCORE | {"floor": 0}, LEAF, LEAF], "leaves at once"),
+        ([SCORE | {"ceil": 1_000_001}, LEAF, LEAF], "counts further than 1,000,000"),
+        ([SCORE | {"points": [-(10**12), 1]}, LEAF, LEAF], "counts further than 1,000,000"),
         ([SCORE | {"points": [-1, 0, 1], "cuts": [0.5, 0.5]}, LEAF, LEAF], "cuts that do not increase"),
         ([TEST | {"high": 1}, LEAF, LEAF], "Box 3 of the plan cannot be reached"),
         ([TEST | {"low": 0, "high": 0}], "never reaches a box that uses an arm for good"),

@@ -2,9 +2,15 @@
 
 import json
 
+import pytest
+
 from banditree.certificates.certify import certify
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import Form
 from banditree.plans.words import vocabulary_from
+from banditree.reports.beside import beside_text
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text
+from banditree.reports.promise import promise_sentences
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard
 from banditree.trees.guarantee import dt_ece_guarantee
@@ -20,6 +26,7 @@ severe  28.804    1.3e-05     1.3e-05               96.0          96          0
 
 Exactly this much reward is lost on average over 1,000 rounds, compared with the best arm from the start: 14.409 over \
 all tasks, 28.804 in the worst (severe).
+A case passes 1.0 boxes on average: a reading load of 3.2 in use, 2.2 on paper.
 Once settled, this plan would not notice if an arm stopped working.
 No algorithm, however clever, loses less than 1.16 in its worst task; this plan loses 28.8.
 For DT-ECE, Theorem 4.4 guarantees at most 48.2 on these tasks."""
@@ -27,6 +34,26 @@ For DT-ECE, Theorem 4.4 guarantees at most 48.2 on these tasks."""
 
 def test_the_page():
     assert certificate_text(certificate_report(build_tree(TWO, 1000), TWO)) == PAGE
+
+
+def test_a_protocol_names_no_tasks_and_its_lines_are_counted_as_they_are_passed():
+    """A fails for certain and B succeeds for certain, so that every case passes both lines once and stays."""
+    sure = Collection.bernoulli([[0.0, 1.0], [0.0, 1.0]], arms=["A", "B"])
+    lines = [Box(0, 1, points=(-1, 1), floor=2), Box(1, 0, points=(-1, 1), floor=2)]
+    plan = assemble(lines, sure, 50, form=Form.LINES)
+    report = certificate_report(plan, sure)
+    page = certificate_text(report)
+    assert page.startswith("task    regret  wrong arm  rounds of testing")
+    assert "A case passes 2.0 lines on average: a reading load of 3.8 in use, 1.8 on paper." in page
+    assert certificate_document(report)["lines_passed"] == pytest.approx(2.0)
+
+
+def test_amounts_have_no_exponents():
+    """A loss of thousands reads as such, in the promise and beside the plan."""
+    wide = Collection.gaussian([[90.0, 0.0], [0.0, 80.0]], sigma=1.0, arms=["A", "B"])
+    plan = build_tree(wide, 1000)
+    assert beside_text(plan, wide, None) == "In their worst task, A for all loses 80,000."
+    assert "e+" not in " ".join(promise_sentences(plan, certify(plan, wide)))
 
 
 def test_the_page_keeps_the_words_of_the_plan():
@@ -81,7 +108,7 @@ def test_lines_say_what_they_give_up():
     assert line["name"] == "box 1"
     assert line["at_most_more"] == line["loses_from_here"] - line["best_possible_at_least"]
     assert (
-        "per case and at the worst shares of the tasks, the plan loses at most 15 from box 1 on."
+        "Per case and at the worst shares of the tasks, the best possible would save at most 15 from box 1 on."
         in certificate_text(report)
     )
     assert certificate_document(certificate_report(build_tree(TWO, 1000), TWO))["lines"] is None

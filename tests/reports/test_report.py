@@ -7,6 +7,7 @@ from figure_plans import made
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.figures.document import Facts, Figures, Heading, Ladder, Paragraph, Table
+from banditree.plans.reading_load import reading_load
 from banditree.plans.words import vocabulary_from
 from banditree.reports.analyze import analyze, bound_lines
 from banditree.reports.report import MANY_TASKS, alternatives, report_blocks, write_report
@@ -116,6 +117,16 @@ def test_bounds_are_compared_with_bounds():
     # In the task for which A is not the best, B may give 0.62 and A 0.28.
     assert found["A for all"].worst == pytest.approx(1000 * 0.34)
     assert found["a random arm each round"].worst > 1000 * 0.15
+
+
+def test_alternatives_are_compared_by_reading_load_and_mts_is_among_them():
+    plan, known = made("protocol")
+    found = {one.name: one for one in alternatives(plan, known, certify(plan, known))}
+    assert found["this plan"].load == reading_load(plan)
+    tables = [block for block in blocks_of("protocol") if isinstance(block, Table)]
+    assert tables[-1].head[:2] == ("what", "reading load")
+    (mts,) = (row for row in tables[-1].rows if row[0] == "mTS")
+    assert "simulated runs" in mts[-1]
 
 
 def test_alternatives_are_compared_over_the_same_rounds():

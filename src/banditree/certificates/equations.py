@@ -11,6 +11,7 @@ from banditree.plans.plan import BoxKind, Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
+MOST_NUMBERS = 100_000_000  # The exits of one score are found with so many numbers at most, which are 800 MB.
 ENDLESS = 1e4  # A plan that tests for so many horizons on average is refused as one that may never end.
 
 
@@ -26,6 +27,7 @@ def exit_distributions(plan: Plan, outcomes: Outcomes, horizon: int) -> tuple[Fl
     if boxes.size:
         from banditree.certificates.walks import leave_all
 
+        _require_memory(plan, boxes, down.shape[1])
         chance = np.ascontiguousarray(outcomes.least[:, boxes, : plan.points.shape[1]].transpose(1, 2, 0))
         down[boxes], up[boxes], pulls[boxes] = leave_all(
             plan.points[boxes], plan.floor[boxes], plan.ceil[boxes], chance
@@ -36,6 +38,17 @@ def exit_distributions(plan: Plan, outcomes: Outcomes, horizon: int) -> tuple[Fl
         down[watched], pulls[watched] = leaving(plan, watched, chances, horizon)
         up[watched] = 0.0
     return down, up, pulls
+
+
+def _require_memory(plan: Plan, boxes: IntArray, n_tasks: int) -> None:
+    """Scores with a way too long for memory are refused before it is taken."""
+    falls = np.maximum(-plan.points[boxes].min(axis=1), 0) + 1
+    numbers = (plan.floor[boxes] + plan.ceil[boxes]) * falls * n_tasks
+    if numbers.max() > MOST_NUMBERS:
+        raise InvalidInput(
+            f"Box {boxes[numbers.argmax()] + 1} of this plan counts too far to be certified: it needs "
+            f"{numbers.max():,} numbers. Give it lower levels or fewer points, or simulate it."
+        )
 
 
 def solve(plan: Plan, down: FloatArray, up: FloatArray, cost: FloatArray) -> FloatArray | None:
@@ -88,7 +101,7 @@ def require_end(
     if expected is None or expected.max() > ENDLESS * horizon:
         where = "" if expected is None else f" for task {collection.tasks[int(expected.argmax())]!r}"
         raise InvalidInput(
-            f"This plan may never end{where}: some boxes lead back to each other with a chance too close to one. "
-            "Build it again without links back, or with other levels."
+            f"This plan may never end{where}: it starts again or goes back with a chance too close to one. "
+            "Give it an end that cases reach, or other levels."
         )
     return down, up, pulls

@@ -14,7 +14,7 @@ from banditree.certificates.over_contexts import (
     looks_at_contexts,
 )
 from banditree.errors import InvalidInput
-from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Plan
+from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Form, Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import N_AVERAGED, ContextKind
@@ -161,12 +161,17 @@ def _check_match(plan: Plan, collection: Collection) -> None:
         )
 
 
+def _place(plan: Plan) -> str:
+    return "line" if plan.form is Form.LINES else "box"
+
+
 def _reasons(plan: Plan, collection: Collection) -> tuple[str, ...]:
     reasons = []
     if collection.is_estimated:
         slopes = "" if collection.theta_error is None else ", and so are the slopes within theirs"
         reasons.append(
-            f"the estimated means are within {collection.radius.max():.3g}{slopes}, and every box takes its worst means"
+            f"the estimated means are within {collection.radius.max():.3g}{slopes}, and every {_place(plan)} takes its "
+            "worst means"
         )
     totals = bool((plan.kind == BoxKind.FIXED).any())
     reasons += collection.rewards.doubts(cells_of(collection, plan.arm[:1]), totals)
@@ -263,7 +268,7 @@ def _context_remarks(plan: Plan, collection: Collection) -> tuple[str, ...]:
     losses = [rule.loss for rule in plan.kind_rules if rule is not None]
     if losses:
         remarks.append(
-            f"The rules that are printed give away up to {max(losses):.3g} a round, {max(losses) * plan.horizon:,.3g} "
+            f"The rules that are printed give away up to {max(losses):.3g} a round, {max(losses) * plan.horizon:,.0f} "
             f"over {plan.horizon:,} rounds, against the highest prediction; the regret has it."
         )
     return tuple(remarks)

@@ -265,18 +265,20 @@ def _show_front(
 
 
 def _regret(built: "Plan", certificate: "Certificate") -> str:
+    from banditree.nouns import plural
+    from banditree.plans.words import capital
     from banditree.reports.certify import in_shares
 
+    words, pulls = built.vocabulary, certificate.pulls
     lost = (
-        f"Reward lost on average, compared with the best arm from the start: {certificate.mean_regret:,.2f} over all "
-        f"tasks{in_shares(certificate)}, {certificate.worst_regret:,.2f} in the worst ({certificate.claim})."
+        f"{capital(words.reward)} lost on average, compared with the best {words.arm} from the start: "
+        f"{certificate.mean_regret:,.2f} over all {plural(words.task)}{in_shares(certificate)}, "
+        f"{certificate.worst_regret:,.2f} in the worst ({certificate.claim})."
     )
-    if not built.n_tests:
+    if not pulls.any():
         return lost
-    pulls = certificate.pulls
-    return (
-        f"{lost}\nTesting takes {pulls.mean():,.1f} rounds on average, {pulls.max():,.1f} for the task that takes most."
-    )
+    most = f"{pulls.max():,.1f} for the {words.task} that takes most"
+    return f"{lost}\nTesting takes {pulls.mean():,.1f} rounds on average, {most}."
 
 
 def _marked(built: "Plan", known: "Collection") -> "Plan":

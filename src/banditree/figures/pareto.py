@@ -1,19 +1,18 @@
-"""The trade between regret and the size of a plan: which plans no other one beats in both."""
+"""The trade between regret and the reading load of a plan: which plans no other one beats in both."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from banditree.figures.axes import BOTTOM, CHART_HEIGHT, CHART_WIDTH, LEFT, TOP, Axis, frame
 from banditree.figures.scene import GREY, INK, PALETTE, Line, Scene, Shape, Text, rectangle, text_width
-from banditree.nouns import counted
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A plan by name, the number of its boxes and its regret."""
+    """A plan by name, its reading load and its regret."""
 
     name: str
-    size: int
+    size: float
     regret: float
 
 
@@ -31,7 +30,7 @@ def pareto_info(candidates: Iterable[Candidate]) -> ParetoInfo:
     >>> pareto_info([Candidate("a", 3, 50.0), Candidate("b", 9, 20.0), Candidate("c", 15, 25.0)]).front
     (0, 1)
     """
-    merged: dict[tuple[int, float], list[str]] = {}
+    merged: dict[tuple[float, float], list[str]] = {}
     for one in candidates:
         merged.setdefault((one.size, one.regret), []).append(one.name)
     ordered = tuple(Candidate(" = ".join(names), *place) for place, names in sorted(merged.items()))
@@ -49,7 +48,7 @@ def pareto_scene(info: ParetoInfo, regret_name: str = "worst regret") -> Scene:
     top = max(one.regret for one in info.candidates) * 1.1 or 1.0
     x = Axis(0.0, most * 1.25 + 1, LEFT, CHART_WIDTH - 24)
     y = Axis(0.0, top, CHART_HEIGHT - BOTTOM, TOP)
-    shapes = frame(x, y, "Regret against the size of the plan", "boxes", regret_name)
+    shapes = frame(x, y, "Regret against reading load", "reading load", regret_name)
     steps: list[tuple[float, float]] = []
     for index in info.front:
         one = info.candidates[index]
@@ -59,8 +58,10 @@ def pareto_scene(info: ParetoInfo, regret_name: str = "worst regret") -> Scene:
     if steps:
         shapes.append(Line((*steps, (x.end, steps[-1][1])), PALETTE[0], 1.4, dash=(4, 2)))
     shapes += _points(info, x, y)
-    names = ", ".join(f"{info.candidates[i].name} ({counted(info.candidates[i].size, 'box')})" for i in info.front)
-    return Scene(CHART_WIDTH, CHART_HEIGHT, tuple(shapes), f"Plans that no other beats in size and regret: {names}.")
+    names = ", ".join(f"{info.candidates[i].name} ({info.candidates[i].size:.1f})" for i in info.front)
+    return Scene(
+        CHART_WIDTH, CHART_HEIGHT, tuple(shapes), f"Plans that no other beats in reading load and regret: {names}."
+    )
 
 
 def _points(info: ParetoInfo, x: Axis, y: Axis) -> list[Shape]:

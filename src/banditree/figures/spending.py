@@ -9,8 +9,9 @@ from banditree.errors import InvalidInput
 from banditree.figures.axes import tick_label, tick_step
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, Line, Scene, Shape, Text, fitted, rectangle
 from banditree.nouns import plural
-from banditree.plans.plan import BoxKind, Plan
-from banditree.plans.wording import box_action
+from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.wording import box_action, given
+from banditree.plans.words import capital
 
 MOST_BARS = 20
 BAR, PITCH, NAMES, WIDTH = 12.0, 18.0, 170.0, 430.0
@@ -18,7 +19,7 @@ BAR, PITCH, NAMES, WIDTH = 12.0, 18.0, 170.0, 430.0
 
 @dataclass(frozen=True)
 class Spent:
-    """The regret spent at a box: the mean over tasks, the most, and the task with the most."""
+    """The regret spent at a box: the mean over tasks, the most, and the task with the most. label: what it gives."""
 
     number: int
     label: str
@@ -60,7 +61,7 @@ def spending_info(plan: Plan, certificate: Certificate) -> SpendingInfo:
     spent = tuple(
         Spent(
             int(box) + 1,
-            box_action(plan, int(box), spelled=False),
+            _label(plan, int(box)),
             bool(plan.kind[box] == BoxKind.EXPLOIT),
             float(mean[box]),
             float(most[box]),
@@ -69,6 +70,14 @@ def spending_info(plan: Plan, certificate: Certificate) -> SpendingInfo:
         for box in largest
     )
     return SpendingInfo(spent, float(mean.sum() - mean[largest].sum()), float(mean.sum()), plan.vocabulary.task)
+
+
+def _label(plan: Plan, box: int) -> str:
+    """A box by its number and what it gives; the ends of a protocol have no numbers."""
+    if plan.kind[box] == BoxKind.EXPLOIT and plan.form is Form.LINES:
+        return box_action(plan, box)
+    scored = plan.kind[box] in (BoxKind.SCORE, BoxKind.WATCH)
+    return f"{box + 1}. {capital(given(plan, box)) if scored else box_action(plan, box)}"
 
 
 def spending_scene(info: SpendingInfo) -> Scene:
@@ -86,8 +95,8 @@ def spending_scene(info: SpendingInfo) -> Scene:
     for row, one in enumerate(info.spent):
         y = 28 + row * PITCH
         colour = PALETTE[2] if one.is_leaf else PALETTE[0]
-        label = fitted(f"{one.number}. {one.label}", NAMES - 10, 9.0)
-        title = f"Box {one.number}: {one.mean:.4g} on average, {one.most:.4g} in {one.task}"
+        label = fitted(one.label, NAMES - 10, 9.0)
+        title = f"{one.label}: {one.mean:.4g} on average, {one.most:.4g} in {one.task}"
         shapes.append(Text(NAMES - 6, y + BAR - 3, label, 9.0, INK, anchor="end"))
         shapes.append(rectangle(NAMES, y, max(one.mean * scale, 0.5), BAR, fill=colour, title=title))
         x = NAMES + one.most * scale
@@ -95,7 +104,7 @@ def spending_scene(info: SpendingInfo) -> Scene:
     note = f"bar: mean over {plural(info.task_word)}; tick: the {info.task_word} in which it costs most"
     shapes.append(Text(0, bottom + 30, note, 9.0, GREY))
     if info.rest > 0:
-        shapes.append(Text(0, bottom + 43, f"all other boxes together: {info.rest:.3g}", 9.0, GREY))
+        shapes.append(Text(0, bottom + 43, f"all others together: {info.rest:.3g}", 9.0, GREY))
     first = max(info.spent, key=lambda one: one.mean)
-    description = f"Mean regret {info.total:.4g}; box {first.number} costs most, {first.mean:.4g}."
+    description = f"Mean regret {info.total:.4g}; most of it, {first.mean:.4g}, at: {first.label}."
     return Scene(WIDTH, bottom + (48 if info.rest > 0 else 35), tuple(shapes), description)

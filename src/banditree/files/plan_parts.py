@@ -6,6 +6,7 @@ from pydantic import Field
 
 from banditree.files.collections import FeaturePart, RewardsPart
 from banditree.files.documents import Document, Part
+from banditree.plans.checks import LARGEST
 from banditree.plans.plan import Decider
 
 SCHEMA: Literal["banditree/plan/3"] = "banditree/plan/3"
@@ -13,7 +14,8 @@ SECOND_SCHEMA: Literal["banditree/plan/2"] = "banditree/plan/2"
 # A plan that an earlier version can say is still written as that version: an older banditree reads it, and a case that
 # keeps its fingerprint finds the same plan.
 FIRST_SCHEMA: Literal["banditree/plan/1"] = "banditree/plan/1"
-Points = Annotated[list[int], Field(min_length=2)]
+Level = Annotated[int, Field(ge=-LARGEST, le=LARGEST)]
+Points = Annotated[list[Level], Field(min_length=2)]
 Number = Annotated[int, Field(ge=1)]  # of a box, as a person sees it
 
 
@@ -44,8 +46,8 @@ class PromiseRow(Part):
     """The points of an outcome where at least so much was promised, and no more than the next row asks for."""
 
     at_least: float | None = Field(None, description="chance of success; absent in the first row")
-    failure: int
-    success: int
+    failure: Level
+    success: Level
 
 
 class RuleNode(Part):
@@ -79,8 +81,8 @@ class ScoreBox(Part):
     table: list[PromiseRow] | None = Field(None, description="points by what was promised, in place of cuts")
     cuts: list[float] = Field(description="a reward above this many cuts ...")
     points: Points = Field(description="... scores the points of that number")
-    floor: int
-    ceil: int
+    floor: Level
+    ceil: Level
     low: Number
     high: Number
     possible: list[str] | None = None
@@ -97,8 +99,8 @@ class WatchBox(Part):
     table: list[PromiseRow] | None = None
     cuts: list[float]
     points: Points
-    floor: int
-    cap: int | None = None
+    floor: Level
+    cap: Level | None = None
     low: Number
     possible: list[str] | None = None
 
@@ -141,8 +143,8 @@ class RulePart(Part):
 
     cuts: list[float]
     points: Points
-    floor: int
-    cap: int | None = None
+    floor: Level
+    cap: Level | None = None
     hands_over: Literal[True] | None = None
 
 

@@ -12,6 +12,8 @@ from banditree.tasks.arrays import BoolArray
 if TYPE_CHECKING:
     from banditree.plans.plan import Plan
 
+LARGEST = 1_000_000  # Nobody counts further, and what is computed about a score takes memory in proportion.
+
 
 def check_plan(plan: "Plan") -> None:
     """Raise, naming the box as a person sees it, unless the arrays describe a plan that can be followed."""
@@ -90,6 +92,8 @@ def _check_boxes(plan: "Plan") -> None:
         require(plan.threshold == np.round(plan.threshold), fixed, "compares a count with a fraction")
     both_signs = (plan.points.min(axis=1, initial=0) < 0) & (plan.points.max(axis=1, initial=0) > 0)
     require(both_signs, score | watch, "has points of one sign only, so that its score can never leave on one side")
+    counted = np.column_stack([plan.floor, plan.ceil, plan.cap, np.abs(plan.points).max(axis=1, initial=0)])
+    require(counted.max(axis=1) <= LARGEST, score | watch, f"counts further than {LARGEST:,}")
     require(plan.floor >= 1, score | watch, "has a score that leaves at once")
     require(plan.ceil >= 1, score, "has a score that leaves at once")
     graded = np.zeros(n, dtype=bool) if plan.grading is None else plan.grading != NONE

@@ -20,6 +20,15 @@ def number(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(float(value))
 
 
+def amount(value: float, digits: int = 3) -> str:
+    """How much, rounded for people and never with an exponent.
+
+    >>> amount(6.0134), amount(142.6), amount(14316.0), amount(0.004312, digits=2)
+    ('6.01', '143', '14,316', '0.0043')
+    """
+    return f"{value:,.0f}" if abs(value) >= 10 ** (digits - 1) else f"{value:.{digits}g}"
+
+
 def named(word: str, name: str) -> str:
     """A name after the word for what it is, unless it begins with that word: "task mild", "task 3".
 

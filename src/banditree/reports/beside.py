@@ -7,7 +7,7 @@ from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.nouns import counted
 from banditree.plans.plan import Plan
-from banditree.plans.words import quoted
+from banditree.plans.words import amount, quoted
 from banditree.simulation.engine import simulate
 from banditree.simulation.results import mean_band, worst_band
 from banditree.tasks.collection import Collection
@@ -27,13 +27,18 @@ class Lost(NamedTuple):
 
 
 def beside_sentence(plan: Plan, collection: Collection) -> str:
-    """What the tree, the best single arm and mTS lose in their worst task over the rounds of `plan`.
+    """What the tree, the best single arm and mTS lose in their worst task over the rounds of `plan`."""
+    return beside_text(plan, collection, thompson_loss(collection, plan.horizon))
+
+
+def beside_text(plan: Plan, collection: Collection, mts: Lost | None) -> str:
+    """The same where it is known what mTS loses, or that this is not known.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
-    >>> beside_sentence(build_tree(two, horizon=1000), two).split(", and mTS")[0]
-    'In their worst task, A for all loses 300'
+    >>> beside_text(build_tree(two, horizon=1000), two, None)
+    'In their worst task, A for all loses 300.'
     """
-    others = [*_tree(plan, collection), _single(plan, collection), *_thompson(plan, collection)]
+    others = [*_tree(plan, collection), _single(plan, collection), *_thompson(mts, collection.is_estimated)]
     (who, lost), *rest = others
     listed = [f"{who} loses {lost}", *(f"{name} {amount}" for name, amount in rest)]
     *most, last = listed
@@ -48,7 +53,7 @@ def _tree(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlanWarning)
             tree = build_tree(collection, plan.horizon, max_boxes=MAX_TREE)
-            return [("the tree of the paper", f"{certify(tree, collection).worst_regret:,.3g}")]
+            return [("the tree of the paper", amount(certify(tree, collection).worst_regret))]
     except InvalidInput:
         return []
 
@@ -57,16 +62,15 @@ def _single(plan: Plan, collection: Collection) -> tuple[str, str]:
     """The one arm that loses least in its worst task."""
     lost = plan.horizon * collection.gaps.max(axis=0)
     arm = int(lost.argmin())
-    return f"{quoted(collection.arms[arm])} for all", f"{lost[arm]:,.3g}"
+    return f"{quoted(collection.arms[arm])} for all", amount(lost[arm])
 
 
-def _thompson(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
-    """mTS, where it can be simulated."""
-    lost = thompson_loss(collection, plan.horizon)
+def _thompson(lost: Lost | None, at_estimates: bool) -> list[tuple[str, str]]:
+    """mTS, where it can be simulated; it takes estimated rates at their word, so that no bound can be printed."""
     if lost is None:
         return []
-    name = "mTS, which needs a computer at every decision,"
-    return [(name, f"{lost.worst:,.3g} (mean of {counted(lost.runs, 'simulated run')})")]
+    name, where = "mTS, which needs a computer at every decision,", " at the estimated rates" if at_estimates else ""
+    return [(name, f"{amount(lost.worst)} (mean of {counted(lost.runs, 'simulated run')}{where})")]
 
 
 def thompson_loss(collection: Collection, horizon: int) -> Lost | None:

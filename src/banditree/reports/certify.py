@@ -4,13 +4,18 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.continuations import Continuation
 from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
 from banditree.nouns import counted, plural
-from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.plan import BoxKind, Plan, Vocabulary
+from banditree.plans.reading_load import reading_load
+from banditree.plans.wording import unit
+from banditree.plans.words import amount
 from banditree.reports.field import FieldReport, Questions, field_document, field_report, field_sentences
 from banditree.reports.limits import (
     QUICK,
@@ -93,6 +98,8 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "limit": limit_document(report.limit, report.collection),
         "field": None if report.field is None else field_document(report.field),
         "lines": None if report.plan is None else lines_document(report.plan, report.lines),
+        "reading_load": None if report.plan is None else reading_load(report.plan),
+        "lines_passed": None if report.plan is None or c.entered is None else lines_passed(report.plan, c),
         "tasks": [
             {
                 "task": name,
@@ -151,23 +158,18 @@ def varying_sentence(varying: VaryingCertificate, words: Vocabulary) -> str:
 
 
 def certificate_rows(report: CertificateReport) -> tuple[list[str], list[list[str]]]:
-    """The header of the table for people, in their words, and one row per task."""
+    """The header of the table for people, in their words, and one row per task.
+
+    Whether a plan finds the task is said only of plans that name it at their ends; protocols do not."""
     c, words = report.certificate, report.words
-    head = [
-        words.task,
-        "regret",
-        f"wrong {words.arm}",
-        f"wrong {words.task}",
-        "rounds of testing",
-        "95% within",
-        "undecided",
-    ]
+    named = [] if c.wrong_task is None else [f"wrong {words.task}"]
+    head = [words.task, "regret", f"wrong {words.arm}", *named, "rounds of testing", "95% within", "undecided"]
     rows = [
         [
             name,
             f"{c.regret[i]:,.3f}",
             shown_chance(c.wrong_arm[i]),
-            "-" if c.wrong_task is None else shown_chance(c.wrong_task[i]),
+            *([] if c.wrong_task is None else [shown_chance(c.wrong_task[i])]),
             f"{c.pulls[i]:,.1f}",
             "-" if c.within is None else f"{c.within[i]:,}",
             shown_chance(c.undecided[i]),
@@ -195,18 +197,41 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     if c.claim.is_bound:
         so_far = "" if c.claim is Claim.UPPER_BOUND else " apart from what Thompson sampling loses"
         lines.append(f"These are upper bounds{so_far}: {'; '.join(c.reasons)}.")
+    if report.plan is not None and c.entered is not None:
+        lines.append(in_use_sentence(report.plan, c))
     if report.varying is not None:
         lines.append(varying_sentence(report.varying, words))
     if report.field is not None:
         lines += field_sentences(report.field, report.collection, words, c.mean_regret)
     if report.limit is not None:
-        ending = f"this plan loses {c.claim.hedge}{c.worst_regret:,.3g}"
+        ending = f"this plan loses {c.claim.hedge}{amount(c.worst_regret)}"
         lines.append(limit_sentence(report.limit, report.collection, words, ending))
     if report.plan is not None and report.lines:
         lines.append(lines_sentence(report.plan, report.lines))
     if report.dt_ece_bound is not None:
         lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]
+
+
+def lines_passed(plan: Plan, certificate: Certificate) -> float:
+    """How many lines or tests a case passes on average over the tasks; one that starts again counts them again."""
+    assert certificate.entered is not None
+    passed = certificate.entered[:, plan.kind != BoxKind.EXPLOIT].sum(axis=1)
+    return float(np.average(passed, weights=certificate.shares))
+
+
+def in_use_sentence(plan: Plan, certificate: Certificate) -> str:
+    """What the plan asks of whoever follows it, beyond reading it once.
+
+    >>> from banditree.trees.tree import build_tree
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    >>> plan = build_tree(two, horizon=1000)
+    >>> in_use_sentence(plan, certify(plan, two))
+    'A case passes 1.0 boxes on average: a reading load of 3.2 in use, 2.2 on paper.'
+    """
+    load, passed = reading_load(plan), lines_passed(plan, certificate)
+    in_use = f"a reading load of {load + passed:,.1f} in use, {load:,.1f} on paper"
+    return f"A case passes {passed:,.1f} {plural(unit(plan))} on average: {in_use}."
 
 
 def in_shares(certificate: Certificate) -> str:

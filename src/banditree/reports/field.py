@@ -253,14 +253,14 @@ def _watching(report: FieldReport, words: Vocabulary) -> list[str]:
     if found.rounds is None or found.unwatched.all():
         return [*lines, f"Once settled, this plan would not notice if {with_article(words.arm)} stopped working."]
     in_time = ~found.unwatched & (found.rounds < found.most)
-    notice = f"If the {words.arm} in force does {found.drop:.2g} worse from the middle on, this is "
     if in_time.any():
         about = "about " if found.uncapped[in_time].any() else ""
-        notice += f"noticed after {about}{found.rounds[in_time].max():,.0f} rounds on average at most"
-        notice += f", in {counted(int((~in_time).sum()), words.task)} not before the end." if not in_time.all() else "."
+        rounds = f"{about}{counted(round(float(found.rounds[in_time].max())), 'round')}"
+        late = "" if in_time.all() else f"; in {counted(int((~in_time).sum()), words.task)}, not before the end"
+        noticed = f"noticed within {rounds} on average{late}"
     else:
-        notice += "not noticed before the end: scores without a cap have far to fall."
-    return [*lines, notice]
+        noticed = "not noticed before the end: scores without a cap have far to fall"
+    return [*lines, f"If the {words.arm} in force does {found.drop:.2g} worse from the middle on, this is {noticed}."]
 
 
 def _by_simulation(simulated: bool) -> str:

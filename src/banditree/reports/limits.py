@@ -7,6 +7,7 @@ from banditree.errors import InvalidInput
 from banditree.nouns import plural
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import place_name
+from banditree.plans.words import amount
 from banditree.progress import OnProgress
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
@@ -65,7 +66,7 @@ def limit_sentence(found: Limit, collection: Collection, words: Vocabulary, endi
         conditions.append(f"if all cases of a {words.task} are alike")
     when = "".join(f", {condition}" for condition in conditions)
     tail = f"; {ending}." if ending else "."
-    return f"No algorithm, however clever, loses less than {found.value:,.3g} in its worst {words.task}{when}{tail}"
+    return f"No algorithm, however clever, loses less than {amount(found.value)} in its worst {words.task}{when}{tail}"
 
 
 def lines_or_none(
@@ -100,6 +101,7 @@ def lines_document(plan: Plan, lines: list[Continuation] | None) -> list[dict[st
 def lines_sentence(plan: Plan, lines: list[Continuation]) -> str:
     """Which lines matter: how much more than the best possible each, with all that follows it, loses at most."""
     ranked = sorted(lines, key=lambda line: -line.at_most_more)[:NAMED]
-    parts = ", ".join(f"{line.at_most_more:,.2g} from {place_name(plan, line.box)} on" for line in ranked)
+    parts = [f"{amount(line.at_most_more, 2)} from {place_name(plan, line.box)} on" for line in ranked]
+    listed = " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
     shares = f"at the worst shares of the {plural(plan.vocabulary.task)}"
-    return f"More than the best possible, per case and {shares}, the plan loses at most {parts}."
+    return f"Per case and {shares}, the best possible would save at most {listed}."

@@ -3,7 +3,7 @@
 from banditree.certificates.certify import Certificate
 from banditree.nouns import counted, plural
 from banditree.plans.plan import Plan
-from banditree.plans.words import with_article
+from banditree.plans.words import amount, with_article
 
 
 def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
@@ -40,7 +40,7 @@ def lost_word(plan: Plan) -> str:
 
 
 def _lost(plan: Plan, certificate: Certificate) -> str:
-    return f"{certificate.claim.hedge}{certificate.worst_regret:,.3g} {lost_word(plan)}"
+    return f"{certificate.claim.hedge}{amount(certificate.worst_regret)} {lost_word(plan)}"
 
 
 def _share(chance: float) -> str:

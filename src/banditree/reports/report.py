@@ -31,11 +31,12 @@ from banditree.figures.timeline import course_info, regret_info, survivors_info,
 from banditree.nouns import counted, plural
 from banditree.plans.assemble import Box, from_boxes
 from banditree.plans.plan import Plan, Vocabulary, current_versions
-from banditree.plans.wording import heading
+from banditree.plans.reading_load import reading_load
+from banditree.plans.wording import heading, unit
 from banditree.plans.words import number
 from banditree.progress import Progress
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
-from banditree.reports.beside import beside_sentence
+from banditree.reports.beside import Lost, beside_text, thompson_loss
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
 from banditree.reports.promise import loss_sentence, promise_sentences
 from banditree.scores.build import build_plan
@@ -55,10 +56,11 @@ MANY_TASKS = 30  # With more tasks, a table shows only those with the most regre
 
 @dataclass(frozen=True)
 class Alternative:
-    """Something that could be done instead: its boxes (None if it is no plan), its regret, and how that is known."""
+    """Something that could be done instead: its reading load (None if it is no plan), its regret, and how that is
+    known."""
 
     name: str
-    boxes: int | None
+    load: float | None
     mean: float | None
     worst: float | None
     how: str
@@ -84,9 +86,10 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
             "Report on a plan with the collection that it was made for."
         )
     certificate, why = _certified(plan, collection)
+    mts = thompson_loss(collection, plan.horizon) if collection.theta is None else None
     blocks: list[Block] = [
         Paragraph(heading(plan, "" if certificate is None else loss_sentence(plan, certificate.certificate))),
-        *_summary(plan, collection, certificate),
+        *_summary(plan, collection, certificate, mts),
         Heading("The plan"),
         _ladder(plan, collection),
         Heading(f"What was known about the {plural(plan.vocabulary.task)}"),
@@ -97,7 +100,7 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
         Heading("What the theory says"),
         *_theory(plan, collection),
         Heading("Compared with the alternatives"),
-        *_comparison(plan, collection, certificate, results),
+        *_comparison(plan, collection, certificate, results, mts),
         Heading("Settings and versions"),
         Facts(tuple(settings(plan, collection))),
     ]
@@ -111,16 +114,12 @@ def _certified(plan: Plan, collection: Collection) -> tuple[CertificateReport | 
         return None, str(problem)
 
 
-def _summary(plan: Plan, collection: Collection, report: CertificateReport | None) -> list[Block]:
-    """What the plan promises, and beside it what else could be done."""
+def _summary(plan: Plan, collection: Collection, report: CertificateReport | None, mts: Lost | None) -> list[Block]:
+    """What the plan promises, and beside it what else could be done, where that is known."""
     if report is None:
         return []
-    return [Paragraph(" ".join(promise_sentences(plan, report.certificate))), *_beside(plan, collection)]
-
-
-def _beside(plan: Plan, collection: Collection) -> list[Block]:
-    """What else could be done, where that is known."""
-    return [Paragraph(beside_sentence(plan, collection))] if collection.theta is None else []
+    promised = Paragraph(" ".join(promise_sentences(plan, report.certificate)))
+    return [promised, *([] if collection.theta is not None else [Paragraph(beside_text(plan, collection, mts))])]
 
 
 def _known(plan: Plan, collection: Collection) -> list[Block]:
@@ -194,9 +193,8 @@ def _course(plan: Plan, collection: Collection, report: CertificateReport | None
     for info in (course_info(plan, collection), survivors_info(plan, collection)):
         scenes.append((timeline_scene(info), info.note))
     spent = spending_scene(spending_info(plan, report.certificate))
-    scenes.append(
-        (spent, "Tests cost while they find out; a last box costs where it is wrong. Computed, not simulated.")
-    )
+    costs = f"A {unit(plan)} costs while it finds out; an end costs where it is wrong. Computed, not simulated."
+    scenes.append((spent, costs))
     return [Figures(tuple(scenes))]
 
 
@@ -227,37 +225,41 @@ def _asked(plan: Plan, collection: Collection) -> float | None:
 
 
 def _comparison(
-    plan: Plan, collection: Collection, report: CertificateReport | None, results: Results | None
+    plan: Plan,
+    collection: Collection,
+    report: CertificateReport | None,
+    results: Results | None,
+    mts: Lost | None,
 ) -> list[Block]:
     found = alternatives(plan, collection, None if report is None else report.certificate)
     if results is not None:
         found += _simulated(results, plan.horizon, collection.shares)
+    elif mts is not None:
+        found.append(Alternative("mTS", None, mts.mean, mts.worst, f"mean of {counted(mts.runs, 'simulated run')}"))
     rows = tuple(
         (
             one.name,
-            "-" if one.boxes is None else f"{one.boxes:,}",
+            "-" if one.load is None else f"{one.load:,.1f}",
             "-" if one.mean is None else f"{one.mean:,.2f}",
             "-" if one.worst is None else f"{one.worst:,.2f}",
             one.how,
         )
         for one in found
     )
-    blocks: list[Block] = [Table(("what", "boxes", "mean regret", "worst regret", "how it is known"), rows)]
+    blocks: list[Block] = [Table(("what", "reading load", "mean regret", "worst regret", "how it is known"), rows)]
     scenes: list[tuple[Scene, str]] = []
     plans = [
-        Candidate(one.name, one.boxes, one.worst)
-        for one in found
-        if one.boxes is not None and one.worst is not None
-    ]  # fmt: skip
+        Candidate(one.name, one.load, one.worst) for one in found if one.load is not None and one.worst is not None
+    ]
     if len(plans) > 1:
-        caption = "Filled points are plans that no other plan beats in both size and regret."
+        caption = "Filled points are plans that no other plan beats in both reading load and regret."
         scenes.append((pareto_scene(pareto_info(plans)), caption))
     if results is not None:
         (panel,) = curves_info({"Regret, mean over tasks": results})
         info = regret_info(panel)
         scenes.append((timeline_scene(info), info.note))
     else:
-        text = "Adaptive policies (mTS, mUCB, UCB1, ...) need a simulation, and no results of one were given."
+        text = "Other adaptive policies (mUCB, UCB1, ...) need a simulation, and no results of one were given."
         blocks.append(Paragraph(text, soft=True))
     return [*blocks, Figures(tuple(scenes))] if scenes else blocks
 
@@ -266,7 +268,7 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
     """What could be done instead, with regret over the same rounds: other plans, one arm for all, arms at random."""
     found = []
     if certificate is not None:
-        found.append(_of_certificate("this plan", plan.n_boxes, certificate))
+        found.append(_of_certificate("this plan", plan, certificate))
     horizon = plan.horizon
     others: dict[str, dict[str, Any]] = {
         "tree": {"method": "tree", "max_boxes": MAX_ALTERNATIVE},
@@ -282,11 +284,9 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
 def _without_a_plan(plan: Plan, collection: Collection) -> list[Alternative]:
     """One arm for all and arms at random, certified as plans of one box: bounds beside bounds, exact beside exact."""
     same = {"horizon": plan.horizon, "arms": collection.arms, "tasks": collection.tasks, "rewards": collection.rewards}
+    singles = [from_boxes([Box(arm=arm)], method="one option", **same) for arm in range(collection.n_arms)]
     try:
-        every = [
-            certify(from_boxes([Box(arm=arm)], method="one option", **same), collection)
-            for arm in range(collection.n_arms)
-        ]
+        every = [certify(single, collection) for single in singles]
     except InvalidInput as problem:
         return [Alternative("one option for all", None, None, None, f"not available: {problem}")]
     regret = np.array([one.regret for one in every])
@@ -295,13 +295,14 @@ def _without_a_plan(plan: Plan, collection: Collection) -> list[Alternative]:
     by_chance, how = regret.mean(axis=0), str(every[0].claim)
     at_random = f"a random {plan.vocabulary.arm} each round"
     return [
-        _of_certificate(f"{collection.arms[single]} for all", 1, every[single]),
+        _of_certificate(f"{collection.arms[single]} for all", singles[single], every[single]),
         Alternative(at_random, None, float(collection.weights @ by_chance), float(by_chance.max()), how),
     ]
 
 
-def _of_certificate(name: str, boxes: int, certificate: Certificate) -> Alternative:
-    return Alternative(name, boxes, certificate.mean_regret, certificate.worst_regret, str(certificate.claim))
+def _of_certificate(name: str, plan: Plan, certificate: Certificate) -> Alternative:
+    claim = str(certificate.claim)
+    return Alternative(name, reading_load(plan), certificate.mean_regret, certificate.worst_regret, claim)
 
 
 def _built(name: str, collection: Collection, horizon: int, options: dict[str, Any]) -> Alternative:
@@ -311,7 +312,7 @@ def _built(name: str, collection: Collection, horizon: int, options: dict[str, A
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PlanWarning)
             other = build_plan(collection, horizon, **options)
-            return _of_certificate(name, other.n_boxes, certify(other, collection))
+            return _of_certificate(name, other, certify(other, collection))
     except InvalidInput as problem:
         return Alternative(name, None, None, None, f"not available: {problem}")
 

@@ -43,7 +43,7 @@ SHOWN_CASES = 50  # A page of the list shows so many cases.
 SHOWN_EVENTS = 40  # So many events of the history are shown, unless all are asked for ...
 MOST_EVENTS = 10_000  # ... and then at most so many.
 MOST_CHANCES = 12  # So many tasks are shown with their chance.
-ELSEWHERE = "How likely each box is, and what it costs, is on the page of the plan."
+ELSEWHERE = "How cases get here, and at what cost, is on the page of the plan."
 NOWHERE = 0  # Boxes are counted from 1, so this is the number of no box.
 MOST_BOXES = 1_500  # A plan of more boxes is not drawn, only put into words.
 
