@@ -20,7 +20,7 @@ def test_kinds_without_spread_stay_exact():
 
 def test_cases_that_vary_are_each_held_against_their_own_best():
     plan = build_tree(KNOWN, horizon=200)
-    found, cases = certify_cases(plan, VARYING, draws=50), draw_cases(VARYING, 50)
+    found, cases = certify_cases(plan, VARYING, draws=50), draw_cases(VARYING, 50, fresh=True)
     one = Collection.bernoulli(cases.means[[3, 60]])
     np.testing.assert_array_less(certify(plan, KNOWN).wrong_arm.max(), found.wrong_arm.mean)
     expected = [certify(plan, Collection.bernoulli(cases.means[[n, 60]])).regret[0] for n in range(50)]

@@ -1,11 +1,14 @@
 """`banditree plan` with its methods."""
 
 import json
+import re
 
 import pytest
 
 from banditree.cli import main
+from banditree.files.collections import save_collection
 from banditree.files.plans import load_plan
+from banditree.tasks.collection import Collection
 
 
 @pytest.fixture
@@ -62,6 +65,22 @@ def test_limits_reach_the_search(capsys, means):
     assert code == 0
     boxes = json.loads(out)["boxes"]
     assert all(box["low"] > box["box"] for box in boxes if box["kind"] in ("score", "watch"))
+
+
+def test_numbers_over_cases_that_vary_say_so(tmp_path, capsys):
+    varying = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], spread=[[0.1, 0.1], [0.1, 0.1]])
+    save_collection(varying, tmp_path / "varying.json")
+    given = ("plan", str(tmp_path / "varying.json"), "--horizon", "30", "--steps", "60")
+    _code, text, _err = run(capsys, *given)
+    found = re.search(r"It loses about ([\d.]+) successes in the worst task, over cases that vary", text)
+    assert found
+    assert re.search(r"this plan +\d+ +[\d.]+ +" + found[1], text)
+    assert "loses in the worst task over cases that vary" in text
+    assert "lost on average by a case at the rates of its task" in text
+    rows = json.loads(run(capsys, *given, "--pareto", "--json")[1])
+    assert f"{rows[-1]['over_cases']['worst_regret']:.3g}" == found[1]
+    assert rows[-1]["worst_regret"] != rows[-1]["over_cases"]["worst_regret"]
+    assert "averages over cases that vary" in run(capsys, *given, "--pareto")[1]
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from banditree.certificates.certify import certify
+from banditree.certificates.varying import certify_cases
+from banditree.plans.plan import Vocabulary
 from banditree.scores.front import pareto_front
+from banditree.scores.judging import judge, lost
 from banditree.scores.protocol import build_protocol
-from banditree.scores.variants import lost, settled, variants
+from banditree.scores.variants import Nearby, settled, variants
+from banditree.tasks.cases import draw_cases
 from banditree.tasks.collection import Collection
 
 STEPS = 300
@@ -27,19 +31,24 @@ COLLECTIONS = {
     "graded, hardly known": (estimated(Collection.graded(CHANCES, [0, 1, 2, 3]), 1.0), 10),
     "Gaussian": (Collection.gaussian(2 * RATES, 1.0), 150),
     "Gaussian, estimated": (estimated(Collection.gaussian(2 * RATES, 1.0), 0.1), 60),
+    "0/1, cases vary": (Collection.bernoulli(RATES, spread=np.full((3, 4), 0.1)), 100),
+    "0/1, estimated, cases vary": (estimated(Collection.bernoulli(RATES, spread=np.full((3, 4), 0.1)), 0.06), 100),
 }
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "objective"), [*((name, "worst") for name in COLLECTIONS), ("0/1", "mean")])
+@pytest.mark.parametrize(
+    ("name", "objective"),
+    [*((name, "mean" if name == "0/1, cases vary" else "worst") for name in COLLECTIONS), ("0/1", "mean")],
+)
 def test_no_shorter_plan_that_is_shown_loses_less(name, objective):
     collection, horizon = COLLECTIONS[name]
     plan = build_protocol(collection, horizon, steps=STEPS, objective=objective)
-    loses = lost(certify(plan, collection), objective)
+    loses = lost(judge(plan, collection), objective)
     for _variant, other, certificate in variants(plan, collection, steps=STEPS, objective=objective):
         assert other.n_tests > plan.n_tests or lost(certificate, objective) >= loses
     front = pareto_front(collection, horizon, steps=STEPS, objective=objective)
-    losses = [lost(certify(one, collection), objective) for one in front]
+    losses = [lost(judge(one, collection), objective) for one in front]
     assert losses == sorted(losses, reverse=True)
     assert losses[-1] == pytest.approx(loses)
     assert front[-1].n_tests == plan.n_tests
@@ -52,3 +61,30 @@ def test_a_line_that_only_costs_is_dropped():
     better = settled(poor, collection, thorough=True, steps=STEPS)
     assert certify(better, collection).worst_regret <= certify(poor, collection).worst_regret
     assert better.n_tests <= poor.n_tests
+
+
+def test_where_cases_vary_plans_are_compared_over_cases_that_no_search_has_seen():
+    """What the search saw of 30 drawn cases of each kind may make a line look useful that is not."""
+    alike = Collection.bernoulli([[0.8, 0.3, 0.1], [0.2, 0.7, 0.1]], shares=[0.9, 0.1])
+    varying = replace(alike, spread=np.full((2, 3), 0.1))
+    plan = build_protocol(alike, 50, lines=2, steps=50)
+    assert judge(plan, alike).worst_regret == certify(plan, alike).worst_regret
+    found = judge(plan, varying)
+    assert found.worst_regret == certify_cases(plan, varying).regret.by_task.max()
+    assert lost(found, "mean") == pytest.approx(found.regret.by_task @ [0.9, 0.1])
+    seen = draw_cases(varying, 30, seed=0).means
+    assert not np.isin(draw_cases(varying, 100, seed=0, fresh=True).means, seen).any()
+
+
+def test_what_a_plan_was_compared_with_is_sought_again_only_if_that_was_stopped(monkeypatch):
+    collection, sought = COLLECTIONS["0/1"][0], []
+    monkeypatch.setattr("banditree.scores.variants.Nearby", lambda *given: sought.append(given) or Nearby(*given))
+    plan = build_protocol(collection, 100, lines=3, steps=STEPS)
+    n = len(sought)
+    shown = variants(replace(plan, vocabulary=Vocabulary(arm="brand")), collection, steps=STEPS)
+    assert [one.name for one in shown][:3] == ["this plan", "one line less", "two lines more"]
+    assert len(sought) == n
+    variants(plan, collection, steps=2000, on_progress=lambda _progress: False)
+    variants(plan, collection, steps=2000)
+    variants(plan, collection, steps=2000)
+    assert len(sought) == n + 2

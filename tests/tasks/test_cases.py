@@ -22,6 +22,36 @@ def test_cases_have_the_mean_and_spread_of_their_task():
     assert np.array_equal(cases.means, draw_cases(VARYING, 20_000).means)
 
 
+@pytest.mark.parametrize(
+    "collection",
+    [
+        VARYING,
+        Collection.gaussian([[0.0, 5.0], [3.0, 1.0]], 1.0, spread=[[0.5, 1.0], [0.0, 0.1]]),
+        Collection.bernoulli([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6]], spread=np.full((2, 3), 0.15)),
+    ],
+    ids=["beta", "normal", "choice"],
+)
+def test_fresh_cases_lie_evenly_and_are_others_with_every_seed(collection):
+    """Means of 20,000 drawn cases are within 5 standard errors of those of 400 even ones: a false alarm in less than
+    one of 100,000 runs."""
+    drawn, even = draw_cases(collection, 20_000), draw_cases(collection, 400, fresh=True)
+    for task in range(2):
+        many, few = (cases.means[cases.task == task] for cases in (drawn, even))
+        error = 5 * many.std(axis=0) / np.sqrt(20_000) + 0.003
+        np.testing.assert_array_less(np.abs(few.mean(axis=0) - many.mean(axis=0)), error)
+        np.testing.assert_allclose(few.std(axis=0), many.std(axis=0), rtol=0.08)
+    assert not np.array_equal(even.means, draw_cases(collection, 400, seed=1, fresh=True).means)
+
+
+def test_rates_of_0_and_1_do_not_vary():
+    """One option is taken each time, and its spread cannot be: such rates were no numbers at all."""
+    sure = Collection.bernoulli([[1.0, 0.0], [0.4, 0.6]], spread=np.full((2, 2), 0.2))
+    for fresh in (False, True):
+        cases = draw_cases(sure, 50, fresh=fresh)
+        np.testing.assert_allclose(cases.means[cases.task == 0], np.tile([1.0, 0.0], (50, 1)), atol=1e-6)
+        assert cases.means[cases.task == 1].std() > 0.05
+
+
 SKEWED = Collection.bernoulli([[0.1, 0.05, 0.9], [0.4, 0.05, 0.5]], spread=[[0.15, 0.1, 0.2], [0.2, 0.1, 0.15]])
 ONE_CHOICE = Collection.bernoulli([[0.8, 0.15, 0.05], [0.1, 0.3, 0.6]], spread=np.full((2, 3), 0.2))
 NORMAL = Collection.gaussian([[0.7, 0.2], [0.3, 0.6]], sigma=1.0, spread=[[0.5, 0.1], [0.2, 0.3]])

@@ -10,7 +10,9 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.cases import case_collection, draw_cases
 from banditree.tasks.collection import Collection
 
-DRAWS = 200  # So many cases of each task are drawn: a chance of one half is then known to within 0.07 for each.
+DRAWS = 100  # So many cases of each task are drawn: a chance of one half is then known to within 0.1 for each.
+MOST_DRAWS = 1_000  # Of many tasks fewer cases each are drawn, so many in all ...
+LEAST_DRAWS = 20  # ... but no fewer of each than this.
 NORMAL = 1.96  # A 95% interval reaches so many standard errors to either side.
 
 
@@ -28,8 +30,8 @@ class Estimated:
 class VaryingCertificate:
     """What a plan loses against each case's own best option, and the chance of settling on another one.
 
-    Estimates from `draws` cases of each task with `seed`; every case is computed, not simulated. undecided: the chance
-    of still testing when the horizon ends.
+    Estimates from `draws` cases of each task with `seed`, none of which a search has seen; every case is computed, not
+    simulated. undecided: the chance of still testing when the horizon ends. pulls: the rounds of testing.
     """
 
     tasks: tuple[str, ...]
@@ -39,12 +41,31 @@ class VaryingCertificate:
     regret: Estimated
     wrong_arm: Estimated
     undecided: Estimated
+    pulls: Estimated
+
+    @property
+    def worst_regret(self) -> float:
+        """The regret of the task whose cases lose most on average."""
+        return float(self.regret.by_task.max())
+
+    @property
+    def mean_regret(self) -> float:
+        """The regret averaged over the tasks, each counted by its share where shares are known."""
+        return self.regret.mean
+
+    @property
+    def worst_task(self) -> str:
+        """The name of the task whose cases lose most on average."""
+        return self.tasks[int(self.regret.by_task.argmax())]
 
 
 def certify_cases(
-    plan: Plan, collection: Collection, horizon: int | None = None, *, draws: int = DRAWS, seed: int = 0
+    plan: Plan, collection: Collection, horizon: int | None = None, *, draws: int | None = None, seed: int = 0
 ) -> VaryingCertificate:
     """The certificate of a plan over cases drawn from each task with its spread, at the means as they are given.
+
+    draws: so many of each task, by default 100, and fewer where there are more than 10 tasks. All plans of a collection
+    meet the same cases.
 
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], spread=[[0.1, 0.1], [0.1, 0.1]])
@@ -52,12 +73,14 @@ def certify_cases(
     >>> bool(found.wrong_arm.mean > 0.001)
     True
     """
-    cases = draw_cases(collection, draws, seed)
+    draws = default_draws(collection) if draws is None else draws
+    task = draw_cases(collection, draws, seed, fresh=True).task
     # A case for which every option is bad starts again and again, as long as the horizon lasts.
-    certificate = certify(plan, case_collection(collection, draws, seed), horizon, must_rest=False)
+    drawn = case_collection(collection, draws, seed, fresh=True)
+    certificate = certify(plan, drawn, horizon, must_rest=False)
 
     def averaged(values: FloatArray) -> Estimated:
-        return _averaged(values, cases.task, collection.weights)
+        return _averaged(values, task, collection.weights)
 
     return VaryingCertificate(
         collection.tasks,
@@ -67,7 +90,13 @@ def certify_cases(
         averaged(certificate.regret),
         averaged(certificate.wrong_arm),
         averaged(certificate.undecided),
+        averaged(certificate.pulls),
     )
+
+
+def default_draws(collection: Collection) -> int:
+    """How many cases of each task are drawn by default."""
+    return max(LEAST_DRAWS, min(DRAWS, MOST_DRAWS // collection.n_tasks))
 
 
 def _averaged(values: FloatArray, task: IntArray, weights: FloatArray) -> Estimated:

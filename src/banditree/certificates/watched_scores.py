@@ -15,7 +15,6 @@ from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Form, Plan, Safety
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 STAYS = 1e-11  # A case that leaves with a smaller chance counts as staying for good, and the chance as an error.
-BISECTIONS = 60  # The interval that holds a decay is halved so often; the end on the safe side is taken.
 
 
 def unfold(plan: Plan) -> Plan:
@@ -68,16 +67,9 @@ def decay(points: IntArray, most: FloatArray, least: FloatArray) -> FloatArray:
     >>> decay(np.array([[-1, 1]]), np.array([[0.2, 0.8]]), np.array([[0.2, 0.8]])).round(6).tolist()  # log 4
     [1.386294]
     """
-    chance = lowest_chances(points, most, least)
-    drift = (chance * points).sum(axis=1)
-    falls = np.where(chance > 0, -points, 0).max(axis=1)
-    low, high = np.zeros(len(points)), 700.0 / np.maximum(falls, 1)
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        exponents = np.where(chance > 0, -middle[:, None] * points, -np.inf)
-        fine = (chance * np.exp(exponents)).sum(axis=1) <= 1.0
-        low, high = np.where(fine, middle, low), np.where(fine, high, middle)
-    return np.where(falls <= 0, np.inf, np.where(drift > 0, low, 0.0))
+    from banditree.certificates.decays import largest_decays
+
+    return largest_decays(points, least if most is least else lowest_chances(points, most, least))
 
 
 def lowest_chances(points: IntArray, most: FloatArray, least: FloatArray) -> FloatArray:

@@ -213,19 +213,23 @@ def _show(built: "Plan", known: "Collection", options: dict[str, Any]) -> None:
     """Print a plan with what it loses, what other lengths would lose, and what it was made from."""
     from banditree.certificates.certify import certify
     from banditree.plans.wording import heading, plan_text
+    from banditree.reports.certify import varying_or_none, varying_sentence
     from banditree.reports.promise import loss_sentence
 
-    certificate, untold = None, ""
+    certificate, varying, untold = None, None, ""
     if built.n_boxes <= CERTIFIED:
         try:
             certificate = certify(built, known)
+            varying = varying_or_none(built, known)
         except TooLong as error:
             untold = str(error)
-    loss = "" if certificate is None else loss_sentence(built, certificate)
+    loss = "" if certificate is None else loss_sentence(built, certificate, varying)
     typer.echo(plan_text(built, loss) if built.n_boxes <= LONG else heading(built, loss))
     if certificate is not None:
-        typer.echo(f"\n{_regret(built, certificate)}")
-    elif untold:
+        typer.echo(f"\n{_regret(built, certificate, varies=known.varies)}")
+    if varying is not None:
+        typer.echo(varying_sentence(varying, built.vocabulary))
+    if untold:
         typer.echo(f"\nWhat the plan loses is not known. {untold}")
     by_others = built.fallback is not None or built.by_thompson.any()  # nothing is sought beside such a plan
     if built.method == "protocol" and options["numbers"] != "free" and not by_others and not untold:
@@ -264,14 +268,15 @@ def _show_front(
                 typer.echo(f"Written to {path}.")
 
 
-def _regret(built: "Plan", certificate: "Certificate") -> str:
+def _regret(built: "Plan", certificate: "Certificate", *, varies: bool) -> str:
     from banditree.nouns import plural
     from banditree.plans.words import capital
     from banditree.reports.certify import in_shares
 
     words, pulls = built.vocabulary, certificate.pulls
+    whose = f" by a case at the rates of its {words.task}" if varies else ""
     lost = (
-        f"{capital(words.reward)} lost on average, compared with the best {words.arm} from the start: "
+        f"{capital(words.reward)} lost on average{whose}, compared with the best {words.arm} from the start: "
         f"{certificate.mean_regret:,.2f} over all {plural(words.task)}{in_shares(certificate)}, "
         f"{certificate.worst_regret:,.2f} in the worst ({certificate.claim})."
     )
@@ -296,7 +301,7 @@ def _variants(built: "Plan", known: "Collection", options: dict[str, Any]) -> st
 
     objective = options["objective"] or Objective.WORST
     given = {name: options[name] for name in ("longest_path", "steps")}
-    return variants_text(built, known, variants(built, known, objective=objective, **given), objective)
+    return variants_text(variants(built, known, objective=objective, **given), objective)
 
 
 def _what_was_known(radius: float, provenance: str) -> str:

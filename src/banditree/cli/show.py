@@ -92,10 +92,13 @@ def _card(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper) -> byt
     if tasks is not None:
         from banditree.certificates.certify import certify
         from banditree.files.collections import load_collection
+        from banditree.reports.certify import varying_or_none
         from banditree.reports.promise import loss_sentence, promise_sentences
 
-        certificate = certify(plan, load_collection(tasks))
-        promise, loss = promise_sentences(plan, certificate), loss_sentence(plan, certificate)
+        collection = load_collection(tasks)
+        certificate = certify(plan, collection)
+        promise = promise_sentences(plan, certificate, varies=collection.varies)
+        loss = loss_sentence(plan, certificate, varying_or_none(plan, collection))
     info = card_info(plan, promise, loss)
     if chosen is Format.HTML:
         return card_html(info, paper.value).encode()
@@ -111,10 +114,12 @@ def _loss(plan: "Plan", tasks: Path | None) -> str:
         return ""
     from banditree.certificates.certify import certify
     from banditree.files.collections import load_collection
+    from banditree.reports.certify import varying_or_none
     from banditree.reports.promise import loss_sentence
 
     with suppress(InvalidInput):
-        return loss_sentence(plan, certify(plan, load_collection(tasks)))
+        collection = load_collection(tasks)
+        return loss_sentence(plan, certify(plan, collection), varying_or_none(plan, collection))
     return ""
 
 

@@ -219,6 +219,8 @@ class Maker:
         if len(set(collection.best_arms.tolist())) == 1:
             return self.always(collection.arms, int(collection.best_arms[0]))
         options: dict[str, Any] = {"objective": "mean", "lines": lines, "steps": steps, "seed": self.seed}
+        # Comparing plans over cases that vary takes longer than such a short search, and no other plans are shown.
+        options["compared"] = not collection.varies
         plan = build_plan(collection, self.rounds, "protocol", vocabulary=self.vocabulary, **options)
         return replace(plan, horizon=self.horizon, versions={**plan.versions, "means": TRUSTED})
 

@@ -1,6 +1,7 @@
 """The certificate of a plan, as data and as a page for people."""
 
 import math
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -119,6 +120,13 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
     }
 
 
+def varying_or_none(plan: Plan, collection: Collection) -> VaryingCertificate | None:
+    """The certificate over cases that vary; None where they do not, or where some of the drawn ones have none."""
+    with suppress(InvalidInput):
+        return certify_cases(plan, collection) if collection.varies else None
+    return None
+
+
 def _varying(
     plan: Plan, collection: Collection, certificate: Certificate
 ) -> tuple[VaryingCertificate | None, Certificate]:
@@ -149,11 +157,13 @@ def _varying_document(varying: VaryingCertificate) -> dict[str, Any]:
 def varying_sentence(varying: VaryingCertificate, words: Vocabulary) -> str:
     """What a plan does for cases that differ within their kind, as an estimate that says how good it is."""
     regret, wrong = varying.regret, varying.wrong_arm
+    worst = regret.by_task_within[int(regret.by_task.argmax())]
     return (
         f"Cases of one {words.task} differ. Over {varying.draws:,} drawn cases of each (seed {varying.seed}), each "
-        f"computed exactly at the estimated rates, {regret.mean:,.3f} ± {regret.within:.3f} {words.reward} is lost "
-        f"against the case's own best {words.arm}, and {wrong.mean:.1%} ± {wrong.within:.1%} settle on another "
-        f"{words.arm} (95% intervals over the draws)."
+        f"computed exactly at rates of its own, {regret.mean:,.3f} ± {regret.within:.3f} {words.reward} is lost "
+        f"against the case's own best {words.arm}, {varying.worst_regret:,.3f} ± {worst:.3f} in the worst {words.task} "
+        f"({varying.worst_task}), and {wrong.mean:.1%} ± {wrong.within:.1%} settle on another {words.arm} (95% "
+        "intervals over the draws). By these losses plans are compared."
     )
 
 
@@ -190,7 +200,7 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     tasks = plural(words.task)
     lines = [
         f"{c.claim.hedge.capitalize() or 'Exactly '}this much {words.reward} is lost on average over "
-        f"{counted(c.horizon, 'round')}, "
+        f"{counted(c.horizon, 'round')}{_of_whom(report)}, "
         f"compared with the best {words.arm} from the start: {c.mean_regret:,.3f} over all {tasks}{in_shares(c)}, "
         f"{c.worst_regret:,.3f} in the worst ({c.worst_task})."
     ]
@@ -232,6 +242,10 @@ def in_use_sentence(plan: Plan, certificate: Certificate) -> str:
     load, passed = reading_load(plan), lines_passed(plan, certificate)
     in_use = f"a reading load of {load + passed:,.1f} in use, {load:,.1f} on paper"
     return f"A case passes {passed:,.1f} {plural(unit(plan))} on average: {in_use}."
+
+
+def _of_whom(report: CertificateReport) -> str:
+    return f" by a case at the rates of its {report.words.task}" if report.collection.varies else ""
 
 
 def in_shares(certificate: Certificate) -> str:

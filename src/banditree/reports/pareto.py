@@ -2,61 +2,84 @@
 
 from typing import Any
 
-from banditree.certificates.certify import certify
+from banditree.certificates.certify import Certificate, certify
+from banditree.certificates.varying import VaryingCertificate, certify_cases
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.reports.certify import shown_chance, table_lines
+from banditree.scores.judging import lost
 from banditree.scores.objectives import Objective, objective_named
-from banditree.scores.variants import Variant, lost
+from banditree.scores.variants import Variant
 from banditree.tasks.collection import Collection
+
+VARYING = "over cases that vary"  # Stands above numbers that are averages over drawn cases.
 
 
 def front_rows(plans: list[Plan], collection: Collection) -> list[dict[str, Any]]:
-    """For each plan: lines, the longest path, reading load, worst and mean regret, chance of a wrong arm."""
-    rows = []
-    for plan in plans:
-        certificate = certify(plan, collection)
-        rows.append(
-            {
-                "lines": max(plan.n_tests, 1),
-                "longest_path": max(plan.depth, 1),
-                "reading_load": reading_load(plan),
-                "worst_regret": certificate.worst_regret,
-                "mean_regret": certificate.mean_regret,
-                "wrong_arm": float(certificate.wrong_arm.max()),
-                "rounds_of_testing": float(certificate.pulls.mean()),
-            }
-        )
-    return rows
+    """For each plan: lines, the longest path, reading load, worst and mean regret, chance of a wrong arm.
+
+    Where cases vary these numbers are of a case at its task's own rates, and over_cases has the same numbers over
+    drawn cases, by which plans are compared; otherwise it is None.
+    """
+    return [
+        {
+            "lines": max(plan.n_tests, 1),
+            "longest_path": max(plan.depth, 1),
+            "reading_load": reading_load(plan),
+            **_numbers(certify(plan, collection)),
+            "over_cases": _over_cases(certify_cases(plan, collection)) if collection.varies else None,
+        }
+        for plan in plans
+    ]
+
+
+def _numbers(certificate: Certificate) -> dict[str, float]:
+    return {
+        "worst_regret": certificate.worst_regret,
+        "mean_regret": certificate.mean_regret,
+        "wrong_arm": float(certificate.wrong_arm.max()),
+        "rounds_of_testing": float(certificate.pulls.mean()),
+    }
+
+
+def _over_cases(certificate: VaryingCertificate) -> dict[str, float]:
+    return {
+        "worst_regret": certificate.worst_regret,
+        "mean_regret": certificate.mean_regret,
+        "wrong_arm": float(certificate.wrong_arm.by_task.max()),
+        "rounds_of_testing": float(certificate.pulls.by_task.mean()),
+        "draws_per_task": certificate.draws,
+        "seed": certificate.seed,
+    }
 
 
 def front_text(rows: list[dict[str, Any]]) -> str:
-    """The table of `front_rows` for people."""
+    """The table of `front_rows` for people; where cases vary, over these."""
     head = ["lines", "longest path", "reading load", "worst regret", "mean regret", "wrong arm", "rounds of testing"]
+    shown = [(row, row["over_cases"] or row) for row in rows]
     cells = [
         [
             str(row["lines"]),
             str(row["longest_path"]),
             f"{row['reading_load']:.1f}",
-            f"{row['worst_regret']:,.2f}",
-            f"{row['mean_regret']:,.2f}",
-            shown_chance(row["wrong_arm"]),
-            f"{row['rounds_of_testing']:,.1f}",
+            f"{numbers['worst_regret']:,.2f}",
+            f"{numbers['mean_regret']:,.2f}",
+            shown_chance(numbers["wrong_arm"]),
+            f"{numbers['rounds_of_testing']:,.1f}",
         ]
-        for row in rows
+        for row, numbers in shown
     ]
-    return "\n".join(table_lines(head, cells))
+    over = [f"Regret, wrong arm and rounds of testing: averages {VARYING}.", ""] if rows[0]["over_cases"] else []
+    return "\n".join([*over, *table_lines(head, cells)])
 
 
-def variants_text(
-    plan: Plan, collection: Collection, others: list[Variant], objective: Objective | str = Objective.WORST
-) -> str:
-    """What plans near this one would lose, as a short table."""
+def variants_text(found: list[Variant], objective: Objective | str = Objective.WORST) -> str:
+    """What a plan and others near it would lose, as a short table."""
     where = "in the worst task" if objective_named(objective) is Objective.WORST else "on average"
-    head = ["", "lines", "reading load", f"loses {where}"]
-    rated = [("this plan", plan, certify(plan, collection)), *others]
+    over = f" {VARYING}" if isinstance(found[0].certificate, VaryingCertificate) else ""
+    head = ["", "lines", "reading load", f"loses {where}{over}"]
     cells = [
-        [name, str(one.n_tests), f"{reading_load(one):.1f}", f"{lost(certificate, objective):,.2f}"]
-        for name, one, certificate in rated
+        [name, str(one.n_tests), f"{reading_load(one):.1f}", f"{lost(judged, objective):,.2f}"]
+        for name, one, judged in found
     ]
     return "\n".join(table_lines(head, cells))

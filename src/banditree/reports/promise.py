@@ -1,13 +1,16 @@
 """What a plan promises, in two sentences that a person can sign."""
 
 from banditree.certificates.certify import Certificate
+from banditree.certificates.varying import VaryingCertificate
 from banditree.nouns import counted, plural
 from banditree.plans.plan import Plan
 from banditree.plans.words import amount, with_article
 
 
-def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
+def promise_sentences(plan: Plan, certificate: Certificate, *, varies: bool = False) -> tuple[str, str]:
     """What the plan loses in the worst task, and how often it ends with an arm that is not the best.
+
+    varies: the cases of a task vary, so that these numbers are only of a case at the rates of its task.
 
     >>> from banditree.certificates.certify import certify
     >>> from banditree.tasks.collection import Collection
@@ -21,16 +24,20 @@ def promise_sentences(plan: Plan, certificate: Certificate) -> tuple[str, str]:
     'Fewer than 1 in 10,000 cases end with an arm other than the best.'
     """
     words = plan.vocabulary
+    who = f"a case at the rates of its {words.task}" if varies else "it"
     first = (
-        f"In the worst {words.task} ({certificate.worst_task}) it loses {_lost(plan, certificate)} over "
+        f"In the worst {words.task} ({certificate.worst_task}) {who} loses {_lost(plan, certificate)} over "
         f"{counted(certificate.horizon, 'round')} on average, compared with the best {words.arm}."
     )
     wrong = _share(float(certificate.wrong_arm.max()))
     return first, f"{wrong} with {with_article(words.arm)} other than the best{_undecided(certificate)}."
 
 
-def loss_sentence(plan: Plan, certificate: Certificate) -> str:
-    """What the plan loses in the worst task, for its heading."""
+def loss_sentence(plan: Plan, certificate: Certificate, varying: VaryingCertificate | None = None) -> str:
+    """What the plan loses in the worst task, for its heading; varying: where cases vary, over these."""
+    if varying is not None:
+        about = f"{varying.worst_regret:,.3g} {lost_word(plan)}"
+        return f"It loses about {about} in the worst {plan.vocabulary.task}, over cases that vary."
     return f"It loses {_lost(plan, certificate)} in the worst {plan.vocabulary.task}."
 
 

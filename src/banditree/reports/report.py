@@ -87,8 +87,9 @@ def report_blocks(plan: Plan, collection: Collection, results: Results | None = 
         )
     certificate, why = _certified(plan, collection)
     mts = thompson_loss(collection, plan.horizon) if collection.theta is None else None
+    loss = "" if certificate is None else loss_sentence(plan, certificate.certificate, certificate.varying)
     blocks: list[Block] = [
-        Paragraph(heading(plan, "" if certificate is None else loss_sentence(plan, certificate.certificate))),
+        Paragraph(heading(plan, loss)),
         *_summary(plan, collection, certificate, mts),
         Heading("The plan"),
         _ladder(plan, collection),
@@ -118,7 +119,7 @@ def _summary(plan: Plan, collection: Collection, report: CertificateReport | Non
     """What the plan promises, and beside it what else could be done, where that is known."""
     if report is None:
         return []
-    promised = Paragraph(" ".join(promise_sentences(plan, report.certificate)))
+    promised = Paragraph(" ".join(promise_sentences(plan, report.certificate, varies=collection.varies)))
     return [promised, *([] if collection.theta is not None else [Paragraph(beside_text(plan, collection, mts))])]
 
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
 from banditree.scores.defaults import default_steps
+from banditree.scores.judging import judge, lost
 from banditree.scores.objectives import Objective
 from banditree.scores.protocol import build_protocol
-from banditree.scores.variants import Nearby, lost
+from banditree.scores.variants import Nearby, longest_path_near
 from banditree.tasks.collection import Collection
 
 ALONE = 0.3  # A search for a shorter plan by itself, for tasks with contexts, takes this share of a whole search.
@@ -34,7 +34,7 @@ def pareto_front(
     rated = []
     for plan in shorter_and_shorter(collection, horizon, on_progress=on_progress, **options):
         with suppress(InvalidInput):  # one that cannot be certified is not offered
-            rated.append((reading_load(plan), lost(certify(plan, collection), objective), plan))
+            rated.append((reading_load(plan), lost(judge(plan, collection), objective), plan))
     return _unbeaten(rated[:1] + [one for one in rated[1:] if one[1] > rated[0][1]])
 
 
@@ -53,7 +53,9 @@ def shorter_and_shorter(
         near = Nearby(
             longest, collection, options.get("objective") or Objective.WORST, on_progress, options.get("steps")
         )
-        near.limits = replace(near.limits, longest_path=options.get("longest_path") or near.longest_path)
+        near.limits = replace(
+            near.limits, longest_path=options.get("longest_path") or longest_path_near(longest, collection)
+        )
         draft = near.draft
         for lines in _sizes(longest.n_tests):
             shorter = near.shorter(draft, lines)

@@ -18,6 +18,7 @@ from banditree.plans.plan import Decider, Fallback, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress, Progress
 from banditree.scores.defaults import FEW_TASKS, default_lines, default_path, default_steps
+from banditree.scores.judging import judge, lost
 from banditree.scores.objectives import Limits, Objective, objective_named
 from banditree.scores.reading import plan_of
 from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios
@@ -65,6 +66,7 @@ def build_protocol(
     fallback: Fallback | str | None = None,
     seed: int = 0,
     steps: int | None = None,
+    compared: bool = True,
     vocabulary: Vocabulary | None = None,
     on_progress: OnProgress | None = None,
 ) -> Plan:
@@ -76,7 +78,8 @@ def build_protocol(
     numbers: "round" levels (1 to 6, 8, 10, 12, 15, 20, ...) or any. objective: "worst" task or "mean" over tasks, by
     their shares. max_wrong_arm: the highest chance, in any task, of not having a best arm in force at the horizon: a
     wrong one, or none since the case is still tested. steps: how long to search; the same seed and steps give the same
-    plan on any number of cores. on_progress: False ends it with the best.
+    plan on any number of cores. compared: whether a shorter plan that `variants` would show beside it, and that loses
+    less, takes its place; without, a short search is sooner done. on_progress: False ends it with the best.
 
     Tasks with contexts: lines and ends may treat a case as one of the tasks, and give what is best for it at the
     context. points: "fit" (the default: how much better an outcome fits one task than another at its context, which
@@ -103,7 +106,7 @@ def build_protocol(
         limits = replace(limits, rule=False)
     kind, to = objective_named(objective), _fallback(collection, allow, unknown, fallback)
     seen = collection if not allow else with_spread(collection, allow / math.sqrt(3.0))  # evenly within it
-    seek = Seeker(seen, horizon, limits, kind, numbers, seed, steps, on_progress, by_context, to)
+    seek = Seeker(seen, horizon, limits, kind, numbers, seed, steps, on_progress, by_context, to, compared)
     plan = seek.plan(0.0) if max_wrong_arm is None else _rarely_wrong(seek, max_wrong_arm)
     return replace(plan, vocabulary=vocabulary or Vocabulary())
 
@@ -232,6 +235,7 @@ class Seeker:
     on_progress: OnProgress | None
     by_context: "ContextualTasks | None" = None
     fallback: Fallback | None = None
+    compared: bool = True
     attempts: int = 1
     done: int = 0
     stopped: bool = False
@@ -270,12 +274,9 @@ class Seeker:
 
     @property
     def has_variants(self) -> bool:
-        """Whether others are shown beside the plan, with which it has to agree.
-
-        Where cases of a task differ, plans are made for them, but certificates are about a case at the task's rates.
-        """
-        alike = self.by_context is None and self.fallback is None and not self.collection.varies
-        return alike and self.numbers == "round" and not self.stopped
+        """Whether others are shown beside the plan, with which it has to agree."""
+        shown = self.by_context is None and self.fallback is None and self.numbers == "round"
+        return shown and self.compared and not self.stopped
 
     @property
     def world(self) -> World:
@@ -324,7 +325,7 @@ class Seeker:
             moves.last = self.done - int((SHORTER + POLISHING) * share)
             draft = simplified(moves, draft, int(POLISHING * share))
             moves.last = self.done
-            if price > 0 or not self.has_variants:
+            if price > 0 or not self.has_variants or self.collection.varies:
                 draft = self._shorter(moves, draft, lambda one: self._lost(exact(one), world))
             self.stopped = moves.stopped_early
         return with_free_numbers(moves, draft) if self.numbers == "free" else draft
@@ -363,11 +364,9 @@ class Seeker:
 
     def _promised(self, plan: Plan, world: World) -> float:
         """What the plan loses at most, wherever rates are in their intervals; over drawn cases where these differ."""
-        from banditree.scores.variants import lost
-
         if self.collection.varies:
             return self._lost(certify(plan, world.scenarios, must_rest=False).regret, world)
-        return lost(certify(plan, self.collection, must_rest=False), self.objective)
+        return lost(judge(plan, self.collection, must_rest=False), self.objective)
 
     def _settled(self, plan: Plan) -> Plan:
         """The plan, or a shorter one near it that loses less."""

@@ -1,19 +1,20 @@
 """Other protocols near a given one: a line less, two lines more, no rule.
 
-Each is made from the given protocol by a short search of its own, and certified as every plan is.
+Each is made from the given protocol by a short search of its own, and judged as `scores.judging` says.
 """
 
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from banditree.certificates.certify import Certificate, certify
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
 from banditree.scores.defaults import default_path, default_steps
+from banditree.scores.judging import Judged, judge, lost
 from banditree.scores.objectives import Limits, Objective, objective_named
 from banditree.scores.reading import draft_of, plan_of, scorings_of
 from banditree.scores.worlds import known_world, with_scenarios
@@ -23,43 +24,41 @@ if TYPE_CHECKING:
     from banditree.scores.draft import Draft
     from banditree.scores.tables import Tables
 
+ITSELF = "this plan"
 LESS, MORE, NO_RULE, NOTHING = "one line less", "two lines more", "no safety rule", "one arm for everyone"
 ALL = (LESS, MORE, NO_RULE, NOTHING)
 SHARE = 0.05  # The short search for one variant takes this share of the steps of a whole search.
 
 
 class Variant(NamedTuple):
-    """A plan beside the one that was built, what makes it another, and its certificate."""
+    """A plan beside the one that was built, what makes it another, and its numbers."""
 
     name: str
     plan: Plan
-    certificate: Certificate
-
-
-def lost(certificate: Certificate, objective: Objective | str = Objective.WORST) -> float:
-    """What a plan loses by the objective it was made for: in the worst task, or on average."""
-    worst = objective_named(objective) is Objective.WORST
-    return certificate.worst_regret if worst else certificate.mean_regret
+    certificate: Judged
 
 
 def variants(plan: Plan, collection: Collection, **options: Any) -> list[Variant]:
-    """What one line less, two lines more and no safety rule would give; empty for a plan that tries nothing, or
-    at whose ends others choose.
+    """The plan itself, and what one line less, two lines more and no safety rule would give; nothing is beside a plan
+    that tries nothing, or at whose ends others choose.
 
     plan: a protocol with round numbers that was made for the collection. options: objective, longest_path, steps and
     on_progress, as they were given to `build_protocol`.
     """
     objective = options.get("objective") or Objective.WORST
-    itself, found = certify(plan, collection), []
-    for variant in _variants(plan, collection, (LESS, MORE, NO_RULE), **options):
-        unused = variant.name == MORE and (
-            variant.plan.n_tests <= plan.n_tests or lost(variant.certificate, objective) > lost(itself, objective)
-        )
-        found.append(Variant(MORE, plan, itself) if unused else variant)
+    itself = Variant(ITSELF, plan, judge(plan, collection))
+    found = [itself]
+    for name, other in _others(plan, collection, (LESS, MORE, NO_RULE), **options):
+        variant = itself._replace(name=name)  # two lines more that are not used, or of no use, are the plan itself
+        if name != MORE or other.n_tests > plan.n_tests:
+            judged = judge(other, collection)
+            if name != MORE or lost(judged, objective) <= lost(itself.certificate, objective):
+                variant = Variant(name, other, judged)
+        found.append(variant)
     return found
 
 
-def _variants(
+def _others(
     plan: Plan,
     collection: Collection,
     names: tuple[str, ...],
@@ -68,46 +67,67 @@ def _variants(
     longest_path: int | None = None,
     steps: int | None = None,
     on_progress: OnProgress | None = None,
-) -> Iterator[Variant]:
-    """The variants of these names, each when it is found."""
+) -> Iterator[tuple[str, Plan]]:
+    """The plans of these names, each when it is found."""
     by_others = plan.fallback is not None or plan.by_thompson.any()
     if plan.n_tests == 0 or collection.theta is not None or by_others:  # nothing is sought beside such a plan yet
         return
-    near = Nearby(plan, collection, objective or Objective.WORST, on_progress, steps)
-    allowed = replace(near.limits, longest_path=longest_path or near.longest_path)
-    limits = {
-        LESS: replace(allowed, lines=plan.n_tests - 1) if plan.n_tests > 1 else None,
-        MORE: replace(allowed, lines=plan.n_tests + 2),
-        NO_RULE: replace(allowed, lines=plan.n_tests, rule=False) if plan.rule is not None else None,
-    }
+    objective = objective_named(objective or Objective.WORST)
+    longest_path = longest_path or longest_path_near(plan, collection)
+    known, near = _known_others(collection, _content(plan), objective, longest_path, steps), None
     for name in names:
-        wanted = limits.get(name)
-        if wanted is not None or name == NOTHING:
-            other = near.as_plan(near.nothing) if wanted is None else near.plan(near.draft, wanted)
-            yield Variant(name, other, certify(other, collection))
+        if (name == LESS and plan.n_tests < 2) or (name == NO_RULE and plan.rule is None):
+            continue
+        if name not in known:
+            near = near or Nearby(plan, collection, objective, on_progress, steps)
+            known[name] = near.named(name, longest_path)
+        yield name, known[name]
+    if near is not None and near.stopped:
+        known.clear()  # who stopped a search may ask for all of it later
+
+
+@lru_cache(maxsize=8)  # What a plan was compared with is shown beside it a moment later.
+def _known_others(*_asked: Any) -> dict[str, Plan]:
+    """The plans near another that are known already, by name; to be added to."""
+    return {}
+
+
+def _content(plan: Plan) -> tuple[Any, ...]:
+    """What makes a protocol the same for a search, whatever its words."""
+    arrays = (plan.kind, plan.arm, plan.low, plan.high, plan.points, plan.cuts, plan.floor, plan.ceil, plan.cap)
+    return (*(array.tobytes() for array in arrays), plan.rule, plan.horizon, plan.seed)
 
 
 def settled(plan: Plan, collection: Collection, *, thorough: bool, **options: Any) -> Plan:
     """The plan, or what `variants` shows beside it if that is no longer and loses less, again and again.
 
-    What is printed under a plan is thereby never a shorter plan that loses less. thorough: look at all of the variants,
-    and at giving one arm to everyone; otherwise at a line less. options: of `variants`.
+    What is printed under a plan is thereby never a shorter plan that loses less. thorough: look also at what two lines
+    more may lead to, and at giving one arm to everyone. options: of `variants`.
     """
     objective = options.get("objective") or Objective.WORST
 
-    def rank(certificate: Certificate, plan: Plan) -> tuple[float, float]:
-        return lost(certificate, objective), reading_load(plan)
+    def rank(plan: Plan) -> tuple[float, float]:
+        return lost(judge(plan, collection), objective), reading_load(plan)
 
     with suppress(InvalidInput):  # what cannot be certified is not shown either
-        reached = rank(certify(plan, collection), plan)
+        reached = rank(plan)
         while True:
-            near = _variants(plan, collection, ALL if thorough else (LESS,), **options)
-            ranked = [(rank(certificate, other), other) for _name, other, certificate in near]
-            better = [one for one in ranked if one[0] < reached and one[1].n_tests <= plan.n_tests]
+            near = _others(plan, collection, ALL if thorough else (LESS, NO_RULE), **options)
+            ranked = [(rank(other), other) for _name, other in near if other.n_tests <= plan.n_tests]
+            better = [one for one in ranked if one[0] < reached]
             if not better:
                 break
             reached, plan = min(better, key=lambda one: one[0])
     return plan
+
+
+def longest_path_near(plan: Plan, collection: Collection) -> int | None:
+    """How long paths of plans near this one may be, if nothing else is said; None: as long as they like."""
+    return None if _leads_back(plan) else max(plan.depth, default_path(collection))
+
+
+def _leads_back(plan: Plan) -> bool:
+    return any(0 < child <= box for box, children in enumerate(plan.links) for child in children)
 
 
 class Nearby:
@@ -125,21 +145,27 @@ class Nearby:
         from banditree.scores.tables import build_tables
 
         self.collection, self.horizon, self.seed = collection, plan.horizon, plan.seed or 0
-        self.objective, self.on_progress = objective_named(objective), on_progress
+        self.objective, self.on_progress, self.stopped = objective_named(objective), on_progress, False
         self.steps = max(1, int(SHARE * (steps or default_steps(collection))))
         self.world = known_world(collection, self.seed)
         if collection.is_estimated:
             self.world = with_scenarios(self.world, hardest_parameters(collection))
         self.tables: Tables = build_tables(self.world, plan.horizon, more=scorings_of(plan))
-        back = any(0 < child <= box for box, children in enumerate(plan.links) for child in children)
+        back = _leads_back(plan)
         restarts = plan.rule is not None or any(0 in children for children in plan.links)
         self.limits = Limits(plan.n_tests, None, plan.rule is not None, restarts, back)
         self.draft: Draft = draft_of(plan, self.tables, back)
-        self.longest_path = None if back else max(plan.depth, default_path(collection))
 
-    def plan(self, draft: "Draft", limits: Limits) -> Plan:
-        """The best plan within other limits that a short search from a draft finds."""
-        return self.as_plan(self._searched(draft, limits))
+    def named(self, name: str, longest_path: int | None) -> Plan:
+        """The plan of one of the names, the best that a short search finds."""
+        if name == NOTHING:
+            return self.as_plan(self.nothing)
+        allowed = replace(self.limits, longest_path=longest_path)
+        lines = self.limits.lines + {LESS: -1, MORE: 2, NO_RULE: 0}[name]
+        return self.as_plan(self._searched(self.draft, replace(allowed, lines=lines, rule=self._has_rule(name))))
+
+    def _has_rule(self, name: str) -> bool:
+        return self.limits.rule and name != NO_RULE
 
     def shorter(self, draft: "Draft", lines: int) -> "Draft | None":
         """The best draft of so many lines that a short search from a longer one finds."""
@@ -176,4 +202,6 @@ class Nearby:
         )
         best = search_from(moves, draft if limits.rule else draft.with_rule(NO_RULE))
         moves.last += self.steps
-        return simplified(moves, best)
+        found = simplified(moves, best)
+        self.stopped = self.stopped or moves.stopped_early
+        return found

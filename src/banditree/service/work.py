@@ -53,7 +53,7 @@ def certificate(database: Database, settings: Mapping[str, Any], reports: Report
         "head": head,
         "rows": rows,
         "sentences": certificate_sentences(report),
-        "loss": loss_sentence(plan, report.certificate),
+        "loss": loss_sentence(plan, report.certificate, report.varying),
         "beside": beside_sentence(plan, collection) if collection.theta is None else "",
     }
 
@@ -124,7 +124,11 @@ def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> d
     from banditree.reports.promise import promise_sentences
 
     plan, collection = _plan(database, settings, needed=False)
-    promise = () if collection is None else tuple(promise_sentences(plan, certify(plan, collection)))
+    promise = (
+        ()
+        if collection is None
+        else tuple(promise_sentences(plan, certify(plan, collection), varies=collection.varies))
+    )
     info, paper = card_info(plan, promise), settings["paper"]
     if settings["format"] == "html":
         content = card_html(info, "A4" if paper == "a4" else "letter").encode()

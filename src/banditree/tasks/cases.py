@@ -11,6 +11,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards.bernoulli import LEAST_STRENGTH
 
+SEARCHED, FRESH = 20, 22  # Streams of draws: of cases that a plan may be made for, and of others to judge it by.
 EXCLUSIVE = 1e-6  # Means that add up to 1 this closely in every kind are the shares of one choice.
 
 
@@ -22,8 +23,11 @@ class Cases(NamedTuple):
     weights: FloatArray
 
 
-def draw_cases(collection: Collection, n: int, seed: int = 0) -> Cases:
+def draw_cases(collection: Collection, n: int, seed: int = 0, *, fresh: bool = False) -> Cases:
     """n cases of every task, drawn around its means with its spread; one case per task if cases do not vary.
+
+    fresh: cases to judge a plan by, other ones than any search draws, whatever its seed. They lie evenly: of n rates of
+    an arm one is in each n-th part of their distribution, which makes averages as sure as several times as many draws.
 
     Rewards in a range: beta distributions with the mean and standard deviation of each task and arm. Where the means of
     every task add up to 1, as when one of the options is taken each time, cases are Dirichlet, so that each adds up to
@@ -40,9 +44,10 @@ def draw_cases(collection: Collection, n: int, seed: int = 0) -> Cases:
         return Cases(collection.means, np.arange(collection.n_tasks), collection.weights)
     if collection.theta is not None or collection.parameters.ndim > 2:
         raise InvalidInput("Cases that vary can only be drawn for tasks known by their means alone.")
-    rng = np.random.default_rng([seed, 20])
+    rng = np.random.default_rng([seed, FRESH if fresh else SEARCHED])
     task = np.repeat(np.arange(collection.n_tasks), n)
-    return Cases(_drawn(collection, task, rng), task, collection.weights[task] / n)
+    means = _evenly_drawn(collection, n, rng) if fresh else _drawn(collection, task, rng)
+    return Cases(means, task, collection.weights[task] / n)
 
 
 def with_spread(collection: Collection, least: float) -> Collection:
@@ -113,21 +118,45 @@ def _drawn(collection: Collection, task: IntArray, rng: np.random.Generator) -> 
     return np.asarray(rewards.low + rewards.width * drawn)
 
 
+def _evenly_drawn(collection: Collection, n: int, rng: np.random.Generator) -> FloatArray:
+    """Latin hypercubes of n cases for each task, (n M, K): quantiles of what `_drawn` draws from."""
+    from scipy.special import betaincinv, gammaincinv, ndtri
+
+    rewards, (M, K) = collection.rewards, collection.means.shape
+    part = rng.permuted(np.broadcast_to(np.arange(n)[:, None], (M, n, K)), axis=1)
+    chance = (part + rng.uniform(0.0, 1.0, (M, n, K))) / n
+    if not rewards.has_range:
+        assert collection.spread is not None
+        drawn = collection.means[:, None] + collection.spread[:, None] * ndtri(np.maximum(chance, 1e-12))
+        return np.asarray(drawn.reshape(M * n, K))
+    rate, strength = (values[:, None] for values in _rate_and_strength(collection))
+    if _is_one_choice(rate[:, 0]):
+        shape = rate * _common(rate[:, 0], strength[:, 0])[:, None, None]
+        sizes = gammaincinv(np.maximum(shape, 1e-12), chance)
+        drawn = sizes / np.maximum(sizes.sum(axis=2, keepdims=True), 1e-300)
+    else:
+        fixed = ~np.isfinite(strength) | (rate <= 0) | (rate >= 1)
+        a, b = (np.where(fixed, 1.0, side * np.where(fixed, 1.0, strength)) for side in (rate, 1 - rate))
+        drawn = np.where(fixed, rate, betaincinv(a, b, chance))
+    return np.asarray(rewards.low + rewards.width * drawn.reshape(M * n, K))
+
+
 def _common(rate: FloatArray, strength: FloatArray) -> FloatArray:
     """The strength (M,) of a Dirichlet distribution that has the total variance of each task's arms."""
     variance = rate * (1 - rate)
     with np.errstate(divide="ignore", invalid="ignore"):
         spread = np.where(np.isfinite(strength), variance / (strength + 1), 0.0)
         found = variance.sum(axis=1) / spread.sum(axis=1) - 1
+    found = np.nan_to_num(found, nan=np.inf)  # rates of 0 and 1 do not vary
     return np.asarray(np.clip(found, LEAST_STRENGTH, 1e9))
 
 
-def case_collection(collection: Collection, n: int, seed: int = 0) -> Collection:
-    """The drawn cases as a collection of their own, known exactly, with their weights as shares.
+def case_collection(collection: Collection, n: int, seed: int = 0, *, fresh: bool = False) -> Collection:
+    """The cases of `draw_cases` as a collection of their own, known exactly, with their weights as shares.
 
     A policy such as mTS that is given it believes in cases that vary; a simulation on it plays them.
     """
-    cases = draw_cases(collection, n, seed)
+    cases = draw_cases(collection, n, seed, fresh=fresh)
     names = tuple(f"{collection.tasks[i]}, case {number + 1}" for number, i in enumerate(cases.task))
     provenance = f"{collection.provenance}, {counted(len(names), 'case')} drawn with seed {seed}"
     return Collection(
