@@ -9,6 +9,7 @@ from banditree import evaluate, save_collection, save_plan
 from banditree.cli import main
 from banditree.errors import InvalidInput
 from banditree.evaluation.evaluate import HINDSIGHT, PLAN
+from banditree.evaluation.replay import replay
 from banditree.reports.evaluate import evaluation_document, evaluation_text
 
 
@@ -39,10 +40,25 @@ def test_a_log_of_one_outcome_per_round_has_estimators_too():
         "doubly robust",
     ]
     assert found.effective >= 10
+    without = evaluate(switching_plan(8), replace(partial_log(2000, 8, 0), chances=None))
+    assert len(without.weighings) == 4  # options were given at random, with about their shares as chances
     assert found.weighed == 7  # about 2000 / 2^7 cases agree so long
     text = evaluation_text(found)
     assert "first 7 rounds" in text
     assert "Note: One outcome per round is known" in text
+
+
+def test_cases_that_followed_the_plan_are_not_weighed_as_if_options_were_given_at_random():
+    """Every round agrees, so that weights by shares of the log would multiply to about 2^20."""
+    plan, whole = switching_plan(20), full_log(100, 20, 0)
+    chosen = replay(plan, whole, 20).chosen
+    outcomes = np.where(np.arange(2) == chosen[:, None], whole.outcomes, np.nan)
+    found = evaluate(plan, replace(whole, outcomes=outcomes))
+    assert found.weighings == ()
+    assert "By weights: refused, since options were not given" in evaluation_text(found)
+    assert "gives what the plan gives in 100% of the rounds that the plan comes to" in found.notes[-1]
+    told = evaluate(plan, replace(whole, outcomes=outcomes, chances=np.ones(len(outcomes))))
+    assert [round(row.value.value, 9) for row in told.weighings[:3]] == [round(found.rows[0].value.value, 9)] * 3
 
 
 def test_what_the_log_never_gave_is_refused():

@@ -84,5 +84,5 @@ def evaluate(
         time=time,
         propensity=propensity,
     )
-    text = in_flags(evaluation_text(found), ["--shuffle", "--time"])
+    text = in_flags(evaluation_text(found), ["--shuffle", "--time", "--propensity"])
     typer.echo(json_module.dumps(evaluation_document(found)) if json else text)

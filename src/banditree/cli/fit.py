@@ -100,7 +100,7 @@ def fit(
             propensity=propensity,
         )
     written = _write(found, output, collection, members, figure)
-    text = in_flags(fit_text(found), ["--shuffle", "--time", "--centre", "--typical-rounds"])
+    text = in_flags(fit_text(found), ["--shuffle", "--time", "--propensity", "--centre", "--typical-rounds"])
     typer.echo(json_module.dumps(fit_document(found)) if json else "\n".join([text, *written]))
 
 

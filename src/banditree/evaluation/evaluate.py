@@ -12,7 +12,14 @@ from banditree.evaluation.order import order_notes
 from banditree.evaluation.reading import read_history
 from banditree.evaluation.replay import Replayed, replay, replayed
 from banditree.evaluation.splits import LEAST_HELD_OUT
-from banditree.evaluation.weighting import doubly_robust, inverse_propensity, self_normalised, weighted
+from banditree.evaluation.weighting import (
+    Weighted,
+    agreement,
+    doubly_robust,
+    inverse_propensity,
+    self_normalised,
+    weighted,
+)
 from banditree.plans.plan import Plan
 from banditree.policies.registry import policy_named
 from banditree.policies.rounds import arm_number
@@ -22,6 +29,9 @@ from banditree.tasks.collection import Collection
 RUNS = 20  # A policy that draws at random is played so often.
 LEAST_CASES = 10  # Nothing is said about a round that fewer cases (by weights: effective cases) come to.
 BORROWED = 10  # Each arm starts with so many rounds of the overall mean, lest one tried once or twice is best by luck.
+TOO_FAR = (
+    6.0  # Arms given at random agree with a plan less or more often by so many deviations in 1 log of 500 million.
+)
 PLAN = "this plan"
 HINDSIGHT = "best option of each case, in hindsight"
 
@@ -41,7 +51,7 @@ class Evaluation:
 
     is_full: every outcome was known, so that rows are exact for these cases. For other logs, `weighings` are the plan's
     reward over the first `weighed` rounds by four estimators, the last round worth `effective` cases; empty where no
-    round has enough cases.
+    round has enough cases, or where the log contradicts the chances that the weights are made of.
     """
 
     rows: tuple[Row, ...]
@@ -106,7 +116,7 @@ def evaluate(
     values = {PLAN: measured(followed, shown, is_full=history.is_full)}
     for name, one in _others(plan, seen, collection, single, shown, runs, seed).items():
         values[name] = measured(one, shown, is_full=history.is_full)
-    weighed = {} if history.is_full else _weighings(plan, history, followed, shown, confidence)
+    weighed, doubts = ({}, ()) if history.is_full else _weighings(plan, history, followed, shown, confidence)
     return Evaluation(
         _rows(values, confidence),
         horizon,
@@ -116,7 +126,7 @@ def evaluate(
         history.is_full,
         confidence,
         seed,
-        notes=(*notes, *_reach_notes(history, followed, horizon, shown)),
+        notes=(*notes, *_reach_notes(history, followed, horizon, shown), *doubts),
         **weighed,
     )
 
@@ -239,12 +249,16 @@ def hindsight(history: History, horizon: int) -> Replayed:
     return replayed(rewards[None], best[history.owner])
 
 
-def _weighings(plan: Plan, history: History, followed: Replayed, shown: int, confidence: float) -> dict[str, Any]:
-    """The plan's reward by each estimator, over as many rounds as have enough effective cases."""
+def _weighings(
+    plan: Plan, history: History, followed: Replayed, shown: int, confidence: float
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The plan's reward by each estimator, over as many rounds as have enough effective cases, and what to note."""
     w = weighted(history, replay(plan, history, shown, waits=False), shown)
     weighed = int(np.count_nonzero(np.minimum.accumulate(w.effective) >= LEAST_CASES))
     if not weighed:
-        return {"weighings": (), "weighed": 0, "effective": float(w.effective[0])}
+        return {"weighings": (), "weighed": 0, "effective": float(w.effective[0])}, ()
+    if doubts := _doubts(history, w):
+        return {"weighings": (), "weighed": weighed, "effective": float(w.effective[weighed - 1])}, doubts
     w = w.first(weighed)
     found = {
         "rejection replay": measured(followed, weighed, is_full=False),
@@ -253,7 +267,19 @@ def _weighings(plan: Plan, history: History, followed: Replayed, shown: int, con
         "doubly robust": doubly_robust(w, len(history.arms)),
     }
     rows = tuple(Row(name, one.estimate(confidence)) for name, one in found.items())
-    return {"weighings": rows, "weighed": weighed, "effective": float(w.effective[-1])}
+    return {"weighings": rows, "weighed": weighed, "effective": float(w.effective[-1])}, ()
+
+
+def _doubts(history: History, w: Weighted) -> tuple[str, ...]:
+    """A note if the arms of a log without chances were clearly not given by chance, but by this plan, say."""
+    found = agreement(history, w)
+    if history.chances is not None or abs(found.away) < TOO_FAR:
+        return ()
+    return (
+        f"The log gives what the plan gives in {found.seen:.0%} of the rounds that the plan comes to, and by chance it "
+        f"would in {found.expected:.0%}: options were not given at random, and every number above may be off. If their "
+        'chances are known, give them: propensity="NAME". Cases that followed this very plan are for `monitor`.',
+    )
 
 
 def _reach_notes(history: History, followed: Replayed, horizon: int, shown: int) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ chooses in each row. A plan that keeps score has none: its choice depends on its
 """
 
 from dataclasses import dataclass, fields
+from typing import NamedTuple
 
 import numpy as np
 
@@ -70,6 +71,30 @@ def weighted(history: History, replayed: Replayed, horizon: int) -> Weighted:
     weight = np.where(agrees, np.cumprod(np.where(here, 1 / chance, 1.0), axis=1), 0.0)
     reward = np.where(here, history.outcomes[row, arm], 0.0)
     return Weighted(weight, reward, arm, chosen, here, chance)
+
+
+class Agreement(NamedTuple):
+    """In which share of the rounds that the plan came to the log gave the plan's arm, and in which it would by chance.
+
+    away: how many standard deviations lie between the two.
+    """
+
+    seen: float
+    expected: float
+    away: float
+
+
+def agreement(history: History, w: Weighted) -> Agreement:
+    """How often the log agrees with the plan, if every arm is given with its share of the log as its chance.
+
+    Whether a round agrees is then a coin of known chance, whatever came before, so the difference is a martingale.
+    """
+    share = np.bincount(history.given, minlength=len(history.arms)) / len(history.given)
+    reached = w.here & (w.chosen >= 0)
+    chance, agrees = share[w.chosen[reached]], w.arm[reached] == w.chosen[reached]
+    deviation = float(np.sqrt((chance * (1 - chance)).sum()))
+    away = float((agrees - chance).sum()) / deviation if deviation else 0.0
+    return Agreement(float(agrees.mean()), float(chance.mean()), away)
 
 
 def inverse_propensity(w: Weighted) -> Measured:

@@ -60,6 +60,8 @@ def value_table(found: Evaluation) -> list[str]:
 def _weighing_lines(found: Evaluation) -> list[str]:
     if found.is_full:
         return [""]
+    if not found.weighings and found.weighed:
+        return ["", "By weights: refused, since options were not given with their shares of the log as chances.", ""]
     if not found.weighings:
         return [
             "",
