@@ -10,7 +10,7 @@ import numpy as np
 
 from banditree.figures.document import Sheets
 from banditree.figures.drawing import A4
-from banditree.figures.html import asset, page
+from banditree.figures.html import asset, page, written
 from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, rectangle
 from banditree.nouns import counted, plural
 from banditree.plans.context_wording import note_sentences
@@ -170,10 +170,10 @@ def _worksheet(sheets: Sheets, info: CardInfo) -> None:
 
 def card_html(info: CardInfo, paper: str = "A4") -> str:
     """The card as one HTML file that prints on this paper; every word of it can be copied."""
-    lines = "\n".join(f'<p class="line">{escape(line)}</p>' for line in info.lines)
-    rule = f'\n<p class="rule">{escape(info.rule)}</p>' if info.rule else ""
+    lines = "\n".join(f'<p class="line">{written(line)}</p>' for line in info.lines)
+    rule = f'\n<p class="rule">{written(info.rule)}</p>' if info.rule else ""
     meanings = "".join(f"<dt>{escape(phrase)}</dt><dd>{escape(meaning)}</dd>\n" for phrase, meaning in info.meanings)
-    promise = "\n".join(f"<p>{escape(sentence)}</p>" for sentence in info.promise)
+    promise = "\n".join(f"<p>{written(sentence)}</p>" for sentence in info.promise)
     head = "".join(f'<th scope="col">{escape(capital(name))}</th>' for name in info.columns)
     rows = f"<tr>{'<td></td>' * len(info.columns)}</tr>\n" * LEAST_ROWS
     body = (

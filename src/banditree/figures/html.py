@@ -16,6 +16,7 @@ from typing import Any
 from banditree.figures.ladder import LadderInfo, Leads, Row, Way, require_drawable
 from banditree.figures.layout import Jump, jumps
 from banditree.figures.reach import ReachInfo
+from banditree.figures.scene import RIGHT_TO_LEFT
 from banditree.plans.words import signed
 
 EIGHTHS = 8  # A row of the list spans eight rows of the grid, so that a jump leaves it beside the exit it belongs to.
@@ -42,6 +43,15 @@ class Mark:
 
 
 NOBODY = Mark(())
+
+
+def written(text: str) -> str:
+    """A sentence of a plan for a page, escaped; names written from right to left stand apart from the numbers.
+
+    >>> written("Give A & B; +1/-3"), written("\u0639\u0644; +1/-3") == "<bdi>\u0639\u0644</bdi>; +1/-3"
+    ('Give A &amp; B; +1/-3', True)
+    """
+    return RIGHT_TO_LEFT.sub(r"<bdi>\g<0></bdi>", escape(text))
 
 
 def ladder_html(info: LadderInfo, reach: ReachInfo | None = None, note: str = "") -> str:
@@ -127,8 +137,8 @@ def ladder_list(info: LadderInfo, mark: Mark = NOBODY) -> str:
         for jump in beside
         for source, which in jump.sources
     )
-    rule = f'<p class="rule">{escape(info.rule)}</p>\n' if info.rule else ""
-    notes = "".join(f'<p class="soft note">{escape(note)}</p>\n' for note in info.notes)
+    rule = f'<p class="rule">{written(info.rule)}</p>\n' if info.rule else ""
+    notes = "".join(f'<p class="soft note">{written(note)}</p>\n' for note in info.notes)
     long = " long" if len(info.rows) > LONG else ""
     return (
         f'<div class="ladder{long}" data-lanes="{lanes}">\n<ol aria-label="The plan, {escape(info.unit)} by '
@@ -148,7 +158,7 @@ def _picker(info: LadderInfo) -> str:
 def _row(info: LadderInfo, row: Row, mark: Mark) -> str:
     marks = _marks(row, mark)
     here = ' aria-current="step"' if "here" in marks else ""
-    possible = f'<p class="possible">{escape(row.possible)}</p>' if row.possible else ""
+    possible = f'<p class="possible">{written(row.possible)}</p>' if row.possible else ""
     ways = "".join(_way(info, row, way, mark) for way in row.ways)
     listed = f'<ul class="ways">{ways}</ul>' if ways else ""
     bar = score_bar(mark) if "here" in marks else ""
@@ -156,7 +166,7 @@ def _row(info: LadderInfo, row: Row, mark: Mark) -> str:
     return (
         f'<li class="{" ".join(["rung", *marks])}{kind}">{possible}'
         f'<div class="line"><button type="button" class="box" id="row-{row.number}" data-box="{row.number}"{here}>'
-        f"<b>{row.number}</b><span>{escape(row.action)}</span></button>{listed}{bar}"
+        f"<b>{row.number}</b><span>{written(row.action)}</span></button>{listed}{bar}"
         f'<span class="chance" data-box="{row.number}"></span></div></li>\n'
     )
 
@@ -173,11 +183,11 @@ def _way(info: LadderInfo, row: Row, way: Way, mark: Mark) -> str:
     classes = " ".join(["way", way.leads, *(["came"] if came else []), *(["here"] if at_end else [])])
     here = ' aria-current="step"' if at_end else ""
     if way.leads is Leads.END:
-        then = f'<button type="button" class="box then" data-box="{way.box}"{here}>{escape(way.then)}</button>'
+        then = f'<button type="button" class="box then" data-box="{way.box}"{here}>{written(way.then)}</button>'
     elif way.leads is Leads.NEXT:
         then = f'<span class="down" aria-hidden="true">↓</span><span class="unseen">next {escape(info.unit)}</span>'
     else:
-        then = f'<a class="then link" href="#row-{way.box}">{escape(way.then)}</a>'
+        then = f'<a class="then link" href="#row-{way.box}">{written(way.then)}</a>'
     bar = score_bar(mark) if at_end else ""
     return f'<li class="{classes}" data-box="{way.box}"><span class="when">{escape(way.when)}</span> {then}{bar}</li>'
 

@@ -1,27 +1,48 @@
 """Scenes as PDF pages, drawn by matplotlib with the fonts embedded."""
 
 import io
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from banditree.errors import PlanWarning
 from banditree.figures.matplotlib import matplotlib_settings
-from banditree.figures.scene import Line, Polygon, Scene, Text
+from banditree.figures.scene import RIGHT_TO_LEFT, Line, Polygon, Scene, Text
 from banditree.figures.svg import arrow_head
 
 POINTS_PER_INCH = 72.0
+FONT = "DejaVu Sans"
 
 
 def pdf(pages: Sequence[Scene]) -> bytes:
     """The scenes as one PDF document, a page each of the scene's size. The same scenes give the same bytes."""
     target = io.BytesIO()
-    with matplotlib_settings():
+    with matplotlib_settings(), warnings.catch_warnings():
         from matplotlib.backends.backend_pdf import PdfPages
 
+        _warn_of_missing(pages)
+        warnings.filterwarnings("ignore", "Glyph .* missing")
         info = {"CreationDate": None, "Creator": "banditree"}
         with PdfPages(target, metadata=info) as document:
             for page in pages:
                 document.savefig(_figure(page))
     return target.getvalue()
+
+
+def _warn_of_missing(pages: Sequence[Scene]) -> None:
+    """Say which letters the font lacks, or cannot put in their order, and what to do instead."""
+    from matplotlib.font_manager import findfont, get_font
+
+    known = get_font(findfont(FONT)).get_charmap()
+    texts = (shape.text for page in pages for shape in page.shapes if isinstance(shape, Text))
+    lacking = sorted({c for text in texts for c in text if ord(c) not in known or RIGHT_TO_LEFT.match(c)})
+    if lacking:
+        some = f"{''.join(lacking[:10])}{'...' if len(lacking) > 10 else ''}"
+        warnings.warn(
+            f"A PDF cannot show some letters of this plan well: {some}. Write an .html file instead, and print that.",
+            PlanWarning,
+            stacklevel=3,
+        )
 
 
 def _figure(scene: Scene) -> Any:
@@ -54,7 +75,7 @@ def _text(axes: Any, shape: Text, order: int) -> None:
         shape.text,
         size=shape.size,
         color=shape.colour,
-        family="DejaVu Sans",
+        family=FONT,
         weight="bold" if shape.bold else "normal",
         ha={"start": "left", "middle": "center", "end": "right"}[shape.anchor],
         va="baseline",

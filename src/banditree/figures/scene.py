@@ -4,10 +4,14 @@ Lengths are in points, y grows downwards. Text is measured with the widths of De
 wider than what browsers use, so that what fits here fits everywhere.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+# Names written from right to left: whatever draws text would turn "+1/-3" behind them round as well.
+_LETTERS = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+RIGHT_TO_LEFT = re.compile(f"[{_LETTERS}]+(?:[ '.-]+[{_LETTERS}]+)*")
 # Widths of the printable ASCII characters, in hundredths of the font size; bold is about an eighth wider.
 # fmt: off
 WIDTHS = (

@@ -2,7 +2,7 @@
 
 from html import escape
 
-from banditree.figures.scene import PAPER, Line, Polygon, Scene, Shape, Text
+from banditree.figures.scene import PAPER, RIGHT_TO_LEFT, Line, Polygon, Scene, Shape, Text
 
 FONT = "'DejaVu Sans', Helvetica, Arial, sans-serif"
 
@@ -40,7 +40,8 @@ def _text(shape: Text) -> str:
     if shape.turned:
         style += f' transform="rotate(-90 {_n(shape.x)} {_n(shape.y)})"'
     place = f'x="{_n(shape.x)}" y="{_n(shape.y)}" font-size="{_n(shape.size)}" fill="{shape.colour}"'
-    return f"<text {place}{style}>{escape(shape.text)}</text>"
+    apart = RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", shape.text)  # isolated from the numbers around it
+    return f"<text {place}{style}>{escape(apart)}</text>"
 
 
 def _line(shape: Line) -> str:

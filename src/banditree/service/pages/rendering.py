@@ -11,6 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from banditree.figures.html import written
 from banditree.nouns import counted, plural
 from banditree.plans.words import capital
 from banditree.service.people import Person, Role, csrf_token
@@ -46,6 +47,10 @@ def _content(package: str, path: str) -> bytes:
 
 
 @cache
+def _written(text: str) -> Markup:
+    return Markup(written(text))
+
+
 def environment() -> Environment:
     """The templates, with everything escaped that is not marked as safe."""
     made = Environment(
@@ -55,7 +60,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"plural": plural, "time": time_element, "capital": capital, "number": shown_number}
+    made.filters |= {
+        "plural": plural,
+        "time": time_element,
+        "capital": capital,
+        "number": shown_number,
+        "written": _written,
+    }
     made.globals |= {"counted": counted}
     return made
 
