@@ -182,6 +182,15 @@ def test_other_rewards(collection):
     assert certify(plan, collection).worst_regret < 0.2 * everyone
 
 
+@pytest.mark.parametrize("spread", [None, np.full((3, 3), 0.1)], ids=["alike", "vary"])
+def test_a_kind_with_a_share_of_0_counts_in_the_worst_and_not_in_the_mean(spread):
+    means = [[0.8, 0.3, 0.2], [0.2, 0.7, 0.2], [0.2, 0.3, 0.9]]
+    collection = Collection.bernoulli(means, shares=[1.0, 0.0, 0.0], spread=spread)
+    options = {"steps": 60, "compared": False}
+    assert certify(build_protocol(collection, 100, **options), collection).worst_regret < 10
+    assert build_protocol(collection, 100, objective="mean", **options).n_tests == 0
+
+
 def test_variants_say_what_other_lengths_would_lose(plan):
     found = {variant.name: variant for variant in variants(plan, FOUR)}
     assert found["one line less"].plan.n_tests < plan.n_tests

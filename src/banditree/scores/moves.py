@@ -57,6 +57,7 @@ class Moves:
         on_progress: OnProgress | None = None,
     ) -> None:
         """steps: how many may be taken; `done` and `total` are for reports, when this is a part of a longer search."""
+        world = world if power == 1 else world.for_the_worst
         self.tables, self.world, self.limits = tables, world, limits
         self.given = world
         self.rng = np.random.default_rng(seed)

@@ -1,7 +1,7 @@
 """What a protocol is judged by: scenarios, each a possible truth about one kind of case, and how they are added up."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ ALIKE = 60  # So many more cases of each kind are drawn, by which resting is jud
 # Rivals of a kind's best arm are those that are better for some case: their rates are closer than so many standard
 # deviations of the difference of two rates. One that is never tried, since its rate is low, costs nothing.
 RIVALS = 2.5
+LEAST_SHARE = 0.1  # Of an equal share: a rarer kind counts so much in the smooth mean that stands for the worst kind.
 SEARCH_RUNS = 2  # So many runs are simulated for each scenario and end while searching.
 LEAST_SPREAD = 0.02  # of the standard deviation of a reward: cases differ by at least this where they differ
 
@@ -101,6 +102,15 @@ class World:
         n_drawn = self.n_scenarios - self.n_added
         drawn = np.arange(self.n_scenarios) < n_drawn
         return np.asarray(self.members[:, : self.group[:n_drawn].max() + 1] * drawn[:, None])
+
+    @property
+    def for_the_worst(self) -> "World":
+        """The world in which no kind is so rare that a high power mean of regrets forgets it; none may in the worst."""
+        least = LEAST_SHARE / len(self.share)
+        if self.share.min() >= least:
+            return self
+        share = np.maximum(self.share, least)
+        return replace(self, share=share / share.sum())
 
     def by_group(self, values: FloatArray) -> FloatArray:
         """Values (..., S) averaged within each kind, (..., G)."""
