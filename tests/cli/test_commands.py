@@ -157,6 +157,14 @@ def test_every_command_has_help_with_an_example(command, cli):
     assert f"Example: banditree {command}" in out
 
 
+def test_without_a_command_the_list_of_commands_is_printed(cli):
+    code, out, err = cli()
+    assert code == 0
+    assert out == cli("--help")[1]
+    assert "\n  demo " in out
+    assert err == ""
+
+
 def test_the_installed_command_answers():
     done = subprocess.run([sys.executable, "-m", "banditree", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("banditree ")

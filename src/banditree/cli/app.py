@@ -36,7 +36,6 @@ INTERRUPTED = 130
 app = typer.Typer(
     name="banditree",
     help="Short exploration plans that a person can read: which option to try, how often, and what to do next.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -81,9 +80,9 @@ def options(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command; bad input prints one line and exits 2, never with a traceback."""
+    """Run one command, or print the list of them; bad input prints one line and exits 2, never with a traceback."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
     try:
         code = app(given, standalone_mode=False)
     except InvalidInput as problem:
