@@ -9,9 +9,10 @@ from banditree.certificates.certify import certify
 from banditree.certificates.discounted import score_exits, watch_exits
 from banditree.plans.plan import Vocabulary
 from banditree.scores.choices import Judge, Places, added, best_line, judged_pair
-from banditree.scores.moves import Moves, judge_removals, judge_rules
+from banditree.scores.moves import Moves, judge_rules
 from banditree.scores.objectives import Limits
 from banditree.scores.reading import draft_of, plan_of
+from banditree.scores.removals import judge_removals
 from banditree.scores.scenarios import Corners
 from banditree.scores.search import search
 from banditree.scores.simplify import _best_without_one

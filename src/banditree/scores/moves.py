@@ -4,6 +4,7 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from weakref import WeakKeyDictionary
 
@@ -16,15 +17,17 @@ from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_
 from banditree.scores.draft import HIGH, LOW, NO_RULE, Draft, ancestors, barred_lines, empty_draft, ends, returns
 from banditree.scores.draft_values import Passed
 from banditree.scores.objectives import Limits
+from banditree.scores.removals import judge_removals, without
 from banditree.scores.tables import Line, Tables
 from banditree.scores.worlds import World
-from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.arrays import FloatArray, IntArray
 
 TINY = 1e-6  # A smaller relative gain counts as none.
 MOST_CIRCLING = 0.9  # A draft goes round in circles if a pass leads to line 1, and not to rest, with a larger chance.
 DEAR, NEVER = 20.0, 1e6  # How fast its objective then grows, so that a search finds its way out; and if it never rests.
 ENDLESS = 0.999  # Coming back with this chance or more counts as never resting.
 SLACK = 3  # On the way, a path may be so many lines too long; refusing it at once leaves too few ways to go.
+SMOOTH = 0.25  # The power of the objective that a first draft is judged by, as a share of that of the search.
 TOO_LONG = 0.03  # The objective grows by this share for each of them.
 MAX_ROWS = 6_000  # One step looks at so many score lines, another part of the tables each time.
 REPORT_EVERY = 25  # Progress is reported every so many steps.
@@ -63,13 +66,13 @@ class Moves:
         self.rng = np.random.default_rng(seed)
         self.steps, self.last, self.total = done, done + steps, total or done + steps
         self.on_progress, self.stopped_early = on_progress, False
-        self.power = power
+        self.power, self.slack = power, SLACK
         self.sharpen(1)
         alone = ends(tables, NO_RULE)[0][: tables.n_arms]
         everyone = int(np.argmin([added(cost, self.adding) for cost in alone]))
         self.nothing = self.best = empty_draft(tables, everyone, limits.links_back)
 
-    def sharpen(self, times: int) -> None:
+    def sharpen(self, times: float) -> None:
         """Judge by so many times the power of the objective: large ones approach the worst kind; a mean stays one."""
         world, power = self.world, self.power * times if self.power > 1 else 1.0
         self.adding = Adding(np.array(world.group), np.array(world.weight), np.array(world.share), float(power))
@@ -80,6 +83,19 @@ class Moves:
         ratio = np.clip(exact / np.maximum(self.best.regret, 1e-12), 1 / MOST_CORRECTED, MOST_CORRECTED)
         self.world = replace(self.world, weight=self.given.weight * ratio)
         self.sharpen(int(self.adding.power / self.power))
+
+    @contextmanager
+    def smoothly(self) -> Iterator[None]:
+        """For as long as it lasts, the worst kinds count less than they will, and no path may be too long on the way:
+        every draft then counts, and every line that helps many kinds."""
+        before, self.slack = self.best, 0
+        self.sharpen(SMOOTH)
+        try:
+            yield
+        finally:
+            self.slack = SLACK
+            self.sharpen(1)
+            self.best = min(before, self.best, key=self.objective)
 
     def begin_again(self) -> None:
         """Forget the best draft, so that a search from nothing is not drawn to it."""
@@ -95,7 +111,7 @@ class Moves:
 
     def _objective(self, draft: Draft) -> float:
         excess = self.excess(draft)
-        if excess > SLACK or (not self.limits.links_back and returns(draft)) or not draft.values.settled:
+        if excess > self.slack or (not self.limits.links_back and returns(draft)) or not draft.values.settled:
             return np.inf
         return added(draft.regret, self.adding) * dearer(draft.circling) * (1.0 + TOO_LONG * excess)
 
@@ -107,7 +123,7 @@ class Moves:
     @property
     def room(self) -> int | None:
         """The most lines on a path of a draft on the way to one within the limits."""
-        return None if self.limits.longest_path is None else self.limits.longest_path + SLACK
+        return None if self.limits.longest_path is None else self.limits.longest_path + self.slack
 
     def gradient(self, draft: Draft, power: float | None = None) -> FloatArray:
         """How much the objective feels each scenario (S,); they add up to about one."""
@@ -265,11 +281,21 @@ class Moves:
             missed = np.log(np.minimum(judged.min(axis=1), NEVER) / objective)
             heat = max(HEAT, HEATED * float(np.median(missed)))
             n = int(np.argmin(missed / heat - self.rng.gumbel(size=draft.n_lines)))
-            shorter = without(draft, n, int(judged[n].argmin()), elsewhere)
-            if shorter.n_lines >= draft.n_lines or self.objective(shorter) == np.inf:
+            shorter = self._without(draft, n, elsewhere, judged)
+            if shorter is draft:
                 break
             draft = shorter
         return draft
+
+    def take_out(self, draft: Draft, n: int) -> Draft:
+        """The draft without line n, or as it is where that cannot be."""
+        return self._without(draft, n, *self._judged_removals(draft))
+
+    def _without(self, draft: Draft, n: int, elsewhere: IntArray, judged: FloatArray) -> Draft:
+        if judged[n].min() == np.inf:
+            return draft
+        shorter = without(draft, n, int(judged[n].argmin()), elsewhere)
+        return shorter if shorter.n_lines < draft.n_lines and self.objective(shorter) < np.inf else draft
 
     def _judged_removals(self, draft: Draft) -> tuple[IntArray, FloatArray]:
         """(elsewhere, judged), as in `judge_removals`."""
@@ -307,63 +333,12 @@ class Moves:
         return self.better(draft, draft.with_rule(int(judged.argmin())))
 
 
-def without(draft: Draft, n: int, variant: int, elsewhere: IntArray) -> Draft:
-    """The draft without line n: exits that led to it lead where its low (variant 0) or its high exit (1) led, or each
-    where `elsewhere` (N, 2) says (2)."""
-    place, target = draft.first_line + n, int(draft.links[n, min(variant, HIGH)])
-    links = np.where(draft.links == place, elsewhere if variant > HIGH else target, draft.links)
-    return draft.with_links(links, target if draft.root == place else None)
-
-
 @njit(cache=True)
 def dearer(circling: float) -> float:
     """By how much an objective is multiplied for going round in circles."""
     if circling > ENDLESS:
         return NEVER
     return 1.0 + DEAR * max(0.0, circling - MOST_CIRCLING)
-
-
-@njit(cache=True, error_model="numpy")
-def judge_removals(
-    root: int,
-    links: IntArray,
-    elsewhere: IntArray,
-    a: FloatArray,
-    b: FloatArray,
-    visits: FloatArray,
-    down: FloatArray,
-    up: FloatArray,
-    watching: BoolArray,
-    adding: Adding,
-) -> FloatArray:
-    """What becomes of the whole (N, 3) without each line: exits to it lead where its low or its high exit does, or to
-    `elsewhere` (N, 2). Exact unless one of these places leads to the line itself or the draft has other links back.
-    """
-    N, S = visits.shape
-    lines = len(a) - N
-    new_a, new_b = np.zeros((N, 3, S)), np.zeros((N, 3, S))
-    for n in range(N):
-        for side in range(2):
-            place = links[n, side]
-            for s in range(S):
-                new_a[n, side, s] = visits[n, s] * a[place, s]
-                new_b[n, side, s] = visits[n, s] * b[place, s]
-            other, to = elsewhere[n, side], place - lines
-            if to >= 0 and not (side == 1 and watching[n]):
-                for s in range(S):
-                    flow = visits[n, s] * (up[n, s] if side == 1 else down[n, s])
-                    new_a[to, 2, s] += flow * a[other, s]
-                    new_b[to, 2, s] += flow * b[other, s]
-    judged, first = np.empty((N, 3)), np.empty(S)
-    for n in range(N):
-        here = lines + n
-        for variant in range(3):
-            starts_nowhere = root == here and (variant == 2 or links[n, variant] < lines)
-            for s in range(S):
-                rest = 1.0 - b[root, s] + visits[n, s] * b[here, s] - new_b[n, variant, s]
-                first[s] = (a[root, s] - visits[n, s] * a[here, s] + new_a[n, variant, s]) / max(rest, 1e-9)
-            judged[n, variant] = np.inf if starts_nowhere else added(first, adding)
-    return judged
 
 
 @njit(cache=True, error_model="numpy")

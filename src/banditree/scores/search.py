@@ -10,6 +10,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from banditree.scores.draft import Draft
+from banditree.scores.grown import grown_draft
 from banditree.scores.moves import Moves, Stopped
 from banditree.scores.starts import first_draft, quick_start
 from banditree.tasks.arrays import FloatArray
@@ -18,7 +19,9 @@ LONG = 1.6  # A long draft has so many times the lines that are wanted.
 COARSE, FINE = 0.02, 0.003  # A long and a short draft are swept until the relative gain is below these.
 SHRINK = 0.9  # The draft is swept again each time it has shrunk to this share of its lines.
 STARTS = 0.3  # A start from nothing may begin within this share of the steps ...
-MANY = 15  # ... less, in proportion, for more scenarios than these: chains go on gaining for longer there.
+# ... less, in proportion, for more scenarios than these: chains go on gaining for longer there. For more kinds than
+# these a start is grown in turns, since what trials find goes round in circles there.
+MANY = 15
 FEW = 4  # Chains of moves go on from so many drafts at first; the number falls to one ...
 ALONE = 0.6  # ... at this share of the chains.
 MOST_OUT = 8  # A chain takes out at most so many lines before it puts in as many.
@@ -43,7 +46,8 @@ def search(moves: Moves, exact: Exact | None = None) -> Draft:
     """
     # More threads would add up in another order, and the plan would depend on the number of cores.
     with threadpool_limits(1, user_api="blas"), suppress(Stopped):
-        quick_start(moves)
+        if moves.world.n_kinds <= MANY:
+            quick_start(moves)
         if moves.objective(moves.best) > 0:
             _chains(moves, _starts(moves), exact)
     return moves.best
@@ -71,9 +75,10 @@ def go_on(moves: Moves, draft: Draft) -> Draft:
 def _starts(moves: Moves) -> list[Draft]:
     """The best few of the drafts that starts from nothing led to."""
     share, found = STARTS * min(1.0, MANY / moves.world.n_scenarios), list[Draft]()
+    start = grown_draft if moves.world.n_kinds > MANY else first_draft
     until = moves.steps + share * (moves.last - moves.steps)
     while moves.steps < until or not found:
-        found.append(_shortened(moves, moves.ruled(first_draft(moves))))
+        found.append(_shortened(moves, moves.ruled(start(moves))))
     return sorted(found, key=moves.objective)[:FEW]
 
 

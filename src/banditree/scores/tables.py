@@ -4,8 +4,9 @@ A way is an arm with a template of its templates. Compiled by numba: import this
 of another one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,9 @@ HANDS_OVER = 4  # The column of `Tables.rules` that says whether a rule hands ov
 # a case at a random round, which comes during a test far more often than the horizon does.
 TESTED = 0.03
 CAPS = (0, 20)  # The score of a watch line or of the safety rule may be capped at one of these; 0 is no cap.
+
+
+Watched = Callable[[int, int], tuple[FloatArray, FloatArray]]
 
 
 class Line(NamedTuple):
@@ -146,8 +150,9 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
     template, arm = np.nonzero(templates.usable)
     if not len(arm):
         raise InvalidInput("All tasks have the same means, so there is nothing to find out. Merge them.")
-    ways = _ways(templates, levels, template, arm, gaps, resting, going)
-    rules, rule_down, rule_cost = _rules(templates, levels, resting, going)
+    watched = _watched(templates, levels, going)
+    ways = _ways(templates, levels, template, arm, gaps, resting, going, watched)
+    rules, rule_down, rule_cost = _rules(templates, levels, resting, watched)
     drift = np.einsum("tb,tkbs->tks", templates.points, templates.chance)[rules[:, 0]]
     rule_rest = np.where(drift > 0, 1.0 - rule_down, 0.0)
     if world.choosers:
@@ -172,6 +177,17 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
     )
 
 
+def _watched(templates: Templates, levels: IntArray, going: float) -> Watched:
+    """(down, rounds), (caps, L, S) each, of watching an arm by a template: of a line, and of an end under a rule."""
+
+    @cache
+    def exits(template: int, arm: int) -> tuple[FloatArray, FloatArray]:
+        here = levels * templates.unit[template]
+        return watch_exits(templates.points[template], templates.chance[template, arm], going, here, _caps())
+
+    return exits
+
+
 def _ways(
     templates: Templates,
     levels: IntArray,
@@ -180,6 +196,7 @@ def _ways(
     gaps: FloatArray,
     resting: FloatArray,
     going: float,
+    watched: Watched,
 ) -> Ways:
     W, n, S = len(arm), len(levels), len(gaps)
     up, rounds = np.empty((W, n, n, S), np.float32), np.empty((W, n, n, S), np.float32)
@@ -188,7 +205,7 @@ def _ways(
         here = levels * templates.unit[template[way]]
         points, chance = templates.points[template[way]], templates.chance[template[way], arm[way]]
         _down, up[way], rounds[way] = score_exits(points, chance, going, here, here)
-        watch_down[way], watch_rounds[way] = watch_exits(points, chance, going, here, _caps())
+        watch_down[way], watch_rounds[way] = watched(int(template[way]), int(arm[way]))
     line_gaps, line_resting = (np.ascontiguousarray(costs.T[arm]) for costs in (gaps, resting))
     return Ways(up, rounds, watch_down, watch_rounds, line_gaps, line_resting, 1.0 - going)
 
@@ -198,17 +215,14 @@ def _caps() -> IntArray:
 
 
 def _rules(
-    templates: Templates, levels: IntArray, resting: FloatArray, going: float
+    templates: Templates, levels: IntArray, resting: FloatArray, watched: Watched
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """(rules, rule_down, rule_cost) for all common templates, floors and caps."""
     K = resting.shape[1]
     rules, downs, costs = [], [], []
     for template in np.flatnonzero(templates.common):
         here = levels * templates.unit[template]
-        exits = [
-            watch_exits(templates.points[template], templates.chance[template, k], going, here, _caps())
-            for k in range(K)
-        ]
+        exits = [watched(int(template), k) for k in range(K)]
         for c, cap in enumerate(CAPS):
             for level, floor in enumerate(here):
                 rules.append((template, floor, cap, level, 0))

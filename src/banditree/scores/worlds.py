@@ -89,6 +89,11 @@ class World:
         """S."""
         return self.scenarios.n_tasks
 
+    @property
+    def n_kinds(self) -> int:
+        """How many kinds there are, scenarios that were added aside."""
+        return len(self.share) - self.n_added
+
     @cached_property
     def members(self) -> FloatArray:
         """(S, G), the weight of each scenario in its kind."""
