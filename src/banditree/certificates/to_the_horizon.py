@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from banditree.certificates.renewal import Renewal
 
 MOST_CASES = 0.95  # The share of cases in "95% of cases are decided within n rounds".
-MOST_WORK = 6e10  # Scores moved by one round, over all tasks of a certificate: about 15 s.
+MOST_WORK = 2.5e10  # Scores moved by one round, over all tasks of a certificate: 4 to 6 s.
 FIRST_TRY = 5e5  # The same for one box of one task: about half of what it takes line by line.
 MOST_ERROR = 1e-9  # A plan with a larger error of the regret per round, line by line, is carried round by round.
 MOST_SCORES = 20_000_000  # The boxes of a plan may keep so many scores and pulls, 16 bytes each.

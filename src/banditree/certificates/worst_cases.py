@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from banditree.certificates.outcomes import Outcomes
-from banditree.certificates.to_the_horizon import points_of
+from banditree.certificates.to_the_horizon import MOST_WORK, points_of
 from banditree.certificates.watched_scores import STAYS, decay
 from banditree.errors import TooLong
 from banditree.plans.plan import BoxKind, Plan
@@ -14,7 +14,6 @@ from banditree.tasks.arrays import FloatArray, IntArray
 # A watched score is followed up to this height at most. Above, whoever sets the chances may also set the score back to
 # below it at will, which can only make the bound larger.
 HIGHEST = 1_000
-MOST_WORK = 2.5e10  # Scores moved by one round, over all tasks and quantities of a certificate: about 10 s.
 BOX_WORK = 20  # Besides its scores, a box costs as much in a round as so many scores.
 QUANTITIES = 5  # A certificate asks for so many numbers, each with its own worst case.
 
