@@ -7,7 +7,9 @@ import pytest
 
 from banditree.certificates.certify import certify
 from banditree.certificates.varying import certify_cases
-from banditree.plans.plan import Vocabulary
+from banditree.files.clinic import clinic
+from banditree.plans.assemble import Box, assemble
+from banditree.plans.plan import Form, Vocabulary
 from banditree.scores.front import pareto_front
 from banditree.scores.judging import judge, lost
 from banditree.scores.protocol import build_protocol
@@ -88,3 +90,13 @@ def test_what_a_plan_was_compared_with_is_sought_again_only_if_that_was_stopped(
     variants(plan, collection, steps=2000)
     variants(plan, collection, steps=2000)
     assert len(sought) == n + 2
+
+
+def test_one_arm_for_everyone_is_the_one_that_loses_least_in_its_worst_task():
+    """In the clinic of the demo D has the least power mean, but loses 550 in its worst group where A loses 500."""
+    known = clinic()
+    plan = assemble([Box(0, 1, points=(-1, 1), floor=2), Box(1)], known, 1000, form=Form.LINES)
+    near = Nearby(plan, known, "worst", None, 10)
+    everyone = near.as_plan(near.nothing)
+    assert certify(everyone, known).worst_regret == pytest.approx(500)
+    assert everyone.arms[everyone.arm[0]] == "A"

@@ -180,10 +180,17 @@ class Nearby:
 
     @property
     def nothing(self) -> "Draft":
-        """The draft that gives one arm to everyone."""
+        """The draft that gives one arm to everyone, the one that loses least.
+
+        A search for the worst task begins with the least power mean, which is not always that one."""
+        from banditree.scores.draft import NO_RULE, empty_draft, ends
         from banditree.scores.moves import Moves
 
-        return Moves(self.tables, self.world, self.limits, power=self.objective.power, seed=self.seed, steps=1).nothing
+        if self.objective is not Objective.WORST:
+            power, seed = self.objective.power, self.seed
+            return Moves(self.tables, self.world, self.limits, power=power, seed=seed, steps=1).nothing
+        alone = ends(self.tables, NO_RULE)[0][: self.tables.n_arms]
+        return empty_draft(self.tables, int(alone.max(axis=1).argmin()), self.limits.links_back)
 
     def _searched(self, draft: "Draft", limits: Limits) -> "Draft":
         from banditree.scores.draft import NO_RULE
