@@ -43,6 +43,12 @@ def test_fresh_cases_lie_evenly_and_are_others_with_every_seed(collection):
     assert not np.array_equal(even.means, draw_cases(collection, 400, seed=1, fresh=True).means)
 
 
+def test_a_spread_too_small_to_matter_is_none():
+    hardly = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], spread=np.full((2, 2), 1e-9))
+    for fresh in (False, True):
+        np.testing.assert_array_equal(draw_cases(hardly, 3, fresh=fresh).means, np.repeat(hardly.means, 3, axis=0))
+
+
 def test_rates_of_0_and_1_do_not_vary():
     """One option is taken each time, and its spread cannot be: such rates were no numbers at all."""
     sure = Collection.bernoulli([[1.0, 0.0], [0.4, 0.6]], spread=np.full((2, 2), 0.2))

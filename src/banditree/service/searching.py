@@ -78,7 +78,8 @@ class Finds:
 
         plan = replace(plan, vocabulary=self._words)
         id = fingerprint(plan)
-        (row,) = front_rows([plan], self._collection)
+        # What is shown beside the plans is about cases at the rates of their kind, so the plans are rated by these too.
+        (row,) = front_rows([plan], replace(self._collection, spread=None))
         if id in self._known or (self._most_wrong is not None and row["wrong_arm"] > self._most_wrong):
             return
         self._known.add(id)
@@ -118,7 +119,8 @@ def _search_protocols(finds: Finds, collection: Collection, horizon: int, option
         part = _part(finds.reports, FIRST * number / len(sizes), FIRST * (number + 1) / len(sizes), lines)
         few = max(1, int(FIRST * steps / len(sizes)))
         with suppress(InvalidInput):  # so few lines may not be enough for the limits
-            finds.add(build_protocol(collection, horizon, lines=lines, steps=few, on_progress=part, **options))
+            given = {**options, "lines": lines, "steps": few, "compared": False}
+            finds.add(build_protocol(collection, horizon, on_progress=part, **given))
         if finds.reports.stopped:
             return
     rest: dict[str, Any] = {

@@ -12,6 +12,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards.bernoulli import LEAST_STRENGTH
 
 SEARCHED, FRESH = 20, 22  # Streams of draws: of cases that a plan may be made for, and of others to judge it by.
+MOST_STRENGTH = 1e9  # A beta distribution that is narrower (a spread below 1/60,000 of the range) is no spread at all.
 EXCLUSIVE = 1e-6  # Means that add up to 1 this closely in every kind are the shares of one choice.
 
 
@@ -93,7 +94,8 @@ def _rate_and_strength(collection: Collection) -> tuple[FloatArray, FloatArray]:
     assert spread is not None
     rate, deviation = (collection.means - rewards.low) / rewards.width, spread / rewards.width
     with np.errstate(divide="ignore", invalid="ignore"):
-        return rate, np.maximum(rate * (1 - rate) / deviation**2 - 1, LEAST_STRENGTH)
+        strength = np.maximum(rate * (1 - rate) / deviation**2 - 1, LEAST_STRENGTH)
+    return rate, np.where(strength < MOST_STRENGTH, strength, np.inf)
 
 
 def _is_one_choice(rate: FloatArray) -> bool:
@@ -148,7 +150,7 @@ def _common(rate: FloatArray, strength: FloatArray) -> FloatArray:
         spread = np.where(np.isfinite(strength), variance / (strength + 1), 0.0)
         found = variance.sum(axis=1) / spread.sum(axis=1) - 1
     found = np.nan_to_num(found, nan=np.inf)  # rates of 0 and 1 do not vary
-    return np.asarray(np.clip(found, LEAST_STRENGTH, 1e9))
+    return np.asarray(np.clip(found, LEAST_STRENGTH, MOST_STRENGTH))
 
 
 def case_collection(collection: Collection, n: int, seed: int = 0, *, fresh: bool = False) -> Collection:
