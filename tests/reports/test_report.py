@@ -123,6 +123,7 @@ def test_alternatives_are_compared_by_reading_load_and_mts_is_among_them():
     plan, known = made("protocol")
     found = {one.name: one for one in alternatives(plan, known, certify(plan, known))}
     assert found["this plan"].load == reading_load(plan)
+    assert [one.load for name, one in found.items() if name.endswith("for all")] == [0.5]  # as in the table of fronts
     tables = [block for block in blocks_of("protocol") if isinstance(block, Table)]
     assert tables[-1].head[:2] == ("what", "reading load")
     (mts,) = (row for row in tables[-1].rows if row[0] == "mTS")

@@ -30,7 +30,7 @@ from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
 from banditree.nouns import counted, plural
 from banditree.plans.assemble import Box, from_boxes
-from banditree.plans.plan import Plan, Vocabulary, current_versions
+from banditree.plans.plan import Form, Plan, Vocabulary, current_versions
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import heading, unit
 from banditree.plans.words import number
@@ -285,7 +285,8 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
 def _without_a_plan(plan: Plan, collection: Collection) -> list[Alternative]:
     """One arm for all and arms at random, certified as plans of one box: bounds beside bounds, exact beside exact."""
     same = {"horizon": plan.horizon, "arms": collection.arms, "tasks": collection.tasks, "rewards": collection.rewards}
-    singles = [from_boxes([Box(arm=arm)], method="one option", **same) for arm in range(collection.n_arms)]
+    line = {"method": "one option", "form": Form.LINES, **same}
+    singles = [from_boxes([Box(arm=arm)], **line) for arm in range(collection.n_arms)]
     try:
         every = [certify(single, collection) for single in singles]
     except InvalidInput as problem:
