@@ -48,3 +48,13 @@ def test_the_command_compares_what_the_seed_split(tmp_path: Path, capsys: pytest
     assert told["left_out"] == 1
     assert told["difference"]["low"] > 0
     assert told["old_cases"] + told["new_cases"] == 200
+    with path.open(newline="") as file:
+        kept = [row for row in csv.reader(file) if row[0] != "case 1"]
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([row[:1] + row[2:] for row in kept])
+    with pytest.raises(SystemExit):
+        main(given)
+    unnamed = capsys.readouterr().out
+    assert "The new plan gives more than the old one" in unnamed
+    assert "Not counted" not in unnamed
+    assert "The table has no column plan" in unnamed

@@ -38,6 +38,7 @@ def compare(
         split_cases(one, seed, share, is_new=bool(side)) for side, one in enumerate(seen)
     )
     found = compare_plans(before, after, min(plan.horizon for plan in plans) if rounds is None else rounds)
-    strays += more_strays
-    document = comparison_document(found, seed, share, strays)
-    typer.echo(json_module.dumps(document) if json else comparison_text(plans[0], found, seed, strays))
+    # A table that does not name the plans has the same cases for both.
+    left_out = None if seen[0].cases == seen[1].cases else strays + more_strays
+    document = comparison_document(found, seed, share, left_out)
+    typer.echo(json_module.dumps(document) if json else comparison_text(plans[0], found, seed, left_out))

@@ -108,9 +108,9 @@ def compare_totals(first: FloatArray, second: FloatArray, rounds: int, failure_p
     n = min(len(first), len(second))
     if n < FEWEST:
         raise InvalidInput(
-            f"Fewer than {FEWEST} cases of one of the plans have had {rounds} outcomes, counted in the order in which "
-            "they began up to the first that is still running. Wait, close cases that have ended, or compare fewer "
-            "rounds."
+            f"Fewer than {FEWEST} cases of one of the plans have had {rounds:,} outcomes, counted in the order in "
+            "which they began up to the first that is still running. Wait, close cases that have ended, or compare "
+            "fewer rounds, as in rounds=20."
         )
     means = float(first.mean()), float(second.mean())
     error = math.sqrt(first.var(ddof=1) / len(first) + second.var(ddof=1) / len(second))

@@ -9,8 +9,8 @@ from banditree.plans.plan import Plan
 from banditree.reports.promise import lost_word
 
 
-def comparison_text(plan: Plan, found: Comparison, seed: int | None, strays: int) -> str:
-    """Which plan gives more, for people. seed: None where it must not be shown yet."""
+def comparison_text(plan: Plan, found: Comparison, seed: int | None, strays: int | None) -> str:
+    """Which plan gives more, for people. seed: None where it must not be shown yet. strays: None where nobody knows."""
     more, what = found.difference, lost_word(plan)
     split = "" if seed is None else f", split by seed {seed}"
     word = "gives more than" if more.low > 0 else "gives less than" if more.high < 0 else "is not shown to differ from"
@@ -24,11 +24,13 @@ def comparison_text(plan: Plan, found: Comparison, seed: int | None, strays: int
         lines.append(f"Not counted: {counted(found.ended_early, 'case')} that ended before that many rounds.")
     if found.behind:
         lines.append(f"Not counted yet: {counted(found.behind, 'case')} begun after one that is still running.")
+    if strays is None:
+        lines.append("The table has no column plan, so each case is taken to have followed the plan the seed gave it.")
     if strays:
         lines.append(f"Not counted: {counted(strays, 'case')} that followed another plan than the seed gave them.")
     return "\n".join(lines)
 
 
-def comparison_document(found: Comparison, seed: int, share: float, strays: int) -> dict[str, Any]:
+def comparison_document(found: Comparison, seed: int, share: float, strays: int | None) -> dict[str, Any]:
     """The same as JSON."""
     return {**asdict(found), "seed": seed, "share": share, "left_out": strays}
