@@ -54,8 +54,8 @@ def test_front(capsys, means, tmp_path):
     assert code == 0
     rows = json.loads(out)
     assert {"lines", "longest_path", "reading_load", "worst_regret", "mean_regret", "wrong_arm"} <= set(rows[0])
-    for row in rows:
-        assert max(load_plan(tmp_path / f"plan-{row['lines']}.json").n_tests, 1) == row["lines"]
+    for place, row in enumerate(rows, start=1):
+        assert max(load_plan(tmp_path / f"plan-{place}.json").n_tests, 1) == row["lines"]
 
 
 def test_limits_reach_the_search(capsys, means):

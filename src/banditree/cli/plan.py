@@ -260,9 +260,9 @@ def _show_front(
         plans = [_marked(plan, known) for plan in pareto_front(known, horizon, on_progress=on_progress, **given)]
     rows = front_rows(plans, known)
     typer.echo(json_module.dumps(rows) if as_json else front_text(rows))
-    for plan, row in zip(plans, rows, strict=True):
+    for place, plan in enumerate(plans, start=1):  # two plans may have as many lines
         if output is not None:
-            path = output.with_stem(f"{output.stem}-{row['lines']}")
+            path = output.with_stem(f"{output.stem}-{place}")
             save_plan(plan, path)
             if not as_json:
                 typer.echo(f"Written to {path}.")
