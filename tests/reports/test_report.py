@@ -48,7 +48,8 @@ def test_an_exact_report_has_everything():
     assert "nothing was estimated" in words
     assert "Theorem 4.4 guarantees at most" in words
     assert "not available" not in words
-    assert f"this plan {plan.n_boxes} {certificate.mean_regret:,.2f} {certificate.worst_regret:,.2f} exact" in words
+    load = reading_load(plan)
+    assert f"this plan {load:,.1f} {certificate.mean_regret:,.2f} {certificate.worst_regret:,.2f} exact" in words
     assert "separation: 0.4" in words
     assert "plan made by: banditree " in words
     chart = next(block for block in blocks if isinstance(block, Ladder))
