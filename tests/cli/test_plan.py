@@ -67,6 +67,7 @@ def test_limits_reach_the_search(capsys, means):
     assert all(box["low"] > box["box"] for box in boxes if box["kind"] in ("score", "watch"))
 
 
+@pytest.mark.slow
 def test_numbers_over_cases_that_vary_say_so(tmp_path, capsys):
     varying = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], spread=[[0.1, 0.1], [0.1, 0.1]])
     save_collection(varying, tmp_path / "varying.json")

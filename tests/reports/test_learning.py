@@ -22,6 +22,7 @@ def coins(n=6000, seed=0):
     return pl.DataFrame({"task": [f"t{w % 4}" for w in who], "user_id": who, "arm": arm, "reward": reward}), collection
 
 
+@pytest.mark.slow
 def test_a_log_becomes_a_collection_and_the_report_says_how():
     log, truth = coins()
     report = learn(log)

@@ -57,6 +57,7 @@ def test_an_exact_report_has_everything():
     assert sum(len(block.scenes) for block in blocks if isinstance(block, Figures)) >= 5
 
 
+@pytest.mark.slow
 def test_the_words_of_the_user_are_used():
     words = words_of(blocks_of("15 boxes"))
     assert "What was known about the patient groups" in words
@@ -120,6 +121,7 @@ def test_bounds_are_compared_with_bounds():
     assert found["a random arm each round"].worst > 1000 * 0.15
 
 
+@pytest.mark.slow
 def test_alternatives_are_compared_by_reading_load_and_mts_is_among_them():
     plan, known = made("protocol")
     found = {one.name: one for one in alternatives(plan, known, certify(plan, known))}

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from banditree.reports.separation_table import MAX_ROWS, choices, choices_text
 from banditree.tasks.collection import Collection
@@ -10,6 +11,7 @@ def pairs(radius=0.0):
     return Collection.bernoulli(np.clip(centres + np.tile([[0.0], [0.06]], (3, 5)), 0, 1), radius=radius)
 
 
+@pytest.mark.slow
 def test_larger_separations_leave_fewer_tasks_and_shorter_plans():
     rows = choices(pairs(), 10_000)
     assert [row.n_tasks for row in rows][:1] == [6]
@@ -22,6 +24,7 @@ def test_larger_separations_leave_fewer_tasks_and_shorter_plans():
     assert rows[0].suboptimality == 0
 
 
+@pytest.mark.slow
 def test_separations_can_be_given_and_what_has_no_plan_says_why():
     rows = choices(pairs(radius=0.04), 10_000, [0.05, 0.3, 0.99])
     assert rows[0].boxes is None

@@ -69,6 +69,7 @@ def test_a_search_keeps_to_the_longest_path():
     assert build_protocol(rand(12, 8, 0.2), HORIZON, steps=900).depth <= 9
 
 
+@pytest.mark.slow
 def test_a_search_that_is_stopped_at_once_has_a_plan_to_show():
     ten = rand(10, 20, 0.4, seed=3)
     plan = build_protocol(ten, 10_000, steps=300)
