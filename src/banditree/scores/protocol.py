@@ -79,7 +79,7 @@ def build_protocol(
     their shares. max_wrong_arm: the highest chance, in any task, of not having a best arm in force at the horizon: a
     wrong one, or none since the case is still tested. steps: how long to search; the same seed and steps give the same
     plan on any number of cores. compared: whether a shorter plan that `variants` would show beside it, and that loses
-    less, takes its place; without, a short search is sooner done. on_progress: False ends it with the best.
+    less, takes its place. on_progress: False ends the search with the best so far.
 
     Tasks with contexts: lines and ends may treat a case as one of the tasks, and give what is best for it at the
     context. points: "fit" (the default: how much better an outcome fits one task than another at its context, which
@@ -90,7 +90,6 @@ def build_protocol(
     allow: the rates of a case may be off by up to so much. unknown: the share of the cases that are none of the tasks.
     fallback: where a plan hands a case over that contradicts every task, at 100 to 1: "thompson" (the default with any
     of these), "person", or an arm. With allow, or where cases of a task differ, it may settle on the best of several.
-
     For estimated rates there are three searches, of which each also allows for the rates, within their intervals, at
     which the plans before it did worst. Where cases of a task differ, its regret is an average over drawn cases.
 
