@@ -14,7 +14,8 @@ from banditree.certificates.over_contexts import (
     looks_at_contexts,
 )
 from banditree.errors import InvalidInput
-from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Form, Plan
+from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Plan
+from banditree.plans.wording import unit
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import N_AVERAGED, ContextKind
@@ -161,16 +162,12 @@ def _check_match(plan: Plan, collection: Collection) -> None:
         )
 
 
-def _place(plan: Plan) -> str:
-    return "line" if plan.form is Form.LINES else "box"
-
-
 def _reasons(plan: Plan, collection: Collection) -> tuple[str, ...]:
     reasons = []
     if collection.is_estimated:
         slopes = "" if collection.theta_error is None else ", and so are the slopes within theirs"
         reasons.append(
-            f"the estimated means are within {collection.radius.max():.3g}{slopes}, and every {_place(plan)} takes its "
+            f"the estimated means are within {collection.radius.max():.3g}{slopes}, and every {unit(plan)} takes its "
             "worst means"
         )
     totals = bool((plan.kind == BoxKind.FIXED).any())

@@ -29,9 +29,7 @@ from banditree.tasks.collection import Collection
 RUNS = 20  # A policy that draws at random is played so often.
 LEAST_CASES = 10  # Nothing is said about a round that fewer cases (by weights: effective cases) come to.
 BORROWED = 10  # Each arm starts with so many rounds of the overall mean, lest one tried once or twice is best by luck.
-TOO_FAR = (
-    6.0  # Arms given at random agree with a plan less or more often by so many deviations in 1 log of 500 million.
-)
+TOO_FAR = 6.0  # By so many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
 PLAN = "this plan"
 HINDSIGHT = "best option of each case, in hindsight"
 

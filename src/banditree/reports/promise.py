@@ -36,7 +36,7 @@ def promise_sentences(plan: Plan, certificate: Certificate, *, varies: bool = Fa
 def loss_sentence(plan: Plan, certificate: Certificate, varying: VaryingCertificate | None = None) -> str:
     """What the plan loses in the worst task, for its heading; varying: where cases vary, over these."""
     if varying is not None:
-        about = f"{varying.worst_regret:,.3g} {lost_word(plan)}"
+        about = f"{amount(varying.worst_regret)} {lost_word(plan)}"
         return f"It loses about {about} in the worst {plan.vocabulary.task}, over cases that vary."
     return f"It loses {_lost(plan, certificate)} in the worst {plan.vocabulary.task}."
 

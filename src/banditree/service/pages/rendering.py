@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from banditree.figures.html import written
 from banditree.nouns import counted, plural
-from banditree.plans.words import capital
+from banditree.plans.words import amount, capital
 from banditree.service.people import Person, Role, csrf_token
 from banditree.service.problems import NotFound
 
@@ -67,7 +67,7 @@ def environment() -> Environment:
         "number": shown_number,
         "written": _written,
     }
-    made.globals |= {"counted": counted}
+    made.globals |= {"amount": amount, "counted": counted}
     return made
 
 
