@@ -42,7 +42,7 @@ bench: .venv/bench.done
 bench-plans: .venv/bench.done
 	@$(PY) benchmarks/bench_plans.py --draws 7000-7009 --large 7000-7004 --huge 7000
 
-# The pages that come from the code, after a change of commands, errors, routes, schemas or examples.
+# What the examples print on their pages, and the pictures, after a change of what they show.
 pages: .venv/test.done
 	@$(PY) docs/make_pages.py
 	@$(PY) docs/make_pictures.py
