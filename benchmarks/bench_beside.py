@@ -23,12 +23,12 @@ import sqlalchemy as sa
 from bench_service import Connection, cpu, free_port, load, memory, one_request, running
 
 from banditree.files.plans import fingerprint
-from banditree.service import records
 from banditree.service.client import Client
-from banditree.service.database import Database
-from banditree.service.schema import cases, events
 from banditree.service.settings import Settings
-from banditree.service.signing import sign
+from banditree.service.store import records
+from banditree.service.store.database import Database
+from banditree.service.store.schema import cases, events
+from banditree.service.store.signing import sign
 from banditree.tasks.instances import rand
 from banditree.trees.tree import build_tree
 

@@ -37,7 +37,7 @@ import sys
 import sqlalchemy as sa, uvicorn
 from fastapi import FastAPI
 from pydantic import BaseModel
-from banditree.service.database import open_engine
+from banditree.service.store.database import open_engine
 engine = open_engine(sys.argv[1], most=8).execution_options(writes=True)
 rows = sa.Table("bare", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True), sa.Column("name", sa.Text),
                 sa.Column("value", sa.Float))

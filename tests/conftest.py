@@ -53,7 +53,7 @@ def tables_in_postgres(postgres):
 def with_tables(database):
     from running_service import local
 
-    from banditree.service.database import Database
+    from banditree.service.store.database import Database
 
     Database(local(database)).close()
     return database
@@ -75,7 +75,7 @@ def database(database_url):
     """That database, open."""
     from running_service import local
 
-    from banditree.service.database import Database
+    from banditree.service.store.database import Database
 
     opened = Database(local(database_url))
     yield opened

@@ -15,11 +15,11 @@ from socket import socket
 
 import httpx
 
-from banditree.service import records
+from banditree.service.cases.desk import Command
 from banditree.service.client import Client
-from banditree.service.desk import Command
 from banditree.service.settings import Settings
-from banditree.service.signing import sign
+from banditree.service.store import records
+from banditree.service.store.signing import sign
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
@@ -62,8 +62,8 @@ def in_thread(settings):
     """A service in a thread of this process; gives the application and an HTTP client."""
     import uvicorn
 
-    from banditree.service import job_routes
     from banditree.service.app import create_app
+    from banditree.service.jobs import routes as job_routes
 
     app = create_app(settings)
     job_routes.PATIENCE = 600.0  # seconds; so that tests need not ask again on a busy machine

@@ -5,9 +5,9 @@ from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious,
 from running_service import client_of, in_thread, local
 
 from banditree.plans.words import vocabulary_from
-from banditree.service.database import Database
 from banditree.service.demo import fill
-from banditree.service.people import Role, add_user, hashed
+from banditree.service.store.database import Database
+from banditree.service.store.people import Role, add_user, hashed
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 

@@ -6,8 +6,8 @@ import pytest
 from running_service import free_port, local, start_process
 
 from banditree.errors import how_to_install
-from banditree.service.database import Database
-from banditree.service.people import Role, password_of, verified
+from banditree.service.store.database import Database
+from banditree.service.store.people import Role, password_of, verified
 
 
 @pytest.fixture(autouse=True)

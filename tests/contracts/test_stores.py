@@ -12,12 +12,12 @@ from banditree.errors import InvalidInput
 from banditree.files.collections import collection_document
 from banditree.files.plans import fingerprint
 from banditree.policies.rounds import MISSING
-from banditree.service import case_lists, people, records
-from banditree.service.database import Database, newest_version
-from banditree.service.desk import Command, Desk
-from banditree.service.people import Role
+from banditree.service.cases.desk import Command, Desk
 from banditree.service.problems import Conflict, NotFound, NotLoggedIn, Refused, TooMany, Unavailable
-from banditree.service.schema import audit, cases, events, metadata, plans
+from banditree.service.store import case_lists, people, records
+from banditree.service.store.database import Database, newest_version
+from banditree.service.store.people import Role
+from banditree.service.store.schema import audit, cases, events, metadata, plans
 from banditree.tasks.instances import linear
 
 PLAN = (fingerprint(clinic_plan()), clinic_plan())

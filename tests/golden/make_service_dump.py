@@ -7,8 +7,8 @@ import sqlite3
 import tempfile
 from pathlib import Path
 
-from banditree.service.database import Database, newest_version
 from banditree.service.settings import Settings
+from banditree.service.store.database import Database, newest_version
 
 GOLDEN = Path(__file__).parent / "files"
 

@@ -10,8 +10,8 @@ from running_service import CLINIC, clinic_plan
 from banditree.errors import InvalidInput
 from banditree.policies.rounds import MISSING
 from banditree.policies.session import start_session
-from banditree.service.cases import Case, Followed
-from banditree.service.following import policy_of
+from banditree.service.cases.case import Case, Followed
+from banditree.service.cases.following import policy_of
 from banditree.service.problems import Refused
 
 rewards = st.sampled_from([0, 1, MISSING])

@@ -2,7 +2,7 @@ import pytest
 from argon2 import PasswordHasher
 from running_service import in_thread, local
 
-from banditree.service import people
+from banditree.service.store import people
 
 
 @pytest.fixture(scope="module")

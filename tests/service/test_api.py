@@ -12,7 +12,7 @@ import pytest
 from running_service import CLINIC, client_of, clinic_plan
 
 from banditree.policies.rounds import MISSING
-from banditree.service.cases import Case
+from banditree.service.cases.case import Case
 from banditree.service.client import ServiceError
 from banditree.tasks.instances import linear
 from banditree.trees.tree import build_tree

@@ -24,9 +24,9 @@ def audit(
     needs_extra()
     import json as writer
 
-    from banditree.service.database import Database as Opened
     from banditree.service.settings import Settings
-    from banditree.service.trail import verify
+    from banditree.service.store.database import Database as Opened
+    from banditree.service.store.trail import verify
 
     with refusals_as_one_line():
         opened = Opened(Settings(database=database), migrates=False)

@@ -98,9 +98,9 @@ def from_database(database: str, plan: "Plan") -> "Observed":
     from banditree.errors import InvalidInput
     from banditree.files.plans import fingerprint
     from banditree.monitoring.observed import observe
-    from banditree.service.database import Database
-    from banditree.service.field import rounds_of
+    from banditree.service.field.monitoring import rounds_of
     from banditree.service.settings import Settings
+    from banditree.service.store.database import Database
 
     if "://" not in database and not Path(database).is_file():
         raise InvalidInput(f"{database}: no such file. Check the name and the folder.")

@@ -17,7 +17,7 @@ from banditree.errors import InvalidInput, lacking
 from banditree.nouns import counted
 
 if TYPE_CHECKING:
-    from banditree.service.backup import Content
+    from banditree.service.store.backup import Content
 
 Database = Annotated[
     str,
@@ -178,10 +178,10 @@ def add_user(
     Example: banditree add-user ada --role admin --database clinic.db
     """
     needs_extra()
-    from banditree.service.database import Database as Opened
-    from banditree.service.people import Role, hashed
-    from banditree.service.people import add_user as add
     from banditree.service.settings import Settings
+    from banditree.service.store.database import Database as Opened
+    from banditree.service.store.people import Role, hashed
+    from banditree.service.store.people import add_user as add
 
     asks = sys.stdin.isatty()
     password = typer.prompt("Password", hide_input=True) if asks else sys.stdin.readline().rstrip("\r\n")
@@ -202,8 +202,8 @@ def backup(
     Example: banditree backup --database clinic.db -o clinic-monday.backup
     """
     needs_extra()
-    from banditree.service.backup import back_up
     from banditree.service.settings import Settings
+    from banditree.service.store.backup import back_up
 
     with refusals_as_one_line():
         found = back_up(Settings(database=database), output)
@@ -226,9 +226,9 @@ def restore(
     Example: banditree restore clinic-monday.backup --database clinic-again.db
     """
     needs_extra()
-    from banditree.service.backup import restore as bring_back
-    from banditree.service.backup import verify
     from banditree.service.settings import Settings
+    from banditree.service.store.backup import restore as bring_back
+    from banditree.service.store.backup import verify
 
     with refusals_as_one_line():
         found = verify(file) if database is None else bring_back(file, Settings(database=database))

@@ -15,23 +15,19 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from banditree.errors import InvalidInput
-from banditree.service import (
-    case_routes,
-    field_routes,
-    file_routes,
-    job_routes,
-    people_routes,
-    plan_routes,
-    split_routes,
-)
-from banditree.service.access import Door, Viewer
-from banditree.service.database import Database
-from banditree.service.description import describe
-from banditree.service.desk import Desk
-from banditree.service.edge import Edge, Metrics
-from banditree.service.guard import Guard
-from banditree.service.jobs import unfinished
-from banditree.service.models import Answer, Done
+from banditree.service.cases import routes as case_routes
+from banditree.service.cases.desk import Desk
+from banditree.service.edge.admission import Guard
+from banditree.service.edge.description import describe
+from banditree.service.edge.models import Answer, Done
+from banditree.service.edge.reading_turns import Readers
+from banditree.service.edge.replies import ERRORS, reply
+from banditree.service.edge.requests import Edge, Metrics
+from banditree.service.field import routes as field_routes
+from banditree.service.field.watch import Watch
+from banditree.service.jobs import file_routes
+from banditree.service.jobs import routes as job_routes
+from banditree.service.jobs.worker import Workers
 from banditree.service.pages import (
     case_pages,
     field_pages,
@@ -45,16 +41,18 @@ from banditree.service.pages import (
     start_pages,
 )
 from banditree.service.pages.studio import kinds, know, plan, sign, start, trust
-from banditree.service.people import has_admin
+from banditree.service.people import routes as people_routes
+from banditree.service.people.noted_reads import Witness
+from banditree.service.people.senders import Door, Viewer
+from banditree.service.people.sign_on import Provider
+from banditree.service.plans import routes as plan_routes
+from banditree.service.plans import split_routes
+from banditree.service.plans.uploads import Reader
 from banditree.service.problems import Refused, Unavailable, body, problem
-from banditree.service.readers import Readers
-from banditree.service.replies import ERRORS, reply
 from banditree.service.settings import Settings
-from banditree.service.sign_on import Provider
-from banditree.service.uploads import Reader
-from banditree.service.watch import Watch
-from banditree.service.witness import Witness
-from banditree.service.worker import Workers
+from banditree.service.store.database import Database
+from banditree.service.store.jobs import unfinished
+from banditree.service.store.people import has_admin
 from banditree.version import __version__
 
 CODES = {400: "invalid", 404: "not_found", 405: "method_not_allowed", 413: "too_large"}

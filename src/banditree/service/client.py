@@ -13,11 +13,11 @@ from banditree.files.collections import collection_document
 from banditree.files.plans import plan_document
 from banditree.plans.plan import Plan
 from banditree.policies.rounds import MISSING, Missing
-from banditree.service.case_models import CaseLine, EventOut, Outlook, Standing, StepOut, TellOut
-from banditree.service.job_models import JobOut
-from banditree.service.models import Created, Done
-from banditree.service.plan_models import ChangedLine, FileLine, PlanLine
-from banditree.service.split_models import ComparisonOut, SplitOut
+from banditree.service.cases.models import CaseLine, EventOut, Outlook, Standing, StepOut, TellOut
+from banditree.service.edge.models import Created, Done
+from banditree.service.jobs.models import JobOut
+from banditree.service.plans.models import ChangedLine, FileLine, PlanLine
+from banditree.service.plans.split_models import ComparisonOut, SplitOut
 from banditree.tasks.collection import Collection
 
 Data = TypeVar("Data")

@@ -15,12 +15,12 @@ from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form, Plan, SafetyRule
 from banditree.plans.words import vocabulary_from
 from banditree.scores.build import build_plan
-from banditree.service import records
-from banditree.service.cases import Case
-from banditree.service.database import Database
-from banditree.service.desk import Command, Desk, Transaction
+from banditree.service.cases.case import Case
+from banditree.service.cases.desk import Command, Desk, Transaction
 from banditree.service.settings import Settings
-from banditree.service.signing import sign
+from banditree.service.store import records
+from banditree.service.store.database import Database
+from banditree.service.store.signing import sign
 from banditree.tasks.collection import Collection
 
 SHOP_WORDS = vocabulary_from({"arm": "offer", "task": "customer type", "reward": "sale", "give": "Show"})

@@ -7,8 +7,8 @@ import uvicorn
 from fastapi import FastAPI
 
 from banditree.service.app import create_app
-from banditree.service.connections import Connections, protocol
-from banditree.service.edge import start_logging
+from banditree.service.edge.connection_limits import Connections, protocol
+from banditree.service.edge.requests import start_logging
 from banditree.service.settings import Settings
 
 GRACE = 10  # Requests in flight have so many seconds when the service is told to stop.

@@ -12,9 +12,10 @@ from banditree.plans.case_wording import possible_sentence
 from banditree.plans.plan import Plan
 from banditree.plans.words import number
 from banditree.policies.base import Outcome
-from banditree.service import case_lists, case_routes, records
-from banditree.service.access import Admin, Operator, Viewer
-from banditree.service.case_models import (
+from banditree.service.cases import routes as case_routes
+from banditree.service.cases.case import MAX_NUMBER
+from banditree.service.cases.events import sentence_of
+from banditree.service.cases.models import (
     Ask,
     Close,
     Correct,
@@ -27,17 +28,17 @@ from banditree.service.case_models import (
     StepOut,
     Tell,
 )
-from banditree.service.case_routes import CaseId
-from banditree.service.cases import MAX_NUMBER
-from banditree.service.events import sentence_of
-from banditree.service.outlook import Seen, outlook
+from banditree.service.cases.outlook import Seen, outlook
+from banditree.service.cases.routes import CaseId
+from banditree.service.edge.replies import read
 from banditree.service.pages import words
 from banditree.service.pages.forms import context_fields, context_of, fields, reward_of, shaped, to, whole
 from banditree.service.pages.rendering import page
+from banditree.service.people.senders import Admin, Operator, Viewer
 from banditree.service.problems import Refused
-from banditree.service.replies import read
-from banditree.service.schema import plans
-from banditree.service.signing import PlanState
+from banditree.service.store import case_lists, records
+from banditree.service.store.schema import plans
+from banditree.service.store.signing import PlanState
 
 SHOWN_CASES = 50  # A page of the list shows so many cases.
 SHOWN_EVENTS = 40  # So many events of the history are shown, unless all are asked for ...

@@ -5,20 +5,20 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from markupsafe import Markup
 
-from banditree.service import jobs, records
-from banditree.service.access import Operator, Viewer
-from banditree.service.exports import LABELS
-from banditree.service.field_routes import monitored, relearning, succeeded
-from banditree.service.job_routes import JobId
-from banditree.service.jobs import Job, State
+from banditree.service.cases.exports import LABELS
+from banditree.service.edge.replies import read
+from banditree.service.field.routes import monitored, relearning, succeeded
+from banditree.service.jobs.routes import JobId
 from banditree.service.pages.forms import fields, shaped, to, whole
 from banditree.service.pages.rendering import page
 from banditree.service.pages.split_pages import shown_splits
-from banditree.service.plan_models import Relearn, TakeSuccessor
-from banditree.service.plan_routes import DocumentId
+from banditree.service.people.senders import Operator, Viewer
+from banditree.service.plans.models import Relearn, TakeSuccessor
+from banditree.service.plans.routes import DocumentId
 from banditree.service.problems import NotFound, Refused
-from banditree.service.replies import read
-from banditree.service.schema import plans
+from banditree.service.store import jobs, records
+from banditree.service.store.jobs import Job, State
+from banditree.service.store.schema import plans
 
 router = APIRouter(include_in_schema=False)
 

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 
-from banditree.service.access import CSRF_FIELD
+from banditree.service.people.senders import CSRF_FIELD
 from banditree.service.problems import Refused
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Feature, asked_names
@@ -35,7 +35,7 @@ async def uploaded(request: Request, name: str) -> bytes:
 def shaped(shape: type[Shaped], given: dict[str, Any]) -> Shaped:
     """A body of the API from what was filled in.
 
-    >>> from banditree.service.case_models import Note
+    >>> from banditree.service.cases.models import Note
     >>> shaped(Note, {"text": "felt better"}).text
     'felt better'
     """

@@ -4,13 +4,14 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from banditree.plans.wording import plan_text
-from banditree.service import job_routes, jobs, records
-from banditree.service.access import Operator, Viewer
-from banditree.service.job_routes import JobId
-from banditree.service.jobs import Job, State
+from banditree.service.edge.replies import read
+from banditree.service.jobs import routes as job_routes
+from banditree.service.jobs.routes import JobId
 from banditree.service.pages.forms import to
 from banditree.service.pages.rendering import page
-from banditree.service.replies import read
+from banditree.service.people.senders import Operator, Viewer
+from banditree.service.store import jobs, records
+from banditree.service.store.jobs import Job, State
 
 SHOWN_JOBS = 100
 KINDS = {

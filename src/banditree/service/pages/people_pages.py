@@ -5,17 +5,18 @@ import json
 import sqlalchemy as sa
 from fastapi import APIRouter, Request, Response
 
-from banditree.service import people, people_routes
-from banditree.service.access import Admin, Viewer
+from banditree.service.edge.replies import read
 from banditree.service.pages.forms import fields, local_path, shaped, to
 from banditree.service.pages.rendering import page
-from banditree.service.people_models import ChangeUser, Login, NewPassword, NewToken, NewUser
-from banditree.service.people_routes import UserName
+from banditree.service.people import routes as people_routes
+from banditree.service.people.models import ChangeUser, Login, NewPassword, NewToken, NewUser
+from banditree.service.people.routes import UserName
+from banditree.service.people.senders import Admin, Viewer
 from banditree.service.problems import NotLoggedIn, Refused, TooMany
-from banditree.service.records import Row
-from banditree.service.replies import read
-from banditree.service.schema import audit
-from banditree.service.trail import WRITTEN
+from banditree.service.store import people
+from banditree.service.store.records import Row
+from banditree.service.store.schema import audit
+from banditree.service.store.trail import WRITTEN
 
 SHOWN_ACTIONS = 200
 

@@ -15,19 +15,21 @@ from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import heading, plan_text
-from banditree.service import plan_routes, records, splits, uploads
-from banditree.service.access import Operator, Viewer
-from banditree.service.job_routes import computed
-from banditree.service.jobs import Job, State
+from banditree.service.edge.replies import read, write
+from banditree.service.jobs.routes import computed
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded
 from banditree.service.pages.rendering import page
-from banditree.service.people import Person
-from banditree.service.plan_models import NewCollection, NewPlan
-from banditree.service.plan_routes import DocumentId, certified
+from banditree.service.people.senders import Operator, Viewer
+from banditree.service.plans import routes as plan_routes
+from banditree.service.plans import uploads
+from banditree.service.plans.models import NewCollection, NewPlan
+from banditree.service.plans.routes import DocumentId, certified
 from banditree.service.problems import NotFound, Refused
-from banditree.service.replies import read, write
-from banditree.service.schema import collections, plans
+from banditree.service.store import records, splits
+from banditree.service.store.jobs import Job, State
+from banditree.service.store.people import Person
+from banditree.service.store.schema import collections, plans
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 

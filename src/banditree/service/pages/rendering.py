@@ -14,8 +14,8 @@ from markupsafe import Markup
 from banditree.figures.html import written
 from banditree.nouns import counted, plural
 from banditree.plans.words import amount, capital
-from banditree.service.people import Person, Role, csrf_token
 from banditree.service.problems import NotFound
+from banditree.service.store.people import Person, Role, csrf_token
 
 SEE_OTHER = 303
 STATIC = {

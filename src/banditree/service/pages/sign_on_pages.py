@@ -3,14 +3,15 @@
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
-from banditree.service import people_routes, sign_on
+from banditree.service.edge.replies import write
 from banditree.service.pages.forms import local_path
 from banditree.service.pages.rendering import SEE_OTHER, page
-from banditree.service.people import Role
+from banditree.service.people import routes as people_routes
+from banditree.service.people import sign_on
+from banditree.service.people.sign_on import Begun, Provider
 from banditree.service.problems import NotFound, Refused
-from banditree.service.replies import write
 from banditree.service.settings import Settings
-from banditree.service.sign_on import Begun, Provider
+from banditree.service.store.people import Role
 
 COOKIE = "banditree_sign_on"
 BACK = "/sign-on/back"

@@ -6,17 +6,18 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from banditree.plans.wording import heading, plan_text
-from banditree.service import case_lists, plan_routes, records
-from banditree.service.access import Signer, Viewer
-from banditree.service.job_routes import file_of_job
-from banditree.service.jobs import State
+from banditree.service.edge.replies import read, write
+from banditree.service.jobs.routes import file_of_job
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.rendering import page
-from banditree.service.plan_models import CardFormat, PaperName, SignPlan
-from banditree.service.plan_routes import DocumentId
-from banditree.service.replies import read, write
-from banditree.service.schema import plans
-from banditree.service.signing import PlanState
+from banditree.service.people.senders import Signer, Viewer
+from banditree.service.plans import routes as plan_routes
+from banditree.service.plans.models import CardFormat, PaperName, SignPlan
+from banditree.service.plans.routes import DocumentId
+from banditree.service.store import case_lists, records
+from banditree.service.store.jobs import State
+from banditree.service.store.schema import plans
+from banditree.service.store.signing import PlanState
 
 router = APIRouter(include_in_schema=False)
 

@@ -4,19 +4,19 @@ from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
 
-from banditree.service import records, splits
-from banditree.service.access import Signer, Viewer
-from banditree.service.jobs import State
+from banditree.service.edge.replies import read, write
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.rendering import page
-from banditree.service.people import Person
-from banditree.service.plan_routes import DocumentId
+from banditree.service.people.senders import Signer, Viewer
+from banditree.service.plans.routes import DocumentId
+from banditree.service.plans.split_models import EndSplit, NewSplit, SplitOut
+from banditree.service.plans.split_routes import begun, compared, split_out
 from banditree.service.problems import NotFound, Refused
-from banditree.service.replies import read, write
-from banditree.service.schema import plans
-from banditree.service.signing import PlanState
-from banditree.service.split_models import EndSplit, NewSplit, SplitOut
-from banditree.service.split_routes import begun, compared, split_out
+from banditree.service.store import records, splits
+from banditree.service.store.jobs import State
+from banditree.service.store.people import Person
+from banditree.service.store.schema import plans
+from banditree.service.store.signing import PlanState
 
 COMPARING = "It is being computed; this page reloads by itself."
 

@@ -6,15 +6,16 @@ from typing import Any
 import sqlalchemy as sa
 from fastapi import APIRouter, Request, Response
 
-from banditree.service import case_lists, field, jobs, records
-from banditree.service.access import Viewer
-from banditree.service.jobs import State
+from banditree.service.edge.replies import read
+from banditree.service.field import monitoring as field
 from banditree.service.pages.job_pages import KINDS
 from banditree.service.pages.rendering import page
-from banditree.service.replies import read
-from banditree.service.schema import RINGS, WAITING, cases, plans
-from banditree.service.signing import PlanState
-from banditree.service.sites import seen
+from banditree.service.people.senders import Viewer
+from banditree.service.store import case_lists, jobs, records
+from banditree.service.store.jobs import State
+from banditree.service.store.schema import RINGS, WAITING, cases, plans
+from banditree.service.store.signing import PlanState
+from banditree.service.store.sites import seen
 
 SHOWN = 6  # So many of each thing that waits are shown.
 MOST_COUNTED = 1_000  # Cases are counted up to here; of more, the page says only that there are more.

@@ -8,7 +8,7 @@ from banditree.plans.case_wording import is_scored, score_levels, tally_sentence
 from banditree.plans.plan import BoxKind, Plan
 from banditree.plans.wording import box_sentence, place_name, rule_sentence, unit
 from banditree.plans.words import capital
-from banditree.service.case_models import Standing
+from banditree.service.cases.models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
 
 MOST_STEPS = 20  # The way of a case is listed up to so many lines; a case that starts again may pass many.

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from banditree.service.job_models import EvaluateSettings, LearnSettings, SearchSettings
+from banditree.service.jobs.models import EvaluateSettings, LearnSettings, SearchSettings
 from banditree.service.studio.content import Content, Log, Parts
 
 FAMILIES = {"yes or no": "bernoulli", "grades": "graded", "number": "gaussian"}

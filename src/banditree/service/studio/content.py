@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from banditree.service.models import NO_NUL, Name, Shape
+from banditree.service.edge.models import NO_NUL, Name, Shape
 
 MOST_GRID = 30  # A grid of typed rates has at most so many kinds and options.
 MOST_HORIZON = 100_000  # A plan made in the browser is for at most so many rounds of one case.

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from banditree.errors import InvalidInput
 from banditree.files.collections import CollectionFile, collection_document, collection_from_document
 from banditree.files.documents import dump, parse
-from banditree.service import records
 from banditree.service.problems import Refused
+from banditree.service.store import records
+from banditree.service.store.studies import Study, change_study
 from banditree.service.studio.content import Content
 from banditree.service.studio.rates import collection_of_rates
-from banditree.service.studio.studies import Study, change_study
 from banditree.tasks.collection import Collection
 
 

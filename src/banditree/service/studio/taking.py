@@ -8,10 +8,10 @@ from banditree.files.plan_reading import plan_from_document
 from banditree.files.plans import fingerprint
 from banditree.nouns import counted
 from banditree.plans.plan import Plan
-from banditree.service import records
-from banditree.service.jobs import Job
 from banditree.service.problems import NotFound
-from banditree.service.studio.studies import Study, change_study
+from banditree.service.store import records
+from banditree.service.store.jobs import Job
+from banditree.service.store.studies import Study, change_study
 
 
 def plan_found(job: Job, number: int) -> Plan:

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from banditree.service import records
-from banditree.service.database import Database
-from banditree.service.log_files import file_on_disk
-from banditree.service.messages import Reports
+from banditree.service.jobs.log_files import file_on_disk
+from banditree.service.jobs.messages import Reports
+from banditree.service.store import records
+from banditree.service.store.database import Database
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 

@@ -5,9 +5,8 @@ from typing import NamedTuple
 from fastapi import APIRouter, Request, Response
 
 from banditree.plans.plan import Vocabulary
-from banditree.service.access import Operator, Viewer
-from banditree.service.job_routes import computed
-from banditree.service.jobs import Job, State
+from banditree.service.edge.replies import write
+from banditree.service.jobs.routes import computed
 from banditree.service.pages.forms import fields, shaped, whole
 from banditree.service.pages.studio.steps import (
     StudyId,
@@ -19,13 +18,14 @@ from banditree.service.pages.studio.steps import (
     study_of,
     to_step,
 )
-from banditree.service.people import Person
+from banditree.service.people.senders import Operator, Viewer
 from banditree.service.problems import Refused
-from banditree.service.replies import write
+from banditree.service.store.jobs import Job, State
+from banditree.service.store.people import Person
+from banditree.service.store.studies import Study
 from banditree.service.studio.asking import learn_settings, worth_settings
 from banditree.service.studio.content import Content
 from banditree.service.studio.kinds import keep_kinds, kinds_of
-from banditree.service.studio.studies import Study
 from banditree.tasks.collection import Collection
 
 SHADES = 10

@@ -4,7 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from banditree.service.access import Operator, Viewer
+from banditree.service.edge.replies import write
 from banditree.service.pages.forms import fields, shaped, whole
 from banditree.service.pages.studio.bringing import apart, bring, brought_file
 from banditree.service.pages.studio.steps import (
@@ -17,9 +17,9 @@ from banditree.service.pages.studio.steps import (
     table_of,
     to_step,
 )
+from banditree.service.people.senders import Operator, Viewer
 from banditree.service.problems import Refused
-from banditree.service.replies import write
-from banditree.service.studio import studies
+from banditree.service.store import studies
 from banditree.service.studio.content import Content, Log, Rates, Roles
 from banditree.service.studio.looking import look
 from banditree.service.studio.rates import problem_of_rates, resized

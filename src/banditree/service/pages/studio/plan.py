@@ -7,11 +7,9 @@ from starlette.concurrency import run_in_threadpool
 
 from banditree.plans.wording import heading
 from banditree.reports.promise import lost_word
-from banditree.service import jobs, records
-from banditree.service.access import Operator, Viewer
-from banditree.service.job_models import SearchJob
-from banditree.service.job_routes import asked, computed, end
-from banditree.service.jobs import Job, State
+from banditree.service.edge.replies import read, write
+from banditree.service.jobs.models import SearchJob
+from banditree.service.jobs.routes import asked, computed, end
 from banditree.service.pages.forms import fields, shaped, whole
 from banditree.service.pages.studio.bringing import apart
 from banditree.service.pages.studio.picture import picture, unbeaten
@@ -26,15 +24,16 @@ from banditree.service.pages.studio.steps import (
     table_of,
     to_step,
 )
-from banditree.service.people import Person
+from banditree.service.people.senders import Operator, Viewer
 from banditree.service.problems import Refused
-from banditree.service.replies import read, write
-from banditree.service.studio import studies
+from banditree.service.store import jobs, records, studies
+from banditree.service.store.jobs import Job, State
+from banditree.service.store.people import Person
+from banditree.service.store.studies import Study
 from banditree.service.studio.asking import search_settings
 from banditree.service.studio.content import Content, Limits
 from banditree.service.studio.kinds import keep_smaller, without_options
 from banditree.service.studio.splitting import held_without
-from banditree.service.studio.studies import Study
 from banditree.service.studio.taking import plan_found, take
 
 NOTHING: dict[str, Any] = {

@@ -4,8 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from banditree.service import records, signing
-from banditree.service.access import Signer, Viewer
+from banditree.service.edge.replies import read, write
 from banditree.service.pages.forms import fields, shaped
 from banditree.service.pages.studio.steps import (
     StudyId,
@@ -16,11 +15,12 @@ from banditree.service.pages.studio.steps import (
     study_of,
     to_step,
 )
-from banditree.service.plan_models import SignPlan
-from banditree.service.plan_routes import changes
-from banditree.service.replies import read, write
-from banditree.service.schema import plans
-from banditree.service.signing import PlanState
+from banditree.service.people.senders import Signer, Viewer
+from banditree.service.plans.models import SignPlan
+from banditree.service.plans.routes import changes
+from banditree.service.store import records, signing
+from banditree.service.store.schema import plans
+from banditree.service.store.signing import PlanState
 
 router = APIRouter(include_in_schema=False)
 

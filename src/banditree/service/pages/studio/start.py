@@ -2,14 +2,14 @@
 
 from fastapi import APIRouter, Request, Response
 
-from banditree.service.access import Operator, Viewer
-from banditree.service.models import Name, Shape
+from banditree.service.edge.models import Name, Shape
+from banditree.service.edge.replies import read, write
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.rendering import page
 from banditree.service.pages.studio.bringing import bring, brought_file
 from banditree.service.pages.studio.steps import STEPS, StudyId, furthest, study_of, to_step
-from banditree.service.replies import read, write
-from banditree.service.studio import studies
+from banditree.service.people.senders import Operator, Viewer
+from banditree.service.store import studies
 from banditree.service.studio.content import Content, Rates
 from banditree.service.studio.example import NAME, example_log
 

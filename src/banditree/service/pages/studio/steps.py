@@ -8,17 +8,17 @@ from markupsafe import Markup
 from banditree.figures.html import ladder_list
 from banditree.figures.ladder import ladder_info
 from banditree.plans.plan import Plan, Vocabulary
-from banditree.service.files import file_of
-from banditree.service.jobs import Job
+from banditree.service.edge.replies import read, write
 from banditree.service.pages.forms import fields, to, whole
 from banditree.service.pages.rendering import page
-from banditree.service.people import Person
 from banditree.service.problems import Conflict, Refused
-from banditree.service.replies import read, write
-from banditree.service.studio import studies
+from banditree.service.store import studies
+from banditree.service.store.files import file_of
+from banditree.service.store.jobs import Job
+from banditree.service.store.people import Person
+from banditree.service.store.studies import Study
 from banditree.service.studio.content import Content, Log
 from banditree.service.studio.rates import problem_of_rates
-from banditree.service.studio.studies import Study
 
 StudyId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 STEPS = {"know": "What you know", "kinds": "The kinds", "plan": "The plan", "trust": "Trust", "sign": "Sign"}

@@ -4,15 +4,15 @@ from fastapi import APIRouter, Request, Response
 
 from banditree.nouns import counted
 from banditree.plans.wording import heading
-from banditree.service import records
-from banditree.service.access import Operator, Viewer
-from banditree.service.job_models import ReportSettings
-from banditree.service.job_routes import computed
-from banditree.service.jobs import Job
+from banditree.service.edge.replies import read
+from banditree.service.jobs.models import ReportSettings
+from banditree.service.jobs.routes import computed
 from banditree.service.pages.studio.steps import StudyId, is_busy, require, step_page, study_of
-from banditree.service.people import Person
-from banditree.service.plan_routes import certified
-from banditree.service.replies import read
+from banditree.service.people.senders import Operator, Viewer
+from banditree.service.plans.routes import certified
+from banditree.service.store import records
+from banditree.service.store.jobs import Job
+from banditree.service.store.people import Person
 from banditree.service.studio.asking import evaluate_settings
 from banditree.service.studio.content import Content, Log
 from banditree.tasks.collection import Collection

@@ -1,0 +1,186 @@
+"""A case: the fold of a plan and a list of events.
+
+Everything a case does is one or more events; `Case.fold` applies an event that is on record, the other methods decide
+whether something may happen, do it, and put the events on the list `new`, which the desk writes down. Both go through
+the same Session, so a case rebuilt from its events is the case that was.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from banditree.certificates.waiting import WaitingCosts
+from banditree.errors import InvalidInput
+from banditree.plans.plan import Plan
+from banditree.policies.base import Policy
+from banditree.policies.rounds import Missing, Round, Step
+from banditree.policies.session import Session
+from banditree.service.cases.events import (
+    Asked,
+    Closed,
+    Corrected,
+    Erased,
+    Event,
+    Happening,
+    Missed,
+    Noted,
+    Overridden,
+    Told,
+    columns_of,
+    happening_of,
+)
+from banditree.service.problems import Conflict
+from banditree.tasks.collection import Collection
+
+MAX_NUMBER = 2**31 - 1  # The largest number that an integer column of any of the databases holds.
+
+
+@dataclass(frozen=True)
+class Followed:
+    """A plan on record and the policy that follows it; with its collection it notices a case that fits no task."""
+
+    id: str
+    plan: Plan
+    policy: Policy
+    collection: Collection | None = None
+
+    @cached_property
+    def waiting_costs(self) -> WaitingCosts | None:
+        """What it costs to go on without outcomes still awaited, where the rates are known; worked out when asked."""
+        if self.collection is None or self.plan.features:
+            return None
+        return WaitingCosts(self.plan, self.collection)
+
+    @property
+    def has_alarm(self) -> bool:
+        """Whether a case that fits no task is noticed."""
+        return self.collection is not None
+
+
+class Case:
+    """One case on record. `seq` is the number of its last event; `new` are the events that are not written yet."""
+
+    def __init__(self, number: int, id: str, followed: Followed, label: str | None, at: str, site: str | None) -> None:
+        self.number, self.id, self.followed, self.label, self.at, self.site = number, id, followed, label, at, site
+        horizon, costs = min(followed.plan.horizon, MAX_NUMBER), followed.waiting_costs
+        self.session = Session(followed.policy, followed.plan, horizon=horizon, waiting_costs=costs)
+        self.seq = self.weight = self.snapshot_seq = 0
+        self.ahead: Any = None  # its outlook as far as it was computed
+        self.closed = self.erased = False
+        self.new: list[Event] = []
+
+    @property
+    def state(self) -> str:
+        """open, closed or erased."""
+        return "erased" if self.erased else "closed" if self.closed else "open"
+
+    @property
+    def rings(self) -> bool:
+        """Whether the case is open and its alarm went off: the evidence fits no task."""
+        alarm = getattr(self.session.state, "alarm", None)
+        return self.state == "open" and alarm is not None and bool(alarm.alarmed[0])
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Apply events that are on record. Nothing follows an erasure, and what it blanked cannot be folded."""
+        for event in events[-1:] if events and events[-1].kind == Erased.kind else events:
+            happening = happening_of(event)
+            assert happening is not None, "an event on record lacks what its kind needs"
+            happening.change(self)
+        self.seq = events[-1].seq if events else self.seq
+
+    def ask(
+        self, actor: str, n: int | None, context: Any, available: Iterable[str] | None, *, wait: bool = True
+    ) -> list[Step]:
+        """The open rounds, up to n, opened as far as the plan allows, or further; each new one is an event."""
+        self._must_be_open()
+        before, out = len(self.session.rounds), len(self.session.open_rounds)
+        steps = self.session.ask(n or 1, context=context, available=available, wait=wait)
+        for number in range(before + 1, len(self.session.rounds) + 1):
+            entry, under_way = self.session.rounds[number - 1], out + number - before - 1
+            arm = self.session.arms[entry.arm]
+            without = under_way if not wait and under_way else None
+            self._record(actor, Asked(number, arm, entry.context, _given(entry, context), without))
+        return steps
+
+    def tell(self, actor: str, round: int, reward: float | Missing) -> bool:
+        """Report the outcome of a round; False if exactly this was on record already."""
+        self._must_be_open()
+        told = self._told(round)
+        try:
+            self.session.tell(reward, round)
+        except InvalidInput as problem:
+            raise Conflict(str(problem)) if told is not None else problem from None
+        if told is not None:
+            return False
+        self._record(actor, Missed(round) if isinstance(reward, Missing) else Told(round, float(reward)))
+        return True
+
+    def override(self, actor: str, arm: str, reason: str, round: int | None, context: Any) -> Step:
+        """Give an arm other than the plan's, in an open round or a new one."""
+        self._must_be_open()
+        if round is not None and self._told(round) is not None:
+            raise Conflict(f"Round {round} has its outcome already. Correct the outcome, or override the next round.")
+        step = self.session.override(arm, round, context=context)
+        if step.name is not None:
+            entry = self.session.rounds[step.round - 1]
+            given = _given(entry, context)
+            self._record(actor, Overridden(step.round, step.name, reason, entry.context, given))
+        return step
+
+    def correct(self, actor: str, round: int, reward: float | Missing, reason: str) -> None:
+        """Replace the outcome of a round by a new event; the case is folded again."""
+        self._must_not_be_erased()
+        self.session.correct(reward, round)
+        self.ahead = None
+        value = None if isinstance(reward, Missing) else float(reward)
+        self._record(actor, Corrected(round, reason, value))
+
+    def note(self, actor: str, text: str) -> None:
+        """Write something down that changes nothing else."""
+        self._must_not_be_erased()
+        self._record(actor, Noted(text))
+
+    def close(self, actor: str, reason: str | None) -> bool:
+        """End the case; False if it was closed already."""
+        self._must_not_be_erased()
+        if self.closed:
+            return False
+        self.closed = True
+        self._record(actor, Closed(reason))
+        return True
+
+    def erase(self, actor: str) -> bool:
+        """Mark the case as erased; False if it was already. The desk blanks its content in the same transaction."""
+        if self.erased:
+            return False
+        self.erased, self.label = True, None
+        self._record(actor, Erased())
+        return True
+
+    def _told(self, number: int) -> float | Missing | None:
+        return self.session.rounds[number - 1].reward if 1 <= number <= len(self.session.rounds) else None
+
+    def _must_not_be_erased(self) -> None:
+        if self.erased:
+            raise Conflict(f"Case {self.id} was erased.")
+
+    def _must_be_open(self) -> None:
+        self._must_not_be_erased()
+        if self.closed:
+            raise Conflict(f"Case {self.id} is closed. It still takes notes and corrections.")
+
+    def _record(self, actor: str, happening: Happening) -> None:
+        self.seq += 1
+        self.new.append(Event(seq=self.seq, **columns_of(happening), at=utc_now(), actor=actor))
+
+
+def utc_now() -> str:
+    """The time as it is kept: UTC, to the microsecond."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _given(entry: Round, context: Any) -> dict[str, Any] | None:
+    """The context of a round as it was given, where that was by names."""
+    return dict(context) if entry.context is not None and isinstance(context, Mapping) else None

@@ -1,0 +1,270 @@
+"""What can happen to a case: one class per kind of event, with its fields, how it changes the case, and its sentence.
+
+A new kind is a new class in the table `KINDS`; the store, the fold, the exports and the pages learn of it from there.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING as NO_DEFAULT
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from banditree.nouns import counted
+from banditree.plans.case_wording import outcome_text
+from banditree.plans.plan import Plan
+from banditree.policies.rounds import MISSING, Round
+
+if TYPE_CHECKING:
+    from banditree.service.cases.case import Case
+
+# Fields with a column of their own in the table of events; the others share one column, as JSON.
+COLUMNS = ("round", "arm", "reward")
+
+
+class Event(NamedTuple):
+    """One line of a case's history, as it is on record; details: the fields without a column, as JSON."""
+
+    seq: int
+    kind: str
+    round: int | None
+    arm: str | None
+    reward: float | None
+    details: str | None
+    at: str
+    actor: str
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something that happened to a case. reports: it gives a round its outcome, which only one event may do."""
+
+    kind: ClassVar[str]
+    reports: ClassVar[bool] = False
+
+    def change(self, case: "Case") -> None:
+        """Bring a case from before the event to after it."""
+
+    def decision(self) -> dict[str, Any]:
+        """What the event says about the row of its round in the export of decisions."""
+        return {}
+
+    def sentence(self, plan: Plan) -> str:
+        """The event in the words of the plan."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Asked(Happening):
+    """A round was opened with the plan's arm. context: as the plan sees it; given: as it was named.
+
+    without: how many outcomes were out that somebody chose not to wait for.
+    """
+
+    kind = "asked"
+    round: int
+    arm: str
+    context: list[float] | None = None
+    given: Mapping[str, Any] | None = None
+    without: int | None = None
+
+    def change(self, case: "Case") -> None:
+        """One more open round."""
+        case.session.rounds.append(Round(case.session.arms.index(self.arm), self.context))
+
+    def decision(self) -> dict[str, Any]:
+        """Its arm, and the context it was chosen in."""
+        return {"arm": self.arm, "overridden": False, "context": self.context, "given": self.given}
+
+    def sentence(self, plan: Plan) -> str:
+        """What was to be given, and in which context."""
+        known = ", ".join(f"{name}: {value}" for name, value in (self.given or {}).items())
+        given = f"Round {self.round}: {plan.vocabulary.give.lower()} {self.arm}.{f' {known}.' if known else ''}"
+        return f"{given} Without waiting for {counted(self.without, 'outcome')}." if self.without else given
+
+
+@dataclass(frozen=True)
+class Told(Happening):
+    """The outcome of a round was reported."""
+
+    kind, reports = "told", True
+    round: int
+    reward: float
+
+    def change(self, case: "Case") -> None:
+        """The round has its outcome."""
+        case.session.tell(self.reward, self.round)
+
+    def decision(self) -> dict[str, Any]:
+        """Its outcome."""
+        return {"reward": self.reward}
+
+    def sentence(self, plan: Plan) -> str:
+        """What the outcome was."""
+        return f"Round {self.round}: {outcome_text(plan, self.reward)}."
+
+
+@dataclass(frozen=True)
+class Missed(Happening):
+    """The outcome of a round will never be known."""
+
+    kind, reports = "missing", True
+    round: int
+
+    def change(self, case: "Case") -> None:
+        """The round is used up."""
+        case.session.tell(MISSING, self.round)
+
+    def decision(self) -> dict[str, Any]:
+        """No outcome."""
+        return {"reward": None}
+
+    def sentence(self, plan: Plan) -> str:
+        """That it will not be known."""
+        return f"Round {self.round}: the outcome will not be known."
+
+
+@dataclass(frozen=True)
+class Overridden(Happening):
+    """A person gave an arm other than the plan's."""
+
+    kind = "overridden"
+    round: int
+    arm: str
+    reason: str
+    context: list[float] | None = None
+    given: Mapping[str, Any] | None = None
+
+    def change(self, case: "Case") -> None:
+        """An open round, or a new one, has this arm."""
+        opened = self.round <= len(case.session.rounds)
+        case.session.override(self.arm, self.round if opened else None, context=self.context)
+
+    def decision(self) -> dict[str, Any]:
+        """Its arm; the context only where it was given anew."""
+        known = {"context": self.context, "given": self.given} if self.context is not None else {}
+        return {"arm": self.arm, "overridden": True, **known}
+
+    def sentence(self, plan: Plan) -> str:
+        """What was given, and why."""
+        return f"Round {self.round}: {self.arm} in place of the plan's {plan.vocabulary.arm}.{_because(self.reason)}"
+
+
+@dataclass(frozen=True)
+class Corrected(Happening):
+    """A wrong outcome was replaced; reward: None where it is not known."""
+
+    kind = "corrected"
+    round: int
+    reason: str
+    reward: float | None = None
+
+    def change(self, case: "Case") -> None:
+        """The case is played again with the right outcome."""
+        case.session.correct(MISSING if self.reward is None else self.reward, self.round)
+        case.ahead = None
+
+    def decision(self) -> dict[str, Any]:
+        """The right outcome."""
+        return {"reward": self.reward}
+
+    def sentence(self, plan: Plan) -> str:
+        """What it was, and why that is known only now."""
+        return f"Round {self.round} corrected: it was {outcome_text(plan, self.reward)}.{_because(self.reason)}"
+
+
+@dataclass(frozen=True)
+class Noted(Happening):
+    """Somebody wrote something down."""
+
+    kind = "noted"
+    text: str
+
+    def sentence(self, plan: Plan) -> str:
+        """What was written."""
+        return f"Note: {self.text}"
+
+
+@dataclass(frozen=True)
+class Closed(Happening):
+    """The case ended."""
+
+    kind = "closed"
+    reason: str | None = None
+
+    def change(self, case: "Case") -> None:
+        """Only notes and corrections are taken from now on."""
+        case.closed = True
+
+    def sentence(self, plan: Plan) -> str:
+        """That it ended, and why."""
+        return f"Closed.{_because(self.reason)}"
+
+
+@dataclass(frozen=True)
+class Erased(Happening):
+    """The content of the case was erased; nothing follows."""
+
+    kind = "erased"
+
+    def change(self, case: "Case") -> None:
+        """Nothing is taken any more."""
+        case.erased, case.label = True, None
+
+    def sentence(self, plan: Plan) -> str:
+        """That it was erased."""
+        return "Erased."
+
+
+KINDS: dict[str, type[Happening]] = {
+    shape.kind: shape for shape in (Asked, Told, Missed, Overridden, Corrected, Noted, Closed, Erased)
+}
+REPORTS = tuple(kind for kind, shape in KINDS.items() if shape.reports)
+
+
+@cache
+def fields_of(kind: str) -> dict[str, bool]:
+    """The fields of a kind, and whether an event of it cannot be without them."""
+    return {field.name: field.default is NO_DEFAULT for field in fields(KINDS[kind])}
+
+
+def happening_of(event: Event) -> Happening | None:
+    """What an event on record says; None where its content was erased.
+
+    >>> happening_of(Event(2, "told", 1, None, 0.5, None, "2026-03-01T09:30:00.000000Z", "ada"))
+    Told(round=1, reward=0.5)
+    """
+    known: dict[str, Any] = {"round": event.round, "arm": event.arm, "reward": event.reward}
+    if event.details is not None:
+        known |= json.loads(event.details)
+    given: dict[str, Any] = {}
+    for name, needed in fields_of(event.kind).items():
+        if (value := known.get(name)) is not None:
+            given[name] = value
+        elif needed:
+            return None
+    return KINDS[event.kind](**given)
+
+
+def columns_of(happening: Happening) -> dict[str, Any]:
+    """What is written into the table of events for something that happened.
+
+    >>> columns_of(Corrected(round=3, reason="typo"))
+    {'kind': 'corrected', 'round': 3, 'arm': None, 'reward': None, 'details': '{"reason": "typo"}'}
+    """
+    given = {name: getattr(happening, name) for name in fields_of(happening.kind)}
+    rest = {name: value for name, value in given.items() if name not in COLUMNS and value is not None}
+    details = json.dumps(rest, ensure_ascii=False) if rest else None
+    return {"kind": happening.kind, **{name: given.get(name) for name in COLUMNS}, "details": details}
+
+
+def sentence_of(plan: Plan, event: Event) -> str:
+    """An event on record in the words of the plan."""
+    happening = happening_of(event)
+    if happening is not None:
+        return happening.sentence(plan)
+    return f"{event.kind.capitalize()}; what it said was erased."
+
+
+def _because(reason: str | None) -> str:
+    return f" Reason: {reason}" if reason else ""

@@ -1,0 +1,245 @@
+"""Cases over HTTP: what starts, asks, tells and ends one, and what is answered."""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import ConfigDict, Field, Strict, StringConstraints, model_validator
+
+from banditree.service.cases.case import MAX_NUMBER
+from banditree.service.edge.models import NO_NUL, Id, Name, Shape, Words
+
+MOST_OPENED = 1000  # One request opens at most so many rounds; each takes the one writer about 30 microseconds.
+ArmName = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=NO_NUL)]
+RoundNumber = Annotated[int, Strict(), Field(ge=1, le=MAX_NUMBER)]
+Number = Annotated[float, Strict()]
+Reward = Number | Literal["missing"]
+Context = dict[ArmName, Number | ArmName] | list[Number]
+Batch = TypeVar("Batch", bound=Shape)
+
+
+def _opening_few(batch: Batch, n: int) -> Batch:
+    if n > MOST_OPENED:
+        raise ValueError(f"a batch may open at most {MOST_OPENED:,} rounds, and this one asks for {n:,}")
+    return batch
+
+
+class NewCase(Shape):
+    """A case to start. id: yours (a pseudonym), or omitted for a random one; the same id again is the same case."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"plan": "4f1c9a7be0d2c3a5", "label": "bed 12"}]})
+    plan: Id
+    id: Id | None = None
+    label: Name | None = None
+
+
+class NewCases(Shape):
+    """Many cases to start."""
+
+    cases: list[NewCase] = Field(min_length=1, max_length=1000)
+
+
+class MoveCase(Shape):
+    """Where a case goes on. plan: by default the one that replaced its own. id: of the new case."""
+
+    plan: Id | None = None
+    id: Id | None = None
+
+
+class Ask(Shape):
+    """What to do next. n: rounds to have open at once. available: the arms that can be given now; by default all.
+
+    wait: false to open rounds although outcomes still awaited may change what comes next.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{}, {"n": 5, "available": ["A", "B"]}]})
+    n: Annotated[int, Strict(), Field(ge=1, le=MOST_OPENED)] = 1
+    context: Context | None = None
+    available: list[ArmName] | None = Field(None, max_length=10_000)
+    wait: Annotated[bool, Strict()] = True
+
+
+class AskCase(Ask):
+    """What to do next in one of many cases."""
+
+    case: Id
+
+
+class AskMany(Shape):
+    """Many cases to ask for; together they may open only as many rounds as one request for one case."""
+
+    asks: list[AskCase] = Field(min_length=1, max_length=1000)
+
+    @model_validator(mode="after")
+    def opens_few(self) -> "AskMany":
+        """Refuse what would keep others waiting."""
+        return _opening_few(self, sum(one.n for one in self.asks))
+
+
+class Tell(Shape):
+    """What happened in a round. ask: also say what to do next, in the same answer."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"round": 1, "reward": 1}, {"round": 2, "reward": "missing"}]}
+    )
+    round: RoundNumber
+    reward: Reward
+    ask: Ask | None = None
+
+
+class TellCase(Tell):
+    """What happened in a round of one of many cases."""
+
+    case: Id
+
+
+class TellMany(Shape):
+    """Many outcomes to report; what they ask for may open only as many rounds as one request for one case."""
+
+    tells: list[TellCase] = Field(min_length=1, max_length=1000)
+
+    @model_validator(mode="after")
+    def opens_few(self) -> "TellMany":
+        """Refuse what would keep others waiting."""
+        return _opening_few(self, sum(one.ask.n for one in self.tells if one.ask is not None))
+
+
+class Override(Shape):
+    """An arm other than the plan's, and why. round: an open one; by default a new one if none is open."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"arm": "B", "reason": "A is out of stock"}]})
+    arm: ArmName
+    reason: Words
+    round: RoundNumber | None = None
+    context: Context | None = None
+
+
+class Correct(Shape):
+    """The right outcome of a round that was reported wrongly, and why."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"round": 3, "reward": 0, "reason": "typed wrongly"}]})
+    round: RoundNumber
+    reward: Reward
+    reason: Words
+
+
+class Note(Shape):
+    """Something to write down."""
+
+    text: Words
+
+
+class Close(Shape):
+    """The end of a case."""
+
+    reason: Words | None = None
+
+
+class GoingOnOut(Shape):
+    """What one more round of `arm` now costs, without the outcomes still awaited, against waiting for them.
+
+    chance: that they lead to another arm, and loss, at most, in the worst task; at_estimates: at the estimated rates.
+    """
+
+    outcomes: int
+    arm: str
+    chance: float
+    loss: float
+    at_estimates: bool
+    message: str
+
+
+class StepOut(Shape):
+    """A round and its arm, or the outcome that says why there is none.
+
+    going_on: where rounds were open already, what it costs to go on without their outcomes (`"wait": false`).
+    """
+
+    round: int
+    arm: str | None = None
+    outcome: str | None = None
+    message: str
+    going_on: GoingOnOut | None = None
+
+
+class TellOut(Shape):
+    """recorded: false if exactly this was already on record. steps: what to do next, if that was asked for."""
+
+    recorded: bool
+    steps: list[StepOut] | None = None
+
+
+class AlarmOut(Shape):
+    """Whether the evidence fits no task, and what is done about it."""
+
+    ringing: bool
+    message: str
+
+
+class Standing(Shape):
+    """Where a case stands and why. box is counted from 1. as_planned: every arm given was the plan's."""
+
+    id: str
+    plan: str
+    label: str | None
+    at: str
+    state: Literal["open", "closed", "erased"]
+    events: int
+    rounds: int
+    horizon: int
+    open_rounds: list[int]
+    box: int | None = None
+    exploiting: bool = False
+    arm: str | None = None
+    pulls: int | None = None
+    total: float | None = None
+    possible: list[str] | None = None
+    as_planned: bool = True
+    off_plan_rounds: list[int] = Field(default_factory=list)
+    certificate: Literal["as planned", "not as planned"] = "as planned"
+    alarm: AlarmOut | None = None
+    going_on: GoingOnOut | None = None
+    description: str
+
+
+class TaskChance(Shape):
+    """How likely a task is for a case."""
+
+    task: str
+    chance: float
+
+
+class Outlook(Shape):
+    """The boxes a case went through, counted from 1, and how likely each task is now. note: what the chances are based
+    on, or why there are none."""
+
+    path: list[int]
+    chances: list[TaskChance] | None
+    note: str
+
+
+class CaseLine(Shape):
+    """A case in a list; number orders the list and is where the next page begins. rings: its alarm went off."""
+
+    number: int
+    id: str
+    plan: str
+    label: str | None
+    at: str
+    actor: str
+    state: Literal["open", "closed", "erased"]
+    rounds: int
+    waiting: int
+    site: str | None = None
+    rings: bool = False
+
+
+class EventOut(Shape):
+    """One line of a case's history."""
+
+    seq: int
+    kind: str
+    round: int | None
+    arm: str | None
+    reward: float | None
+    details: dict[str, Any] | None
+    at: str
+    actor: str

@@ -1,0 +1,265 @@
+"""The routes over cases: start, ask, tell, override, correct, note, close, erase, one by one or many at once."""
+
+import secrets
+from asyncio import Future
+from typing import Annotated, Literal, cast
+
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import StringConstraints
+from starlette.concurrency import run_in_threadpool
+
+from banditree.policies.rounds import MISSING, Missing
+from banditree.service.cases import moving
+from banditree.service.cases.case import MAX_NUMBER, Case
+from banditree.service.cases.desk import TRIES, Transaction
+from banditree.service.cases.models import (
+    Ask,
+    AskMany,
+    CaseLine,
+    Close,
+    Correct,
+    EventOut,
+    MoveCase,
+    NewCase,
+    NewCases,
+    Note,
+    Outlook,
+    Override,
+    Standing,
+    StepOut,
+    Tell,
+    TellMany,
+    TellOut,
+)
+from banditree.service.cases.outlook import Seen, go_ahead, outlook, see
+from banditree.service.cases.standings import event_out, standing, step_out
+from banditree.service.edge.models import NO_NUL, Answer, Done, Failure, Id
+from banditree.service.edge.replies import ERRORS, decide, desk_of, many, read, reply
+from banditree.service.people.senders import Admin, Operator, Viewer
+from banditree.service.problems import Unavailable
+from banditree.service.store import records
+from banditree.service.store.case_lists import list_cases_json
+from banditree.service.store.people import Person
+
+router = APIRouter(prefix="/api/v1", tags=["cases"], responses=ERRORS)
+LONG = 500  # A case of more rounds is played again beside the desk, so that nobody waits for it.
+CaseId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="the id of a case")]
+Search = Annotated[str, StringConstraints(max_length=100, pattern=NO_NUL)]
+After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="go on after this number")]
+
+
+def start(request: Request, person: Person, new: NewCase, *, ask: bool = False) -> "Future[Standing]":
+    """Start one case; ask: also open its first round, unless that depends on a context."""
+    id = new.id or secrets.token_hex(8)
+
+    def act(transaction: Transaction) -> Standing:
+        case = transaction.start(person.name, id, new.plan, new.label)
+        if ask and case.state == "open" and not case.session.rounds and not case.session.features:
+            case.ask(person.name, 1, None, None)
+        return standing(case)
+
+    return decide(request, act, (id,))
+
+
+def ask(request: Request, person: Person, id: str, asked: Ask) -> "Future[list[StepOut]]":
+    """Ask for one case."""
+
+    def act(transaction: Transaction) -> list[StepOut]:
+        return _ask(transaction, person, id, asked)
+
+    return decide(request, act, (id,))
+
+
+def _ask(transaction: Transaction, person: Person, id: str, asked: Ask) -> list[StepOut]:
+    case = transaction.case(id)
+    steps = case.ask(person.name, asked.n, asked.context, asked.available, wait=asked.wait)
+    return [step_out(case, step) for step in steps]
+
+
+def tell(request: Request, person: Person, id: str, told: Tell) -> "Future[TellOut]":
+    """Tell for one case."""
+
+    def act(transaction: Transaction) -> TellOut:
+        recorded = transaction.case(id).tell(person.name, told.round, _reward(told.reward))
+        steps = None if told.ask is None else _ask(transaction, person, id, told.ask)
+        return TellOut(recorded=recorded, steps=steps)
+
+    return decide(request, act, (id,))
+
+
+def _reward(given: float | Literal["missing"]) -> float | Missing:
+    return MISSING if isinstance(given, str) else given
+
+
+# The two that a busy service answers most come first: routes are tried in order.
+@router.post("/cases/{id}/ask", response_model=Answer[list[StepOut]])
+async def ask_case(request: Request, person: Operator, id: CaseId, body: Ask) -> Response:
+    """What to do next: the open rounds, the same again until they are told."""
+    return reply(await ask(request, person, id, body))
+
+
+@router.post("/cases/{id}/tell", response_model=Answer[TellOut])
+async def tell_case(request: Request, person: Operator, id: CaseId, body: Tell) -> Response:
+    """Report what happened in a round. The same report again changes nothing; another value is refused with 409."""
+    return reply(await tell(request, person, id, body))
+
+
+@router.post("/cases", response_model=Answer[Standing])
+async def start_case(request: Request, person: Operator, body: NewCase) -> Response:
+    """Start a case. With an id of your own, sending it twice starts it once."""
+    return reply(await start(request, person, body))
+
+
+@router.post("/cases/start", response_model=Answer[list[Answer[Standing] | Failure]])
+async def start_cases(request: Request, person: Operator, body: NewCases) -> Response:
+    """Start many cases in one call."""
+    return await many([start(request, person, new) for new in body.cases])
+
+
+@router.post("/cases/ask", response_model=Answer[list[Answer[list[StepOut]] | Failure]])
+async def ask_cases(request: Request, person: Operator, body: AskMany) -> Response:
+    """Ask for many cases in one call."""
+    return await many([ask(request, person, one.case, one) for one in body.asks])
+
+
+@router.post("/cases/tell", response_model=Answer[list[Answer[TellOut] | Failure]])
+async def tell_cases(request: Request, person: Operator, body: TellMany) -> Response:
+    """Report many outcomes in one call; each stands on its own."""
+    return await many([tell(request, person, one.case, one) for one in body.tells])
+
+
+@router.get("/cases", response_model=Answer[list[CaseLine]])
+async def list_cases(
+    request: Request,
+    person: Viewer,
+    plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
+    state: Annotated[Literal["open", "waiting", "alarm", "closed", "erased"] | None, Query()] = None,
+    after: After = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
+    search: Annotated[Search | None, Query(description="only cases with this in their id or label")] = None,
+    newest: Annotated[bool, Query(description="the newest first")] = False,
+) -> Response:
+    """Cases in the order they were started. waiting: an outcome is not known yet; alarm: the case fits no task."""
+    options = {"plan": plan, "state": state, "after": after, "limit": limit, "search": search, "newest": newest}
+    lines = await read(request, list_cases_json, **options)
+    return Response(f'{{"data": {lines}}}', media_type="application/json")
+
+
+@router.get("/cases/{id}", response_model=Answer[Standing])
+async def show_case(request: Request, person: Viewer, id: CaseId) -> Response:
+    """Where a case stands and why."""
+    return reply(await decide(request, lambda transaction: standing(transaction.case(id)), (id,)))
+
+
+@router.get("/cases/{id}/outlook", response_model=Answer[Outlook])
+async def show_outlook(request: Request, person: Viewer, id: CaseId) -> Response:
+    """The boxes a case went through, and how likely each task is now."""
+    return reply(await run_in_threadpool(outlook, await seen(request, id)))
+
+
+async def seen(request: Request, id: str) -> Seen:
+    """A copy of a case as it is now."""
+    return cast(Seen, await decide(request, lambda transaction: see(transaction.case(id)), (id,)))
+
+
+@router.get("/cases/{id}/events", response_model=Answer[list[EventOut]])
+async def list_events(
+    request: Request,
+    person: Viewer,
+    id: CaseId,
+    after: After = 0,
+    limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
+) -> Response:
+    """The history of a case, in order."""
+    return reply([event_out(event) for event in await read(request, records.history, id, after, limit)])
+
+
+@router.post("/cases/{id}/override", response_model=Answer[StepOut])
+async def override_case(request: Request, person: Operator, id: CaseId, body: Override) -> Response:
+    """Give an arm other than the plan's. Its outcome is reported like any other; it is recorded but not tallied."""
+
+    def act(transaction: Transaction) -> StepOut:
+        case = transaction.case(id)
+        return step_out(case, case.override(person.name, body.arm, body.reason, body.round, body.context))
+
+    return reply(await decide(request, act, (id,)))
+
+
+@router.post("/cases/{id}/correct", response_model=Answer[Standing])
+async def correct_case(request: Request, person: Operator, id: CaseId, body: Correct) -> Response:
+    """Replace a wrong outcome; the history keeps both."""
+    for _ in range(TRIES):
+        corrected = await _corrected_beside(request, person, id, body)
+
+        def act(transaction: Transaction, corrected: Case | None = corrected) -> Standing | None:
+            if corrected is None:
+                transaction.case(id).correct(person.name, body.round, _reward(body.reward), body.reason)
+            elif not transaction.adopt(corrected):
+                return None
+            return standing(transaction.case(id))
+
+        if (found := await decide(request, act, (id,))) is not None:
+            return reply(found)
+    raise Unavailable("The case changes faster than it can be played again. Send the request again.")
+
+
+async def _corrected_beside(request: Request, person: Person, id: str, body: Correct) -> Case | None:
+    """A long case, played again in a thread so that nobody waits for that; None for a short one."""
+    rows = await read(request, records.case_rows, [id])
+    if not rows or rows[0]["rounds"] < LONG:
+        return None
+
+    def play_again() -> Case:
+        case = desk_of(request).read_whole(id)
+        case.correct(person.name, body.round, _reward(body.reward), body.reason)
+        go_ahead(case)
+        return case
+
+    return await run_in_threadpool(play_again)
+
+
+@router.post("/cases/{id}/note", response_model=Answer[Done])
+async def note_case(request: Request, person: Operator, id: CaseId, body: Note) -> Response:
+    """Write something down."""
+
+    def act(transaction: Transaction) -> Done:
+        transaction.case(id).note(person.name, body.text)
+        return Done(done=True)
+
+    return reply(await decide(request, act, (id,)))
+
+
+@router.post("/cases/{id}/close", response_model=Answer[Done])
+async def close_case(request: Request, person: Operator, id: CaseId, body: Close) -> Response:
+    """End a case. It still takes notes and corrections."""
+
+    def act(transaction: Transaction) -> Done:
+        return Done(done=transaction.case(id).close(person.name, body.reason))
+
+    return reply(await decide(request, act, (id,)))
+
+
+@router.post("/cases/{id}/move", response_model=Answer[Standing])
+async def move_case(request: Request, person: Operator, id: CaseId, body: MoveCase) -> Response:
+    """Close a case and go on with a new one at the beginning of another plan, by default the one that replaced it."""
+    return reply(await move(request, person, id, body))
+
+
+def move(request: Request, person: Person, id: str, body: MoveCase) -> "Future[Standing]":
+    """Move one case; where the new one stands."""
+    new_id = body.id or moving.next_id(id)
+
+    def act(transaction: Transaction) -> Standing:
+        return standing(moving.move(transaction, person.name, id, new_id, body.plan))
+
+    return decide(request, act, (id, new_id))
+
+
+@router.post("/cases/{id}/erase", response_model=Answer[Done])
+async def erase_case(request: Request, person: Admin, id: CaseId) -> Response:
+    """Erase the contents of a case: arms, outcomes, contexts, notes and its label. Only that it existed remains."""
+
+    def act(transaction: Transaction) -> Done:
+        return Done(done=transaction.erase(person.name, id))
+
+    return reply(await decide(request, act, (id,)))

@@ -1,0 +1,1 @@
+"""The edge: what is checked of every connection and request, and the shapes of what is answered."""

@@ -1,0 +1,85 @@
+"""How answers are put together: one shape for success, one for errors, many commands in one call."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any
+
+from fastapi import Request, Response
+from pydantic import BaseModel
+
+from banditree.service.cases.desk import Desk, Transaction
+from banditree.service.edge.models import Answer, Failure, Problem
+from banditree.service.edge.reading_turns import Readers
+from banditree.service.problems import problem
+from banditree.service.store.database import Database
+from banditree.service.store.people import Person
+from banditree.service.store.sites import limited
+
+ERRORS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Failure}, "503": {"model": Failure}}
+
+
+def desk_of(request: Request) -> Desk:
+    """The desk of the service that got this request."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def reply(data: BaseModel | Sequence[BaseModel], status: int = 200) -> Response:
+    """{"data": ...}, written by pydantic without checking again what was just built."""
+    content = Answer[Any].model_construct(data=data).model_dump_json()
+    return Response(content, status, media_type="application/json")
+
+
+async def read(request: Request, query: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """What a function of `records` or `people` reads, over a connection of its own."""
+    database: Database = desk_of(request).database
+    readers: Readers = request.app.state.readers
+    site = site_of_sender(request)
+
+    def inside() -> Any:
+        with database.read() as connection:
+            return query(limited(connection, site), *arguments, **options)
+
+    return await readers.run(sender(request), inside)
+
+
+async def write(request: Request, change: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function of `records` or `people` returns after its change is on disk."""
+
+    def act(transaction: Transaction) -> Any:
+        return change(transaction.connection, *arguments)
+
+    return await decide(request, act, None)
+
+
+def decide(request: Request, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None) -> "asyncio.Future[Any]":
+    """A future with what `act` returns, on behalf of whoever sent the request, done once it is on disk."""
+    return desk_of(request).enqueue(act, cases, site_of_sender(request))
+
+
+def sender(request: Request) -> str:
+    """Who sent a request: the name of a person, or the address of a stranger."""
+    person: Person | None = getattr(request.state, "person", None)
+    if person is not None:
+        return f"user {person.name}"
+    return request.client.host if request.client else "unknown"
+
+
+def site_of_sender(request: Request) -> str | None:
+    """The site of whoever sent the request; None for whoever sees everything."""
+    person: Person | None = getattr(request.state, "person", None)
+    return None if person is None else person.site
+
+
+async def many(answers: Iterable[Awaitable[Any]]) -> Response:
+    """One answer for many commands: for each its data or its error, in order; those refused changed nothing."""
+    results = await asyncio.gather(*answers, return_exceptions=True)
+    return reply([_item(result) for result in results])
+
+
+def _item(result: Any) -> BaseModel:
+    if not isinstance(result, BaseException):
+        return Answer[Any].model_construct(data=result)
+    if not isinstance(result, Exception):
+        raise result
+    return Failure(error=Problem(**problem(result)[1]["error"]))

@@ -1,0 +1,1 @@
+"""Plans in the field: what they promised against what is observed, relearning, comparing, alarms."""

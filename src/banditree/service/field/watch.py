@@ -1,0 +1,85 @@
+"""The watch: monitors every signed plan once a day, and where a webhook is set has each new alarm sent, once.
+
+Both are jobs: the one over the cases, and for each alarm one that sends it, which the database takes only once however
+many servers there are. What is sent names the plan, the option, the line and the size, and nothing of any case.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from banditree.service.cases.desk import Desk, Transaction
+from banditree.service.field import monitoring as field
+from banditree.service.field.webhook import SAME
+from banditree.service.jobs.worker import Workers
+from banditree.service.problems import NotFound, Refused
+from banditree.service.settings import Settings
+from banditree.service.store import jobs
+from banditree.service.store.jobs import Job, Lane, State
+from banditree.service.store.schema import plans
+
+PAUSE = 600.0  # The watch looks at the plans every so many seconds.
+DAY = 86_400.0  # A plan is monitored again after so many seconds.
+ACTOR = "watch"
+
+log = logging.getLogger("banditree.service")
+
+
+class Watch:
+    """Has the signed plans monitored, and their alarms sent."""
+
+    def __init__(self, desk: Desk, workers: Workers, settings: Settings) -> None:
+        self.desk, self.workers, self.settings = desk, workers, settings
+        self._next: dict[str, float] = {}  # when each plan is to be monitored again
+        self._open: dict[str, str] = {}  # the job that monitors a plan now
+
+    async def run(self) -> None:
+        """Look around now and then, until cancelled; what goes wrong once is tried again."""
+        while True:
+            await asyncio.sleep(PAUSE)
+            try:
+                await self.look()
+            except Exception as problem:  # a watch that ends over one problem would watch no more
+                log.error("watch", extra={"fields": {"problem": str(problem)[:500]}})
+
+    async def look(self) -> None:
+        """Put in line what is to be done now."""
+        await self.desk.submit(self._act, None)
+        self.workers.wake(Lane.PAGES)
+
+    def _act(self, transaction: Transaction) -> None:
+        connection = transaction.connection
+        for id, job_id in list(self._open.items()):
+            job = jobs.find_job(connection, job_id)
+            if job.state.is_final:
+                del self._open[id]
+                if self.settings.webhook_url:
+                    self._send(connection, job)
+        for id in connection.execute(sa.select(plans.c.id).where(plans.c.signed_at.is_not(None))).scalars().all():
+            if time.monotonic() >= self._next.get(id, 0.0):
+                self._next[id] = time.monotonic() + DAY
+                self._begin(connection, id)
+
+    def _begin(self, connection: sa.Connection, id: str) -> None:
+        try:
+            given = field.monitoring_of(connection, id, None, None)
+        except (NotFound, Refused):
+            return  # no outcomes yet, or nothing was promised
+        self._open[id] = self._add(connection, "monitor", given, id)
+
+    def _send(self, connection: sa.Connection, job: Job) -> None:
+        for alarm in job.result["document"]["alarms"] if job.state is State.DONE else ():
+            known = {"plan": job.settings["plan"], "site": None, "year": alarm["noticed"][:4]}
+            given = {**known, **{name: alarm[name] for name in SAME}}
+            if jobs.find_by_key(connection, jobs.key_of("webhook", given)) is None:
+                self._add(connection, "webhook", given, job.settings["plan"])
+
+    def _add(self, connection: sa.Connection, kind: str, given: Mapping[str, Any], plan: str) -> str:
+        seconds, megabytes = self.settings.job_seconds, self.settings.job_memory
+        return jobs.add_job(
+            connection, ACTOR, kind, given, subject=plan, once=True, seconds=seconds, megabytes=megabytes
+        )

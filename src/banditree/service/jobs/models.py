@@ -1,0 +1,150 @@
+"""Jobs over HTTP: the settings of each kind, seed included, as they are kept with its result, and how one stands."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from banditree.service.edge.models import NO_NUL, Id, Shape, Words
+from banditree.tasks.rewards import Family
+
+Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
+Column = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=NO_NUL)]
+Columns = Annotated[list[Column], Field(max_length=100)]
+Horizon = Annotated[int, Field(ge=1, le=10**9)]
+Seconds = Annotated[int | None, Field(ge=1, description="at most, of those that the service allows")]
+Vocabulary = Annotated[dict[Words, Words], Field(max_length=20, description='as in {"arm": "treatment"}')]
+
+
+class LearnSettings(Shape):
+    """A file on record, which of its columns says what (the usual names are recognised), and how to learn from it."""
+
+    file: Id
+    task: Column | None = None
+    individual: Column | None = None
+    arm: Column | None = None
+    reward: Column | None = None
+    propensity: Column | None = None
+    context: Columns = Field(default_factory=list)
+    rewards: Family = Family.BERNOULLI
+    low: float | None = None
+    high: float | None = None
+    drop_bad_rows: bool = False
+    kinds: Annotated[int | None, Field(ge=1, le=50, description="how many; by default found from the data")] = None
+    criterion: Literal["bic", "held-out"] = "bic"
+    merge: Annotated[float | None, Field(gt=0, description="kinds closer than this become one")] = None
+    seed: Seed = 0
+
+
+class SearchSettings(Shape):
+    """A collection on record, the rounds of one case, and the limits of the plan; see `build_plan`."""
+
+    collection: Id
+    horizon: Horizon
+    method: Literal["protocol", "tree", "optimal"] | None = None
+    lines: Annotated[int | None, Field(ge=1, le=200)] = None
+    longest_path: Annotated[int | None, Field(ge=1, le=200)] = None
+    rule: bool | None = None
+    forward_only: bool | None = None
+    links_back: bool | None = None
+    numbers: Literal["round", "free"] | None = None
+    objective: Literal["worst", "mean"] | None = None
+    max_wrong_arm: Annotated[float | None, Field(gt=0, lt=1)] = None
+    steps: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
+    words: Vocabulary = Field(default_factory=dict)
+    seed: Seed = 0
+
+
+class EvaluateSettings(Shape):
+    """A plan and a file of cases that it was not made from. collection: another one than the plan's own."""
+
+    plan: Id
+    file: Id
+    collection: Id | None = None
+    individual: Column | None = None
+    arm: Column | None = None
+    reward: Column | None = None
+    round: Column | None = None
+    time: Column | None = None
+    propensity: Column | None = None
+    horizon: Horizon | None = None
+    shuffle: bool = False
+    drop_bad_rows: bool = False
+    runs: Annotated[int, Field(ge=1, le=1000)] = 20
+    seed: Seed = 0
+
+
+class ReportSettings(Shape):
+    """A plan to report on, in one file. collection: another one than the plan's own."""
+
+    plan: Id
+    collection: Id | None = None
+    format: Literal["html", "pdf"] = "html"
+
+
+class LearnJob(Shape):
+    """Learn a collection from a file."""
+
+    kind: Literal["learn"]
+    settings: LearnSettings
+    seconds: Seconds = None
+
+
+class SearchJob(Shape):
+    """Search for plans of a collection, short and long; each is reported as it is found."""
+
+    kind: Literal["search"]
+    settings: SearchSettings
+    seconds: Seconds = None
+
+
+class EvaluateJob(Shape):
+    """Evaluate a plan on the cases of a file."""
+
+    kind: Literal["evaluate"]
+    settings: EvaluateSettings
+    seconds: Seconds = None
+
+
+class ReportJob(Shape):
+    """Write the report of a plan."""
+
+    kind: Literal["report"]
+    settings: ReportSettings
+    seconds: Seconds = None
+
+
+NewJob = Annotated[LearnJob | SearchJob | EvaluateJob | ReportJob, Field(discriminator="kind")]
+
+
+def settings_of(new: LearnJob | SearchJob | EvaluateJob | ReportJob) -> dict[str, Any]:
+    """The settings as they are kept: all of them, so that the same can be asked for again."""
+    return new.settings.model_dump(mode="json")
+
+
+class JobOut(Shape):
+    """Long work: how it stands, how far it is, what it found so far, and what came of it or why nothing did."""
+
+    id: str
+    kind: str
+    subject: str | None
+    settings: dict[str, Any]
+    state: Literal["waiting", "running", "done", "failed", "cancelled", "interrupted"]
+    done: int
+    total: int
+    best: float | None
+    text: str
+    found: list[dict[str, Any]] = Field(default_factory=list)
+    result: Any = None
+    problem: str | None
+    seconds: int
+    megabytes: int
+    at: str
+    actor: str
+    began: str | None
+    ended: str | None
+
+
+class EndJob(Shape):
+    """How to end a job. best_so_far: keep what it has by now; by default only searches do."""
+
+    best_so_far: bool | None = None

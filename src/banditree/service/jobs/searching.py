@@ -1,0 +1,147 @@
+"""The job that searches for plans: short ones within seconds, then longer and better ones, each shown when found."""
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from banditree.certificates.certify import certify
+from banditree.errors import InvalidInput
+from banditree.files.documents import dump
+from banditree.files.plans import fingerprint, plan_document
+from banditree.nouns import counted
+from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.words import vocabulary_from
+from banditree.progress import OnProgress, Progress
+from banditree.service.jobs.messages import Reports
+from banditree.service.store import records
+from banditree.service.store.database import Database
+from banditree.tasks.collection import Collection
+
+OPTIONS = (
+    "lines",
+    "longest_path",
+    "rule",
+    "forward_only",
+    "links_back",
+    "numbers",
+    "objective",
+    "max_wrong_arm",
+    "steps",
+)
+FIRST = 0.3  # This share of the steps goes to the first, quick searches, one for each size.
+MOST_FIRST = 6  # At most so many sizes are searched for first.
+PARTS = 1000  # Progress is counted in so many units.
+
+
+def search(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """Plans are reported as they are found; the result says by their numbers, from 0, which are worth a look.
+
+    best: the one of least loss. unbeaten: those that no other one beats in both reading load and loss.
+    """
+    from banditree.scores.build import build_plan, choose_method
+
+    with database.read() as connection:
+        collection = records.collection_of(connection, settings["collection"])
+    given = {
+        name: value for name, value in settings.items() if name not in ("collection", "horizon", "method", "words")
+    }
+    options = {name: value for name, value in given.items() if name != "seed" and value is not None}
+    words = vocabulary_from(settings["words"])
+    method = choose_method(collection, settings["method"], options)
+    options |= {"seed": settings["seed"]} if "seed" in method.takes else {}
+    finds = Finds(collection, reports, words, settings["objective"] or "worst", settings["max_wrong_arm"])
+    if method.name == "protocol":
+        _search_protocols(finds, collection, settings["horizon"], options)
+    else:
+        finds.add(build_plan(collection, settings["horizon"], method.name, on_progress=reports, **options))
+    return finds.result()
+
+
+class Finds:
+    """The plans found so far, each told once."""
+
+    def __init__(
+        self, collection: Collection, reports: Reports, words: Vocabulary, objective: str, most_wrong: float | None
+    ) -> None:
+        self._collection, self.reports, self._words = collection, reports, words
+        self._loss, self._most_wrong = f"{objective}_regret", most_wrong
+        self._known: set[str] = set()
+        self._rated: list[tuple[float, float]] = []
+
+    def add(self, plan: Plan) -> None:
+        """Report a plan, unless it was found before or errs more often than allowed."""
+        from banditree.reports.pareto import front_rows
+
+        plan = replace(plan, vocabulary=self._words)
+        id = fingerprint(plan)
+        # What is shown beside the plans is about cases at the rates of their kind, so the plans are rated by these too.
+        (row,) = front_rows([plan], replace(self._collection, spread=None))
+        if id in self._known or (self._most_wrong is not None and row["wrong_arm"] > self._most_wrong):
+            return
+        self._known.add(id)
+        self._rated.append((row["reading_load"], row[self._loss]))
+        about = {"lines": plan.n_tests, "loss": row[self._loss], "id": id, "at_estimates": self._at_estimates(plan)}
+        self.reports.found({**row, **about, "plan": json.loads(dump(plan_document(plan)))})
+
+    def _at_estimates(self, plan: Plan) -> dict[str, float] | None:
+        """What the plan loses at the rates as they were estimated, where the other numbers are bounds; else None."""
+        if not self._collection.is_estimated:
+            return None
+        found = certify(plan, replace(self._collection, radius=np.zeros(()), spread=None))
+        return {"worst": found.worst_regret, "mean": found.mean_regret}
+
+    def result(self) -> dict[str, Any]:
+        """Which of the plans are worth a look."""
+        least, unbeaten = np.inf, []
+        for number in sorted(range(len(self._rated)), key=self._rated.__getitem__):
+            if self._rated[number][1] < least:
+                least = self._rated[number][1]
+                unbeaten.append(number)
+        if not unbeaten:
+            raise InvalidInput("No plan was found within the limits. Allow more lines, more steps or more wrong arms.")
+        return {"best": unbeaten[-1], "unbeaten": unbeaten}
+
+
+def _search_protocols(finds: Finds, collection: Collection, horizon: int, options: dict[str, Any]) -> None:
+    """Quick searches for short plans first; then the whole search, and from its plan shorter ones again."""
+    from banditree.scores.defaults import default_lines, default_steps
+    from banditree.scores.front import shorter_and_shorter
+    from banditree.scores.protocol import build_protocol
+
+    steps = options.pop("steps", None) or default_steps(collection)
+    most = options.pop("lines", None) or default_lines(collection)
+    sizes = sorted({round(n) for n in np.geomspace(1, max(most - 1, 1), MOST_FIRST)})
+    for number, lines in enumerate(sizes):
+        part = _part(finds.reports, FIRST * number / len(sizes), FIRST * (number + 1) / len(sizes), lines)
+        few = max(1, int(FIRST * steps / len(sizes)))
+        with suppress(InvalidInput):  # so few lines may not be enough for the limits
+            given = {**options, "lines": lines, "steps": few, "compared": False}
+            finds.add(build_protocol(collection, horizon, on_progress=part, **given))
+        if finds.reports.stopped:
+            return
+    rest: dict[str, Any] = {
+        "steps": max(1, int((1 - FIRST) * steps)),
+        "on_progress": _part(finds.reports, FIRST, 1.0, most),
+    }
+    for plan in shorter_and_shorter(collection, horizon, lines=most, **rest, **options):
+        with suppress(InvalidInput):  # one that cannot be certified is not offered
+            finds.add(plan)
+        if finds.reports.stopped:
+            return
+
+
+def _part(reports: Reports, begin: float, end: float, lines: int) -> OnProgress:
+    """The callback of one search or of several in turn: its progress as a part of the whole."""
+    reached = begin
+
+    def report(progress: Progress) -> bool:
+        nonlocal reached
+        reached = max(reached, begin + (end - begin) * min(progress.done / max(progress.total, 1), 1.0))
+        text = f"plans of at most {counted(lines, 'line')}"
+        return reports(Progress(int(PARTS * reached), PARTS, progress.best, text))
+
+    return report

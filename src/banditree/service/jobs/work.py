@@ -1,0 +1,170 @@
+"""The work that jobs do: one function per kind.
+
+A function gets the database (to read from; the worker writes the result), the settings of the job and the callback
+for its progress and what it finds, and returns JSON data. What it refuses (`InvalidInput`, `Refused`) becomes the
+problem of the job.
+"""
+
+import json
+from base64 import b64encode
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from banditree.files.documents import dump
+from banditree.plans.plan import Plan
+from banditree.service.field.comparing import comparison
+from banditree.service.field.monitoring import monitor, relearn
+from banditree.service.field.webhook import webhook
+from banditree.service.jobs.log_files import file_on_disk
+from banditree.service.jobs.messages import Reports
+from banditree.service.jobs.searching import search
+from banditree.service.problems import Refused
+from banditree.service.store import records
+from banditree.service.store.database import Database
+from banditree.service.studio.work import beside, worth
+from banditree.tasks.arrays import FloatArray
+
+LOG_COLUMNS = ("task", "individual", "arm", "reward", "propensity", "context")
+HISTORY_COLUMNS = ("individual", "arm", "reward", "round", "time", "propensity")
+EVALUATED = (*HISTORY_COLUMNS, "horizon", "shuffle", "drop_bad_rows", "runs", "seed")
+
+
+Run = Callable[[Database, Mapping[str, Any], Reports], Any]
+
+
+def certificate(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """The certificate of a plan on its own or another collection: its numbers, and the table and words of its page."""
+    from banditree.reports.beside import beside_sentence
+    from banditree.reports.certify import (
+        certificate_document,
+        certificate_report,
+        certificate_rows,
+        certificate_sentences,
+    )
+    from banditree.reports.promise import loss_sentence
+
+    plan, collection = _plan(database, settings)
+    report = certificate_report(plan, collection)
+    head, rows = certificate_rows(report)
+    return {
+        "document": certificate_document(report),
+        "head": head,
+        "rows": rows,
+        "sentences": certificate_sentences(report),
+        "loss": loss_sentence(plan, report.certificate, report.varying),
+        "beside": beside_sentence(plan, collection) if collection.theta is None else "",
+    }
+
+
+def reach(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """How likely each box of a plan is for each task and what it costs to get there, or a note on why that is not."""
+    from banditree.reports.report import reach_or_note
+
+    plan, collection = _plan(database, settings)
+    found, note = reach_or_note(plan, collection)
+    if found is None:
+        return {"note": note}
+    numbers = {name: _listed(getattr(found, name)) for name in ("chance", "cost", "rounds")}
+    return {**numbers, "paths": [list(path) for path in found.paths], "of": found.note}
+
+
+def learn(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """A collection from a file: its document, and what was found on the way as data and as text."""
+    from banditree.files.collections import collection_document
+    from banditree.reports.learning import learn_document, learn_text
+    from banditree.tasks.rewards import make_rewards
+    from banditree.training.classes import Criterion
+    from banditree.training.learning import Settings
+    from banditree.training.learning import learn as learn_from
+
+    given = {name: settings[name] for name in ("low", "high") if settings[name] is not None}
+    how = Settings(
+        rewards=make_rewards(settings["rewards"], **given) if given else settings["rewards"],
+        drop_bad_rows=settings["drop_bad_rows"],
+        n_classes=settings["kinds"],
+        criterion=Criterion(settings["criterion"]),
+        separation=settings["merge"],
+        seed=settings["seed"],
+    )
+    columns = {name: settings[name] for name in LOG_COLUMNS}
+    with file_on_disk(database, settings["file"]) as log:
+        found = learn_from(log, how, on_progress=reports, **columns)
+    document = json.loads(dump(collection_document(found.collection)))
+    return {"collection": document, "document": learn_document(found), "text": learn_text(found)}
+
+
+def evaluate(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """What a plan would have earned on the cases of a file, as data and as text."""
+    from banditree.evaluation.evaluate import evaluate as evaluate_on
+    from banditree.reports.evaluate import evaluation_document, evaluation_text
+
+    plan, collection = _plan(database, settings, needed=False)
+    with file_on_disk(database, settings["file"]) as log:
+        found = evaluate_on(plan, log, collection=collection, **{name: settings[name] for name in EVALUATED})
+    return {"document": evaluation_document(found), "text": evaluation_text(found)}
+
+
+def report(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """The report of a plan as a file: its name, and its content in base64."""
+    from banditree.reports.report import write_report
+
+    plan, collection = _plan(database, settings)
+    content = write_report(plan, collection, f".{settings['format']}")
+    return {"name": f"report-{settings['plan']}.{settings['format']}", "content": b64encode(content).decode()}
+
+
+def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """The card of a plan as a file; where its collection is known it says what the plan promises."""
+    from banditree.certificates.certify import certify
+    from banditree.figures.card import card_html, card_info, card_pages
+    from banditree.figures.drawing import A4, LETTER
+    from banditree.figures.pdf import pdf
+    from banditree.reports.promise import promise_sentences
+
+    plan, collection = _plan(database, settings, needed=False)
+    promise = (
+        ()
+        if collection is None
+        else tuple(promise_sentences(plan, certify(plan, collection), varies=collection.varies))
+    )
+    info, paper = card_info(plan, promise), settings["paper"]
+    if settings["format"] == "html":
+        content = card_html(info, "A4" if paper == "a4" else "letter").encode()
+    else:
+        content = pdf(card_pages(info, A4 if paper == "a4" else LETTER))
+    return {"name": f"card-{settings['plan']}.{settings['format']}", "content": b64encode(content).decode()}
+
+
+def _plan(database: Database, settings: Mapping[str, Any], *, needed: bool = True) -> tuple[Plan, Any]:
+    """The plan of some settings, with the collection that they name or its own; needed: refuse one without."""
+    with database.read() as connection:
+        followed = records.followed_of(connection, settings["plan"])
+        id = settings.get("collection")
+        collection = followed.collection if id is None else records.collection_of(connection, id)
+    if collection is None and needed:
+        raise Refused(f"Plan {followed.id} was put on record without its collection. Name the collection.")
+    return followed.plan, collection
+
+
+def _listed(values: FloatArray) -> list[list[float | None]]:
+    """Numbers as JSON holds them: what is not known is null."""
+    return [[None if np.isnan(value) else float(value) for value in row] for row in values]
+
+
+KINDS: dict[str, Run] = {
+    "certificate": certificate,
+    "reach": reach,
+    "learn": learn,
+    "search": search,
+    "evaluate": evaluate,
+    "report": report,
+    "monitor": monitor,
+    "relearn": relearn,
+    "webhook": webhook,
+    "worth": worth,
+    "beside": beside,
+    "card": card,
+    "comparison": comparison,
+}

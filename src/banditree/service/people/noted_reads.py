@@ -1,0 +1,67 @@
+"""Reads and refusals, noted in the audit trail a moment later: many at once, so that reading costs no write each."""
+
+import asyncio
+from collections import Counter
+
+from starlette.types import Scope
+
+from banditree.service.cases.desk import Desk, Transaction
+from banditree.service.problems import Refused
+from banditree.service.store.trail import Line, add_lines
+
+PAUSE = 1.0  # What was seen is written every so many seconds.
+MOST_LINES = 10_000  # So many lines are kept in memory while the database cannot be written; the rest is only counted.
+LONGEST = 200  # So many characters of a path are noted.
+LOGIN = ("/login", "/api/v1/login")  # Refusals of these are noted where the password is checked.
+QUIET = {*LOGIN, "/", "/health", "/ready", "/metrics", "/static/{name}", "/api/v1/me", "/api/v1/openapi.json"}
+REFUSED = (401, 403, 429)
+
+
+class Witness:
+    """Sees every answer; `write` puts what was seen into the trail, the same of one second in one line."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self._seen: Counter[Line] = Counter()
+
+    def see(self, scope: Scope, route: str, status: int) -> None:
+        """Remember an answer if it is a read by somebody, or a refusal. Strangers are noted by route, not by path."""
+        user = scope["state"].get("user")
+        method, known = scope["method"], user is not None
+        what = f"{method} {scope['path'][:LONGEST] if known else route}"
+        address = (scope.get("client") or ("unknown",))[0]
+        if status in REFUSED or (status == 404 and known and route != "other"):
+            if route not in LOGIN:
+                self._add(Line(user or "nobody", "refused", f"{status} {what}", address))
+        elif method == "GET" and status < 300 and known and route not in QUIET:
+            self._add(Line(user, "read", what, address))
+
+    def _add(self, line: Line) -> None:
+        full = len(self._seen) >= MOST_LINES and line not in self._seen
+        self._seen[Line("service", "too much to note", None, None) if full else line] += 1
+
+    async def run(self) -> None:
+        """Write what was seen, every second, until cancelled."""
+        while True:
+            await asyncio.sleep(PAUSE)
+            await self.write()
+
+    async def write(self) -> None:
+        """Put what was seen into the trail; it is kept where that cannot be done now."""
+        if not self._seen:
+            return
+        seen, self._seen = self._seen, Counter()
+        lines = [_counted(line, n) for line, n in seen.items()]
+
+        def act(transaction: Transaction) -> None:
+            add_lines(transaction.connection, lines)
+
+        try:
+            await self.desk.submit(act, None)
+        except Refused:
+            self._seen.update(seen)
+
+
+def _counted(line: Line, n: int) -> Line:
+    clean = (line.subject or "").encode("utf-8", "replace").decode().replace("\x00", "?")
+    return line._replace(subject=f"{clean} ({n} times)" if n > 1 else clean or None)

@@ -1,0 +1,106 @@
+"""Who sent a request: the person behind a token or cookie, with the role the route asks for."""
+
+import hmac
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from starlette.concurrency import run_in_threadpool
+
+from banditree.service.edge.requests import SAFE_METHODS
+from banditree.service.problems import Forbidden, NotLoggedIn
+from banditree.service.store import people
+from banditree.service.store.database import Database
+from banditree.service.store.people import LOCAL, Person, Role
+
+COOKIE = "banditree_session"
+CSRF_HEADER = "x-csrf-token"
+CSRF_FIELD = "csrf_token"
+REMEMBERED = 1.0  # A token that was valid is taken as valid for so many seconds.
+MOST_REMEMBERED = 10_000  # At most so many tokens are remembered.
+
+
+class Door:
+    """Knows who is who; remembers each answer for a second, so a revoked token works that much longer at most."""
+
+    def __init__(self, database: Database, authentication: bool) -> None:
+        self.database, self.authentication = database, authentication
+        self._seen: dict[tuple[str, bool], tuple[float, Person]] = {}
+
+    async def sender(self, request: Request) -> Person:
+        """Whose secret this request carries; looks only at its headers."""
+        if not self.authentication:
+            return LOCAL
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        by_cookie = scheme.lower() != "bearer"
+        secret = request.cookies.get(COOKIE, "") if by_cookie else token.strip()
+        if not secret:
+            raise NotLoggedIn("Log in, or send a token as 'Authorization: Bearer ...'.")
+        return await self._known(secret, by_cookie)
+
+    async def person(self, request: Request) -> Person:
+        """Who sent this request; a change sent with a cookie must also carry the CSRF token."""
+        person: Person = getattr(request.state, "person", None) or await self.sender(request)
+        secret = person.secret or ""
+        if person.by_cookie and request.method not in SAFE_METHODS:
+            sent = request.headers.get(CSRF_HEADER) or await _form_token(request)
+            if not hmac.compare_digest(sent.encode(), people.csrf_token(secret).encode()):
+                raise Forbidden("The header X-CSRF-Token is missing or wrong. Send the csrf_token of /api/v1/me.")
+        return person
+
+    async def _known(self, secret: str, by_cookie: bool) -> Person:
+        now, key = time.monotonic(), (people.digest(secret), by_cookie)
+        remembered = self._seen.get(key)
+        if remembered is not None and now - remembered[0] < REMEMBERED:
+            return remembered[1]
+        person = await run_in_threadpool(self._look_up, secret, by_cookie)
+        if len(self._seen) >= MOST_REMEMBERED:
+            self._seen.clear()
+        self._seen[key] = (now, person)
+        return person
+
+    def forget(self) -> None:
+        """Look everybody up again."""
+        self._seen.clear()
+
+    def _look_up(self, secret: str, by_cookie: bool) -> Person:
+        with self.database.read() as connection:
+            return people.who(connection, secret, by_cookie)
+
+
+async def _form_token(request: Request) -> str:
+    """What a form of our own pages sends in place of the header."""
+    kind = request.headers.get("content-type", "").partition(";")[0]
+    if kind not in ("application/x-www-form-urlencoded", "multipart/form-data"):
+        return ""
+    sent = (await request.form()).get(CSRF_FIELD, "")
+    return sent if isinstance(sent, str) else ""
+
+
+NEEDED: dict[Any, Role] = {}  # the role that each dependency below asks for
+
+
+def at_least(role: Role) -> Callable[[Request], Awaitable[Person]]:
+    """A dependency: the person behind a request, refused if the role is too low."""
+
+    async def allowed(request: Request) -> Person:
+        person = await request.app.state.door.person(request)
+        request.state.user, request.state.person = person.name, person
+        if person.role < role:
+            raise Forbidden(f"This needs the role {role.word}, and {person.name} has {person.role.word}.")
+        return person  # type: ignore[no-any-return]
+
+    NEEDED[allowed] = role
+    return allowed
+
+
+def role_needed(calls: Iterable[Any]) -> Role | None:
+    """The role that a route asks for, by its dependencies; None where anybody may come."""
+    return max((NEEDED[call] for call in calls if call in NEEDED), default=None)
+
+
+Viewer = Annotated[Person, Depends(at_least(Role.VIEWER))]
+Operator = Annotated[Person, Depends(at_least(Role.OPERATOR))]
+Signer = Annotated[Person, Depends(at_least(Role.SIGNER))]
+Admin = Annotated[Person, Depends(at_least(Role.ADMIN))]

@@ -1,0 +1,1 @@
+"""Plans on record: how they come in, are signed, replaced, and split between new cases."""

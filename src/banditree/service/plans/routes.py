@@ -1,0 +1,213 @@
+"""The routes over collections, plans and exports."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import IO, Annotated, Any, Literal
+
+import sqlalchemy as sa
+from fastapi import APIRouter, Path, Query, Request, Response
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+
+from banditree.plans.changes import Change, changed_lines
+from banditree.plans.plan import Plan
+from banditree.service.cases import exports
+from banditree.service.edge.models import Answer, Created, Done, Id
+from banditree.service.edge.replies import ERRORS, desk_of, read, reply, write
+from banditree.service.jobs.routes import computed, file_of_job, job_out
+from banditree.service.people.senders import Operator, Signer, Viewer
+from banditree.service.plans import uploads
+from banditree.service.plans.models import (
+    CardFormat,
+    ChangedLine,
+    DocumentLine,
+    NewCollection,
+    NewPlan,
+    PaperName,
+    PlanLine,
+    SeparationOut,
+    SignPlan,
+)
+from banditree.service.problems import Forbidden, Refused
+from banditree.service.store import records, signing
+from banditree.service.store.jobs import Job, State
+from banditree.service.store.people import Person, Role
+from banditree.service.store.schema import collections, plans
+from banditree.service.store.trail import note_action
+from banditree.tasks.separation import least_separation
+
+router = APIRouter(prefix="/api/v1", responses=ERRORS)
+MOST_COMPARED = 1_500  # Plans of up to so many boxes are compared line by line, which takes seconds at most.
+CARD: dict[int | str, dict[str, Any]] = {200: {"content": {"application/pdf": {}, "text/html": {}}}}
+PIECE = 262_144  # So many bytes of an export are sent at a time.
+DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+
+
+def _body(shape: type[BaseModel]) -> dict[str, Any]:
+    """The description of a body that a route reads by itself."""
+    content = {"application/json": {"schema": shape.model_json_schema()}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post("/collections", response_model=Answer[Created], tags=["plans"], openapi_extra=_body(NewCollection))
+async def add_collection(request: Request, person: Operator) -> Response:
+    """Put a collection on record."""
+    given = await read_body(request, uploads.read_collection)
+    return reply(Created(id=await write(request, records.add_collection, person.name, *given)))
+
+
+async def read_body(request: Request, how: Callable[[bytes], Any]) -> Any:
+    """What a function of `uploads` makes of the body, read where nobody waits for it."""
+    return await request.app.state.reader.read(how, await request.body())
+
+
+@router.get("/collections", response_model=Answer[list[DocumentLine]], tags=["plans"])
+async def list_collections(request: Request, person: Viewer) -> Response:
+    """The collections on record."""
+    return reply([DocumentLine(**line) for line in await read(request, records.documents, collections)])
+
+
+@router.get("/collections/{id}", response_model=Answer[dict[str, Any]], tags=["plans"])
+async def show_collection(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """A collection, as its file."""
+    return _document(await read(request, records.document_of, collections, id))
+
+
+@router.post("/plans", response_model=Answer[Created], tags=["plans"], openapi_extra=_body(NewPlan))
+async def add_plan(request: Request, person: Operator) -> Response:
+    """Put a plan on record: a draft, or with `sign` at once signed. With its collection, its cases have the alarm."""
+    return reply(Created(id=await put_plan(request, person, *await read_body(request, uploads.read_plan))))
+
+
+async def put_plan(request: Request, person: Person, new: NewPlan, id: str, plan: Plan, text: str) -> str:
+    """Put a plan that was read on record, and sign it where that is asked for; its id."""
+    if new.sign is not None and person.role < Role.SIGNER:
+        raise Forbidden(f"Signing needs the role signer, and {person.name} has {person.role.word}. Omit sign.")
+    return str(await write(request, _add_plan, person.name, new, id, plan, text))
+
+
+def _add_plan(connection: sa.Connection, actor: str, new: NewPlan, id: str, plan: Plan, text: str) -> str:
+    records.add_plan(connection, actor, new.name, id, plan, new.collection, text, new.replaces)
+    if new.sign is not None:
+        sign_as_asked(connection, actor, id, new.sign)
+    return id
+
+
+@router.get("/plans", response_model=Answer[list[PlanLine]], tags=["plans"])
+async def list_plans(request: Request, person: Viewer) -> Response:
+    """The plans on record, drafts among them."""
+    return reply([PlanLine(**line) for line in await read(request, records.documents, plans)])
+
+
+@router.post("/plans/{id}/sign", response_model=Answer[Done], tags=["plans"])
+async def sign_plan(request: Request, person: Signer, id: DocumentId, body: SignPlan) -> Response:
+    """Sign a draft, so that cases can start on it; done is false if it was signed before."""
+    return reply(Done(done=await write(request, sign_as_asked, person.name, id, body)))
+
+
+def sign_as_asked(connection: sa.Connection, actor: str, id: str, body: SignPlan) -> bool:
+    """Sign a plan; False if it was signed before."""
+    return signing.sign(connection, actor, id, body.comment, body.replaces, beside=body.beside)
+
+
+@router.get("/plans/{id}/changes", response_model=Answer[list[ChangedLine]], tags=["plans"])
+async def show_changes(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """What changed, line by line, from the plan that this one replaces; nothing where it replaces none."""
+    found = await changes(request, id, (await read(request, signing.signature_of, id)).replaces)
+    return reply([ChangedLine(kind=change.kind.value, text=change.text) for change in found])
+
+
+async def changes(request: Request, id: str, old: str | None) -> list[Change]:
+    """The lines of a plan and of an older one, as they are compared."""
+    if old is None:
+        return []
+    before, after = [(await read(request, records.followed_of, one)).plan for one in (old, id)]
+    if max(before.n_boxes, after.n_boxes) > MOST_COMPARED:
+        raise Refused(f"Plans of more than {MOST_COMPARED:,} boxes are not compared line by line.")
+    return await run_in_threadpool(changed_lines, before, after)
+
+
+@router.get("/plans/{id}", response_model=Answer[dict[str, Any]], tags=["plans"])
+async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """A plan, as its file."""
+    return _document(await read(request, records.document_of, plans, id))
+
+
+@router.get("/plans/{id}/certificate", response_model=Answer[dict[str, Any]], tags=["plans"])
+async def show_certificate(
+    request: Request,
+    person: Viewer,
+    id: DocumentId,
+    collection: Annotated[Id | None, Query(description="another collection than the plan's own")] = None,
+) -> Response:
+    """What a plan costs and how often it errs, as `banditree certify --json`. Until it is known, 202 and the job."""
+    job = await certified(request, person, id, collection)
+    if job.state is State.FAILED:
+        raise Refused(f"There is no certificate. {job.problem}")
+    if job.state is not State.DONE:
+        return reply(job_out(job), 202)
+    return Response(json.dumps({"data": job.result["document"]}), media_type="application/json")
+
+
+@router.get("/plans/{id}/card", response_class=Response, tags=["plans"], responses=CARD)
+async def show_card(
+    request: Request, person: Viewer, id: DocumentId, format: CardFormat = "pdf", paper: PaperName = "a4"
+) -> Response:
+    """The card of a plan with its worksheet, as `banditree show --card`. Until it is there, 202 and the job."""
+    job = await printed(request, person, id, format, paper)
+    if job.state is State.FAILED:
+        raise Refused(job.problem or "The job failed.")
+    return file_of_job(job) if job.state is State.DONE else reply(job_out(job), 202)
+
+
+async def printed(request: Request, person: Person, id: str, format: CardFormat, paper: PaperName) -> Job:
+    """The card of a plan, printed once."""
+    await read(request, records.document_of, plans, id)
+    return await computed(request, person, "card", {"plan": id, "format": format, "paper": paper}, id)
+
+
+async def certified(request: Request, person: Person, id: str, collection: str | None = None) -> Job:
+    """The certificate of a plan, computed once: plans and collections never change."""
+    own = await read(request, records.collection_id_of, id)
+    await read(request, records.document_of, plans, id)
+    if collection is None and own is None:
+        raise Refused(f"Plan {id} was put on record without its collection. Name the collection.")
+    if collection is not None:
+        await read(request, records.document_of, collections, collection)
+    settings = {"plan": id} if collection in (None, own) else {"plan": id, "collection": collection}
+    return await computed(request, person, "certificate", settings, id)
+
+
+@router.get("/collections/{id}/separation", response_model=Answer[SeparationOut], tags=["plans"])
+async def show_separation(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """The two tasks of a collection that are hardest to tell apart, and by how much."""
+    collection = await read(request, records.collection_of, id)
+    found = await run_in_threadpool(least_separation, collection)
+    return reply(SeparationOut(value=found.value, tasks=found.tasks, arm=found.arm))
+
+
+def _document(text: str) -> Response:
+    return Response(json.dumps({"data": json.loads(text)}), media_type="application/json")
+
+
+@router.get("/export/{what}", tags=["export"], response_class=StreamingResponse)
+async def export(
+    request: Request,
+    person: Operator,
+    what: Literal["decisions", "events"],
+    format: Annotated[Literal["csv", "parquet"], Query()] = "csv",
+    plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
+) -> Response:
+    """Everything on record: decisions, one row per outcome as `banditree learn` reads it, or events, one row each."""
+    file = await run_in_threadpool(exports.write_export, desk_of(request).database, what, format, plan, person.site)
+    await write(request, note_action, person.name, f"export {what}", plan, None)
+    media = "text/csv" if format == "csv" else "application/vnd.apache.parquet"
+    headers = {"content-disposition": f'attachment; filename="{what}.{format}"'}
+    return StreamingResponse(_pieces(file), media_type=media, headers=headers)
+
+
+def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+    with file:
+        while piece := file.read(PIECE):
+            yield piece

@@ -1,0 +1,1 @@
+"""The store: every table and statement. sqlalchemy is imported here and nowhere else."""

@@ -1,0 +1,236 @@
+"""Every statement over collections, plans, cases and events; connections come from `Database`."""
+
+import json
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from typing import Any
+
+import sqlalchemy as sa
+
+from banditree.files.collections import CollectionFile, collection_document, collection_from_document
+from banditree.files.documents import dump, parse
+from banditree.files.plan_parts import PlanFile
+from banditree.files.plan_reading import plan_from_document
+from banditree.files.plans import fingerprint, plan_json
+from banditree.plans.plan import Plan
+from banditree.service.cases.case import Case, Followed, utc_now
+from banditree.service.cases.events import Event
+from banditree.service.cases.following import policy_of
+from banditree.service.problems import Conflict, NotFound, Refused
+from banditree.service.store.schema import cases, collections, events, plans, snapshots
+from banditree.service.store.signing import REPLACED_BY, STATE, check_replaceable
+from banditree.service.store.sites import seen, sees, site_of
+from banditree.service.store.trail import content_digest, cover, note_action
+from banditree.tasks.collection import Collection
+
+Row = sa.RowMapping
+UNLISTED = ("document", "content", "gave_way_to")  # Lists omit what is long, and what `replaced_by` says.
+EVENT_COLUMNS = [events.c[name] for name in Event._fields]
+
+_last_seq = sa.select(sa.func.max(events.c.seq)).where(events.c.case == cases.c.number).scalar_subquery()
+LAST_SEQS = sa.select(cases.c.number, _last_seq).where(cases.c.number.in_(sa.bindparam("numbers", expanding=True)))
+LAST_SEQ = sa.select(sa.func.max(events.c.seq)).where(events.c.case == sa.bindparam("number"))
+CASES_BY_ID = sa.select(cases).where(cases.c.id.in_(sa.bindparam("ids", expanding=True)))
+EVENTS_OF = (
+    sa.select(events.c.case, *EVENT_COLUMNS)
+    .where(events.c.case.in_(sa.bindparam("numbers", expanding=True)))
+    .order_by(events.c.case, events.c.seq)
+)
+EVENTS_AFTER = (
+    sa.select(*EVENT_COLUMNS)
+    .where(events.c.case == sa.bindparam("number"), events.c.seq > sa.bindparam("after"))
+    .order_by(events.c.seq)
+)
+ADD_EVENT = sa.insert(events)
+SET_STATE = (
+    sa.update(cases)
+    .where(cases.c.number == sa.bindparam("of"))
+    .values({name: sa.bindparam(name) for name in ("state", "rounds", "waiting", "rings")})
+)
+
+
+def read_collection(document: Any) -> tuple[str, str]:
+    """(id, text) of a collection that was given as its file."""
+    collection = collection_from_document(parse(CollectionFile, document, "The collection"), "The collection")
+    text = dump(collection_document(collection))
+    return sha256(text.encode()).hexdigest()[:16], text
+
+
+def read_plan(document: Any) -> tuple[str, Plan]:
+    """(id, plan) of a plan that was given as its file."""
+    plan = plan_from_document(parse(PlanFile, document, "The plan"), "The plan")
+    return fingerprint(plan), plan
+
+
+def add_collection(connection: sa.Connection, actor: str, name: str, id: str, text: str) -> str:
+    """Put a collection on record; the same again keeps the first name."""
+    _add_once(connection, collections, {"id": id, "name": name, "document": text}, actor)
+    return id
+
+
+def add_plan(
+    connection: sa.Connection,
+    actor: str,
+    name: str,
+    id: str,
+    plan: Plan,
+    collection: str | None,
+    text: str | None = None,
+    replaces: str | None = None,
+) -> str:
+    """Put a plan on record as a draft; the same again must come with the same collection.
+
+    text: its file, where it is known. replaces: the plan whose place it is to take.
+    """
+    if collection is not None:
+        _check_collection(plan, collection_of(connection, collection))
+    check_replaceable(connection, id, replaces)
+    found = connection.execute(sa.select(plans.c.collection, plans.c.site).where(plans.c.id == id)).first()
+    if found is not None and found[0] != collection and sees(connection, found[1]):
+        raise Conflict(f"Plan {id} is on record with collection {found[0]}, and its cases count on that.")
+    row = {"id": id, "name": name, "document": text or plan_json(plan), "collection": collection, "replaces": replaces}
+    _add_once(connection, plans, row, actor)
+    return id
+
+
+def _check_collection(plan: Plan, collection: Collection) -> None:
+    if plan.arms != collection.arms or plan.tasks != collection.tasks or plan.rewards != collection.rewards:
+        raise Refused("The plan and the collection must have the same arms, tasks and kind of rewards.")
+
+
+def _add_once(connection: sa.Connection, table: sa.Table, row: dict[str, Any], actor: str) -> None:
+    what, id, mine = table.name[:-1], row["id"], site_of(connection)
+    found = connection.execute(sa.select(table.c.site).where(table.c.id == id)).first()
+    theirs = _site(connection, collections, row.get("collection"))
+    if found is None:
+        connection.execute(sa.insert(table), {**row, "at": utc_now(), "actor": actor, "site": mine or theirs})
+        note_action(connection, actor, f"add {what}", id, None)
+    elif not sees(connection, found[0]):
+        raise Conflict(f"This {what} is on record for another site. Somebody of no site can put it on record for all.")
+    elif mine is None and found[0] is not None and theirs is None:
+        connection.execute(sa.update(table).where(table.c.id == id).values(site=None))
+        note_action(connection, actor, f"share {what}", id, None)
+
+
+def collection_of(connection: sa.Connection, id: str) -> Collection:
+    """The collection of an id."""
+    text = document_of(connection, collections, id)
+    return collection_from_document(parse(CollectionFile, json.loads(text), id), id)
+
+
+def followed_of(connection: sa.Connection, id: str) -> Followed:
+    """The plan of an id with the policy that follows it."""
+    plan = plan_from_document(parse(PlanFile, json.loads(document_of(connection, plans, id)), id), id)
+    known = collection_id_of(connection, id)
+    collection = None if known is None else collection_of(connection, known)
+    return Followed(id, plan, policy_of(plan, collection), collection)
+
+
+def collection_id_of(connection: sa.Connection, plan: str) -> str | None:
+    """The id of the collection that a plan was put on record with."""
+    query = sa.select(plans.c.collection).where(plans.c.id == plan, seen(connection, plans))
+    found: str | None = connection.execute(query).scalar()
+    return found
+
+
+def check_seen(connection: sa.Connection, table: sa.Table, id: str) -> None:
+    """Refuse a plan or collection that is not there, or is another site's."""
+    if connection.execute(sa.select(table.c.id).where(table.c.id == id, seen(connection, table))).first() is None:
+        raise NotFound(f"There is no {table.name[:-1]} {id}.")
+
+
+def _site(connection: sa.Connection, table: sa.Table, id: str | None) -> str | None:
+    found: str | None = connection.execute(sa.select(table.c.site).where(table.c.id == id)).scalar()
+    return found
+
+
+def document_of(connection: sa.Connection, table: sa.Table, id: str) -> str:
+    """The file of a plan or collection, as text."""
+    text = connection.execute(sa.select(table.c.document).where(table.c.id == id, seen(connection, table))).scalar()
+    if text is None:
+        raise NotFound(f"There is no {table.name[:-1]} {id}.")
+    return str(text)
+
+
+def documents(connection: sa.Connection, table: sa.Table) -> Sequence[Row]:
+    """What there is of plans or collections or files, without their content, oldest first."""
+    columns: list[sa.ColumnElement[Any]] = [one for one in table.c if one.name not in UNLISTED]
+    columns += [STATE, REPLACED_BY] if table is plans else []
+    query = sa.select(*columns).where(seen(connection, table)).order_by(table.c.at, table.c.id)
+    return connection.execute(query).mappings().all()
+
+
+def add_case(
+    connection: sa.Connection, actor: str, id: str, followed: Followed, label: str | None, split: str | None = None
+) -> Case:
+    """A new case on record. split: the one that gave it its plan."""
+    site = site_of(connection) or _site(connection, plans, followed.id)
+    row = {"id": id, "plan": followed.id, "label": label, "at": utc_now(), "actor": actor, "site": site}
+    row["split"] = split
+    number = connection.execute(sa.insert(cases).returning(cases.c.number), row).scalar_one()
+    return Case(number, id, followed, label, row["at"] or "", site)
+
+
+def history(connection: sa.Connection, id: str, after: int, limit: int) -> list[Event]:
+    """Some events of a case, in order."""
+    rows = case_rows(connection, [id])
+    if not rows:
+        raise NotFound(f"There is no case {id}.")
+    page = EVENTS_AFTER.limit(limit)
+    return [Event(*row) for row in connection.execute(page, {"number": rows[0]["number"], "after": after})]
+
+
+def case_rows(connection: sa.Connection, ids: Iterable[str]) -> Sequence[Row]:
+    """The rows of cases by id, without those that do not exist."""
+    query = CASES_BY_ID.where(seen(connection, cases))
+    return connection.execute(query, {"ids": list(ids)}).mappings().all()
+
+
+def last_seqs(connection: sa.Connection, numbers: list[int]) -> Sequence[tuple[int, int | None]]:
+    """(case, number of its last event) for some cases; the query for one is the cheaper one."""
+    if len(numbers) == 1:
+        return [(numbers[0], connection.execute(LAST_SEQ, {"number": numbers[0]}).scalar())]
+    return [(number, seq) for number, seq in connection.execute(LAST_SEQS, {"numbers": numbers})] if numbers else []
+
+
+def add_events(connection: sa.Connection, written: Iterable[Case]) -> int:
+    """Write down what is new in some cases, in the order of the keys, so that servers cannot block each other."""
+    cases_of = sorted(written, key=lambda case: case.number)
+    rows = [{"case": case.number, **event._asdict()} for case in cases_of for event in case.new]
+    if rows:
+        cover(connection, rows, {case.number: (case.id, case.followed.id) for case in cases_of})
+        connection.execute(ADD_EVENT, rows)
+        connection.execute(SET_STATE, [_state_of(case) for case in cases_of if case.new])
+    return len(rows)
+
+
+def _state_of(case: Case) -> dict[str, Any]:
+    waiting = len(case.session.open_rounds) if case.state == "open" else 0
+    counts = {"rounds": len(case.session.rounds), "waiting": waiting}
+    return {"of": case.number, "state": case.state, "rings": case.rings, **counts}
+
+
+def put_snapshot(connection: sa.Connection, case: Case, content: str) -> None:
+    """Keep where a case stands, in place of where it stood before."""
+    connection.execute(sa.delete(snapshots).where(snapshots.c.case == case.number))
+    connection.execute(sa.insert(snapshots), {"case": case.number, "seq": case.seq, "content": content})
+    case.snapshot_seq = case.seq
+
+
+def snapshots_of(connection: sa.Connection, numbers: list[int]) -> dict[int, tuple[int, str]]:
+    """(number of the last event, content) of the snapshots that some cases have."""
+    query = sa.select(snapshots).where(snapshots.c.case.in_(numbers))
+    return {number: (seq, content) for number, seq, content in connection.execute(query)}
+
+
+def blank(connection: sa.Connection, case: Case) -> None:
+    """Remove the content of a case and keep its events."""
+    mine = events.c.case == case.number
+    chained = connection.execute(sa.select(events).where(mine, events.c.proof.is_not(None))).mappings().all()
+    if chained:
+        one = sa.update(events).where(mine, events.c.seq == sa.bindparam("of")).values(proof=sa.bindparam("digest"))
+        connection.execute(one, [{"of": event["seq"], "digest": content_digest(event)} for event in chained])
+    nothing = {"arm": None, "reward": None, "details": None}
+    connection.execute(sa.update(events).where(mine).values(nothing))
+    connection.execute(sa.update(cases).where(cases.c.number == case.number).values(label=None))
+    connection.execute(sa.delete(snapshots).where(snapshots.c.case == case.number))

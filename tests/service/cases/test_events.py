@@ -1,0 +1,106 @@
+"""One class per kind of event: it is written, read, folded, exported and worded from there alone."""
+
+from dataclasses import dataclass, fields
+
+import pytest
+from running_service import add_signed_plan, clinic_plan, do, local
+
+from banditree.files.plans import fingerprint
+from banditree.service.cases import events
+from banditree.service.cases.desk import Desk
+from banditree.service.cases.events import KINDS, Event, Happening, columns_of, happening_of, sentence_of
+from banditree.service.cases.exports import event_rows
+from banditree.service.store import records
+from banditree.service.store.database import Database
+from banditree.service.store.schema import EVENT_KIND, OUTCOMES
+
+PLAN = clinic_plan()
+ONE_OF_EACH = [
+    events.Asked(1, "A"),
+    events.Asked(1, "A", [1.0, 2.5], {"dose": 2.5}),
+    events.Told(1, 1.0),
+    events.Missed(2),
+    events.Overridden(2, "B", "no A left"),
+    events.Overridden(2, "B", "no A left", [1.0, 2.5], {"dose": 2.5}),
+    events.Corrected(1, "typed wrongly", 0.0),
+    events.Corrected(1, "typed wrongly"),
+    events.Noted("zoë: ✓"),
+    events.Closed(),
+    events.Closed("moved away"),
+    events.Erased(),
+]
+SENTENCES = [
+    "Round 1: give A.",
+    "Round 1: give A. dose: 2.5.",
+    "Round 1: success.",
+    "Round 2: the outcome will not be known.",
+    "Round 2: B in place of the plan's arm. Reason: no A left",
+    "Round 2: B in place of the plan's arm. Reason: no A left",
+    "Round 1 corrected: it was failure. Reason: typed wrongly",
+    "Round 1 corrected: it was not known. Reason: typed wrongly",
+    "Note: zoë: ✓",
+    "Closed.",
+    "Closed. Reason: moved away",
+    "Erased.",
+]
+
+
+def recorded(happening, seq=1):
+    return Event(seq=seq, **columns_of(happening), at="2026-03-01T09:30:00.000000Z", actor="ada")
+
+
+def test_every_kind_is_in_the_samples():
+    assert {one.kind for one in ONE_OF_EACH} == set(KINDS)
+
+
+@pytest.mark.parametrize(("happening", "sentence"), list(zip(ONE_OF_EACH, SENTENCES, strict=True)))
+def test_what_is_written_is_read_and_worded(happening, sentence):
+    assert happening_of(recorded(happening)) == happening
+    assert sentence_of(PLAN, recorded(happening)) == sentence
+
+
+@pytest.mark.parametrize("happening", ONE_OF_EACH)
+def test_erased_content_is_not_made_up(happening):
+    blank = recorded(happening)._replace(arm=None, reward=None, details=None)
+    needed = {field.name for field in fields(happening)} - {"round", "context", "given"}
+    said = sentence_of(PLAN, blank)
+    assert "None" not in said
+    if needed and not isinstance(happening, events.Closed):
+        assert happening_of(blank) is None
+        assert said == f"{happening.kind.capitalize()}; what it said was erased."
+
+
+def test_the_database_knows_which_kinds_report_an_outcome():
+    text = str(OUTCOMES.compile(compile_kwargs={"literal_binds": True}))
+    assert text == "events.kind IN ('told', 'missing')"
+
+
+@dataclass(frozen=True)
+class Moved(Happening):
+    kind = "moved to another ward of the house"
+    ward: str
+
+    def change(self, case):
+        case.label = self.ward
+
+    def sentence(self, plan):
+        return f"Moved to {self.ward}."
+
+
+def test_a_new_kind_is_one_class(database_url, monkeypatch):
+    monkeypatch.setitem(KINDS, Moved.kind, Moved)
+    database = Database(local(database_url))
+    desk = Desk(database)
+    plan = do(desk, lambda tx: add_signed_plan(tx.connection, "ada", "x", fingerprint(PLAN), PLAN, None), alone=True)
+    do(desk, lambda tx: tx.start("ada", "c", plan, "bed 1"), "c")
+    do(desk, lambda tx: tx.case("c")._record("ada", Moved("ward 7")), "c")
+    assert do(Desk(database), lambda tx: tx.case("c").label, "c") == "ward 7"
+    with database.read() as connection:
+        (line,) = records.history(connection, "c", 0, 10)
+        assert sentence_of(PLAN, line) == "Moved to ward 7."
+        assert [row[3] for row in event_rows(connection, None)] == [Moved.kind]
+    database.close()
+
+
+def test_names_of_kinds_fit_the_column():
+    assert max(map(len, KINDS)) <= EVENT_KIND.length

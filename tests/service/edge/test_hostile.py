@@ -1,0 +1,357 @@
+"""Careless and hostile senders: refused early, within limits, and without an effect on others."""
+
+import asyncio
+import os
+import resource
+import socket
+import threading
+import time
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+
+import httpx
+import pytest
+import sqlalchemy as sa
+import uvicorn
+from fastapi import Request
+from running_service import client_of, clinic_plan, free_port, in_thread, local, new_database, start_process
+
+from banditree.service.app import create_app, refuse
+from banditree.service.cases.desk import Desk
+from banditree.service.edge import connection_limits as connections
+from banditree.service.edge.admission import BURST, Rates
+from banditree.service.problems import Conflict, Refused, TooMany, TooSlow, Unavailable
+from banditree.service.server import configuration
+from banditree.service.store import people
+from banditree.service.store.database import Database
+from banditree.service.store.people import Role
+from banditree.service.store.schema import attempts, users
+
+PASSWORD = "correct horse battery"
+
+
+def with_users(path, **options):
+    settings = local(path, authentication=True, secure_cookies=False, **options)
+    database = Database(settings)
+    with database.write() as connection:
+        for name, role in (("root", Role.ADMIN), ("vera", Role.VIEWER), ("olga", Role.OPERATOR)):
+            people.add_user(connection, "test", name, role, people.hashed(PASSWORD))
+    database.close()
+    return settings
+
+
+@pytest.fixture(scope="module")
+def guarded(tmp_path_factory):
+    with in_thread(with_users(tmp_path_factory.mktemp("guarded") / "cases.db", login_attempts=1000)) as running:
+        yield running
+
+
+def log_in(http, name="root", password=PASSWORD):
+    answer = http.post("/api/v1/login", json={"name": name, "password": password})
+    if answer.status_code == 200:
+        http.headers["x-csrf-token"] = answer.json()["data"]["csrf_token"]
+    return answer
+
+
+@pytest.fixture
+def person(guarded):
+    """Logs in as somebody, with a client of its own."""
+    opened = []
+
+    def enter(name, **options):
+        http = httpx.Client(base_url=guarded[1].base_url, timeout=600)
+        opened.append(http)
+        assert log_in(http, name, **options).status_code == 200
+        return http
+
+    yield enter
+    for http in opened:
+        http.close()
+
+
+@pytest.mark.parametrize("path", ["/api/v1/plans", "/api/v1/collections", "/plans", "/api/v1/cases"])
+def test_the_body_of_a_stranger_is_not_read(guarded, path, monkeypatch):
+    parsed = []
+    monkeypatch.setattr("starlette.requests.Request.json", lambda *_: parsed.append(1))
+    body = b'{"name": "x", "plan": {"a": [' + b"[]," * 200_000 + b"[]]}}"
+    answer = guarded[1].post(path, content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 401
+    assert parsed == []
+
+
+def test_an_upload_of_a_viewer_is_not_read(person):
+    vera = person("vera")
+    answer = vera.post("/api/v1/plans", content=b"[" * 900_000, headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "null", "http://evil.example"])
+def test_origins_that_are_no_address_are_refused(service, origin):
+    assert service[1].post("/api/v1/cases", json={}, headers={"origin": origin}).status_code == 403
+
+
+def test_digits_that_are_no_numbers_are_refused(service):
+    client = client_of(service[1])
+    case = client.start(client.add_plan(clinic_plan(), "clinic", sign="tested")).id
+    assert service[1].post(f"/cases/{case}/tell", data={"round": "²", "reward": "1"}).status_code == 422
+
+
+@pytest.mark.slow
+def test_deep_and_long_bodies_are_refused(service):
+    headers = {"content-type": "application/json"}
+    for body in (b"[" * 100_000, b'{"plan": ' * 50_000, b'{"name": "x", "plan": {"n": ' + b"9" * 5000 + b"}}"):
+        for path in ("/api/v1/plans", "/api/v1/collections", "/api/v1/cases"):
+            assert service[1].post(path, content=body, headers=headers).status_code in (400, 422)
+
+
+def test_requests_per_second_are_limited_per_person(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr("banditree.service.edge.admission.time.monotonic", lambda: now[0])
+    rates = Rates(per_second=10)
+    for _ in range(int(10 * BURST)):
+        rates.check("ada")
+    with pytest.raises(TooMany) as refusal:
+        rates.check("ada")
+    assert refusal.value.retry_after == pytest.approx(0.1)
+    rates.check("bob")
+    now[0] += 0.1
+    rates.check("ada")
+
+
+def test_too_many_requests_say_when_to_come_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "banditree.service.edge.admission.time", SimpleNamespace(monotonic=lambda: 0.0)
+    )  # all come at once
+    with in_thread(with_users(tmp_path / "cases.db", rate_limit=2)) as (_app, http):
+        answers = [http.get("/api/v1/me") for _ in range(12)]
+    assert [answer.status_code for answer in answers] == [401] * int(2 * BURST) + [429] * 2
+    assert answers[-1].headers["retry-after"] == "1"
+
+
+@pytest.mark.slow
+def test_guesses_in_parallel_are_counted_before_they_are_checked(tmp_path, monkeypatch):
+    checked = []
+    monkeypatch.setattr(people, "verified", lambda *given: checked.append(given) or time.sleep(0.3))
+    with in_thread(with_users(tmp_path / "cases.db", login_attempts=5)) as (_app, http):
+        statuses = []
+
+        def guess(number):
+            with httpx.Client(base_url=http.base_url, timeout=600) as mine:
+                statuses.append(log_in(mine, "root", f"guess {number}").status_code)
+
+        threads = [threading.Thread(target=guess, args=(number,)) for number in range(30)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        answer = log_in(http, "root")
+    assert len(checked) == 5
+    assert (statuses.count(401), statuses.count(429), answer.status_code) == (5, 25, 429)
+    assert 1 <= int(answer.headers["retry-after"]) <= 300
+
+
+def test_few_passwords_are_looked_at_together(monkeypatch):
+    together, most = [], []
+
+    class Slow:
+        def verify(self, *_):
+            together.append(1)
+            most.append(len(together))
+            time.sleep(0.02)
+            together.pop()
+            return True
+
+    monkeypatch.setattr(people, "hasher", Slow())
+    threads = [threading.Thread(target=people.verified, args=("x", "y")) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) <= 2
+
+
+def test_a_clock_set_back_does_not_lengthen_a_wait(tmp_path):
+    settings = local(tmp_path / "cases.db", login_attempts=2)
+    database = Database(settings)
+    later = (datetime.now(UTC) + timedelta(hours=3)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    with database.write() as connection:
+        row = {"at": later, "name": "ada", "address": "10.0.0.1"}
+        connection.execute(sa.insert(attempts), [row] * 10)
+        assert people.begin_attempt(connection, settings, "ada", "10.0.0.1") > 0
+    database.close()
+
+
+def test_a_stranger_is_told_nothing_of_the_database(tmp_path, monkeypatch):
+    with in_thread(with_users(tmp_path / "cases.db")) as (app, http):
+        assert http.get("/ready").status_code == 200
+        log_in(http)
+        monkeypatch.setattr(app.state.desk.database, "_checked", 0.0)
+
+        def read_only(connection, _record, _proxy):
+            connection.execute("PRAGMA query_only=ON")
+
+        sa.event.listen(app.state.desk.database.engine, "checkout", read_only)
+        answer = httpx.get(f"{http.base_url}/ready")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (503, "unavailable")
+        assert "readonly" not in answer.text
+        known = http.post("/api/v1/tokens", json={"name": "x"})
+        assert known.status_code == 503
+        assert "attempt to write a readonly database" in known.text
+        sa.event.remove(app.state.desk.database.engine, "checkout", read_only)
+        app.state.desk.database.engine.dispose()
+
+
+@pytest.mark.slow
+def test_a_full_disk_is_not_ready(tmp_path):
+    port, path = free_port(), tmp_path / "cases.db"
+    process = start_process(path, port)
+    try:
+        wal = os.stat(f"{path}-wal").st_size
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (wal, resource.RLIM_INFINITY))  # no file may grow
+        time.sleep(1.1)
+        assert httpx.get(f"http://127.0.0.1:{port}/ready").status_code == 503
+        assert httpx.get(f"http://127.0.0.1:{port}/health").status_code == 200
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+        assert httpx.get(f"http://127.0.0.1:{port}/ready").status_code == 200
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.mark.parametrize("name", ["", "../x", "..", ".hidden", "a b", "a/b", "x" * 65])
+def test_names_that_are_no_names_are_refused(tmp_path, name):
+    database = Database(local(tmp_path / "cases.db"))
+    with pytest.raises(Refused, match="name must be 1 to 64 letters"), database.write() as connection:
+        people.add_user(connection, "root", name, Role.VIEWER, "x")
+    database.close()
+
+
+def test_a_token_ends_with_the_token_that_made_it(person, guarded):
+    root = person("root")
+    first = root.post("/api/v1/tokens", json={"name": "first", "days": 2}).json()["data"]
+    bearer = {"authorization": f"Bearer {first['token']}"}
+    with httpx.Client(base_url=guarded[1].base_url, headers=bearer) as http:
+        second = http.post("/api/v1/tokens", json={"name": "second", "days": 300}).json()["data"]
+    lines = {line["id"]: line for line in root.get("/api/v1/tokens").json()["data"]}
+    assert lines[second["id"]]["expires"] == lines[first["id"]]["expires"] != None  # noqa: E711
+    root.delete(f"/api/v1/tokens/{first['id']}")
+    for token in (first["token"], second["token"]):
+        answer = httpx.get(f"{guarded[1].base_url}/api/v1/me", headers={"authorization": f"Bearer {token}"})
+        assert answer.status_code == 401
+
+
+def test_people_change_their_own_password(person, guarded):
+    olga = person("olga")
+    change = {"old": "not mine at all", "new": "another long one"}
+    assert olga.post("/api/v1/me/password", json=change).status_code == 401
+    change["old"] = PASSWORD
+    assert olga.post("/api/v1/me/password", json=change).json() == {"data": {"done": True}}
+    assert olga.get("/api/v1/me").status_code == 401
+    again = person("olga", password="another long one")
+    page = again.get("/tokens", headers={"accept": "text/html"}).text
+    assert 'action="/password"' in page
+    change = {"old": "another long one", "new": PASSWORD, "csrf_token": again.headers["x-csrf-token"]}
+    assert again.post("/password", data=change).headers["location"] == "/login"
+
+
+def test_two_admins_cannot_demote_each_other_on_two_servers(postgres):
+    url = new_database(postgres, "admins")
+    databases = [Database(local(url)) for _ in range(2)]
+    with databases[0].write() as connection:
+        for name in ("ada", "bob"):
+            people.add_user(connection, "root", name, Role.ADMIN, "x")
+    for _ in range(15):
+        errors, barrier = [], threading.Barrier(2)
+
+        def demote(database, other, errors=errors, barrier=barrier):
+            barrier.wait()
+            try:
+                with database.write() as connection:
+                    people.change_user(connection, "x", other, Role.VIEWER, None, None)
+            except Conflict as refusal:
+                errors.append(refusal)
+
+        threads = [threading.Thread(target=demote, args=pair) for pair in zip(databases, ("ada", "bob"), strict=True)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(errors) == 1
+        with databases[0].write() as connection:
+            assert people.has_admin(connection)
+            connection.execute(sa.update(users).values(role=Role.ADMIN.word))
+    for database in databases:
+        database.close()
+
+
+@pytest.fixture
+def listening(tmp_path, monkeypatch):
+    """A server with its own protocol: room for 120 connections, 100 from one address, two seconds for a head."""
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 2.0)
+    settings = local(tmp_path / "cases.db", port=0, connections_per_address=100)
+    server = uvicorn.Server(configuration(create_app(settings), settings, most=120))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield server.servers[0].sockets[0].getsockname()[1]
+    server.should_exit = True
+    thread.join()
+
+
+def half_sent(port, source="127.0.0.1"):
+    sent = socket.create_connection(("127.0.0.1", port), source_address=(source, 0), timeout=600)
+    sent.sendall(b"POST /api/v1/cases HTTP/1.1\r\nHost: localhost\r\n")
+    return sent
+
+
+@pytest.mark.slow
+def test_half_sent_requests_do_not_keep_others_out(listening):
+    held = [half_sent(listening) for _ in range(150)]
+    transport = httpx.HTTPTransport(local_address="127.0.0.2")
+    with httpx.Client(base_url=f"http://127.0.0.1:{listening}", transport=transport) as http:
+        assert http.get("/health").status_code == 200
+    for one in held:
+        with suppress(ConnectionResetError):
+            assert one.recv(10) == b""
+        one.close()
+    assert httpx.get(f"http://127.0.0.1:{listening}/health").status_code == 200
+
+
+@pytest.mark.slow
+def test_a_second_head_on_the_same_connection_is_not_waited_for_either(listening):
+    sent = socket.create_connection(("127.0.0.1", listening), timeout=600)
+    sent.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert sent.recv(4000).startswith(b"HTTP/1.1 200")
+    sent.sendall(b"GET /health HT")
+    with suppress(ConnectionResetError):
+        while sent.recv(4000):  # a connection that is left open ends in a timeout here
+            pass
+    sent.close()
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(listening, monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 600.0)  # the head comes whole, however slow the machine
+    monkeypatch.setattr("banditree.service.edge.requests.BODY_SECONDS", 0.5)
+    sent = half_sent(listening)
+    sent.sendall(b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{")
+    assert b" 408 " in sent.recv(4000)
+    sent.close()
+
+
+def test_the_wait_is_said_only_where_it_is_known(tmp_path):
+    desk = Desk(Database(local(tmp_path / "cases.db")), waiting=3)
+    desk._pace = 0.9
+
+    async def fill():
+        for _ in range(3):
+            desk.enqueue(lambda transaction: None)
+        with pytest.raises(Unavailable) as refusal:
+            desk.enqueue(lambda transaction: None)
+        return refusal.value
+
+    request = Request({"type": "http", "path": "/api/v1/cases", "headers": [], "method": "GET"})
+    assert refuse(request, asyncio.run(fill())).headers["retry-after"] == "3"
+    assert "retry-after" not in refuse(request, TooSlow("It would be too slow again.")).headers
+    assert "retry-after" not in refuse(request, Unavailable("The database is gone, nobody knows how long.")).headers

@@ -1,0 +1,224 @@
+"""Backups of a live service: consistent, verified, and restored into either kind of database."""
+
+import json
+import sqlite3
+import stat
+import threading
+import time
+from contextlib import closing
+
+import pytest
+import sqlalchemy as sa
+from running_service import CLINIC, client_of, clinic_plan, free_port, in_thread, local, new_database, start_process
+
+from banditree.cli import main
+from banditree.service.client import Client
+from banditree.service.problems import Refused
+from banditree.service.settings import Settings
+from banditree.service.store.backup import back_up, restore, verify
+from banditree.service.store.database import Database
+from banditree.service.store.schema import metadata
+
+DRILLS = 6  # restore drills of `make soak`
+
+
+def play(http, n=3):
+    client = client_of(http)
+    plan = client.add_plan(clinic_plan(), "clinic", client.add_collection(CLINIC, "clinic"), sign="tested")
+    cases = [client.start(plan, f"case-{number}", "zoë ✓").id for number in range(n)]
+    for case in cases:
+        for _ in range(3):
+            client.tell(case, client.ask(case)[0].round, 1)
+    return plan, cases
+
+
+def everything(url):
+    database = Database(local(url))
+    with database.read() as connection:
+        found = {table.name: sorted(map(str, connection.execute(sa.select(table)))) for table in metadata.sorted_tables}
+    database.close()
+    return found
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty(request, tmp_path, postgres):
+    return str(tmp_path / "restored.db") if request.param == "sqlite" else new_database(postgres, "restored")
+
+
+@pytest.mark.slow
+def test_a_backup_holds_everything_and_comes_back(database_url, empty, tmp_path):
+    file = tmp_path / "clinic.backup"
+    with in_thread(local(database_url)) as (_app, http):
+        _plan, cases = play(http)
+        found = back_up(Settings(database=database_url), file)
+        assert {one.name: one.rows for one in found}["events"] == 18
+        assert verify(file) == found
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+        assert list(tmp_path.glob("clinic.backup-*")) == []
+    assert restore(file, Settings(database=empty)) == found
+    assert everything(empty) == everything(database_url)
+    with in_thread(local(empty)) as (_app, http):  # and it is served
+        client = client_of(http)
+        assert client.case(cases[0]).rounds == 3
+        assert client.tell(cases[0], client.ask(cases[0])[0].round, 0).recorded
+        assert client.start(client.case(cases[0]).plan).id not in cases
+    with pytest.raises(Refused, match="must be empty"):
+        restore(file, Settings(database=empty))
+
+
+def test_a_backup_is_one_moment_of_a_busy_service(database_url, tmp_path):
+    with in_thread(local(database_url)) as (_app, http):
+        plan, _cases = play(http, 1)
+        stop = threading.Event()
+
+        def go_on():
+            client = client_of(http)
+            while not stop.is_set():
+                case = client.start(plan).id
+                for _ in range(5):
+                    client.tell(case, client.ask(case)[0].round, 1)
+
+        thread = threading.Thread(target=go_on)
+        thread.start()
+        for number in range(3):
+            file = tmp_path / f"{number}.backup"
+            back_up(Settings(database=database_url), file)
+            check_complete(file)
+        stop.set()
+        thread.join()
+
+
+def check_complete(file):
+    """Every case has all its events, and the counts beside it are theirs."""
+    with closing(sqlite3.connect(file)) as connection:
+        for number, rounds in connection.execute("SELECT number, rounds FROM cases"):
+            seqs = [
+                seq for (seq,) in connection.execute('SELECT seq FROM events WHERE "case" = ? ORDER BY seq', (number,))
+            ]
+            assert seqs == list(range(1, len(seqs) + 1))
+            asked = connection.execute("SELECT COUNT(*) FROM events WHERE kind = 'asked' AND \"case\" = ?", (number,))
+            assert asked.fetchone()[0] == rounds
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE events SET reward = 0 WHERE seq = 2",
+        "DELETE FROM events WHERE seq = 6",
+        "UPDATE cases SET label = 'other'",
+        "INSERT INTO audit VALUES (99, 'x', 'x', 'x', NULL, NULL, NULL)",
+    ],
+)
+def test_a_damaged_backup_is_refused_and_changes_nothing(tmp_path, damage):
+    file, target = tmp_path / "clinic.backup", tmp_path / "new.db"
+    with in_thread(local(tmp_path / "cases.db")) as (_app, http):
+        play(http, 1)
+    back_up(Settings(database=str(tmp_path / "cases.db")), file)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute(damage)
+        connection.commit()
+    with pytest.raises(Refused, match="is damaged: its table"):
+        restore(file, Settings(database=str(target)))
+    assert not target.exists()
+
+
+def test_what_is_no_backup_or_from_another_version_is_refused(tmp_path):
+    file = tmp_path / "clinic.backup"
+    Database(local(tmp_path / "cases.db")).close()
+    with pytest.raises(Refused, match="is not a backup"):
+        verify(tmp_path / "cases.db")
+    with pytest.raises(Refused, match="no such file"):
+        verify(tmp_path / "nothing")
+    file.write_bytes(b"not a database at all" * 100)
+    with pytest.raises(Refused):
+        verify(file)
+    back_up(Settings(database=str(tmp_path / "cases.db")), file)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("UPDATE backup SET hash = '2026 9999 9.9' WHERE name = 'made'")
+        connection.commit()
+    with pytest.raises(Refused, match=r"by banditree 9.9 with tables of version 9999.*Restore it with banditree 9.9"):
+        verify(file)
+
+
+def test_the_commands(tmp_path, capsys):
+    database, file = str(tmp_path / "cases.db"), str(tmp_path / "x.backup")
+    with in_thread(local(database)) as (_app, http):
+        play(http, 1)
+    assert run("backup", "--database", database, "-o", file) == 0
+    assert "rows in" in capsys.readouterr().out
+    assert run("restore", file) == 0
+    assert "The file is whole" in capsys.readouterr().out
+    assert run("restore", file, "--database", str(tmp_path / "new.db"), "--json") == 0
+    tables = json.loads(capsys.readouterr().out)
+    assert {one["name"]: one["rows"] for one in tables}["events"] == 6
+    assert run("restore", file, "--database", str(tmp_path / "new.db")) == 2
+    assert "must be empty" in capsys.readouterr().err
+    assert run("backup", "--database", str(tmp_path / "none.db"), "-o", file) == 2
+    assert "no such database" in capsys.readouterr().err
+    assert not (tmp_path / "none.db").exists()
+
+
+def run(*arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return ended.value.code
+
+
+def drill(folder, number, database, target, acknowledged):
+    """Back a busy service up, restore it into a new database, and look there for everything confirmed before."""
+    before = dict(acknowledged)
+    file = folder / f"{number}.backup"
+    for command in (
+        ["backup", "--database", database, "-o", str(file)],
+        ["restore", str(file)],
+        ["restore", str(file), "--database", target],
+        ["audit", "verify", "--database", target],
+    ):
+        with pytest.raises(SystemExit) as ended:
+            main(command)
+        assert ended.value.code == 0, command
+    port = free_port()
+    process = start_process(target, port)
+    try:
+        with Client(f"http://127.0.0.1:{port}") as client:
+            for case, rounds in before.items():
+                told = [event.round for event in client.events(case) if event.kind == "told"]
+                assert told[:rounds] == list(range(1, rounds + 1)), case
+            client.tell(case, client.ask(case)[0].round, 1)
+    finally:
+        process.terminate()
+        process.wait()
+    return len(before)
+
+
+@pytest.mark.soak
+def test_the_restore_drill(tmp_path, postgres):
+    """The runbook, again and again, against a service that people report to all the while."""
+    database, port, stop, acknowledged = str(tmp_path / "live.db"), free_port(), threading.Event(), {}
+    process = start_process(database, port)
+
+    def report():
+        with Client(f"http://127.0.0.1:{port}") as client:
+            plan = client.add_plan(clinic_plan(), "clinic", sign="tested")
+            while not stop.is_set():
+                case = client.start(plan).id
+                for number in range(1, 6):
+                    client.tell(case, client.ask(case)[0].round, 1)
+                    acknowledged[case] = number
+
+    thread = threading.Thread(target=report)
+    thread.start()
+    try:
+        found = []
+        for number in range(DRILLS):
+            time.sleep(1)
+            sqlite = number % 2 == 0
+            target = str(tmp_path / f"{number}.db") if sqlite else new_database(postgres, f"drill_{number}")
+            found.append(drill(tmp_path, number, database, target, acknowledged))
+        assert sorted(found) == found
+        assert found[-1] > 10
+    finally:
+        stop.set()
+        thread.join()
+        process.terminate()
+        process.wait()

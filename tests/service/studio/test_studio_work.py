@@ -1,0 +1,103 @@
+"""The jobs of the studio: what kinds are worth, and what is lost without a plan."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from running_service import local
+from tables_to_bring import LOG
+
+from banditree.progress import Progress
+from banditree.reports import beside
+from banditree.service.jobs.work import KINDS
+from banditree.service.pages.studio.picture import picture
+from banditree.service.store import records
+from banditree.service.store.database import Database
+from banditree.service.store.files import add_file
+from banditree.service.studio.kinds import as_document, without_options
+from banditree.service.studio.tables import read_table
+from banditree.tasks.collection import Collection
+
+CLINIC = Collection.bernoulli(
+    [[0.9, 0.1, 0.5], [0.2, 0.8, 0.4]], radius=0.05, shares=[0.75, 0.25], arms=["A", "B", "C"]
+)
+
+
+class Listener:
+    """Hears how far a job is."""
+
+    def __init__(self):
+        self.heard = []
+
+    def __call__(self, progress: Progress) -> bool:
+        self.heard.append(progress)
+        return True
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory):
+    return Database(local(tmp_path_factory.mktemp("work") / "cases.db"))
+
+
+def on_record(database, collection):
+    with database.write() as connection:
+        return records.add_collection(connection, "test", "x", *records.read_collection(as_document(collection)))
+
+
+def test_what_kinds_are_worth_is_known_by_number(database):
+    with database.write() as connection:
+        file = add_file(connection, "test", "visits.parquet", read_table(LOG).content)
+    roles = {"individual": "patient", "arm": "treatment", "reward": "recovered", "time": None, "propensity": None}
+    settings = {"file": file, **roles, "rewards": "bernoulli", "drop_bad_rows": False, "kinds": [2, 3], "seed": 0}
+    listener = Listener()
+    found = KINDS["worth"](database, settings, listener)
+    assert [one["n_kinds"] for one in found] == [1, 2, 3]
+    assert found[0]["gain"]["value"] == 0
+    assert [(now.done, now.total) for now in listener.heard] == [(n, 5) for n in range(1, 6)]
+
+
+def test_what_is_lost_without_a_plan(database, monkeypatch):
+    monkeypatch.setattr(beside, "thompson_loss", lambda *_: beside.Lost(3.0, 2.0, 1000))
+    logged = on_record(database, replace(CLINIC, counts=np.array([[10, 0, 10], [0, 20, 0]])))
+    single, as_logged, mts = KINDS["beside"](database, {"collection": logged, "horizon": 100}, None)
+    assert single["name"] == "C for all"  # loses 40 in both kinds
+    assert (single["worst"], single["mean"]) == (pytest.approx(40), pytest.approx(40))
+    assert single["at_most"]["worst"] == pytest.approx(50)
+    assert (as_logged["worst"], as_logged["mean"]) == (pytest.approx(20), pytest.approx(15))
+    assert (mts["worst"], mts["at_most"]) == (3.0, None)
+    known = KINDS["beside"](database, {"collection": on_record(database, CLINIC), "horizon": 100}, None)
+    assert [one["short"] for one in known] == ["C for all", "mTS"]
+
+
+def test_options_that_may_not_be_used_are_left_out_everywhere():
+    fewer = without_options(CLINIC, ["C"])
+    assert (fewer.arms, fewer.means.tolist()) == (("A", "B"), [[0.9, 0.1], [0.2, 0.8]])
+    assert fewer.radius.shape == (2, 2)
+    assert fewer.shares.tolist() == [0.75, 0.25]
+
+
+def test_the_picture_has_a_dot_per_plan_and_a_line_per_alternative():
+    found = [
+        {"lines": 0, "loss": 50.0},
+        {"lines": 1, "loss": 20.0},
+        {"lines": 2, "loss": 25.0},
+        {"lines": 3, "loss": 2.0},
+    ]
+    others = [
+        {"short": "C for all", "worst": 40.0, "mean": 40.0, "at_most": {"worst": 50.0, "mean": 45.0}},
+        {"short": "as logged", "worst": 39.0, "mean": 39.0, "at_most": {"worst": 49.5, "mean": 44.0}},
+        {"short": "mTS", "worst": 1.5, "mean": 1.0, "at_most": None},
+    ]
+    drawn = picture(found, others, "worst", 1)
+    dots = sorted(drawn.dots)
+    assert [dot.is_unbeaten for dot in dots] == [True, True, False, True]
+    assert drawn.dots[-1].is_chosen  # on top
+    assert [dot.x for dot in dots] == sorted(dot.x for dot in dots)
+    assert dots[0].y == pytest.approx(next(level.y for level in drawn.levels if level.name == "C for all"))
+    assert all(0 < dot.y < drawn.height for dot in dots)
+    names = sorted(level.name_y for level in drawn.levels)
+    assert all(below - above > 15 for above, below in pairwise(names))
+    assert [label for _, label in drawn.up] == ["2", "5", "10", "20", "50"]
+    nothing_lost = picture([{"lines": 0, "loss": 0.0}], [], "worst", 0)
+    assert nothing_lost.dots[0].y == pytest.approx(drawn.height - 52)
