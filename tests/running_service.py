@@ -15,6 +15,7 @@ from socket import socket
 
 import httpx
 
+from banditree.plans.words import vocabulary_from
 from banditree.service.cases.desk import Command
 from banditree.service.client import Client
 from banditree.service.settings import Settings
@@ -24,6 +25,13 @@ from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
 CLINIC = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"], tasks=["mild", "severe"])
+
+
+WORDS = vocabulary_from(
+    {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse", "give": "Administer"}
+)
+TWO_GROUPS = Collection.bernoulli([[0.97, 0.02], [0.03, 0.96]], arms=["Alpha", "Beta"], tasks=["mild", "severe"])
+SHORT_PLAN = build_tree(TWO_GROUPS, 10, vocabulary=WORDS)  # ten rounds
 
 
 def clinic_plan(horizon=100):

@@ -7,6 +7,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from running_service import SHORT_PLAN, TWO_GROUPS, client_of, in_thread, local
+
+from banditree.service.demo import fill
 
 FLAGS = [
     "--headless=new",
@@ -66,3 +69,13 @@ def opened():
         window.set_script_timeout(600)
         yield window
         window.quit()
+
+
+@pytest.fixture(scope="session")
+def console(tmp_path_factory):
+    """An open console with the demo and a plan of ten rounds; (its client, the id of the plan)."""
+    path = tmp_path_factory.mktemp("console") / "cases.db"
+    fill(local(path))
+    with in_thread(local(path)) as (_app, http):
+        api = client_of(http)
+        yield api, api.add_plan(SHORT_PLAN, "Short", api.add_collection(TWO_GROUPS, "Two groups"), sign="tested")

@@ -2,35 +2,18 @@
 
 import pytest
 from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
-from running_service import client_of, in_thread, local
+from running_service import SHORT_PLAN as PLAN
+from running_service import in_thread, local
 
-from banditree.plans.words import vocabulary_from
 from banditree.service.demo import fill
 from banditree.service.store.database import Database
 from banditree.service.store.people import Role, add_user, hashed
-from banditree.tasks.collection import Collection
-from banditree.trees.tree import build_tree
 
 pytestmark = pytest.mark.slow
 
 SIZES = pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 PASSWORD = "correct horse battery"
-WORDS = vocabulary_from(
-    {"arm": "treatment", "task": "patient group", "success": "recovery", "failure": "relapse", "give": "Administer"}
-)
-CLINIC = Collection.bernoulli([[0.97, 0.02], [0.03, 0.96]], arms=["Alpha", "Beta"], tasks=["mild", "severe"])
-PLAN = build_tree(CLINIC, 10, vocabulary=WORDS)
 TESTS = int(PLAN.pulls[0])
-
-
-@pytest.fixture(scope="module")
-def console(tmp_path_factory):
-    """An open console with the demo and a plan of ten rounds; (its client, the id of the plan)."""
-    path = tmp_path_factory.mktemp("console") / "cases.db"
-    fill(local(path))
-    with in_thread(local(path)) as (_app, http):
-        api = client_of(http)
-        yield api, api.add_plan(PLAN, "Short", api.add_collection(CLINIC, "Two groups"), sign="tested")
 
 
 def current_box(window):

@@ -229,12 +229,12 @@ def _rows(out: int, into: int) -> str:
 
 
 def _predictions(info: LadderInfo) -> str:
-    """How the arm of a contextual plan is found, as a list that opens."""
+    """How the arm of a contextual plan is found: a part of the plan, as a list that opens, on paper by itself."""
     if not info.predictions:
         return ""
     title, *lines = info.predictions
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
-    return f"<details><summary>{escape(title)}</summary><ul>{items}</ul></details>"
+    return f'<details class="part"><summary>{escape(title)}</summary><ul>{items}</ul></details>'
 
 
 def _rounded(values: Any) -> Iterable[list[float | None]]:

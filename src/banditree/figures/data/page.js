@@ -33,6 +33,9 @@
   }
   place();
   document.addEventListener("replaced", place);
+  window.addEventListener("beforeprint", () => {
+    for (const part of document.querySelectorAll("details.part")) part.open = true;
+  });
 
   // What is known of one row or end: the tasks still possible there, and how each task gets there.
   function describe(box) {
