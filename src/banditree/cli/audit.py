@@ -36,12 +36,11 @@ def audit(
     if json:
         typer.echo(writer.dumps(found._asdict(), indent=2))
     else:
-        typer.echo("\n".join(found.problems) or _sentence(found.lines, found.events, found.unchained))
+        typer.echo("\n".join(found.problems) or _sentence(found.lines, found.events))
         typer.echo(f"Last line: {found.head}")
     if found.problems:
         raise typer.Exit(1)
 
 
-def _sentence(lines: int, events: int, unchained: int) -> str:
-    old = f" {unchained:,} of them, older than the chain, were only counted." if unchained else ""
-    return f"The trail is whole: {counted(lines, 'line')} and {counted(events, 'event')}.{old}"
+def _sentence(lines: int, events: int) -> str:
+    return f"The trail is whole: {counted(lines, 'line')} and {counted(events, 'event')}."

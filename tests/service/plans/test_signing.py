@@ -144,23 +144,6 @@ def test_one_plan_has_one_successor_whatever_the_code_does(desk):
         connection.execute(sa.update(signing.plans).where(signing.plans.c.id == others[1]).values(replaces=old))
 
 
-def test_plans_from_before_count_as_signed(tmp_path):
-    """The dumps of every version start cases (test_migrations); here is what is said of their plans."""
-    import sqlite3
-    from pathlib import Path
-
-    dump = Path(__file__).parents[2] / "golden" / "files" / "service-0008.sql"
-    with sqlite3.connect(tmp_path / "old.db") as connection:
-        connection.executescript(dump.read_text())
-    connection.close()
-    with in_thread(local(tmp_path / "old.db")) as (_, http):
-        client = client_of(http)
-        (plan,) = client.plans()
-        assert (plan.state, plan.signed_by, plan.signed_at) == ("signed", plan.actor, plan.at)
-        assert plan.comment == "On record before plans were signed."
-        client.start(plan.id)
-
-
 def test_collections_are_not_signed(service):
     client = client_of(service[1])
     client.add_collection(CLINIC, "clinic")

@@ -106,7 +106,7 @@ def check_complete(file):
         "UPDATE events SET reward = 0 WHERE seq = 2",
         "DELETE FROM events WHERE seq = 6",
         "UPDATE cases SET label = 'other'",
-        "INSERT INTO audit VALUES (99, 'x', 'x', 'x', NULL, NULL, NULL)",
+        "INSERT INTO audit VALUES (99, 'x', 'x', 'x', NULL, NULL, 'x')",
     ],
 )
 def test_a_damaged_backup_is_refused_and_changes_nothing(tmp_path, damage):

@@ -146,12 +146,11 @@ def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -
         arms, mine = followed.plan.arms, records.collection_id_of(connection, followed.id)
         same = sa.select(plans.c.id).where(plans.c.collection == mine, seen(connection, plans))
         rounds = [one for id in connection.execute(same).scalars().all() for one in rounds_of(connection, id, arms)[0]]
-    since, log_weight = settings.get("since"), settings.get("log_weight", 1.0)  # jobs of earlier versions have neither
-    if since is not None:
-        rounds = [one for one in rounds if one.at >= day_of(since)]
+    if settings["since"] is not None:
+        rounds = [one for one in rounds if one.at >= day_of(settings["since"])]
     rewards = followed.collection.rewards
     cases = case_statistics(rounds, arms, rewards.support if rewards.by_chances else ())
-    found = relearn_from(followed.collection, cases, log_weight=log_weight)
+    found = relearn_from(followed.collection, cases, log_weight=settings["log_weight"])
     following = succeed(followed.plan, found.collection, reports)
     return {
         "collection": json.loads(dump(collection_document(found.collection))),

@@ -98,4 +98,4 @@ class AuditLine(Shape):
     action: str
     subject: str | None
     address: str | None
-    chain: str | None = Field(description="the hash over this line and the one before; none in older lines")
+    chain: str = Field(description="the hash over this line and the one before")

@@ -206,8 +206,9 @@ def migrate(connection: sa.Connection) -> None:
     found = MigrationContext.configure(connection).get_current_revision()
     if found is not None and found not in known_versions():
         raise Unavailable(
-            f"The database was made by a newer banditree (its version is {found}, and this one knows up to "
-            f"{newest_version()}). Upgrade banditree, or restore a backup from before the database was upgraded."
+            f"The database has tables of version {found}, which this banditree does not know (its own is "
+            f"{newest_version()}): another version made it. Serve it with that version, or export its decisions there, "
+            "learn from them here, and give a new database."
         )
     command.upgrade(config, "head")
 

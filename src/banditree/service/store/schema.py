@@ -29,8 +29,7 @@ WAITING = text("waiting > 0")
 RINGS = text("rings")
 IS_SIGNED = text("signed_at IS NOT NULL")
 GOES_ON = text("ended_at IS NULL")
-# SQLite keeps texts of any length whatever the type says, so its column was left as the first version made it.
-EVENT_KIND = String(40).with_variant(String(10), "sqlite")
+EVENT_KIND = String(40)
 
 collections = Table(
     "collections",
@@ -133,8 +132,8 @@ events = Table(
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
     # For the audit trail: a salt, or once the content is erased its digest; and the line that covers the event.
-    Column("proof", String(64)),
-    Column("line", Integer),
+    Column("proof", String(64), nullable=False),
+    Column("line", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
 OUTCOMES = events.c.kind.in_([literal_column(f"'{kind}'") for kind in REPORTS])
@@ -198,20 +197,17 @@ audit = Table(
     Column("action", String(24), nullable=False),
     Column("subject", Text),
     Column("address", Text),
-    Column("chain", String(64)),
+    Column("chain", String(64), nullable=False),
     Index("audit_by_action", "action", "at"),
 )
 
-# One row: where the chain of the audit trail ends, and how much there was before it began.
+# One row: where the chain of the audit trail ends.
 trail = Table(
     "trail",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("number", Integer, nullable=False),
     Column("chain", String(64), nullable=False),
-    Column("began", Integer, nullable=False),
-    Column("old_lines", Integer, nullable=False),
-    Column("old_events", Integer, nullable=False),
 )
 
 # Long work: what to do and within which limits, who does it and how far it is, what came of it.

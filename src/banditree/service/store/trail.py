@@ -21,6 +21,7 @@ from banditree.service.store.schema import audit, cases, events, trail
 WRITTEN = "write events"  # The action of a line that covers events.
 ERASED_PROOF = 64  # The proof of an erased event is a digest of so many characters; a salt has 32.
 SHOWN_PROBLEMS = 20  # At most so many problems are put into words; the others are counted.
+BEGINNING = hashlib.sha256(b"banditree trail").hexdigest()  # What the first line follows.
 HEAD = 1  # The key of the one row that says where the chain ends.
 
 
@@ -38,7 +39,6 @@ class Verified(NamedTuple):
 
     lines: int
     events: int
-    unchained: int
     head: str
     problems: list[str]
 
@@ -67,15 +67,8 @@ def _head(connection: sa.Connection) -> tuple[int, str]:
     found = connection.execute(query).first()
     if found is not None:
         return int(found[0]), str(found[1])
-    first = beginning(0, 0, 0)
-    row = {"id": HEAD, "number": 0, "chain": first, "began": 0, "old_lines": 0, "old_events": 0}
-    connection.execute(sa.insert(trail), row)
-    return 0, first
-
-
-def beginning(began: int, old_lines: int, old_events: int) -> str:
-    """What the first line follows: how much there was before anything was chained."""
-    return _hash(["banditree trail", began, old_lines, old_events])
+    connection.execute(sa.insert(trail), {"id": HEAD, "number": 0, "chain": BEGINNING})
+    return 0, BEGINNING
 
 
 def _link(before: str, line: Mapping[str, Any] | sa.RowMapping) -> str:
@@ -103,8 +96,7 @@ def _cover_text(leaves: Sequence[str]) -> str:
 def _leaf(case: str, plan: str, event: Mapping[str, Any] | sa.RowMapping) -> str:
     """The hash of an event: of which case, and everything that stays, and the digest of what can be erased."""
     stays = [event[name] for name in ("seq", "kind", "round", "at", "actor")]
-    proof = event["proof"] or ""
-    digest = proof if len(proof) == ERASED_PROOF else content_digest(event)
+    digest = event["proof"] if len(event["proof"]) == ERASED_PROOF else content_digest(event)
     return _hash([case, plan, *stays, digest])
 
 
@@ -116,34 +108,28 @@ def content_digest(event: Mapping[str, Any] | sa.RowMapping) -> str:
 
 def verify(connection: sa.Connection, expected: str | None = None) -> Verified:
     """Look at every line and every event. expected: a head that was printed before, which must still be there."""
-    found = connection.execute(sa.select(trail).where(trail.c.id == HEAD)).mappings().first()
-    nothing: dict[str, Any] = {"number": 0, "chain": beginning(0, 0, 0), "began": 0, "old_lines": 0, "old_events": 0}
-    start = dict(found) if found is not None else nothing
+    end = connection.execute(sa.select(trail.c.number, trail.c.chain).where(trail.c.id == HEAD)).first()
     problems = _Problems()
-    walk = _Walk(connection, start, problems, expected)
-    lines = sa.select(audit).where(audit.c.number > start["began"]).order_by(audit.c.number)
-    for line in _streamed(connection, lines):
+    walk = _Walk(connection, problems, expected)
+    for line in _streamed(connection, sa.select(audit).order_by(audit.c.number)):
         walk.step(line)
     if walk.covered is not None:
         problems.add("There are events of lines that are not there.")
-    if (start["number"], start["chain"]) != (walk.number, walk.link):
-        problems.add(f"The trail should end with line {start['number']}, and ends with line {walk.number}.")
+    number, chain = (0, BEGINNING) if end is None else end
+    if (number, chain) != (walk.number, walk.link):
+        problems.add(f"The trail should end with line {number}, and ends with line {walk.number}.")
     if expected is not None and not walk.met:
         problems.add(f"The trail does not have the line {expected}.")
-    unchained = _check_old(connection, start, problems)
     _check_erased(connection, problems)
-    return Verified(walk.n_lines, walk.n_events, unchained, walk.head, problems.shown)
+    return Verified(walk.n_lines, walk.n_events, walk.head, problems.shown)
 
 
 class _Walk:
     """A walk along the lines, with the events that each covers."""
 
-    def __init__(
-        self, connection: sa.Connection, start: dict[str, Any], problems: "_Problems", expected: str | None
-    ) -> None:
+    def __init__(self, connection: sa.Connection, problems: "_Problems", expected: str | None) -> None:
         self.problems, self.expected = problems, expected
-        self.number = int(start["began"])
-        self.link = beginning(start["began"], start["old_lines"], start["old_events"])
+        self.number, self.link = 0, BEGINNING
         self.n_lines = self.n_events = 0
         self.met = self.head == expected
         self._all_covered = _covered(connection)
@@ -201,26 +187,10 @@ def _covered(connection: sa.Connection) -> Iterator[tuple[int, list[str]]]:
     query = (
         sa.select(events, cases.c.id.label("of"), cases.c.plan.label("plan"))
         .join(cases, cases.c.number == events.c.case)
-        .where(events.c.line.is_not(None))
         .order_by(events.c.line, events.c.case, events.c.seq)
     )
     for line, rows in groupby(_streamed(connection, query), key=lambda row: int(row["line"])):
         yield line, [_leaf(row["of"], row["plan"], row) for row in rows]
-
-
-def _check_old(connection: sa.Connection, start: Mapping[str, Any], problems: _Problems) -> int:
-    """How many lines and events are from before the chain: they can be counted, and not more."""
-    counts = {
-        "lines": sa.select(sa.func.count()).select_from(audit).where(audit.c.number <= start["began"]),
-        "events": sa.select(sa.func.count()).select_from(events).where(events.c.line.is_(None)),
-    }
-    total = 0
-    for what, query in counts.items():
-        n = int(connection.execute(query).scalar_one())
-        total += n
-        if n != start[f"old_{what}"]:
-            problems.add(f"There are {n} {what} from before the chain, and there were {start[f'old_{what}']}.")
-    return total
 
 
 def _check_erased(connection: sa.Connection, problems: _Problems) -> None:
