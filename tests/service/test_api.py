@@ -300,7 +300,7 @@ def test_an_error_of_ours_is_a_500_in_the_same_shape_and_in_the_log(http, client
     assert error_of(answer) == (
         500,
         "internal",
-        "Something went wrong in the service; its log says what. Nothing was changed.",
+        "Something went wrong in the service; its log says what. Check what is on record before you send it again.",
     )
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "ZeroDivisionError" in caplog.text

@@ -1,6 +1,5 @@
 """The application: routes, errors in one shape, health, and what is opened and closed with it."""
 
-import asyncio
 import logging
 import math
 from collections.abc import AsyncIterator, Mapping
@@ -19,6 +18,7 @@ from banditree.service.cases import routes as case_routes
 from banditree.service.cases.desk import Desk
 from banditree.service.edge.admission import Guard
 from banditree.service.edge.description import describe
+from banditree.service.edge.life import Life
 from banditree.service.edge.models import Answer, Done
 from banditree.service.edge.reading_turns import Readers
 from banditree.service.edge.replies import ERRORS, reply
@@ -96,22 +96,20 @@ def create_app(settings: Settings) -> FastAPI:
     _check_that_somebody_can_log_in(settings, database)
     desk = Desk(database, cached_rounds=settings.cached_rounds, waiting=settings.waiting_commands)
 
-    workers, reader, witness = Workers(settings), Reader(), Witness(desk)
+    workers, reader, witness, life = Workers(settings), Reader(), Witness(desk), Life()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        desk.open()
+        desk.open(partial(life.lose, "writer"))
         with database.read() as connection:
             for lane in unfinished(connection):
                 workers.wake(lane)
-        writing = asyncio.create_task(witness.run())
-        watched = settings.workers or settings.webhook_url
-        watching = asyncio.create_task(Watch(desk, workers, settings).run()) if watched else None
+        life.start("witness", witness.run())
+        if settings.workers or settings.webhook_url:
+            life.start("watch", Watch(desk, workers, settings).run())
         yield
         reader.close()
-        writing.cancel()
-        if watching is not None:
-            watching.cancel()
+        life.end()
         await witness.write()
         await run_in_threadpool(workers.close)
         await run_in_threadpool(desk.close)
@@ -127,14 +125,14 @@ def create_app(settings: Settings) -> FastAPI:
         openapi_url="/api/v1/openapi.json",
     )
     metrics = Metrics()
-    app.state.settings, app.state.desk, app.state.metrics = settings, desk, metrics
+    app.state.settings, app.state.desk, app.state.metrics, app.state.life = settings, desk, metrics, life
     app.state.workers, app.state.reader, app.state.streams = workers, reader, set()
     app.state.readers = Readers(settings.readers)
     app.state.door = Door(database, settings.authentication)
     app.state.provider = Provider(settings) if settings.oidc_issuer else None
     for room in ROOMS:
         app.include_router(room.router)
-    _add_operations(app, desk, metrics)
+    _add_operations(app, desk, metrics, life)
     _add_error_handlers(app)
     described = cache(partial(describe, app, settings))
     app.openapi = described  # type: ignore[method-assign]
@@ -149,15 +147,17 @@ def _check_that_somebody_can_log_in(settings: Settings, database: Database) -> N
             raise InvalidInput("Nobody can log in yet. Make the first admin: banditree add-user NAME --role admin")
 
 
-def _add_operations(app: FastAPI, desk: Desk, metrics: Metrics) -> None:
-    @app.get("/health", response_model=Answer[Done], tags=["operations"])
+def _add_operations(app: FastAPI, desk: Desk, metrics: Metrics, life: Life) -> None:
+    @app.get("/health", response_model=Answer[Done], tags=["operations"], responses=ERRORS)
     async def health() -> Response:
-        """The process is alive."""
+        """The process is alive, with everything it lives by."""
+        life.check()
         return reply(Done(done=True))
 
     @app.get("/ready", response_model=Answer[Done], tags=["operations"], responses=ERRORS)
     async def ready() -> Response:
         """The database can be written and has the right version: requests can come in."""
+        life.check()
         await run_in_threadpool(desk.database.check)
         return reply(Done(done=True))
 

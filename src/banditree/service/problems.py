@@ -75,7 +75,10 @@ def problem(error: Exception) -> tuple[int, dict[str, dict[str, str]]]:
         return error.status, body(error.code, error.message)
     if isinstance(error, InvalidInput):
         return Refused.status, body(Refused.code, str(error))
-    return 500, body("internal", "Something went wrong in the service; its log says what. Nothing was changed.")
+    return 500, body(
+        "internal",
+        "Something went wrong in the service; its log says what. Check what is on record before you send it again.",
+    )
 
 
 def body(code: str, message: str) -> dict[str, dict[str, str]]:

@@ -2,6 +2,7 @@
 
 import resource
 import sys
+from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -20,7 +21,10 @@ def serve(settings: Settings) -> None:
     app = create_app(settings)
     start_logging(settings.log_level)
     sys.setswitchinterval(0.0005)  # seconds; the desk's thread waits for the other one after every sync
-    uvicorn.Server(configuration(app, settings, room_for_connections())).run()
+    server = uvicorn.Server(configuration(app, settings, room_for_connections()))
+    app.state.life.stop = partial(setattr, server, "should_exit", True)
+    server.run()
+    app.state.life.check()  # so that the exit code says that it is to be started again
 
 
 def configuration(app: FastAPI, settings: Settings, most: int) -> uvicorn.Config:

@@ -37,6 +37,8 @@ MOST_TOGETHER = 256  # One transaction holds at most so many commands.
 MOST_PLANS = 64  # At most so many plans are kept in memory.
 PATIENCE = 0.25  # A transaction waits for further commands for this share of the time that the last one took.
 WEIGHT = 10  # A case takes about as much memory as this many rounds, besides its own rounds.
+STOPPING = "The service is shutting down. Send the request again."
+IN_HAND = "The service stopped while it had this in hand. Look whether it is on record before you send it again."
 SCRUB_AGAIN = 0.5  # Clearing away what was erased is tried again after so many seconds.
 TRIES = 5  # A command that other servers get in the way of is tried so often before it is refused.
 
@@ -122,13 +124,15 @@ class Desk:
         self._waiting = waiting
         self._one_at_a_time = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name="desk", daemon=True)
-        self._closed = False
+        self._closed = self._ended = False
+        self._in_hand: list[Command] = []
         self._unscrubbed = False
         self._pace = 0.0  # seconds per command in the last transaction
         self._whole: set[str] = set()  # cases that are needed from their beginning
 
-    def open(self) -> "Desk":
-        """Start the thread."""
+    def open(self, on_death: Callable[[BaseException], None] = lambda error: None) -> "Desk":
+        """Start the thread. on_death: called if it ends before `close`."""
+        self._on_death = on_death
         self._thread.start()
         return self
 
@@ -161,11 +165,13 @@ class Desk:
         """A future with what `act` returns, done once it is on disk."""
         answer = asyncio.get_running_loop().create_future()
         if self._closed:
-            raise Unavailable("The service is shutting down. Send the request again.")
+            raise Unavailable(STOPPING)
         if self._line.qsize() >= self._waiting:
             wait = self._line.qsize() * self._pace
             raise Unavailable("Too many requests are waiting. Send the request again.", wait)
         self._line.put(Command(act, cases, site, answer))
+        if self._ended:  # meanwhile: nobody else takes it out of the line
+            self._refuse_line()
         return answer
 
     def run(self, commands: Sequence[Command]) -> None:
@@ -196,14 +202,34 @@ class Desk:
         return self._plans[id]
 
     def _serve(self) -> None:
+        try:
+            self._work()
+        except BaseException as error:  # whatever it is: those who wait are told, and the process is to stop
+            self._closed = True
+            self._on_death(error)
+        finally:
+            self._ended = True
+            _refuse(self._in_hand, IN_HAND)
+            self._refuse_line()
+
+    def _work(self) -> None:
         expected, took = 1, 0.0
         while (first := self._next()) is not None:
-            commands = self._gather(first, expected, PATIENCE * took)
+            self._in_hand.append(first)
+            self._gather(self._in_hand, expected, PATIENCE * took)
             began = time.monotonic()
-            self.run(commands)
-            expected, took = len(commands), time.monotonic() - began
+            self.run(self._in_hand)
+            expected, took = len(self._in_hand), time.monotonic() - began
             self._pace = took / expected
-            _deliver(commands)
+            _deliver(self._in_hand)
+            self._in_hand = []
+
+    def _refuse_line(self) -> None:
+        waiting = []
+        with suppress(queue.Empty):
+            while True:
+                waiting.append(self._line.get_nowait())
+        _refuse([one for one in waiting if one is not None], STOPPING)
 
     def _next(self) -> Command | None:
         """The next in line. Until it comes, what was erased is cleared away as soon as nobody reads it any more."""
@@ -218,9 +244,9 @@ class Desk:
         with suppress(Unavailable):
             self._unscrubbed = not self.database.scrub()
 
-    def _gather(self, first: Command, expected: int, seconds: float) -> list[Command]:
-        """What is in line. Those just answered often come back at once, so as many are waited for, a short while."""
-        commands, until = [first], time.monotonic() + seconds
+    def _gather(self, commands: list[Command], expected: int, seconds: float) -> None:
+        """Add what is in line. Those just answered often come back at once, so as many are waited for, for a moment."""
+        until = time.monotonic() + seconds
         while len(commands) < MOST_TOGETHER:
             left = until - time.monotonic() if len(commands) < expected else 0.0
             try:
@@ -231,7 +257,6 @@ class Desk:
                 self._line.put(None)
                 break
             commands.append(following)
-        return commands
 
     def _run_group(self, commands: Sequence[Command]) -> None:
         try:
@@ -274,8 +299,15 @@ class Desk:
             for id in ids | (set() if transaction is None else set(transaction.touched)):
                 self._forget(id)
             raise
-        self.n_transactions, self.n_commands = self.n_transactions + 1, self.n_commands + len(commands)
-        self.n_events += written
+        try:
+            self._remember(transaction, ids, len(commands), written)
+        except Exception as error:
+            raise Broken from error
+
+    def _remember(self, transaction: Transaction, ids: set[str], n_commands: int, n_events: int) -> None:
+        """Bring what is in memory up to what is now on disk."""
+        self.n_transactions, self.n_commands = self.n_transactions + 1, self.n_commands + n_commands
+        self.n_events += n_events
         self._keep(transaction.touched)
         self._whole -= ids
         if transaction.erased or self._unscrubbed:
@@ -364,6 +396,10 @@ class _Undone(Exception):
     """A command failed after it had changed something."""
 
 
+class Broken(BaseException):
+    """Something failed after a commit: commands must not be tried again, and memory may not be what is on disk."""
+
+
 def _groups(commands: Sequence[Command]) -> Iterator[list[Command]]:
     """Commands about cases together, every other one by itself, in order."""
     for together, group in groupby(commands, key=lambda command: command.cases is not None):
@@ -382,6 +418,12 @@ def _deliver(commands: Iterable[Command]) -> None:
     for loop, theirs in waiting.items():
         with suppress(RuntimeError):  # a loop that is gone has nobody waiting
             loop.call_soon_threadsafe(_settle, theirs)
+
+
+def _refuse(commands: Sequence[Command], why: str) -> None:
+    for command in commands:
+        command.error = Unavailable(why)
+    _deliver(commands)
 
 
 def _settle(commands: Iterable[Command]) -> None:

@@ -93,7 +93,7 @@ def problem_page(request: Request, status: int, message: str) -> Response:
     if status == 401:
         back = request.url.path if request.method == "GET" else parent(request.url.path)
         return RedirectResponse(f"/login?next={quote(back)}", SEE_OTHER)
-    return page(request, "problem.html", status, message=message, back=parent(request.url.path))
+    return page(request, "problem.html", status, message=message, unchanged=status < 500, back=parent(request.url.path))
 
 
 def wants_page(request: Request) -> bool:

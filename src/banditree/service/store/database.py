@@ -2,6 +2,7 @@
 
 import math
 import os
+import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -133,6 +134,8 @@ def naming_failures() -> Iterator[None]:
         raise Unavailable(
             f"The database cannot be used now ({text}). What was confirmed is safe; send the request again later."
         ) from error
+    except sqlite3.Error as error:  # of a statement that goes past SQLAlchemy
+        raise Unavailable(f"The database cannot be used now ({error}). What was confirmed is safe.") from error
     except (SQLAlchemyError, OSError) as error:
         raise Unavailable("The database cannot be used now. What was confirmed is safe; try again later.") from error
 
