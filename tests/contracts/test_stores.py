@@ -301,7 +301,7 @@ def test_plans_and_collections(desk, database):
     add = lambda *given: do(desk, lambda tx: add_signed_plan(tx.connection, "ada", *given), alone=True)  # noqa: E731
     assert add("clinic", *PLAN, None) == add("again", *PLAN, None) == PLAN[0]
     with database.read() as connection:
-        assert [line["name"] for line in records.documents(connection, plans)] == ["clinic"]
+        assert [line["name"] for line in records.documents(connection, "plans")] == ["clinic"]
     with pytest.raises(InvalidInput, match="The plan is not a plan file"):
         records.read_plan({"schema": "nonsense"})
     with pytest.raises(NotFound, match="There is no collection nowhere"):

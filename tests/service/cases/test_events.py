@@ -9,7 +9,6 @@ from banditree.files.plans import fingerprint
 from banditree.service.cases import events
 from banditree.service.cases.desk import Desk
 from banditree.service.cases.events import KINDS, Event, Happening, columns_of, happening_of, sentence_of
-from banditree.service.cases.exports import event_rows
 from banditree.service.store import records
 from banditree.service.store.database import Database
 from banditree.service.store.schema import EVENT_KIND, OUTCOMES
@@ -98,7 +97,7 @@ def test_a_new_kind_is_one_class(database_url, monkeypatch):
     with database.read() as connection:
         (line,) = records.history(connection, "c", 0, 10)
         assert sentence_of(PLAN, line) == "Moved to ward 7."
-        assert [row[3] for row in event_rows(connection, None)] == [Moved.kind]
+        assert [row[3] for row in records.event_rows(connection)] == [Moved.kind]
     database.close()
 
 

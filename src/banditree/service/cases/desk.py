@@ -18,16 +18,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
-
 from banditree.errors import InvalidInput
 from banditree.service.cases.case import Case, Followed
-from banditree.service.cases.events import Corrected, Event
+from banditree.service.cases.events import Corrected
 from banditree.service.cases.snapshots import EVERY, Forgotten, fill_from_snapshot, snapshot_document
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
 from banditree.service.store import records
-from banditree.service.store.database import Database
+from banditree.service.store.database import Clash, Connection, Database
 from banditree.service.store.signing import check_starts_cases
 from banditree.service.store.sites import limited, sees
 from banditree.service.store.splits import open_split, was_given
@@ -61,7 +58,7 @@ class Command:
 class Transaction:
     """What a command sees: the connection, and the cases as they are now."""
 
-    def __init__(self, desk: "Desk", connection: sa.Connection) -> None:
+    def __init__(self, desk: "Desk", connection: Connection) -> None:
         self._desk, self.connection = desk, connection
         self.touched: dict[str, Case] = {}
         self.erased = False
@@ -188,11 +185,10 @@ class Desk:
                 raise NotFound(f"There is no case {id}.")
             followed = records.followed_of(connection, rows[0]["plan"])
             case = Case(rows[0]["number"], id, followed, rows[0]["label"], rows[0]["at"], rows[0]["site"])
-            found = connection.execute(records.EVENTS_AFTER, {"number": case.number, "after": 0})
-            case.fold([Event(*row) for row in found])
+            case.fold(records.events_after(connection, case.number, 0))
         return case
 
-    def followed(self, connection: sa.Connection, id: str) -> Followed:
+    def followed(self, connection: Connection, id: str) -> Followed:
         """A plan on record, from memory where it is there: plans never change."""
         if id not in self._plans:
             self._plans[id] = records.followed_of(connection, id)
@@ -272,8 +268,7 @@ class Desk:
         for _ in range(TRIES):
             try:
                 return self._attempt([command])
-            except IntegrityError:
-                command.error = Unavailable("Others are changing the same. Send the request again.", 0)
+            except Clash:
                 command.error = Unavailable("Others are changing the same. Send the request again.")
             except Forgotten:
                 self._whole.update(command.cases or ())
@@ -321,7 +316,7 @@ class Desk:
         limited(transaction.connection, command.site)
         try:
             command.result, command.error = command.act(transaction), None
-        except (IntegrityError, Forgotten):
+        except (Clash, Forgotten):
             raise
         except Exception as error:
             command.error = error
@@ -329,47 +324,44 @@ class Desk:
             if changed or not isinstance(error, Refused | InvalidInput):
                 raise _Undone from error
 
-    def _current(self, connection: sa.Connection, ids: set[str]) -> dict[str, Case]:
+    def _current(self, connection: Connection, ids: set[str]) -> dict[str, Case]:
         """The cases of these ids that exist, brought up to date."""
         known = {id: self._cases[id] for id in ids if id in self._cases}
         self._refresh(connection, known.values())
         cold = ids - known.keys()
         return {**known, **self._load(connection, cold)} if cold else known
 
-    def _refresh(self, connection: sa.Connection, known: Iterable[Case]) -> None:
+    def _refresh(self, connection: Connection, known: Iterable[Case]) -> None:
         by_number = {case.number: case for case in known}
         for number, seq in records.last_seqs(connection, list(by_number)):
             case = by_number[number]
             if seq is not None and seq != case.seq:
-                rows = connection.execute(records.EVENTS_AFTER, {"number": number, "after": case.seq})
-                case.fold([Event(*row) for row in rows])
+                case.fold(records.events_after(connection, number, case.seq))
 
-    def _load(self, connection: sa.Connection, ids: set[str]) -> dict[str, Case]:
+    def _load(self, connection: Connection, ids: set[str]) -> dict[str, Case]:
         found: dict[int, Case] = {}
         for row in records.case_rows(connection, ids):
             followed = self.followed(connection, row["plan"])
             found[row["number"]] = Case(row["number"], row["id"], followed, row["label"], row["at"], row["site"])
         whole = self._fold_ends(connection, found)
         if whole:
-            rows = connection.execute(records.EVENTS_OF, {"numbers": whole})
-            for number, of_case in groupby(rows, key=lambda row: row[0]):
-                found[number].fold([Event(*row[1:]) for row in of_case])
+            for number, events in records.events_of(connection, whole):
+                found[number].fold(events)
         return {case.id: case for case in found.values()}
 
-    def _fold_ends(self, connection: sa.Connection, found: dict[int, Case]) -> list[int]:
+    def _fold_ends(self, connection: Connection, found: dict[int, Case]) -> list[int]:
         """Fold what came after their snapshots into the cases that have one; the numbers of the others."""
         short = [number for number, case in found.items() if case.id not in self._whole]
         for number, (seq, content) in records.snapshots_of(connection, short).items() if short else ():
             case = found[number]
             if fill_from_snapshot(case, seq, content):
                 try:
-                    rows = connection.execute(records.EVENTS_AFTER, {"number": number, "after": seq})
-                    case.fold([Event(*row) for row in rows])
+                    case.fold(records.events_after(connection, number, seq))
                 except Forgotten:
                     found[number] = Case(number, case.id, case.followed, case.label, case.at, case.site)
         return [number for number, case in found.items() if case.seq == 0]
 
-    def _take_snapshots(self, connection: sa.Connection, touched: Iterable[Case]) -> None:
+    def _take_snapshots(self, connection: Connection, touched: Iterable[Case]) -> None:
         for case in touched:
             corrected = any(event.kind == Corrected.kind for event in case.new)
             long = case.seq - case.snapshot_seq >= EVERY

@@ -7,18 +7,15 @@ decisions: one row per outcome, with the value after all corrections and the nam
 import csv
 import io
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby, islice
 from typing import IO, Any, Literal
-
-import sqlalchemy as sa
 
 from banditree.errors import lacking
 from banditree.service.cases.events import Event, happening_of
 from banditree.service.store import records
-from banditree.service.store.database import Database
-from banditree.service.store.schema import cases, events, plans
-from banditree.service.store.sites import limited, seen
+from banditree.service.store.database import Connection, Database
+from banditree.service.store.sites import limited
 from banditree.tasks.contexts import INTERCEPT, Feature
 
 ROWS_TOGETHER = 20_000  # Rows are written in groups of so many.
@@ -66,9 +63,9 @@ def write_export(
             connection = limited(whole, site)
             features = plan_features(connection, plan)
             if what == "events":
-                write(file, EVENTS, event_rows(connection, plan))
+                write(file, EVENTS, records.event_rows(connection, plan=plan))
             else:
-                history = event_rows(connection, plan, LABELS)
+                history = records.event_rows(connection, LABELS, plan=plan)
                 write(file, DECISIONS | context_columns(features), decision_rows(history, features))
         file.seek(0)
     except BaseException:
@@ -77,29 +74,10 @@ def write_export(
     return file
 
 
-def event_rows(
-    connection: sa.Connection, plan: str | None, labels: Sequence[str] = (), split: str | None = None
-) -> Rows:
-    """Every event, ordered by case and number, as the columns `EVENTS` and then the labels of its case.
-
-    plan, split: only of the cases of this plan, and of those that were given it in this split.
-    """
-    columns = [cases.c.id, cases.c.plan, *(events.c[name] for name in list(EVENTS)[2:])]
-    columns += [cases.c[name] for name in labels]
-    query = sa.select(*columns).join(cases, cases.c.number == events.c.case).where(seen(connection, cases))
-    query = query.order_by(events.c.case, events.c.seq)
-    if plan is not None:
-        query = query.where(cases.c.plan == plan)
-    if split is not None:
-        query = query.where(cases.c.split == split)
-    for row in connection.execution_options(yield_per=ROWS_TOGETHER).execute(query):
-        yield list(row)
-
-
 def decision_rows(history: Iterable[list[Any]], features: dict[str, tuple[Feature, ...]]) -> Rows:
     """One row per outcome that is known, as `DECISIONS` and the context columns. Erased cases have none.
 
-    history: as `event_rows` gives it with the labels `LABELS`.
+    history: as `records.event_rows` gives it with the labels `LABELS`.
     """
     names = context_columns(features)
     n = len(EVENTS)
@@ -129,13 +107,9 @@ def _fold(rounds: dict[int, dict[str, Any]], event: Event) -> None:
     rounds.setdefault(event.round, {"context": None, "given": None}).update(told)
 
 
-def plan_features(connection: sa.Connection, plan: str | None) -> dict[str, tuple[Feature, ...]]:
+def plan_features(connection: Connection, plan: str | None) -> dict[str, tuple[Feature, ...]]:
     """The features of the plans that are exported."""
-    ids = (
-        [plan]
-        if plan is not None
-        else [row[0] for row in connection.execute(sa.select(plans.c.id).where(seen(connection, plans)))]
-    )
+    ids = [line["id"] for line in records.documents(connection, "plans")] if plan is None else [plan]
     return {id: records.followed_of(connection, id).plan.features for id in ids}
 
 

@@ -6,27 +6,23 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-import sqlalchemy as sa
-
 from banditree.monitoring.comparison import IDLE, Comparison, Followed, compare_cases
 from banditree.service.cases.events import Event
-from banditree.service.cases.exports import event_rows, folded_rounds
+from banditree.service.cases.exports import folded_rounds
 from banditree.service.field.monitoring import rounded
 from banditree.service.jobs.messages import Reports
 from banditree.service.store import records
-from banditree.service.store.database import Database
-from banditree.service.store.schema import cases
-from banditree.service.store.sites import limited, seen
+from banditree.service.store.database import Connection, Database
+from banditree.service.store.sites import limited
 from banditree.service.store.splits import Split, find_split
 
 
-def comparing_of(connection: sa.Connection, id: str, site: str | None) -> dict[str, Any]:
+def comparing_of(connection: Connection, id: str, site: str | None) -> dict[str, Any]:
     """The settings of the job that compares the plans of a split: those of the last one if no outcome came since."""
     split = find_split(connection, id)
-    told = sa.select(sa.func.sum(cases.c.rounds - cases.c.waiting)).where(cases.c.split == id, seen(connection, cases))
     day = datetime.now(UTC).date().isoformat()
-    found = rounded(int(connection.execute(told).scalar() or 0))
-    return {"split": id, "plan": split.old, "site": site, "told": found, "day": day}
+    told = rounded(records.n_outcomes(connection, split=id))
+    return {"split": id, "plan": split.old, "site": site, "told": told, "day": day}
 
 
 def comparison(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
@@ -42,14 +38,14 @@ def comparison(database: Database, settings: Mapping[str, Any], reports: Reports
     return {**asdict(found), "verdict": _verdict(found), "text": comparison_text(plan, found, None, 0)}
 
 
-def followed_in(connection: sa.Connection, split: Split) -> Iterator[Followed]:
+def followed_in(connection: Connection, split: Split) -> Iterator[Followed]:
     """Every case that a split gave its plan, with the reward in its first rounds once it has had so many outcomes.
 
     A case that was closed or erased is over, and so is one of which nothing was told for long.
     """
     idle_since = (datetime.now(UTC) - timedelta(days=IDLE)).isoformat()
     for plan in (split.old, split.new):
-        rows = event_rows(connection, plan, ("number", "state"), split=split.id)
+        rows = records.event_rows(connection, ("number", "state"), plan=plan, split=split.id)
         for (number, state), of_case in groupby(rows, key=lambda row: (row[-2], row[-1])):
             events = [Event(*row[2:-2]) for row in of_case]
             told = folded_rounds(iter(events)).values()

@@ -6,43 +6,36 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-import sqlalchemy as sa
-
 from banditree.monitoring.observed import Observed, Seen, case_statistics, observe
 from banditree.monitoring.reading import day_of
 from banditree.service.cases.case import Followed
 from banditree.service.cases.events import Event
-from banditree.service.cases.exports import LABELS, event_rows, folded_rounds
+from banditree.service.cases.exports import LABELS, folded_rounds
 from banditree.service.jobs.messages import Reports
 from banditree.service.problems import NotFound, Refused
-from banditree.service.store import records
-from banditree.service.store.database import Database
-from banditree.service.store.jobs import State
-from banditree.service.store.schema import cases, jobs, plans
+from banditree.service.store import jobs, records
+from banditree.service.store.database import Connection, Database
 from banditree.service.store.signing import PlanState
-from banditree.service.store.sites import limited, seen, site_of
+from banditree.service.store.sites import limited, site_of
 
 NAN = float("nan")
-IS_LOOK = sa.and_(jobs.c.kind == "monitor", jobs.c.state == State.DONE.value)
+N_FIELDS = 2 + len(Event._fields)  # A row of events has the case, its plan and the event; then columns of the case.
 NEWS = 20  # A plan is monitored again every day, and whenever its outcomes have grown by one part in so many.
 TOLD = ("sentence", "group", "noticed")  # What the first page says about an alarm.
 ALARM_DAYS = 30  # An alarm stays on the first page for so many days after it was noticed.
 KEPT = 7  # What was found out about a plan's cases is kept for so many days.
 
 
-def monitoring_of(connection: sa.Connection, plan: str, by: str | None, site: str | None) -> dict[str, Any]:
+def monitoring_of(connection: Connection, plan: str, by: str | None, site: str | None) -> dict[str, Any]:
     """The settings of the job that monitors a plan: those of the last one, if it is of today and still up to date."""
-    records.check_seen(connection, plans, plan)
-    query = sa.select(sa.func.sum(cases.c.rounds - cases.c.waiting)).where(
-        cases.c.plan == plan, seen(connection, cases)
-    )
-    told = connection.execute(query).scalar()
+    records.check_seen(connection, "plans", plan)
+    told = records.n_outcomes(connection, plan=plan)
     if not told:
         raise NotFound(f"Plan {plan} has no outcomes yet: there is nothing to monitor.")
     if records.collection_id_of(connection, plan) is None:
         raise Refused(f"Plan {plan} was put on record without its collection, so nothing says what it promised.")
     day = datetime.now(UTC).date().isoformat()
-    return {"plan": plan, "by": by, "site": site, "told": rounded(int(told)), "day": day}
+    return {"plan": plan, "by": by, "site": site, "told": rounded(told), "day": day}
 
 
 def rounded(told: int) -> int:
@@ -55,50 +48,45 @@ def rounded(told: int) -> int:
     return told // step * step
 
 
-def recent_alarms(connection: sa.Connection) -> list[dict[str, Any]]:
+def recent_alarms(connection: Connection) -> list[dict[str, Any]]:
     """The alarms that the last look at the cases of each signed plan found, with the plan; the latest first."""
-    starting = [line["id"] for line in records.documents(connection, plans) if line["state"] == PlanState.SIGNED]
-    looks = sa.select(jobs.c.number, jobs.c.subject, jobs.c.settings).where(jobs.c.subject.in_(starting), IS_LOOK)
-    last: dict[str, int] = {}
-    for number, plan, text in connection.execute(looks.order_by(jobs.c.number)):
-        settings = json.loads(text)
-        if (settings["site"], settings["by"]) == (site_of(connection), None):
-            last[plan] = number
-    rows = connection.execute(sa.select(jobs.c.subject, jobs.c.found).where(jobs.c.number.in_(last.values())))
-    alarms = [{"plan": plan, **one} for plan, found in rows for one in json.loads(found or "[]")]
+    starting = [line["id"] for line in records.documents(connection, "plans") if line["state"] == PlanState.SIGNED]
+    found = jobs.last_found(connection, "monitor", starting, {"site": site_of(connection), "by": None})
+    alarms = [{"plan": plan, **one} for plan, of_plan in found.items() for one in of_plan]
     since = (datetime.now(UTC) - timedelta(days=ALARM_DAYS)).date().isoformat()
     return sorted((one for one in alarms if one["noticed"] >= since), key=lambda one: one["noticed"], reverse=True)
 
 
-def forget_old(connection: sa.Connection, subject: str) -> None:
+def forget_old(connection: Connection, subject: str) -> None:
     """Remove what was found out about the cases of a plan or split a week ago; it can be computed again at any time."""
     before = (datetime.now(UTC) - timedelta(days=KEPT)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-    computed = jobs.c.kind.in_(("monitor", "comparison")), jobs.c.subject == subject
-    connection.execute(sa.delete(jobs).where(*computed, jobs.c.ended < before))
+    jobs.forget_found(connection, subject, ("monitor", "comparison"), before)
 
 
 def rounds_of(
-    connection: sa.Connection, plan: str, arms: tuple[str, ...]
+    connection: Connection, plan: str, arms: tuple[str, ...]
 ) -> tuple[list[Seen], dict[str, float], dict[str, dict[str, str]]]:
     """The rounds of a plan's cases with what is known about them now, when each case began, and its labels.
 
     Rounds that wait for their outcome, and erased cases, are not among them.
     """
     rounds: list[Seen] = []
-    for case, rows in groupby(event_rows(connection, plan), key=lambda row: row[0]):
-        for number, entry in folded_rounds(Event(*row[2:]) for row in rows).items():
+    began: dict[str, float] = {}
+    labels: dict[str, dict[str, str]] = {name: {} for name in LABELS}
+    rows = records.event_rows(connection, ("at", *LABELS), plan=plan)
+    for (case, _plan, at, *told_apart), of_case in groupby(rows, key=lambda row: (*row[:2], *row[N_FIELDS:])):
+        for number, entry in folded_rounds(Event(*row[2:N_FIELDS]) for row in of_case).items():
             if "reward" in entry and "arm" in entry:
                 value = NAN if entry["reward"] is None else entry["reward"]
                 told = Seen(case, number, arms.index(entry["arm"]), value, day_of(entry["at"]), entry["overridden"])
                 rounds.append(told)
-    of_case = sa.select(cases.c.id, cases.c.at, *(cases.c[name] for name in LABELS))
-    lines = connection.execute(of_case.where(cases.c.plan == plan, seen(connection, cases))).mappings().all()
-    known = {one.case for one in rounds}
-    began = {line["id"]: day_of(line["at"]) for line in lines if line["id"] in known}
-    return rounds, began, {name: {line["id"]: line[name] or "" for line in lines} for name in LABELS}
+                began[case] = day_of(at)
+        for name, label in zip(LABELS, told_apart, strict=True):
+            labels[name][case] = label or ""
+    return rounds, began, labels
 
 
-def observed_of(connection: sa.Connection, followed: Followed) -> Observed:
+def observed_of(connection: Connection, followed: Followed) -> Observed:
     """What is on record of a plan's cases."""
     rounds, began, labels = rounds_of(connection, followed.id, followed.plan.arms)
     return observe(followed.plan, rounds, began=began, labels=labels)
@@ -144,8 +132,9 @@ def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -
         if followed.collection is None:
             raise Refused(f"Plan {followed.id} was put on record without its collection: there is nothing to add to.")
         arms, mine = followed.plan.arms, records.collection_id_of(connection, followed.id)
-        same = sa.select(plans.c.id).where(plans.c.collection == mine, seen(connection, plans))
-        rounds = [one for id in connection.execute(same).scalars().all() for one in rounds_of(connection, id, arms)[0]]
+        assert mine is not None
+        same = records.plans_made_from(connection, mine)
+        rounds = [one for id in same for one in rounds_of(connection, id, arms)[0]]
     if settings["since"] is not None:
         rounds = [one for one in rounds if one.at >= day_of(settings["since"])]
     rewards = followed.collection.rewards
@@ -162,7 +151,7 @@ def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -
     }
 
 
-def take_relearned(connection: sa.Connection, actor: str, old: str, name: str, collection: Any, document: Any) -> str:
+def take_relearned(connection: Connection, actor: str, old: str, name: str, collection: Any, document: Any) -> str:
     """Put what was relearned on record: the collection, and the plan as a draft that replaces the old one; its id."""
     id, text = records.read_collection(collection)
     records.add_collection(connection, actor, name, id, text)

@@ -3,7 +3,6 @@
 import json
 from typing import Annotated, Any, Literal
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Query, Request, Response
 
 from banditree.service.edge.models import Answer, Created
@@ -17,9 +16,9 @@ from banditree.service.plans.routes import DocumentId
 from banditree.service.problems import Conflict, Refused
 from banditree.service.settings import Settings
 from banditree.service.store import jobs, records
+from banditree.service.store.database import Connection
 from banditree.service.store.jobs import Job, Lane, State
 from banditree.service.store.people import Person
-from banditree.service.store.schema import plans
 
 router = APIRouter(prefix="/api/v1", tags=["field"], responses=ERRORS)
 By = Annotated[Literal["site", "label"] | None, Query(description="also for each value of this label of the cases")]
@@ -72,7 +71,7 @@ async def relearning(request: Request, person: Person, id: str, asked: Relearn) 
     return job
 
 
-def _add_relearning(connection: sa.Connection, actor: str, given: dict[str, Any], limits: Settings) -> str:
+def _add_relearning(connection: Connection, actor: str, given: dict[str, Any], limits: Settings) -> str:
     seconds, megabytes = limits.job_seconds, limits.job_memory
     return jobs.add_job(
         connection, actor, "relearn", given, subject=given["plan"], seconds=seconds, megabytes=megabytes
@@ -87,7 +86,7 @@ async def take_successor(request: Request, person: Operator, id: DocumentId, bod
 
 async def succeeded(request: Request, person: Person, id: str, body: TakeSuccessor) -> str:
     """The id of the draft that a job of relearning proposed."""
-    await read(request, records.check_seen, plans, id)
+    await read(request, records.check_seen, "plans", id)
     job: Job = await read(request, jobs.find_job, body.job)
     if job.kind != "relearn" or job.settings["plan"] != id or job.state is not State.DONE:
         raise Conflict(f"Job {body.job} has no successor of plan {id}.")

@@ -10,8 +10,6 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import sqlalchemy as sa
-
 from banditree.service.cases.desk import Desk, Transaction
 from banditree.service.field import monitoring as field
 from banditree.service.field.webhook import SAME
@@ -19,8 +17,9 @@ from banditree.service.jobs.worker import Workers
 from banditree.service.problems import NotFound, Refused
 from banditree.service.settings import Settings
 from banditree.service.store import jobs
+from banditree.service.store.database import Connection
 from banditree.service.store.jobs import Job, Lane, State
-from banditree.service.store.schema import plans
+from banditree.service.store.signing import signed_plans
 
 PAUSE = 600.0  # The watch looks at the plans every so many seconds.
 DAY = 86_400.0  # A plan is monitored again after so many seconds.
@@ -59,26 +58,26 @@ class Watch:
                 del self._open[id]
                 if self.settings.webhook_url:
                     self._send(connection, job)
-        for id in connection.execute(sa.select(plans.c.id).where(plans.c.signed_at.is_not(None))).scalars().all():
+        for id in signed_plans(connection):
             if time.monotonic() >= self._next.get(id, 0.0):
                 self._next[id] = time.monotonic() + DAY
                 self._begin(connection, id)
 
-    def _begin(self, connection: sa.Connection, id: str) -> None:
+    def _begin(self, connection: Connection, id: str) -> None:
         try:
             given = field.monitoring_of(connection, id, None, None)
         except (NotFound, Refused):
             return  # no outcomes yet, or nothing was promised
         self._open[id] = self._add(connection, "monitor", given, id)
 
-    def _send(self, connection: sa.Connection, job: Job) -> None:
+    def _send(self, connection: Connection, job: Job) -> None:
         for alarm in job.result["document"]["alarms"] if job.state is State.DONE else ():
             known = {"plan": job.settings["plan"], "site": None, "year": alarm["noticed"][:4]}
             given = {**known, **{name: alarm[name] for name in SAME}}
             if jobs.find_by_key(connection, jobs.key_of("webhook", given)) is None:
                 self._add(connection, "webhook", given, job.settings["plan"])
 
-    def _add(self, connection: sa.Connection, kind: str, given: Mapping[str, Any], plan: str) -> str:
+    def _add(self, connection: Connection, kind: str, given: Mapping[str, Any], plan: str) -> str:
         seconds, megabytes = self.settings.job_seconds, self.settings.job_memory
         return jobs.add_job(
             connection, ACTOR, kind, given, subject=plan, once=True, seconds=seconds, megabytes=megabytes

@@ -8,14 +8,12 @@ from hashlib import sha256
 from typing import Any
 
 import httpx
-import sqlalchemy as sa
 
 from banditree.service.cases.case import utc_now
 from banditree.service.jobs.messages import Reports
 from banditree.service.problems import Refused
-from banditree.service.store import jobs
-from banditree.service.store.database import Database
-from banditree.service.store.schema import plans
+from banditree.service.store import jobs, records
+from banditree.service.store.database import Connection, Database
 
 SECONDS = 10.0  # The receiver of an alarm must answer within so many seconds.
 WAITS = (0.0, 2.0, 10.0)  # The seconds before each attempt to send.
@@ -28,14 +26,14 @@ def webhook(database: Database, settings: Mapping[str, Any], reports: Reports) -
     if not url:
         raise Refused("No webhook is set, so the alarm was not sent. Set webhook_url, and try the job again.")
     with database.read() as connection:
-        name = connection.execute(sa.select(plans.c.name).where(plans.c.id == settings["plan"])).scalar_one()
+        (name,) = (one["name"] for one in records.documents(connection, "plans") if one["id"] == settings["plan"])
         alarm = _alarm_of(connection, settings)
     body = json.dumps({"event": "alarm", "plan": settings["plan"], "name": name, "alarm": alarm, "at": utc_now()})
     send(url, secret, body.encode())
     return {"sent": alarm}
 
 
-def _alarm_of(connection: sa.Connection, settings: Mapping[str, Any]) -> Any:
+def _alarm_of(connection: Connection, settings: Mapping[str, Any]) -> Any:
     """The alarm as the newest job over this plan's cases tells it."""
     for line in jobs.list_jobs(connection, state="done", limit=1000):
         if line.kind == "monitor" and line.settings["plan"] == settings["plan"] and line.settings["site"] is None:

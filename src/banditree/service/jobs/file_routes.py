@@ -10,7 +10,6 @@ from banditree.service.edge.replies import ERRORS, read, reply, write
 from banditree.service.people.senders import Operator, Viewer
 from banditree.service.plans.models import FileLine
 from banditree.service.store import files, records
-from banditree.service.store.schema import files as table
 
 router = APIRouter(prefix="/api/v1/files", tags=["jobs"], responses=ERRORS)
 FileId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -29,7 +28,7 @@ async def add_file(
 @router.get("", response_model=Answer[list[FileLine]])
 async def list_files(request: Request, person: Viewer) -> Response:
     """The files on record, without their content."""
-    return reply([FileLine(**line) for line in await read(request, records.documents, table)])
+    return reply([FileLine(**line) for line in await read(request, records.documents, "files")])
 
 
 @router.delete("/{id}", response_model=Answer[Done])

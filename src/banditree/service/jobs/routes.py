@@ -7,7 +7,6 @@ from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any, Literal
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from starlette.responses import StreamingResponse
 
@@ -19,9 +18,9 @@ from banditree.service.people.senders import Operator, Viewer
 from banditree.service.problems import NotFound, Refused, TooMany
 from banditree.service.settings import Settings
 from banditree.service.store import jobs, records
+from banditree.service.store.database import Connection
 from banditree.service.store.jobs import Job, Lane, State, Wish
 from banditree.service.store.people import Person
-from banditree.service.store.schema import collections, files, plans
 
 LOOK = 0.5  # A job that is followed is looked at every so many seconds.
 STREAM_SECONDS = 25.0  # A stream of events is cut off after so many seconds: no server waits longer for its end.
@@ -51,11 +50,11 @@ async def asked(request: Request, person: Person, new: NewJob) -> Job:
     return job
 
 
-def _add_asked(connection: sa.Connection, actor: str, new: NewJob, limits: Settings) -> str:
+def _add_asked(connection: Connection, actor: str, new: NewJob, limits: Settings) -> str:
     given = settings_of(new)
-    for table, name in ((plans, "plan"), (collections, "collection"), (files, "file")):
-        if given.get(name) is not None:
-            records.check_seen(connection, table, given[name])
+    for what in records.TABLES:
+        if (id := given.get(what[:-1])) is not None:
+            records.check_seen(connection, what, id)
     seconds = new.seconds or limits.job_seconds
     about = given.get("plan") or given.get("collection") or given.get("file")
     return jobs.add_job(connection, actor, new.kind, given, subject=about, seconds=seconds, megabytes=limits.job_memory)

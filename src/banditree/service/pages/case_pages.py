@@ -37,7 +37,6 @@ from banditree.service.pages.rendering import page
 from banditree.service.people.senders import Admin, Operator, Viewer
 from banditree.service.problems import Refused
 from banditree.service.store import case_lists, records
-from banditree.service.store.schema import plans
 from banditree.service.store.signing import PlanState
 
 SHOWN_CASES = 50  # A page of the list shows so many cases.
@@ -75,7 +74,7 @@ async def list_cases(
         raise Refused(f"state must be one of {', '.join(States)}. Got {state[:50]!r}.")
     options = {"search": search.replace("\x00", ""), "state": state or None, "plan": plan or None, "after": after}
     lines = await read(request, case_lists.list_cases, **options, limit=SHOWN_CASES + 1, newest=True)
-    known = await read(request, records.documents, plans)
+    known = await read(request, records.documents, "plans")
     return page(
         request,
         "cases.html",
@@ -108,7 +107,7 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
     rings = standing.alarm is not None and standing.alarm.ringing
     after = 0 if everything else max(0, standing.events - SHOWN_EVENTS)
     events = await read(request, records.history, id, after, MOST_EVENTS)
-    known = await read(request, records.documents, plans)
+    known = await read(request, records.documents, "plans")
     names = {line["id"]: line["name"] for line in known}
     successor = next(line["replaced_by"] for line in known if line["id"] == standing.plan)
     rounds = zip(standing.open_rounds, seen.round_arms, strict=True) if standing.state == "open" else ()

@@ -18,7 +18,6 @@ from banditree.service.plans.routes import DocumentId
 from banditree.service.problems import NotFound, Refused
 from banditree.service.store import jobs, records
 from banditree.service.store.jobs import Job, State
-from banditree.service.store.schema import plans
 
 router = APIRouter(include_in_schema=False)
 
@@ -26,7 +25,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/plans/{id}/field")
 async def show_field(request: Request, person: Viewer, id: DocumentId, by: str = "") -> Response:
     """What the plan promised against what its cases show; the page reloads by itself while that is computed."""
-    lines = await read(request, records.documents, plans)
+    lines = await read(request, records.documents, "plans")
     line, label = await _line(request, id), by if by in LABELS else None
     shown = await shown_splits(request, person, id)
     job, why = None, ""
@@ -75,12 +74,12 @@ async def show_relearned(request: Request, person: Viewer, id: DocumentId, job: 
 @router.post("/plans/{id}/relearned/{job}")
 async def take(request: Request, person: Operator, id: DocumentId, job: JobId) -> Response:
     """Put the new collection and the draft of the new plan on record."""
-    await read(request, records.check_seen, plans, id)
+    await read(request, records.check_seen, "plans", id)
     body = shaped(TakeSuccessor, {**await fields(request), "job": job})
     return to(f"/plans/{await succeeded(request, person, id, body)}")
 
 
 async def _line(request: Request, id: str) -> dict[str, Any]:
-    await read(request, records.check_seen, plans, id)
-    lines = await read(request, records.documents, plans)
+    await read(request, records.check_seen, "plans", id)
+    lines = await read(request, records.documents, "plans")
     return next(dict(one) for one in lines if one["id"] == id)

@@ -2,7 +2,6 @@
 
 import json
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Request, Response
 
 from banditree.service.edge.replies import read
@@ -14,9 +13,7 @@ from banditree.service.people.routes import UserName
 from banditree.service.people.senders import Admin, Viewer
 from banditree.service.problems import NotLoggedIn, Refused, TooMany
 from banditree.service.store import people
-from banditree.service.store.records import Row
-from banditree.service.store.schema import audit
-from banditree.service.store.trail import WRITTEN
+from banditree.service.store.trail import latest_lines
 
 SHOWN_ACTIONS = 200
 
@@ -117,10 +114,4 @@ async def revoke_token(request: Request, person: Viewer, id: UserName) -> Respon
 @router.get("/audit")
 async def show_audit(request: Request, person: Admin) -> Response:
     """Who did what lately, besides the events of cases."""
-
-    def latest(connection: sa.Connection) -> list[Row]:
-        of_people = sa.select(audit).where(audit.c.action != WRITTEN)
-        query = of_people.order_by(audit.c.number.desc()).limit(SHOWN_ACTIONS)
-        return list(connection.execute(query).mappings())
-
-    return page(request, "audit.html", lines=await read(request, latest))
+    return page(request, "audit.html", lines=await read(request, latest_lines, SHOWN_ACTIONS))

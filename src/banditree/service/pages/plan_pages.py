@@ -29,7 +29,6 @@ from banditree.service.problems import NotFound, Refused
 from banditree.service.store import records, splits
 from banditree.service.store.jobs import Job, State
 from banditree.service.store.people import Person
-from banditree.service.store.schema import collections, plans
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 
@@ -52,7 +51,10 @@ class Side(NamedTuple):
 @router.get("/plans")
 async def list_plans(request: Request, person: Viewer) -> Response:
     """The plans on record."""
-    lines, known = await read(request, records.documents, plans), await read(request, records.documents, collections)
+    lines, known = (
+        await read(request, records.documents, "plans"),
+        await read(request, records.documents, "collections"),
+    )
     return page(request, "plans.html", lines=lines, collections={line["id"]: line["name"] for line in known})
 
 
@@ -72,7 +74,7 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
     found = side.certificate or {}
     loss, beside = found.get("loss", ""), found.get("beside", "")  # certificates of earlier versions do not say
     ladder = await run_in_threadpool(_ladder, side.plan, reach, note)
-    lines = await read(request, records.documents, plans)
+    lines = await read(request, records.documents, "plans")
     line = next(one for one in lines if one["id"] == id)
     return page(
         request,
@@ -114,7 +116,7 @@ def _ladder(plan: Plan, reach: ReachInfo | None, note: str) -> Markup | None:
 
 async def _side(request: Request, person: Person, id: str, collection: str | None = None) -> Side:
     followed = await read(request, records.followed_of, id)
-    names = {line["id"]: line["name"] for line in await read(request, records.documents, plans)}
+    names = {line["id"]: line["name"] for line in await read(request, records.documents, "plans")}
     try:
         job = await certified(request, person, id, collection)
     except (Refused, InvalidInput) as problem:
@@ -172,7 +174,7 @@ def _by_task(sides: list[Side]) -> list[tuple[str, list[float]]]:
 @router.get("/collections")
 async def list_collections(request: Request, person: Viewer) -> Response:
     """The collections on record."""
-    return page(request, "collections.html", lines=await read(request, records.documents, collections))
+    return page(request, "collections.html", lines=await read(request, records.documents, "collections"))
 
 
 @router.post("/collections")
@@ -187,11 +189,11 @@ async def add_collection(request: Request, person: Operator) -> Response:
 async def show_collection(request: Request, person: Viewer, id: DocumentId) -> Response:
     """A collection: its heat map, how far apart its tasks are, and what was estimated."""
     collection = await read(request, records.collection_of, id)
-    lines = await read(request, records.documents, collections)
+    lines = await read(request, records.documents, "collections")
     line = next((one for one in lines if one["id"] == id), None)
     if line is None:
         raise NotFound(f"There is no collection {id}.")
-    using = [one for one in await read(request, records.documents, plans) if one["collection"] == id]
+    using = [one for one in await read(request, records.documents, "plans") if one["collection"] == id]
     words = (await read(request, records.followed_of, using[0]["id"])).plan.vocabulary if using else Vocabulary()
     return page(
         request,

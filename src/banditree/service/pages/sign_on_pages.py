@@ -7,11 +7,10 @@ from banditree.service.edge.replies import write
 from banditree.service.pages.forms import local_path
 from banditree.service.pages.rendering import SEE_OTHER, page
 from banditree.service.people import routes as people_routes
-from banditree.service.people import sign_on
 from banditree.service.people.sign_on import Begun, Provider
 from banditree.service.problems import NotFound, Refused
 from banditree.service.settings import Settings
-from banditree.service.store.people import Role
+from banditree.service.store.people import Role, admit
 
 COOKIE = "banditree_sign_on"
 BACK = "/sign-on/back"
@@ -38,7 +37,7 @@ async def finish(request: Request) -> Response:
     begun = Begun.of(request.cookies.get(COOKIE, ""))
     known = await provider.finish(begun, request.query_params, _our_address(request))
     address = request.client.host if request.client else "unknown"
-    name = await write(request, sign_on.admit, known, address)
+    name = await write(request, admit, known, address)
     if isinstance(name, Refused):
         raise name
     answer = await people_routes.let_in(request, name, known.role or Role.VIEWER)

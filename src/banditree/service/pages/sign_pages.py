@@ -16,7 +16,6 @@ from banditree.service.plans.models import CardFormat, PaperName, SignPlan
 from banditree.service.plans.routes import DocumentId
 from banditree.service.store import case_lists, records
 from banditree.service.store.jobs import State
-from banditree.service.store.schema import plans
 from banditree.service.store.signing import PlanState
 
 router = APIRouter(include_in_schema=False)
@@ -27,7 +26,7 @@ async def show_sign(
     request: Request, person: Viewer, id: DocumentId, instead: Annotated[str, Query(max_length=64)] = ""
 ) -> Response:
     """What is signed: the plan in words, and what changes from the one that it replaces."""
-    lines = await read(request, records.documents, plans)
+    lines = await read(request, records.documents, "plans")
     plan = (await read(request, records.followed_of, id)).plan
     line = next(one for one in lines if one["id"] == id)
     old = next((one for one in lines if one["id"] == (instead or line["replaces"])), None)

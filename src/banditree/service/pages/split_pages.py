@@ -15,7 +15,6 @@ from banditree.service.problems import NotFound, Refused
 from banditree.service.store import records, splits
 from banditree.service.store.jobs import State
 from banditree.service.store.people import Person
-from banditree.service.store.schema import plans
 from banditree.service.store.signing import PlanState
 
 COMPARING = "It is being computed; this page reloads by itself."
@@ -47,7 +46,7 @@ async def show_split(
     request: Request, person: Viewer, id: DocumentId, other: Annotated[str, Query(max_length=64)] = ""
 ) -> Response:
     """The splits of a plan, and a form for the next one."""
-    lines = await read(request, records.documents, plans)
+    lines = await read(request, records.documents, "plans")
     line = next((dict(one) for one in lines if one["id"] == id), None)
     if line is None:
         raise NotFound(f"There is no plan {id}.")

@@ -1,10 +1,8 @@
 """The routes over users, log-ins, tokens and the audit trail."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
@@ -28,9 +26,7 @@ from banditree.service.problems import Conflict, Forbidden, NotLoggedIn
 from banditree.service.settings import Settings
 from banditree.service.store import people
 from banditree.service.store.people import Role
-from banditree.service.store.records import Row
-from banditree.service.store.schema import audit
-from banditree.service.store.trail import note_action
+from banditree.service.store.trail import list_lines, note_action
 
 router = APIRouter(prefix="/api/v1", tags=["people"], responses=ERRORS)
 UserName = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
@@ -164,12 +160,7 @@ async def list_audit(
     limit: Annotated[int, Query(ge=1, le=10_000)] = 1000,
 ) -> Response:
     """Who did what, besides the events of cases, which carry their own names."""
-
-    def query(connection: sa.Connection) -> Sequence[Row]:
-        page = sa.select(audit).where(audit.c.number > after).order_by(audit.c.number).limit(limit)
-        return connection.execute(page).mappings().all()
-
-    return reply([AuditLine(**line) for line in await read(request, query)])
+    return reply([AuditLine(**line) for line in await read(request, list_lines, after, limit)])
 
 
 def _door(request: Request) -> Door:

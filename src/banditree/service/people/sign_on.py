@@ -14,19 +14,15 @@ from typing import Any, NamedTuple
 from urllib.parse import quote, quote_plus, unquote, urlencode
 
 import httpx
-import sqlalchemy as sa
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from authlib.oidc.core import CodeIDToken
 from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from banditree.service.cases.case import utc_now
-from banditree.service.problems import Conflict, Forbidden, Refused, Unavailable
+from banditree.service.problems import Forbidden, Refused, Unavailable
 from banditree.service.settings import Settings
-from banditree.service.store.people import NOBODY, USER_NAME, Role, end_everything
-from banditree.service.store.schema import users
-from banditree.service.store.trail import note_action
+from banditree.service.store.people import USER_NAME, Known, Role
 
 SECONDS = 10.0  # The provider must answer within so many seconds.
 FRESH = 3600.0  # What the provider says about itself is believed for so many seconds.
@@ -58,15 +54,6 @@ class Begun(NamedTuple):
             state, nonce, verifier, goal = parts
             return cls(state, nonce, verifier, unquote(goal))
         raise Forbidden("This sign-on was not begun in this browser, or took too long. Begin again.")
-
-
-class Known(NamedTuple):
-    """Whom the provider named. subject: an id that is never given to anybody else."""
-
-    subject: str
-    name: str
-    role: Role | None
-    site: str | None = None
 
 
 class Provider:
@@ -200,40 +187,3 @@ def role_of(roles: tuple[tuple[str, str], ...], groups: set[str]) -> Role | None
     True
     """
     return max((Role.named(role) for group, role in roles if group == "*" or group in groups), default=None)
-
-
-def admit(connection: sa.Connection, known: Known, address: str) -> str | Refused:
-    """The name of the user who signed on, made or brought up to date; or why this person does not get in.
-
-    Losing every group, or being disabled by an admin, also ends earlier log-ins and tokens. A local user of the same
-    name stays separate: whoever runs the provider cannot become somebody here by choosing a name.
-    """
-    row = connection.execute(sa.select(users).where(users.c.subject == known.subject)).mappings().first()
-    name = known.name if row is None else str(row["name"])
-    refusal = _refusal(connection, known, row)
-    if refusal is not None:
-        if row is not None:
-            end_everything(connection, name)
-        note_action(connection, "nobody", "sign-on refused", name, address)
-        return refusal
-    assert known.role is not None
-    if row is None:
-        fresh = {"name": name, "role": known.role.word, "password": NOBODY, "disabled": False, "at": utc_now()}
-        connection.execute(sa.insert(users), {**fresh, "subject": known.subject, "site": known.site})
-        note_action(connection, "sign-on", "add user", f"{name} ({known.role.word})", address)
-    elif (row["role"], row["site"]) != (known.role.word, known.site):
-        now = {"role": known.role.word, "site": known.site}
-        connection.execute(sa.update(users).where(users.c.name == name).values(now))
-        end_everything(connection, name)  # a token of one site does not go on at another
-        note_action(connection, "sign-on", "change user", f"{name} (role, site)", address)
-    return name
-
-
-def _refusal(connection: sa.Connection, known: Known, row: sa.RowMapping | None) -> Refused | None:
-    if known.role is None:
-        return Forbidden("None of your groups has a role, or a site, here. Ask whoever runs this service.")
-    if row is not None:
-        return Forbidden("Your account here is disabled. Ask an admin.") if row["disabled"] else None
-    if connection.execute(sa.select(users.c.name).where(users.c.name == known.name)).first() is not None:
-        return Conflict(f"There is another user {known.name!r} here. Ask an admin.")
-    return None

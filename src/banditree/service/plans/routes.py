@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator
 from typing import IO, Annotated, Any, Literal
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
@@ -31,9 +30,9 @@ from banditree.service.plans.models import (
 )
 from banditree.service.problems import Forbidden, Refused
 from banditree.service.store import records, signing
+from banditree.service.store.database import Connection
 from banditree.service.store.jobs import Job, State
 from banditree.service.store.people import Person, Role
-from banditree.service.store.schema import collections, plans
 from banditree.service.store.trail import note_action
 from banditree.tasks.separation import least_separation
 
@@ -65,13 +64,13 @@ async def read_body(request: Request, how: Callable[[bytes], Any]) -> Any:
 @router.get("/collections", response_model=Answer[list[DocumentLine]], tags=["plans"])
 async def list_collections(request: Request, person: Viewer) -> Response:
     """The collections on record."""
-    return reply([DocumentLine(**line) for line in await read(request, records.documents, collections)])
+    return reply([DocumentLine(**line) for line in await read(request, records.documents, "collections")])
 
 
 @router.get("/collections/{id}", response_model=Answer[dict[str, Any]], tags=["plans"])
 async def show_collection(request: Request, person: Viewer, id: DocumentId) -> Response:
     """A collection, as its file."""
-    return _document(await read(request, records.document_of, collections, id))
+    return _document(await read(request, records.document_of, "collections", id))
 
 
 @router.post("/plans", response_model=Answer[Created], tags=["plans"], openapi_extra=_body(NewPlan))
@@ -87,7 +86,7 @@ async def put_plan(request: Request, person: Person, new: NewPlan, id: str, plan
     return str(await write(request, _add_plan, person.name, new, id, plan, text))
 
 
-def _add_plan(connection: sa.Connection, actor: str, new: NewPlan, id: str, plan: Plan, text: str) -> str:
+def _add_plan(connection: Connection, actor: str, new: NewPlan, id: str, plan: Plan, text: str) -> str:
     records.add_plan(connection, actor, new.name, id, plan, new.collection, text, new.replaces)
     if new.sign is not None:
         sign_as_asked(connection, actor, id, new.sign)
@@ -97,7 +96,7 @@ def _add_plan(connection: sa.Connection, actor: str, new: NewPlan, id: str, plan
 @router.get("/plans", response_model=Answer[list[PlanLine]], tags=["plans"])
 async def list_plans(request: Request, person: Viewer) -> Response:
     """The plans on record, drafts among them."""
-    return reply([PlanLine(**line) for line in await read(request, records.documents, plans)])
+    return reply([PlanLine(**line) for line in await read(request, records.documents, "plans")])
 
 
 @router.post("/plans/{id}/sign", response_model=Answer[Done], tags=["plans"])
@@ -106,7 +105,7 @@ async def sign_plan(request: Request, person: Signer, id: DocumentId, body: Sign
     return reply(Done(done=await write(request, sign_as_asked, person.name, id, body)))
 
 
-def sign_as_asked(connection: sa.Connection, actor: str, id: str, body: SignPlan) -> bool:
+def sign_as_asked(connection: Connection, actor: str, id: str, body: SignPlan) -> bool:
     """Sign a plan; False if it was signed before."""
     return signing.sign(connection, actor, id, body.comment, body.replaces, beside=body.beside)
 
@@ -131,7 +130,7 @@ async def changes(request: Request, id: str, old: str | None) -> list[Change]:
 @router.get("/plans/{id}", response_model=Answer[dict[str, Any]], tags=["plans"])
 async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Response:
     """A plan, as its file."""
-    return _document(await read(request, records.document_of, plans, id))
+    return _document(await read(request, records.document_of, "plans", id))
 
 
 @router.get("/plans/{id}/certificate", response_model=Answer[dict[str, Any]], tags=["plans"])
@@ -163,18 +162,18 @@ async def show_card(
 
 async def printed(request: Request, person: Person, id: str, format: CardFormat, paper: PaperName) -> Job:
     """The card of a plan, printed once."""
-    await read(request, records.document_of, plans, id)
+    await read(request, records.document_of, "plans", id)
     return await computed(request, person, "card", {"plan": id, "format": format, "paper": paper}, id)
 
 
 async def certified(request: Request, person: Person, id: str, collection: str | None = None) -> Job:
     """The certificate of a plan, computed once: plans and collections never change."""
     own = await read(request, records.collection_id_of, id)
-    await read(request, records.document_of, plans, id)
+    await read(request, records.document_of, "plans", id)
     if collection is None and own is None:
         raise Refused(f"Plan {id} was put on record without its collection. Name the collection.")
     if collection is not None:
-        await read(request, records.document_of, collections, collection)
+        await read(request, records.document_of, "collections", collection)
     settings = {"plan": id} if collection in (None, own) else {"plan": id, "collection": collection}
     return await computed(request, person, "certificate", settings, id)
 

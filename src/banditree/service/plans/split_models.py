@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from banditree.service.edge.models import Id, Shape, Words
+from banditree.service.store.splits import SEEDS
 
-SEEDS = 2**31  # An integer column of any of the databases holds smaller numbers.
 Share = Annotated[float, Field(gt=0, lt=1, description="of the new cases for the new plan")]
 Rounds = Annotated[int, Field(ge=1, le=1_000_000_000, description="of a case, over which the plans are compared")]
 Seed = Annotated[int, Field(ge=0, lt=SEEDS, description="by default drawn when the split begins")]

@@ -2,7 +2,6 @@
 
 from typing import Annotated, Any
 
-import sqlalchemy as sa
 from fastapi import APIRouter, Query, Request, Response
 
 from banditree.service.edge.models import Answer, Done, Id
@@ -15,6 +14,7 @@ from banditree.service.plans.routes import DocumentId
 from banditree.service.plans.split_models import ComparisonOut, EndSplit, NewSplit, SplitOut
 from banditree.service.problems import Refused
 from banditree.service.store import jobs, records, splits
+from banditree.service.store.database import Connection
 from banditree.service.store.jobs import Job, State
 from banditree.service.store.people import Person, Role
 from banditree.service.store.splits import Split
@@ -34,7 +34,7 @@ async def begun(request: Request, person: Person, new: NewSplit) -> Split:
     return split
 
 
-def _start(connection: sa.Connection, actor: str, new: NewSplit) -> Split:
+def _start(connection: Connection, actor: str, new: NewSplit) -> Split:
     both = [records.followed_of(connection, id).plan for id in (new.old, new.new)]
     if both[0].rewards != both[1].rewards:
         raise Refused("The plans of a split must have the same kind of rewards: otherwise nothing can be compared.")

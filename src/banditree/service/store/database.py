@@ -20,6 +20,8 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalErr
 from banditree.service.problems import Refused, TooSlow, Unavailable
 from banditree.service.settings import Settings
 
+Connection = sa.Connection  # What every function of the store takes first: a connection inside a transaction.
+Clash = IntegrityError  # Somebody else took the same number or name a moment before; decide again.
 READ_SECONDS = 5.0  # One read may take so long, lest it keep others waiting.
 WRITERS, READERS = 4, 8  # Connections of one server: for the desk and a few other writers, and for those who only read.
 PAGES = ("wal_autocheckpoint=8000", "secure_delete=ON")  # What is erased is overwritten.

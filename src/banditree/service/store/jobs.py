@@ -179,6 +179,26 @@ def list_jobs(
     return [job for job in found if _seen(connection, job)]
 
 
+def last_found(
+    connection: sa.Connection, kind: str, subjects: Sequence[str], settings: Mapping[str, Any]
+) -> dict[str, list[dict[str, Any]]]:
+    """What the last job of a kind found about each of some subjects, of those that are done and have these settings."""
+    done = jobs.c.kind == kind, jobs.c.state == State.DONE, jobs.c.subject.in_(subjects)
+    rows = connection.execute(sa.select(jobs.c.number, jobs.c.subject, jobs.c.settings).where(*done))
+    last: dict[str, int] = {}
+    for number, subject, text in sorted(rows):
+        if settings.items() <= json.loads(text).items():
+            last[subject] = number
+    found = sa.select(jobs.c.subject, jobs.c.found).where(jobs.c.number.in_(last.values()))
+    return {subject: json.loads(text or "[]") for subject, text in connection.execute(found)}
+
+
+def forget_found(connection: sa.Connection, subject: str, kinds: Sequence[str], before: str) -> None:
+    """Remove what jobs of some kinds found out about a subject, and ended before a time."""
+    old = jobs.c.kind.in_(kinds), jobs.c.subject == subject, jobs.c.ended < before
+    connection.execute(sa.delete(jobs).where(*old))
+
+
 def unfinished(connection: sa.Connection) -> set[Lane]:
     """The lanes in which there is something to do."""
     todo = jobs.c.state.in_((State.WAITING, State.RUNNING))

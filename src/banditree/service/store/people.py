@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from argon2 import PasswordHasher
@@ -18,7 +18,7 @@ from argon2.exceptions import InvalidHashError, VerificationError
 
 from banditree.nouns import counted
 from banditree.service.cases.case import utc_now
-from banditree.service.problems import Conflict, NotFound, NotLoggedIn, Refused, TooMany
+from banditree.service.problems import Conflict, Forbidden, NotFound, NotLoggedIn, Refused, TooMany
 from banditree.service.settings import Settings
 from banditree.service.store.records import Row
 from banditree.service.store.schema import attempts, secrets, users
@@ -66,6 +66,15 @@ class Person:
     role: Role
     secret: str | None = None
     by_cookie: bool = False
+    site: str | None = None
+
+
+class Known(NamedTuple):
+    """Whom the provider named. subject: an id that is never given to anybody else."""
+
+    subject: str
+    name: str
+    role: Role | None
     site: str | None = None
 
 
@@ -128,6 +137,43 @@ def change_user(
 def _admins(connection: sa.Connection) -> int:
     admins = sa.select(sa.func.count()).where(users.c.role == Role.ADMIN.word, users.c.disabled.is_(False))
     return int(connection.execute(admins).scalar_one())
+
+
+def admit(connection: sa.Connection, known: Known, address: str) -> str | Refused:
+    """The name of the user who signed on, made or brought up to date; or why this person does not get in.
+
+    Losing every group, or being disabled by an admin, also ends earlier log-ins and tokens. A local user of the same
+    name stays separate: whoever runs the provider cannot become somebody here by choosing a name.
+    """
+    row = connection.execute(sa.select(users).where(users.c.subject == known.subject)).mappings().first()
+    name = known.name if row is None else str(row["name"])
+    refusal = _refusal_of(connection, known, row)
+    if refusal is not None:
+        if row is not None:
+            end_everything(connection, name)
+        note_action(connection, "nobody", "sign-on refused", name, address)
+        return refusal
+    assert known.role is not None
+    if row is None:
+        fresh = {"name": name, "role": known.role.word, "password": NOBODY, "disabled": False, "at": utc_now()}
+        connection.execute(sa.insert(users), {**fresh, "subject": known.subject, "site": known.site})
+        note_action(connection, "sign-on", "add user", f"{name} ({known.role.word})", address)
+    elif (row["role"], row["site"]) != (known.role.word, known.site):
+        now = {"role": known.role.word, "site": known.site}
+        connection.execute(sa.update(users).where(users.c.name == name).values(now))
+        end_everything(connection, name)  # a token of one site does not go on at another
+        note_action(connection, "sign-on", "change user", f"{name} (role, site)", address)
+    return name
+
+
+def _refusal_of(connection: sa.Connection, known: Known, row: sa.RowMapping | None) -> Refused | None:
+    if known.role is None:
+        return Forbidden("None of your groups has a role, or a site, here. Ask whoever runs this service.")
+    if row is not None:
+        return Forbidden("Your account here is disabled. Ask an admin.") if row["disabled"] else None
+    if connection.execute(sa.select(users.c.name).where(users.c.name == known.name)).first() is not None:
+        return Conflict(f"There is another user {known.name!r} here. Ask an admin.")
+    return None
 
 
 def has_admin(connection: sa.Connection) -> bool:

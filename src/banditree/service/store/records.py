@@ -1,9 +1,10 @@
 """Every statement over collections, plans, cases and events; connections come from `Database`."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any
+from itertools import groupby
+from typing import Any, Literal
 
 import sqlalchemy as sa
 
@@ -17,13 +18,16 @@ from banditree.service.cases.case import Case, Followed, utc_now
 from banditree.service.cases.events import Event
 from banditree.service.cases.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused
-from banditree.service.store.schema import cases, collections, events, plans, snapshots
+from banditree.service.store.schema import cases, collections, events, files, plans, snapshots
 from banditree.service.store.signing import REPLACED_BY, STATE, check_replaceable
 from banditree.service.store.sites import seen, sees, site_of
 from banditree.service.store.trail import content_digest, cover, note_action
 from banditree.tasks.collection import Collection
 
 Row = sa.RowMapping
+Kept = Literal["plans", "collections", "files"]
+TABLES: dict[Kept, sa.Table] = {"plans": plans, "collections": collections, "files": files}
+ROWS_TOGETHER = 20_000  # Long lists of events are read in groups of so many.
 UNLISTED = ("document", "content", "gave_way_to")  # Lists omit what is long, and what `replaced_by` says.
 EVENT_COLUMNS = [events.c[name] for name in Event._fields]
 
@@ -114,13 +118,13 @@ def _add_once(connection: sa.Connection, table: sa.Table, row: dict[str, Any], a
 
 def collection_of(connection: sa.Connection, id: str) -> Collection:
     """The collection of an id."""
-    text = document_of(connection, collections, id)
+    text = document_of(connection, "collections", id)
     return collection_from_document(parse(CollectionFile, json.loads(text), id), id)
 
 
 def followed_of(connection: sa.Connection, id: str) -> Followed:
     """The plan of an id with the policy that follows it."""
-    plan = plan_from_document(parse(PlanFile, json.loads(document_of(connection, plans, id)), id), id)
+    plan = plan_from_document(parse(PlanFile, json.loads(document_of(connection, "plans", id)), id), id)
     known = collection_id_of(connection, id)
     collection = None if known is None else collection_of(connection, known)
     return Followed(id, plan, policy_of(plan, collection), collection)
@@ -133,8 +137,9 @@ def collection_id_of(connection: sa.Connection, plan: str) -> str | None:
     return found
 
 
-def check_seen(connection: sa.Connection, table: sa.Table, id: str) -> None:
-    """Refuse a plan or collection that is not there, or is another site's."""
+def check_seen(connection: sa.Connection, what: Kept, id: str) -> None:
+    """Refuse a plan, collection or file that is not there, or is another site's."""
+    table = TABLES[what]
     if connection.execute(sa.select(table.c.id).where(table.c.id == id, seen(connection, table))).first() is None:
         raise NotFound(f"There is no {table.name[:-1]} {id}.")
 
@@ -144,20 +149,28 @@ def _site(connection: sa.Connection, table: sa.Table, id: str | None) -> str | N
     return found
 
 
-def document_of(connection: sa.Connection, table: sa.Table, id: str) -> str:
+def document_of(connection: sa.Connection, what: Kept, id: str) -> str:
     """The file of a plan or collection, as text."""
+    table = TABLES[what]
     text = connection.execute(sa.select(table.c.document).where(table.c.id == id, seen(connection, table))).scalar()
     if text is None:
         raise NotFound(f"There is no {table.name[:-1]} {id}.")
     return str(text)
 
 
-def documents(connection: sa.Connection, table: sa.Table) -> Sequence[Row]:
+def documents(connection: sa.Connection, what: Kept) -> Sequence[Row]:
     """What there is of plans or collections or files, without their content, oldest first."""
+    table = TABLES[what]
     columns: list[sa.ColumnElement[Any]] = [one for one in table.c if one.name not in UNLISTED]
     columns += [STATE, REPLACED_BY] if table is plans else []
     query = sa.select(*columns).where(seen(connection, table)).order_by(table.c.at, table.c.id)
     return connection.execute(query).mappings().all()
+
+
+def plans_made_from(connection: sa.Connection, collection: str) -> Sequence[str]:
+    """The ids of the plans that were put on record with a collection."""
+    query = sa.select(plans.c.id).where(plans.c.collection == collection, seen(connection, plans))
+    return connection.execute(query).scalars().all()
 
 
 def add_case(
@@ -178,6 +191,42 @@ def history(connection: sa.Connection, id: str, after: int, limit: int) -> list[
         raise NotFound(f"There is no case {id}.")
     page = EVENTS_AFTER.limit(limit)
     return [Event(*row) for row in connection.execute(page, {"number": rows[0]["number"], "after": after})]
+
+
+def n_outcomes(connection: sa.Connection, **of: str) -> int:
+    """How many outcomes are on record of the cases of a plan, or of a split."""
+    told = sa.select(sa.func.sum(cases.c.rounds - cases.c.waiting)).where(seen(connection, cases)).filter_by(**of)
+    return int(connection.execute(told).scalar() or 0)
+
+
+def event_rows(
+    connection: sa.Connection, columns: Sequence[str] = (), *, plan: str | None = None, split: str | None = None
+) -> Iterator[list[Any]]:
+    """Every event, ordered by case and number: id and plan of its case, the fields of `Event`, and columns of its case.
+
+    plan, split: only of the cases of this plan, and of those that were given it in this split.
+    """
+    shown = [cases.c.id, cases.c.plan, *EVENT_COLUMNS, *(cases.c[name] for name in columns)]
+    query = sa.select(*shown).join(cases, cases.c.number == events.c.case).where(seen(connection, cases))
+    query = query.order_by(events.c.case, events.c.seq)
+    if plan is not None:
+        query = query.where(cases.c.plan == plan)
+    if split is not None:
+        query = query.where(cases.c.split == split)
+    for row in connection.execution_options(yield_per=ROWS_TOGETHER).execute(query):
+        yield list(row)
+
+
+def events_after(connection: sa.Connection, number: int, after: int) -> list[Event]:
+    """The events of a case that come after one of its events."""
+    return [Event(*row) for row in connection.execute(EVENTS_AFTER, {"number": number, "after": after})]
+
+
+def events_of(connection: sa.Connection, numbers: list[int]) -> Iterator[tuple[int, list[Event]]]:
+    """(number of the case, its events) of some cases."""
+    rows = connection.execute(EVENTS_OF, {"numbers": numbers})
+    for number, of_case in groupby(rows, key=lambda row: int(row[0])):
+        yield number, [Event(*row[1:]) for row in of_case]
 
 
 def case_rows(connection: sa.Connection, ids: Iterable[str]) -> Sequence[Row]:

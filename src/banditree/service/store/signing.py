@@ -4,6 +4,7 @@ A plan may name the one that it replaces. Once it is signed, the other starts no
 unless they are moved. Every signature is a line of the audit trail, comment included.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -58,6 +59,11 @@ def signature_of(connection: sa.Connection, id: str) -> Signature:
     if row is None:
         raise NotFound(f"There is no plan {id}.")
     return Signature(*row)._replace(state=PlanState(row.state))
+
+
+def signed_plans(connection: sa.Connection) -> Sequence[str]:
+    """The ids of the plans that were ever signed, of every site."""
+    return connection.execute(sa.select(plans.c.id).where(plans.c.signed_at.is_not(None))).scalars().all()
 
 
 def check_starts_cases(connection: sa.Connection, id: str) -> None:

@@ -13,12 +13,13 @@ import sqlalchemy as sa
 
 from banditree.monitoring.comparison import goes_to_new
 from banditree.service.cases.case import utc_now
-from banditree.service.plans.split_models import SEEDS
 from banditree.service.problems import Conflict, Forbidden, NotFound, Refused
 from banditree.service.store.schema import GOES_ON, cases, plans, splits
 from banditree.service.store.signing import Signature, check_starts_cases, signature_of
 from banditree.service.store.sites import seen, site_of
 from banditree.service.store.trail import note_action
+
+SEEDS = 2**31  # An integer column of any of the databases holds smaller numbers.
 
 
 class Split(NamedTuple):

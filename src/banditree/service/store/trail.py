@@ -48,6 +48,18 @@ def note_action(connection: sa.Connection, actor: str, action: str, subject: str
     add_lines(connection, [Line(actor, action, subject, address)])
 
 
+def list_lines(connection: sa.Connection, after: int, limit: int) -> Sequence[sa.RowMapping]:
+    """Lines of the trail in their order, after the line of a number."""
+    page = sa.select(audit).where(audit.c.number > after).order_by(audit.c.number).limit(limit)
+    return connection.execute(page).mappings().all()
+
+
+def latest_lines(connection: sa.Connection, limit: int) -> Sequence[sa.RowMapping]:
+    """What people did, the latest first; the lines that only cover events are not among them."""
+    of_people = sa.select(audit).where(audit.c.action != WRITTEN)
+    return connection.execute(of_people.order_by(audit.c.number.desc()).limit(limit)).mappings().all()
+
+
 def add_lines(connection: sa.Connection, lines: Sequence[Line]) -> int:
     """Add lines at the end of the chain; the number of the last one."""
     number, link = _head(connection)

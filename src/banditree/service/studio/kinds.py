@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import sqlalchemy as sa
-
 from banditree.errors import InvalidInput
 from banditree.files.collections import CollectionFile, collection_document, collection_from_document
 from banditree.files.documents import dump, parse
 from banditree.service.problems import Refused
 from banditree.service.store import records
+from banditree.service.store.database import Connection
 from banditree.service.store.studies import Study, change_study
 from banditree.service.studio.content import Content
 from banditree.service.studio.rates import collection_of_rates
@@ -32,7 +31,7 @@ def kinds_of(content: Content, learned: dict[str, Any] | None) -> Collection:
         raise Refused(f"Names of kinds: {problem}") from None
 
 
-def keep_kinds(connection: sa.Connection, actor: str, study: Study, content: Content, kinds: Collection) -> None:
+def keep_kinds(connection: Connection, actor: str, study: Study, content: Content, kinds: Collection) -> None:
     """Put the kinds of a draft on record as a collection, and go on with it."""
     id, text = records.read_collection(as_document(kinds))
     records.add_collection(connection, actor, study.name, id, text)
@@ -49,7 +48,7 @@ def without_options(collection: Collection, names: Sequence[str]) -> Collection:
     return replace(collection, arms=tuple(collection.arms[k] for k in kept), **fewer)
 
 
-def keep_smaller(connection: sa.Connection, actor: str, name: str, kinds: Collection, without: Sequence[str]) -> str:
+def keep_smaller(connection: Connection, actor: str, name: str, kinds: Collection, without: Sequence[str]) -> str:
     """Put a collection without some options on record; its id."""
     id, text = records.read_collection(as_document(kinds))
     return records.add_collection(connection, actor, f"{name}, without {', '.join(without)}"[:100], id, text)

@@ -1,7 +1,5 @@
 """A plan of those that a search found, taken: on record as a draft."""
 
-import sqlalchemy as sa
-
 from banditree.files.documents import parse
 from banditree.files.plan_parts import PlanFile
 from banditree.files.plan_reading import plan_from_document
@@ -10,6 +8,7 @@ from banditree.nouns import counted
 from banditree.plans.plan import Plan
 from banditree.service.problems import NotFound
 from banditree.service.store import records
+from banditree.service.store.database import Connection
 from banditree.service.store.jobs import Job
 from banditree.service.store.studies import Study, change_study
 
@@ -23,7 +22,7 @@ def plan_found(job: Job, number: int) -> Plan:
     return plan_from_document(parse(PlanFile, job.found[number]["plan"], "The plan"), "The plan")
 
 
-def take(connection: sa.Connection, actor: str, study: Study, plan: Plan, collection: str) -> None:
+def take(connection: Connection, actor: str, study: Study, plan: Plan, collection: str) -> None:
     """Put a plan on record with its collection, and go on with it."""
     id = records.add_plan(connection, actor, study.name, fingerprint(plan), plan, collection)
     change_study(connection, actor, study.id, study.version, study.content.model_copy(update={"plan": id}))

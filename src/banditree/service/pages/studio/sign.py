@@ -19,7 +19,6 @@ from banditree.service.people.senders import Signer, Viewer
 from banditree.service.plans.models import SignPlan
 from banditree.service.plans.routes import changes
 from banditree.service.store import records, signing
-from banditree.service.store.schema import plans
 from banditree.service.store.signing import PlanState
 
 router = APIRouter(include_in_schema=False)
@@ -36,7 +35,7 @@ async def show(
     assert plan is not None
     followed = await read(request, records.followed_of, plan)
     signature = await read(request, signing.signature_of, plan)
-    lines = await read(request, records.documents, plans)
+    lines = await read(request, records.documents, "plans")
     old = signature.replaces or replaces or None
     return step_page(
         request,
