@@ -61,6 +61,10 @@ def test_every_public_name_is_documented():
             assert inspect.getdoc(value), name
 
 
+def test_reference_pages_are_made_and_not_stored():
+    assert [page for page in REFERENCE.PAGES if (DOCS / page).exists()] == []
+
+
 def test_every_name_of_the_api_page_exists():
     for full in re.findall(r"^::: (\S+)$", text_of("reference/api.md"), re.MULTILINE):
         module, name = full.rsplit(".", 1)
