@@ -102,6 +102,14 @@ def anchors(page):
     return {re.sub(r"[\s-]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
 
 
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{page}" for page in PAGES)])
+def test_links_between_pages_lead_somewhere(page):
+    made = {DOCS / name for name in REFERENCE.PAGES}
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", (ROOT / page).read_text(encoding="utf-8")):
+        there = Path(os.path.normpath((ROOT / page).parent / target))
+        assert "://" in target or there in made or there.exists(), target
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links_to_sections_lead_somewhere(page):
     for path, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", text_of(page)):

@@ -81,15 +81,6 @@ def test_code_on_the_pages_runs(page, tmp_path, monkeypatch):
             exec(compile(block, page, "exec"), names)
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "docs").rglob("*.md"))]
-)
-def test_links_between_pages_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", (ROOT / page).read_text()):
-        if "://" not in target:
-            assert (ROOT / page).parent.joinpath(target).exists(), target
-
-
 @pytest.mark.slow
 def test_the_wheel_alone_runs_the_first_example(tmp_path):
     clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PIP_CONSTRAINT")}
