@@ -6,9 +6,7 @@ import contextlib
 import importlib.util
 import io
 import re
-import shlex
 import sys
-import tempfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -44,23 +42,8 @@ def with_output(page: str, output: str) -> str:
     )
 
 
-def draw_first_plan(folder: Path) -> None:
-    """The flowchart of the plan that the first page builds, by the commands that are on it."""
-    from banditree.cli import main as command
-
-    page = (DOCS / "index.md").read_text(encoding="utf-8")
-    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
-        exec(re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)[0], {})
-        lines = re.findall(r"^banditree (learn|plan)(.*)$", page, re.MULTILINE)
-        for name, rest in [*lines, ("show", f" plan.json -o {shlex.quote(str(DOCS / 'images' / 'plan.svg'))}")]:
-            with contextlib.suppress(SystemExit):
-                command([name, *shlex.split(rest)])
-
-
 def main() -> None:
-    """Draw the first plan, and write what the examples print into their pages."""
-    with tempfile.TemporaryDirectory() as folder:
-        draw_first_plan(Path(folder))
+    """Write what the examples print into their pages."""
     for name in EXAMPLES:
         page = DOCS / "examples" / f"{name}.md"
         output, _found = play(name, DOCS / "images" / f"{name}.svg")

@@ -117,6 +117,15 @@ def test_links_to_sections_lead_somewhere(page):
         assert anchor in anchors(target), f"{path}#{anchor}"
 
 
+@pytest.mark.parametrize("page", ["index.md", "protocols.md", "start/reading-a-plan.md"])
+def test_pages_show_the_plan_of_the_readme(page):
+    """One clinic and one plan on all pages; `tests/golden` compares the README's with `banditree demo`."""
+    plan = re.search(
+        r"^``` text\n(1\. .*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert plan and plan[1] in text_of(page)
+
+
 def test_files_that_the_reliability_page_names_exist():
     named = re.findall(r"`(tests/[\w/.]+)`", text_of("reference/reliability.md"))
     assert [name for name in named if not (ROOT / name).exists()] == []

@@ -28,7 +28,7 @@ HEAVY = (
     "dask",
     "joblib",
 )
-SLOW_PAGES = ("docs/simulation.md", "docs/start/researchers.md")
+SLOW_PAGES = ("README.md", "docs/simulation.md", "docs/start/researchers.md")
 
 
 def python_blocks(page):
