@@ -123,7 +123,8 @@ def test_pages_show_the_plan_of_the_readme(page):
     plan = re.search(
         r"^``` text\n(1\. .*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
     )
-    assert plan and plan[1] in text_of(page)
+    assert plan
+    assert plan[1] in text_of(page)
 
 
 def test_files_that_the_reliability_page_names_exist():
