@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditree.certificates.by_odds import moved_by_odds, rightly_at
 from banditree.certificates.equations import require_end, solve
 from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
 from banditree.certificates.over_contexts import Contextual
@@ -35,8 +36,9 @@ class Certificate:
     at each box; within (M,), the rounds after which 95% of the cases are decided, or the horizon. error: (M,), how far
     the chances may be off, at most, where scores have no ceiling; the regret has its own such error added. shares:
     (M,) of the tasks, None if unknown. Of a plan with a fallback: handed_over (M,), the chance that the case has been
-    handed over when the horizon ends, and until_hand_over (M,), the expected rounds before that (all of them for a case
-    that is not). What Thompson sampling loses at the ends where it chooses is an estimate, a part of the regret that
+    handed over when the horizon ends, at most, and until_hand_over (M,), the expected rounds before that, the odds
+    aside (all of them for a case that is not); by_odds (M,), the part of the regret that is due to hand-overs by the
+    odds, at most. What Thompson sampling loses at the ends where it chooses is an estimate, a part of the regret that
     `by_thompson` (M,) says; what a person loses after a hand-over is not counted.
     """
 
@@ -59,6 +61,7 @@ class Certificate:
     shares: FloatArray | None = None
     handed_over: FloatArray | None = None
     until_hand_over: FloatArray | None = None
+    by_odds: FloatArray | None = None
     by_thompson: FloatArray | None = None
 
     @property
@@ -112,42 +115,41 @@ def certify(
         from banditree.certificates.by_case import certify_by_case
 
         return certify_by_case(plan, collection, horizon)
+    right = rightly_at(plan, collection)
     plan, horizon = unfold(plan), _horizon(plan, horizon)
     outcomes = box_outcomes(plan, collection, over)
     if outcomes.claim.is_bound:
-        return _certify_worst(plan, collection, outcomes, horizon)
+        return _certify_worst(plan, collection, outcomes, horizon, right)
     if must_rest:
         require_end(plan, collection, outcomes, horizon)
     carried = carry(plan, outcomes, horizon)
     spent, at_end = np.array([c.spent for c in carried]), np.array([c.at_end for c in carried])
-    by_thompson = at_end * thompson_losses(plan, collection, horizon)
+    entered, losses = np.array([c.entered for c in carried]), thompson_losses(plan, collection, horizon)
+    by_thompson, moved = at_end * losses, moved_by_odds(plan, right, (entered * ~right).sum(axis=1))
+    after = moved * (losses + horizon * outcomes.cost)
     tests = (plan.kind == BoxKind.FIXED) | (plan.kind == BoxKind.SCORE)
     return Certificate(
         tasks=collection.tasks,
         horizon=horizon,
         claim=outcomes.claim,
-        regret=np.array([c.regret for c in carried]) + by_thompson.sum(axis=1),
+        regret=np.array([c.regret for c in carried]) + (by_thompson + after).sum(axis=1),
         pulls=spent[:, tests].sum(axis=1),
-        wrong_arm=(at_end * outcomes.wrong_arm).sum(axis=1),
+        wrong_arm=np.minimum(((at_end + moved) * outcomes.wrong_arm).sum(axis=1), 1.0),
         wrong_task=None if outcomes.wrong_task is None else (at_end * outcomes.wrong_task).sum(axis=1),
         undecided=at_end[:, tests].sum(axis=1),
         at_end=at_end,
-        entered=np.array([c.entered for c in carried]),
+        entered=entered,
         exits=np.array([c.exits for c in carried]),
         error=np.array([c.error for c in carried]),
-        regret_at=spent * outcomes.cost + by_thompson,
+        regret_at=spent * outcomes.cost + by_thompson + after,
         within=np.array([c.within for c in carried]),
         remarks=outcomes.remarks,
         shares=collection.shares,
-        handed_over=None if plan.hand_over is None else np.minimum(at_end[:, plan.hand_over] + by_odds(plan), 1.0),
+        handed_over=None if plan.hand_over is None else np.minimum((at_end + moved)[:, plan.hand_over], 1.0),
         until_hand_over=None if plan.hand_over is None else horizon - spent[:, plan.hand_over],
+        by_odds=after.sum(axis=1) if plan.kinds is not None else None,
         by_thompson=by_thompson.sum(axis=1) if plan.by_thompson.any() else None,
     )
-
-
-def by_odds(plan: Plan) -> float:
-    """The most that the odds of a fallback can add to the chance that a case of a known task is handed over."""
-    return 1.0 / plan.fallback.odds if plan.fallback is not None and plan.fallback.odds else 0.0
 
 
 def thompson_losses(plan: Plan, collection: Collection, horizon: int) -> FloatArray:
@@ -203,22 +205,26 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     """
     if _has_case_features(collection):
         return certify(plan, collection, horizon).regret
+    right = rightly_at(plan, collection)
     plan, horizon = unfold(plan), _horizon(plan, horizon)
     outcomes = box_outcomes(plan, collection)
     if outcomes.claim.is_bound:
-        return _certify_worst(plan, collection, outcomes, horizon).regret
+        return _certify_worst(plan, collection, outcomes, horizon, right).regret
     down, up, pulls = require_end(plan, collection, outcomes, horizon)
     leaf = plan.kind == BoxKind.EXPLOIT
     losses = thompson_losses(plan, collection, horizon)
     value = solve(plan, down, up, np.where(leaf[:, None], horizon, pulls) * outcomes.cost.T + losses.T)
     most = horizon * outcomes.cost.max(axis=1) + losses.max(axis=1)
+    wrongly = solve(plan, down, up, (~right).T.astype(float))
+    moved = moved_by_odds(plan, right, np.ones(len(right)) if wrongly is None else wrongly)
+    after = (moved * (losses + horizon * outcomes.cost)).sum(axis=1)
     watched = plan.kind == BoxKind.WATCH
     if watched.any():
         if (plan.cap[watched] > 0).all() and not losses.any():
             most = np.minimum(most, _before_a_last_round(plan, outcomes, horizon))
-        return np.asarray(most if value is None else np.minimum(value, most))
+        return np.asarray((most if value is None else np.minimum(value, most)) + after)
     assert value is not None  # the equations of a plan that ends have a solution
-    return value
+    return np.asarray(value + after)
 
 
 def _has_case_features(collection: Collection) -> bool:
@@ -244,7 +250,9 @@ def _horizon(plan: Plan, horizon: int | None) -> int:
     return int(chosen)
 
 
-def _certify_worst(plan: Plan, collection: Collection, outcomes: Outcomes, horizon: int) -> Certificate:
+def _certify_worst(
+    plan: Plan, collection: Collection, outcomes: Outcomes, horizon: int, right: BoolArray
+) -> Certificate:
     rest = (plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)
     nothing, away = np.zeros(plan.n_boxes), plan.arm == HAND_OVER
     M = collection.n_tasks
@@ -252,16 +260,19 @@ def _certify_worst(plan: Plan, collection: Collection, outcomes: Outcomes, horiz
 
     losses = thompson_losses(plan, collection, horizon)
 
-    def chance(wrong: BoolArray) -> FloatArray:
-        return np.array([min(worst(i, nothing, wrong[i].astype(float)), 1.0) for i in range(M)])
+    def chance(wrong: BoolArray, ends: BoolArray | None = None) -> FloatArray:
+        stops = [None] * M if ends is None else list(ends)
+        return np.array([min(worst(i, nothing, wrong[i].astype(float), stops[i]), 1.0) for i in range(M)])
 
+    moved = moved_by_odds(plan, right, np.zeros(M) if right.all() else chance(~right, ~right))
+    after = moved * (losses + horizon * outcomes.cost)
     return Certificate(
         tasks=collection.tasks,
         horizon=horizon,
         claim=outcomes.claim,
-        regret=np.array([worst(i, outcomes.cost[i], losses[i]) for i in range(M)]),
+        regret=np.array([worst(i, outcomes.cost[i], losses[i]) for i in range(M)]) + after.sum(axis=1),
         pulls=np.array([worst(i, np.where(rest, 0.0, 1.0), nothing) for i in range(M)]),
-        wrong_arm=chance(outcomes.wrong_arm),
+        wrong_arm=np.minimum(chance(outcomes.wrong_arm) + (moved * outcomes.wrong_arm).sum(axis=1), 1.0),
         wrong_task=None if outcomes.wrong_task is None else chance(outcomes.wrong_task),
         undecided=np.array([1.0 + worst(i, nothing, np.where(rest, -1.0, 0.0)) for i in range(M)]),
         reasons=outcomes.reasons,
@@ -269,8 +280,9 @@ def _certify_worst(plan: Plan, collection: Collection, outcomes: Outcomes, horiz
         shares=collection.shares,
         handed_over=None
         if plan.hand_over is None
-        else np.minimum(chance(np.broadcast_to(away, (M, plan.n_boxes))) + by_odds(plan), 1.0),
+        else np.minimum(chance(np.broadcast_to(away, (M, plan.n_boxes))) + moved[:, plan.hand_over], 1.0),
         until_hand_over=None
         if plan.hand_over is None
         else np.array([worst(i, np.where(away, 0.0, 1.0), nothing) for i in range(M)]),
+        by_odds=after.sum(axis=1) if plan.kinds is not None else None,
     )

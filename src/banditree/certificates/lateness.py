@@ -78,6 +78,8 @@ def with_late_outcomes(
     outcomes = box_outcomes(unfolded, sure)
     delay = Delay(late, batch)
     regret = _exact(unfolded, sure, outcomes, certificate.horizon, delay, most_work)
+    if regret is not None and certificate.by_odds is not None:
+        regret = regret + certificate.by_odds
     moves = _moves(unfolded, certificate)
     return Lateness(
         late,

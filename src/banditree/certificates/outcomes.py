@@ -37,8 +37,9 @@ SEVERAL_REMARK = (
 )
 DRAWN_REMARK = "A case that settled on the best of several of another task is taken to find its own in {odds} rounds."
 ODDS_REMARK = (
-    "Hand-overs by the odds are not part of these numbers: a case of a known task is handed over by them with a chance "
-    "of at most {share:.2g}%, and a case that is somewhere by mistake loses less for it."
+    "Hand-overs by the odds are counted as the most they can be: a case of a known task is handed over by them with a "
+    "chance of at most {share:.2g}%, plus the chance that it settles where its task hardly ever leads. Hand-overs of "
+    "cases that are none of the tasks are not part of these numbers."
 )
 
 

@@ -1,6 +1,6 @@
 """The most that a task can cost when every box, and every pull, has its worst distribution between two bounds."""
 
-from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from banditree.certificates.to_the_horizon import MOST_WORK, points_of
 from banditree.certificates.watched_scores import STAYS, decay
 from banditree.errors import TooLong
 from banditree.plans.plan import BoxKind, Plan
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 
 # A watched score is followed up to this height at most. Above, whoever sets the chances may also set the score back to
 # below it at will, which can only make the bound larger.
@@ -18,9 +18,17 @@ BOX_WORK = 20  # Besides its scores, a box costs as much in a round as so many s
 QUANTITIES = 5  # A certificate asks for so many numbers, each with its own worst case.
 
 
-def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Callable[[int, FloatArray, FloatArray], float]:
-    """A function of (task, cost (N,) per pull, prize (N,) at the box where a case rests at the end) to the most that
-    the sum of both can be on average, over the horizon of an unfolded plan."""
+class Worst(Protocol):
+    """The most that the sum of the cost (N,) per pull and the prize (N,) at the box where a case rests at the end can
+    be on average; ends: (N,), boxes that are not left."""
+
+    def __call__(self, task: int, cost: FloatArray, prize: FloatArray, ends: BoolArray | None = None) -> float:
+        """The most for one task."""
+        ...
+
+
+def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Worst:
+    """What the worst distributions make of sums over the horizon of an unfolded plan."""
     from banditree.certificates.worst_case_loops import worst_case
 
     height = np.array(
@@ -32,12 +40,13 @@ def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Callable[[int, 
             f"This plan takes too long to certify over {horizon:,} rounds with estimated means. Certify it over a "
             "shorter horizon, or simulate it."
         )
-    arrays = (plan.kind, plan.low, plan.high, plan.pulls, points_of(plan), plan.floor, plan.cap)
+    arrays = (plan.low, plan.high, plan.pulls, points_of(plan), plan.floor, plan.cap)
 
-    def worst(task: int, cost: FloatArray, prize: FloatArray) -> float:
+    def worst(task: int, cost: FloatArray, prize: FloatArray, ends: BoolArray | None = None) -> float:
+        kind = plan.kind if ends is None else frozen(np.where(ends, BoxKind.EXPLOIT, plan.kind), plan.kind.dtype)
         bounds = (outcomes.least[task], outcomes.most[task])
         costs = (np.ascontiguousarray(cost), np.ascontiguousarray(prize))
-        return float(worst_case(*arrays, height[task], *bounds, *costs, horizon))
+        return float(worst_case(kind, *arrays, height[task], *bounds, *costs, horizon))
 
     return worst
 

@@ -41,7 +41,7 @@ ATTEMPTS = 4  # At most so many searches, with wrong arms ever more costly, are 
 DEARER = 10.0  # A wrong arm costs so many times as much from one attempt to the next.
 
 # A case is handed over at these odds to one against every task: a case of a known task that is where it should be is
-# handed over with a chance of at most 1%.
+# handed over with a chance of at most 1%; the certificate adds the chance that it is elsewhere.
 ODDS = 100
 
 Numbers = Literal["round", "free"]

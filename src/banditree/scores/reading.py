@@ -64,6 +64,8 @@ def plan_of(
     entered = entered[:, : collection.n_tasks] if members is None else entered @ members
     possible = [np.flatnonzero(row >= STILL_POSSIBLE * row.sum()) for row in entered]
     if fallback is not None:
+        # The odds against other tasks hand over whoever settles where its own is not possible: no more than a few.
+        possible = [np.flatnonzero(row >= STILL_POSSIBLE * min(row.sum(), 1.0)) for row in entered]
         possible = [here[:0] if box.arm == HAND_OVER else here for box, here in zip(boxes, possible, strict=True)]
     return assemble(
         boxes,
