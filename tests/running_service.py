@@ -72,9 +72,11 @@ def in_thread(settings):
 
     from banditree.service.app import create_app
     from banditree.service.jobs import routes as job_routes
+    from banditree.service.pages import case_pages
 
     app = create_app(settings)
     job_routes.PATIENCE = 600.0  # seconds; so that tests need not ask again on a busy machine
+    case_pages.SOON = 0.0  # seconds; so that tests may report one round after the other
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, access_log=False, lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()

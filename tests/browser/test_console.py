@@ -148,7 +148,7 @@ def test_an_override_and_a_correction(chromium, console):
         assert "0 recoveries, 0 relapses" in text(window, "#stand")  # recorded, not tallied
         press(window, "Recovery")
         until(lambda: "1 recovery, 0 relapses" in text(window, "#stand"))
-        press(window, "Undo or correct a report")
+        press(window, "Correct a report")
         fill_in(window, 'form[action$="/correct"]', reward="relapse", reason="the wrong button")
         press(window, "Correct")
         until(lambda: "0 recoveries, 1 relapse" in text(window, "#stand"))
@@ -165,7 +165,7 @@ def test_a_number_is_reported_and_the_alarm_is_seen(chromium, console):
     with looking(chromium) as window:
         window.get(f"{api.http.base_url}/cases/demo-9")
         before = api.case("demo-9").rounds
-        window.find_element("css selector", "#next input[type=number]").send_keys("31.5")
+        window.find_element("css selector", "#next .tell input[name=reward]:not([type])").send_keys("31,5")
         press(window, "Report")
         until(lambda: f"Round {before + 1} of" in text(window, "#next"))
         assert f"Round {before}: 31.5." in text(window, "#history")

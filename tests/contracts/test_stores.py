@@ -219,10 +219,12 @@ def test_closing_and_what_is_still_taken(desk, case):
     ask(desk)
     assert do(desk, lambda tx: tx.case("c").close("ada", "moved away"), "c") is True
     assert do(desk, lambda tx: tx.case("c").close("ada", None), "c") is False
-    for act in (lambda tx: tx.case("c").ask("ada", 1, None, None), lambda tx: tx.case("c").tell("ada", 1, 1)):
-        with pytest.raises(Conflict, match="Case c is closed. It still takes notes and corrections."):
-            do(desk, act, "c")
+    with pytest.raises(Conflict, match="Case c is closed. It takes late outcomes, notes and corrections"):
+        do(desk, lambda tx: tx.case("c").ask("ada", 1, None, None), "c")
     do(desk, lambda tx: tx.case("c").note("ada", "bye"), "c")
+    assert do(desk, lambda tx: tx.case("c").tell("ada", 1, 1), "c") is True  # late
+    assert do(desk, lambda tx: tx.case("c").reopen("ada", "by mistake"), "c") is True
+    assert do(desk, lambda tx: tx.case("c").ask("ada", 1, None, None), "c")[0].round == 2
 
 
 def test_erasure_blanks_the_content_and_keeps_the_events(database, desk, case):

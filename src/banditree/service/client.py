@@ -166,9 +166,14 @@ class Client:
         """Give an arm other than the plan's."""
         return self._call("POST", f"cases/{case}/override", StepOut, {"arm": arm, "reason": reason, "round": round})
 
-    def correct(self, case: str, round: int, reward: float | Missing, reason: str) -> Standing:
-        """Replace a wrong outcome."""
-        return self._call("POST", f"cases/{case}/correct", Standing, {**_told(round, reward), "reason": reason})
+    def correct(self, case: str, round: int, reward: float | Missing, reason: str, *, given: bool = False) -> Standing:
+        """Replace a wrong outcome. Open rounds that the plan would not give now are withdrawn, unless given already."""
+        body = {**_told(round, reward), "reason": reason, "given": given}
+        return self._call("POST", f"cases/{case}/correct", Standing, body)
+
+    def undo(self, case: str, round: int) -> Standing:
+        """Take the last report back, which was of this round, with the rounds that were opened after it."""
+        return self._call("POST", f"cases/{case}/undo", Standing, {"round": round}, again=False)
 
     def note(self, case: str, text: str) -> None:
         """Write something down."""
@@ -177,6 +182,10 @@ class Client:
     def end(self, case: str, reason: str | None = None) -> None:
         """Close a case."""
         self._call("POST", f"cases/{case}/close", Done, {"reason": reason})
+
+    def reopen(self, case: str, reason: str) -> bool:
+        """Go on with a case that was closed; False if it is open."""
+        return self._call("POST", f"cases/{case}/reopen", Done, {"reason": reason}).done
 
     def move(self, case: str, plan: str | None = None, id: str | None = None) -> Standing:
         """Close a case and go on with a new one on another plan, by default the one that replaced its own."""

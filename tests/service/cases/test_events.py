@@ -23,9 +23,15 @@ ONE_OF_EACH = [
     events.Overridden(2, "B", "no A left", [1.0, 2.5], {"dose": 2.5}),
     events.Corrected(1, "typed wrongly", 0.0),
     events.Corrected(1, "typed wrongly"),
+    events.Corrected(1, "typed wrongly", 1.0, {"2": "A", "3": "B"}),
+    events.Undone(1),
+    events.Undone(1, {"2": "A"}),
+    events.Retold(1, True, 1.0),
+    events.Retold(1, False),
     events.Noted("zoë: ✓"),
     events.Closed(),
     events.Closed("moved away"),
+    events.Reopened("closed by mistake"),
     events.Erased(),
 ]
 SENTENCES = [
@@ -37,9 +43,15 @@ SENTENCES = [
     "Round 2: B in place of the plan's arm. Reason: no A left",
     "Round 1 corrected: it was failure. Reason: typed wrongly",
     "Round 1 corrected: it was not known. Reason: typed wrongly",
+    "Round 1 corrected: it was success. Withdrawn: round 2, give A, round 3, give B. Reason: typed wrongly",
+    "Round 1: the report was undone.",
+    "Round 1: the report was undone. Withdrawn: round 2, give A.",
+    "Round 1, reported again: success.",
+    "Round 1, reported again: the outcome will not be known.",
     "Note: zoë: ✓",
     "Closed.",
     "Closed. Reason: moved away",
+    "Reopened. Reason: closed by mistake",
     "Erased.",
 ]
 
@@ -61,7 +73,7 @@ def test_what_is_written_is_read_and_worded(happening, sentence):
 @pytest.mark.parametrize("happening", ONE_OF_EACH)
 def test_erased_content_is_not_made_up(happening):
     blank = recorded(happening)._replace(arm=None, reward=None, details=None)
-    needed = {field.name for field in fields(happening)} - {"round", "context", "given"}
+    needed = {field.name for field in fields(happening)} - {"round", "context", "given", "withdrawn"}
     said = sentence_of(PLAN, blank)
     assert "None" not in said
     if needed and not isinstance(happening, events.Closed):

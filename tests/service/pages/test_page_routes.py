@@ -7,6 +7,8 @@ SAME = {
     "POST /cases/{id}/tell": ["POST /api/v1/cases/{id}/tell"],
     "POST /cases/{id}/override": ["POST /api/v1/cases/{id}/override"],
     "POST /cases/{id}/correct": ["POST /api/v1/cases/{id}/correct"],
+    "POST /cases/{id}/undo": ["POST /api/v1/cases/{id}/undo"],
+    "POST /cases/{id}/reopen": ["POST /api/v1/cases/{id}/reopen"],
     "POST /cases/{id}/note": ["POST /api/v1/cases/{id}/note"],
     "POST /cases/{id}/close": ["POST /api/v1/cases/{id}/close"],
     "POST /cases/{id}/erase": ["POST /api/v1/cases/{id}/erase"],

@@ -110,6 +110,8 @@ BODIES = {  # what is right for a route, by how its path ends
     "cases/tell": {"tells": [{"case": "north-1", **REPORT}]},
     "north-1/tell": REPORT,
     "north-1/correct": {**REPORT, "reason": "x"},
+    "north-1/undo": {"round": 1},
+    "north-1/reopen": {"reason": "x"},
     "north-1/override": {"arm": "B", "reason": "x"},
     "north-1/note": {"text": "x"},
     "sign": {"comment": "x"},

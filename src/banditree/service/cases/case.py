@@ -6,10 +6,10 @@ the same Session, so a case rebuilt from its events is the case that was.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from banditree.certificates.waiting import WaitingCosts
 from banditree.errors import InvalidInput
@@ -27,7 +27,10 @@ from banditree.service.cases.events import (
     Missed,
     Noted,
     Overridden,
+    Reopened,
+    Retold,
     Told,
+    Undone,
     columns_of,
     happening_of,
 )
@@ -59,16 +62,24 @@ class Followed:
         return self.collection is not None
 
 
+class Report(NamedTuple):
+    """The last report of a case: its round, and how many rounds there were then."""
+
+    round: int
+    n_rounds: int
+
+
 class Case:
     """One case on record. `seq` is the number of its last event; `new` are the events that are not written yet."""
 
     def __init__(self, number: int, id: str, followed: Followed, label: str | None, at: str, site: str | None) -> None:
         self.number, self.id, self.followed, self.label, self.at, self.site = number, id, followed, label, at, site
-        horizon, costs = min(followed.plan.horizon, MAX_NUMBER), followed.waiting_costs
-        self.session = Session(followed.policy, followed.plan, horizon=horizon, waiting_costs=costs)
+        self.session = self._new_session()
         self.seq = self.weight = self.snapshot_seq = 0
         self.ahead: Any = None  # its outlook as far as it was computed
         self.closed = self.erased = False
+        self.last_report: Report | None = None  # as long as it can be undone
+        self.undone: set[int] = set()  # rounds of which a report was undone
         self.new: list[Event] = []
 
     @property
@@ -104,17 +115,26 @@ class Case:
             self._record(actor, Asked(number, arm, entry.context, _given(entry, context), without))
         return steps
 
-    def tell(self, actor: str, round: int, reward: float | Missing) -> bool:
-        """Report the outcome of a round; False if exactly this was on record already."""
-        self._must_be_open()
-        told = self._told(round)
+    def tell(self, actor: str, round: int, reward: float | Missing, arm: str | None = None) -> bool:
+        """Report the outcome of a round, of a closed case too; False if exactly this was on record already.
+
+        arm: the one that was given as far as the sender knows; refused where the round has another by now.
+        """
+        self._must_not_be_erased()
+        told, undone = self._told(round), round in self.undone
+        if arm is not None and 1 <= round <= len(self.session.rounds):
+            planned = self.session.arms[self.session.rounds[round - 1].arm]
+            if arm != planned:
+                raise Conflict(f"Round {round} is {planned} now, not {arm}. Look at the case again.")
         try:
-            self.session.tell(reward, round)
+            self.take(reward, round)
         except InvalidInput as problem:
             raise Conflict(str(problem)) if told is not None else problem from None
         if told is not None:
             return False
-        self._record(actor, Missed(round) if isinstance(reward, Missing) else Told(round, float(reward)))
+        value = None if isinstance(reward, Missing) else float(reward)
+        first = Missed(round) if value is None else Told(round, value)
+        self._record(actor, Retold(round, value is not None, value) if undone else first)
         return True
 
     def override(self, actor: str, arm: str, reason: str, round: int | None, context: Any) -> Step:
@@ -129,13 +149,28 @@ class Case:
             self._record(actor, Overridden(step.round, step.name, reason, entry.context, given))
         return step
 
-    def correct(self, actor: str, round: int, reward: float | Missing, reason: str) -> None:
-        """Replace the outcome of a round by a new event; the case is folded again."""
+    def correct(self, actor: str, round: int, reward: float | Missing, reason: str, *, given: bool = False) -> None:
+        """Replace the outcome of a round by a new event; the case is folded again.
+
+        Open rounds that the plan would not give any more are withdrawn. given: no, since they were given already.
+        """
         self._must_not_be_erased()
-        self.session.correct(reward, round)
-        self.ahead = None
+        self.replace_outcome(reward, round)
+        withdrawn = {} if given else self._open_rounds_from(self._first_astray())
+        self.withdraw(withdrawn)
         value = None if isinstance(reward, Missing) else float(reward)
-        self._record(actor, Corrected(round, reason, value))
+        self._record(actor, Corrected(round, reason, value, withdrawn or None))
+
+    def undo(self, actor: str, round: int) -> None:
+        """Take the last report back, with the rounds that were opened after it, as if it had not been sent."""
+        self._must_be_open()
+        if self.last_report is None or self.last_report.round != round:
+            last = "" if self.last_report is None else f" The last report was of round {self.last_report.round}."
+            raise Conflict(f"The report of round {round} cannot be undone now.{last} Correct it instead.")
+        withdrawn = self._open_rounds_from(self.last_report.n_rounds + 1)
+        self.take_back(round)
+        self.withdraw(withdrawn)
+        self._record(actor, Undone(round, withdrawn or None))
 
     def note(self, actor: str, text: str) -> None:
         """Write something down that changes nothing else."""
@@ -151,6 +186,15 @@ class Case:
         self._record(actor, Closed(reason))
         return True
 
+    def reopen(self, actor: str, reason: str) -> bool:
+        """Go on with a case that was closed; False if it is open."""
+        self._must_not_be_erased()
+        if not self.closed:
+            return False
+        self.closed = False
+        self._record(actor, Reopened(reason))
+        return True
+
     def erase(self, actor: str) -> bool:
         """Mark the case as erased; False if it was already. The desk blanks its content in the same transaction."""
         if self.erased:
@@ -158,6 +202,62 @@ class Case:
         self.erased, self.label = True, None
         self._record(actor, Erased())
         return True
+
+    def take(self, reward: float | Missing, round: int) -> None:
+        """Give a round its outcome, and remember that this was the last report."""
+        fresh = self._told(round) is None
+        self.session.tell(reward, round)
+        if fresh:
+            self.last_report = Report(round, len(self.session.rounds))
+
+    def replace_outcome(self, reward: float | Missing, round: int) -> None:
+        """Play the case again, with another outcome of a round."""
+        self.session.correct(reward, round)
+        self.last_report = self.ahead = None
+
+    def take_back(self, round: int) -> None:
+        """Play the case again, with one round open whose outcome was told."""
+        told = [None if number == round else entry.reward for number, entry in enumerate(self.session.rounds, 1)]
+        entries = [replace(entry, reward=None, tallied=False) for entry in self.session.rounds]
+        self.session = self._new_session()
+        self.session.rounds = entries
+        for number, reward in enumerate(told, 1):
+            if reward is not None:
+                self.session.tell(reward, number)
+        self.last_report = self.ahead = None
+        self.undone.add(round)
+
+    def withdraw(self, withdrawn: Mapping[str, str] | None) -> None:
+        """Take open rounds back, as if they had not been asked for."""
+        if withdrawn:
+            del self.session.rounds[min(map(int, withdrawn)) - 1 :]
+
+    def _open_rounds_from(self, first: int) -> dict[str, str]:
+        """The arms, by round, of the rounds at the end, from this one on, that are open and that no person chose."""
+        rounds, arms = self.session.rounds, self.session.arms
+        last = len(rounds)
+        while last >= max(first, self.session.n_applied + 1) and rounds[last - 1].reward is None:
+            if rounds[last - 1].overridden:
+                break
+            last -= 1
+        return {str(number): arms[rounds[number - 1].arm] for number in range(last + 1, len(rounds) + 1)}
+
+    def _first_astray(self) -> int:
+        """The first of the open rounds at the end that the plan would not give any more; one after the last if none."""
+        session, n = self.session, len(self.session.rounds)
+        for number, arm in ((int(number), arm) for number, arm in self._open_rounds_from(1).items()):
+            kept = session.rounds[number - 1 :]
+            del session.rounds[number - 1 :]
+            step = session.ask(len(session.open_rounds) + 1, context=kept[0].context, available=[arm], wait=False)[-1]
+            session.rounds[number - 1 :] = kept
+            if step.name != arm:
+                return number
+        return n + 1
+
+    def _new_session(self) -> Session:
+        followed = self.followed
+        horizon, costs = min(followed.plan.horizon, MAX_NUMBER), followed.waiting_costs
+        return Session(followed.policy, followed.plan, horizon=horizon, waiting_costs=costs)
 
     def _told(self, number: int) -> float | Missing | None:
         return self.session.rounds[number - 1].reward if 1 <= number <= len(self.session.rounds) else None
@@ -169,7 +269,7 @@ class Case:
     def _must_be_open(self) -> None:
         self._must_not_be_erased()
         if self.closed:
-            raise Conflict(f"Case {self.id} is closed. It still takes notes and corrections.")
+            raise Conflict(f"Case {self.id} is closed. It takes late outcomes, notes and corrections; or reopen it.")
 
     def _record(self, actor: str, happening: Happening) -> None:
         self.seq += 1

@@ -20,7 +20,7 @@ from typing import Any
 
 from banditree.errors import InvalidInput
 from banditree.service.cases.case import Case, Followed
-from banditree.service.cases.events import Corrected
+from banditree.service.cases.events import KINDS
 from banditree.service.cases.snapshots import EVERY, Forgotten, fill_from_snapshot, snapshot_document
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
 from banditree.service.store import records
@@ -363,9 +363,9 @@ class Desk:
 
     def _take_snapshots(self, connection: Connection, touched: Iterable[Case]) -> None:
         for case in touched:
-            corrected = any(event.kind == Corrected.kind for event in case.new)
+            played_again = any(KINDS[event.kind].plays_again for event in case.new)
             long = case.seq - case.snapshot_seq >= EVERY
-            if not case.erased and (long or (corrected and case.seq >= EVERY)):
+            if not case.erased and (long or (played_again and case.seq >= EVERY)):
                 records.put_snapshot(connection, case, snapshot_document(case))
 
     def _keep(self, touched: Mapping[str, Case]) -> None:

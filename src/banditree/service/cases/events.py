@@ -37,10 +37,14 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True)
 class Happening:
-    """Something that happened to a case. reports: it gives a round its outcome, which only one event may do."""
+    """Something that happened to a case. reports: it gives a round its outcome, which only one event may do.
+
+    plays_again: the case is played again from its beginning.
+    """
 
     kind: ClassVar[str]
     reports: ClassVar[bool] = False
+    plays_again: ClassVar[bool] = False
 
     def change(self, case: "Case") -> None:
         """Bring a case from before the event to after it."""
@@ -93,7 +97,7 @@ class Told(Happening):
 
     def change(self, case: "Case") -> None:
         """The round has its outcome."""
-        case.session.tell(self.reward, self.round)
+        case.take(self.reward, self.round)
 
     def decision(self) -> dict[str, Any]:
         """Its outcome."""
@@ -113,7 +117,7 @@ class Missed(Happening):
 
     def change(self, case: "Case") -> None:
         """The round is used up."""
-        case.session.tell(MISSING, self.round)
+        case.take(MISSING, self.round)
 
     def decision(self) -> dict[str, Any]:
         """No outcome."""
@@ -152,25 +156,75 @@ class Overridden(Happening):
 
 @dataclass(frozen=True)
 class Corrected(Happening):
-    """A wrong outcome was replaced; reward: None where it is not known."""
+    """A wrong outcome was replaced; reward: None where it is not known.
 
-    kind = "corrected"
+    withdrawn: the arms, by round, of the open rounds that the plan would no longer give, and that nobody had given.
+    """
+
+    kind, plays_again = "corrected", True
     round: int
     reason: str
     reward: float | None = None
+    withdrawn: Mapping[str, str] | None = None
 
     def change(self, case: "Case") -> None:
         """The case is played again with the right outcome."""
-        case.session.correct(MISSING if self.reward is None else self.reward, self.round)
-        case.ahead = None
+        case.replace_outcome(MISSING if self.reward is None else self.reward, self.round)
+        case.withdraw(self.withdrawn)
 
     def decision(self) -> dict[str, Any]:
         """The right outcome."""
         return {"reward": self.reward}
 
     def sentence(self, plan: Plan) -> str:
-        """What it was, and why that is known only now."""
-        return f"Round {self.round} corrected: it was {outcome_text(plan, self.reward)}.{_because(self.reason)}"
+        """What it was, why that is known only now, and what is not to be given any more."""
+        told = f"Round {self.round} corrected: it was {outcome_text(plan, self.reward)}."
+        return f"{told}{withdrawn_sentence(self.withdrawn, plan)}{_because(self.reason)}"
+
+
+@dataclass(frozen=True)
+class Undone(Happening):
+    """The last report was taken back, and with it the rounds that were opened after it; withdrawn: as in Corrected."""
+
+    kind, plays_again = "undone", True
+    round: int
+    withdrawn: Mapping[str, str] | None = None
+
+    def change(self, case: "Case") -> None:
+        """The round waits for its outcome again."""
+        case.take_back(self.round)
+        case.withdraw(self.withdrawn)
+
+    def decision(self) -> dict[str, Any]:
+        """No outcome yet."""
+        return {"reward": None}
+
+    def sentence(self, plan: Plan) -> str:
+        """Which report was taken back, and what is not to be given any more."""
+        return f"Round {self.round}: the report was undone.{withdrawn_sentence(self.withdrawn, plan)}"
+
+
+@dataclass(frozen=True)
+class Retold(Happening):
+    """A round whose report was undone has its outcome after all; known: false where it will never be."""
+
+    kind = "retold"
+    round: int
+    known: bool
+    reward: float | None = None
+
+    def change(self, case: "Case") -> None:
+        """The round has its outcome."""
+        case.take(MISSING if self.reward is None else self.reward, self.round)
+
+    def decision(self) -> dict[str, Any]:
+        """Its outcome."""
+        return {"reward": self.reward}
+
+    def sentence(self, plan: Plan) -> str:
+        """What the outcome was."""
+        shown = "the outcome will not be known" if self.reward is None else outcome_text(plan, self.reward)
+        return f"Round {self.round}, reported again: {shown}."
 
 
 @dataclass(frozen=True)
@@ -193,12 +247,28 @@ class Closed(Happening):
     reason: str | None = None
 
     def change(self, case: "Case") -> None:
-        """Only notes and corrections are taken from now on."""
+        """Only late outcomes, notes and corrections are taken from now on."""
         case.closed = True
 
     def sentence(self, plan: Plan) -> str:
         """That it ended, and why."""
         return f"Closed.{_because(self.reason)}"
+
+
+@dataclass(frozen=True)
+class Reopened(Happening):
+    """A case that was closed goes on."""
+
+    kind = "reopened"
+    reason: str
+
+    def change(self, case: "Case") -> None:
+        """Rounds are asked again."""
+        case.closed = False
+
+    def sentence(self, plan: Plan) -> str:
+        """That it goes on, and why."""
+        return f"Reopened.{_because(self.reason)}"
 
 
 @dataclass(frozen=True)
@@ -217,7 +287,8 @@ class Erased(Happening):
 
 
 KINDS: dict[str, type[Happening]] = {
-    shape.kind: shape for shape in (Asked, Told, Missed, Overridden, Corrected, Noted, Closed, Erased)
+    shape.kind: shape
+    for shape in (Asked, Told, Missed, Overridden, Corrected, Undone, Retold, Noted, Closed, Reopened, Erased)
 }
 REPORTS = tuple(kind for kind, shape in KINDS.items() if shape.reports)
 
@@ -268,3 +339,11 @@ def sentence_of(plan: Plan, event: Event) -> str:
 
 def _because(reason: str | None) -> str:
     return f" Reason: {reason}" if reason else ""
+
+
+def withdrawn_sentence(withdrawn: Mapping[str, str] | None, plan: Plan) -> str:
+    """What is no longer to be given, by round, or ""."""
+    if not withdrawn:
+        return ""
+    give = plan.vocabulary.give.lower()
+    return f" Withdrawn: {', '.join(f'round {number}, {give} {arm}' for number, arm in withdrawn.items())}."

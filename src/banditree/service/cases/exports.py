@@ -101,6 +101,8 @@ def _fold(rounds: dict[int, dict[str, Any]], event: Event) -> None:
     happening = happening_of(event)
     if happening is None or event.round is None:
         return
+    for number in getattr(happening, "withdrawn", None) or ():
+        rounds.pop(int(number), None)
     told = happening.decision()
     if "reward" in told:
         told["at"] = event.at

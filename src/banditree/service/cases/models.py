@@ -75,13 +75,17 @@ class AskMany(Shape):
 
 
 class Tell(Shape):
-    """What happened in a round. ask: also say what to do next, in the same answer."""
+    """What happened in a round. ask: also say what to do next, in the same answer.
+
+    arm: the one that was given; refused if the round has another by now. By default it is not compared.
+    """
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"round": 1, "reward": 1}, {"round": 2, "reward": "missing"}]}
     )
     round: RoundNumber
     reward: Reward
+    arm: ArmName | None = None
     ask: Ask | None = None
 
 
@@ -113,11 +117,29 @@ class Override(Shape):
 
 
 class Correct(Shape):
-    """The right outcome of a round that was reported wrongly, and why."""
+    """The right outcome of a round that was reported wrongly, and why.
+
+    Open rounds that the plan would not give after the right outcome are withdrawn. given: they were given already, so
+    they stay. ask: also open the next round, where none is open.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"round": 3, "reward": 0, "reason": "typed wrongly"}]})
     round: RoundNumber
     reward: Reward
+    reason: Words
+    given: Annotated[bool, Strict()] = False
+    ask: Annotated[bool, Strict()] = False
+
+
+class Undo(Shape):
+    """The round of the last report, which is to be taken back together with the rounds that were opened after it."""
+
+    round: RoundNumber
+
+
+class Reopen(Shape):
+    """Why a case that was closed goes on."""
+
     reason: Words
 
 

@@ -46,6 +46,7 @@ class Seen(NamedTuple):
     outcomes: list[Outcome]
     round_arms: list[str]
     last_told: int | None
+    undoable: int | None
     own_context: FloatArray | None
 
 
@@ -57,7 +58,9 @@ def see(case: Case) -> Seen:
     first = getattr(session.rounds, "n_before", 0)
     told = next((n for n in range(len(session.rounds), first, -1) if session.rounds[n - 1].reward is not None), None)
     outcomes = _outcomes(case, ahead.n_done)
-    return Seen(case.followed, standing(case), session.params, ahead, outcomes, arms, told, session.own_context)
+    undoable = None if case.last_report is None or case.closed else case.last_report.round
+    context = session.own_context
+    return Seen(case.followed, standing(case), session.params, ahead, outcomes, arms, told, undoable, context)
 
 
 def go_ahead(case: Case) -> Ahead:

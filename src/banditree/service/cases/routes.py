@@ -25,11 +25,13 @@ from banditree.service.cases.models import (
     Note,
     Outlook,
     Override,
+    Reopen,
     Standing,
     StepOut,
     Tell,
     TellMany,
     TellOut,
+    Undo,
 )
 from banditree.service.cases.outlook import Seen, go_ahead, outlook, see
 from banditree.service.cases.standings import event_out, standing, step_out
@@ -80,7 +82,7 @@ def tell(request: Request, person: Person, id: str, told: Tell) -> "Future[TellO
     """Tell for one case."""
 
     def act(transaction: Transaction) -> TellOut:
-        recorded = transaction.case(id).tell(person.name, told.round, _reward(told.reward))
+        recorded = transaction.case(id).tell(person.name, told.round, _reward(told.reward), told.arm)
         steps = None if told.ask is None else _ask(transaction, person, id, told.ask)
         return TellOut(recorded=recorded, steps=steps)
 
@@ -187,13 +189,13 @@ async def override_case(request: Request, person: Operator, id: CaseId, body: Ov
 
 @router.post("/cases/{id}/correct", response_model=Answer[Standing])
 async def correct_case(request: Request, person: Operator, id: CaseId, body: Correct) -> Response:
-    """Replace a wrong outcome; the history keeps both."""
+    """Replace a wrong outcome; the history keeps both. Open rounds that the plan would not give now are withdrawn."""
     for _ in range(TRIES):
         corrected = await _corrected_beside(request, person, id, body)
 
         def act(transaction: Transaction, corrected: Case | None = corrected) -> Standing | None:
             if corrected is None:
-                transaction.case(id).correct(person.name, body.round, _reward(body.reward), body.reason)
+                _correct(transaction.case(id), person, body)
             elif not transaction.adopt(corrected):
                 return None
             return standing(transaction.case(id))
@@ -201,6 +203,12 @@ async def correct_case(request: Request, person: Operator, id: CaseId, body: Cor
         if (found := await decide(request, act, (id,))) is not None:
             return reply(found)
     raise Unavailable("The case changes faster than it can be played again. Send the request again.")
+
+
+def _correct(case: Case, person: Person, body: Correct) -> None:
+    case.correct(person.name, body.round, _reward(body.reward), body.reason, given=body.given)
+    if body.ask and case.state == "open" and not case.session.features:
+        case.ask(person.name, 1, None, None)
 
 
 async def _corrected_beside(request: Request, person: Person, id: str, body: Correct) -> Case | None:
@@ -211,11 +219,32 @@ async def _corrected_beside(request: Request, person: Person, id: str, body: Cor
 
     def play_again() -> Case:
         case = desk_of(request).read_whole(id)
-        case.correct(person.name, body.round, _reward(body.reward), body.reason)
+        _correct(case, person, body)
         go_ahead(case)
         return case
 
     return await run_in_threadpool(play_again)
+
+
+@router.post("/cases/{id}/undo", response_model=Answer[Standing])
+async def undo_case(request: Request, person: Operator, id: CaseId, body: Undo) -> Response:
+    """Take the last report back, as if it had not been sent; the history keeps it."""
+
+    def act(transaction: Transaction) -> Standing:
+        transaction.case(id).undo(person.name, body.round)
+        return standing(transaction.case(id))
+
+    return reply(await decide(request, act, (id,)))
+
+
+@router.post("/cases/{id}/reopen", response_model=Answer[Done])
+async def reopen_case(request: Request, person: Operator, id: CaseId, body: Reopen) -> Response:
+    """Go on with a case that was closed."""
+
+    def act(transaction: Transaction) -> Done:
+        return Done(done=transaction.case(id).reopen(person.name, body.reason))
+
+    return reply(await decide(request, act, (id,)))
 
 
 @router.post("/cases/{id}/note", response_model=Answer[Done])
@@ -231,7 +260,7 @@ async def note_case(request: Request, person: Operator, id: CaseId, body: Note) 
 
 @router.post("/cases/{id}/close", response_model=Answer[Done])
 async def close_case(request: Request, person: Operator, id: CaseId, body: Close) -> Response:
-    """End a case. It still takes notes and corrections."""
+    """End a case. It still takes late outcomes, notes and corrections, and can be reopened."""
 
     def act(transaction: Transaction) -> Done:
         return Done(done=transaction.case(id).close(person.name, body.reason))

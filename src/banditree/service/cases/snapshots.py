@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, overload
 from banditree.policies.rounds import Round
 from banditree.policies.session import Session
 from banditree.policies.snapshots import fill_state, round_from_json, round_to_json, state_to_json
-from banditree.service.cases.case import Case
+from banditree.service.cases.case import Case, Report
 from banditree.service.cases.outlook import ahead_document, ahead_from
 from banditree.version import __version__
 
@@ -89,6 +89,8 @@ def snapshot_document(case: Case) -> str:
         "made_by": __version__,
         "policy": session.policy.name,
         "closed": case.closed,
+        "last_report": case.last_report,
+        "undone": sorted(case.undone),
         "n_applied": session.n_applied,
         "n_before": first,
         "off_plan": off_plan,
@@ -110,7 +112,8 @@ def fill_from_snapshot(case: Case, seq: int, text: str) -> bool:
     session.rounds = LastRounds(content["n_before"], [round_from_json(entry) for entry in content["rounds"]])
     session.n_applied, session.strayed = content["n_applied"], tuple(content["off_plan"])
     fill_state(session.state, content["state"])
-    case.session, case.closed = session, content["closed"]
+    case.session, case.closed, case.undone = session, content["closed"], set(content["undone"])
+    case.last_report = None if content["last_report"] is None else Report(*content["last_report"])
     case.ahead = ahead_from(case, content["ahead"])
     case.seq = case.snapshot_seq = seq
     return True

@@ -1,5 +1,6 @@
 """The pages of the cases: the list, and one case that is followed."""
 
+from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Query, Request, Response
@@ -8,13 +9,14 @@ from starlette.concurrency import run_in_threadpool
 
 from banditree.figures.html import Mark, ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
-from banditree.plans.case_wording import possible_sentence
+from banditree.plans.case_wording import outcome_text, possible_sentence
 from banditree.plans.plan import Plan
 from banditree.plans.words import number
 from banditree.policies.base import Outcome
 from banditree.service.cases import routes as case_routes
 from banditree.service.cases.case import MAX_NUMBER
-from banditree.service.cases.events import sentence_of
+from banditree.service.cases.events import Corrected, Event, Missed, Retold, Told, Undone, happening_of, sentence_of
+from banditree.service.cases.exports import folded_rounds
 from banditree.service.cases.models import (
     Ask,
     Close,
@@ -24,9 +26,11 @@ from banditree.service.cases.models import (
     Note,
     Outlook,
     Override,
+    Reopen,
     Standing,
     StepOut,
     Tell,
+    Undo,
 )
 from banditree.service.cases.outlook import Seen, outlook
 from banditree.service.cases.routes import CaseId
@@ -42,13 +46,25 @@ from banditree.service.store.signing import PlanState
 SHOWN_CASES = 50  # A page of the list shows so many cases.
 SHOWN_EVENTS = 40  # So many events of the history are shown, unless all are asked for ...
 MOST_EVENTS = 10_000  # ... and then at most so many.
+SOON = 4.0  # A report within so many seconds of another one is asked about: a second tap is quickly made.
 MOST_CHANCES = 12  # So many tasks are shown with their chance.
 ELSEWHERE = "How cases get here, and at what cost, is on the page of the plan."
 NOWHERE = 0  # Boxes are counted from 1, so this is the number of no box.
 MOST_BOXES = 1_500  # A plan of more boxes is not drawn, only put into words.
 
 router = APIRouter(include_in_schema=False)
+SAVED = (Told.kind, Missed.kind, Retold.kind, Corrected.kind, Undone.kind)
 States = ("waiting", "alarm", "open", "closed", "erased")
+
+
+class Again(NamedTuple):
+    """A report that came soon after another one, and is to be confirmed; value: as it was sent."""
+
+    round: int
+    arm: str
+    value: str
+    outcome: str
+    before: str
 
 
 class Task(NamedTuple):
@@ -100,7 +116,9 @@ async def show_case(request: Request, person: Viewer, id: CaseId, all: bool = Fa
     return await _case_page(request, id, everything=all)
 
 
-async def _case_page(request: Request, id: str, everything: bool = False, notice: str = "") -> Response:
+async def _case_page(
+    request: Request, id: str, everything: bool = False, notice: str = "", again: Again | None = None
+) -> Response:
     seen = await case_routes.seen(request, id)
     ahead = await run_in_threadpool(outlook, seen)
     standing, plan = seen.standing, seen.followed.plan
@@ -110,7 +128,9 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
     known = await read(request, records.documents, "plans")
     names = {line["id"]: line["name"] for line in known}
     successor = next(line["replaced_by"] for line in known if line["id"] == standing.plan)
-    rounds = zip(standing.open_rounds, seen.round_arms, strict=True) if standing.state == "open" else ()
+    told = [(event, sentence_of(plan, event)) for event in reversed(events)]
+    ended = standing.state == "closed" or (standing.rounds >= standing.horizon and not standing.open_rounds)
+    whole = await read(request, records.history, id, 0, MOST_EVENTS) if ended else []
     return page(
         request,
         "case.html",
@@ -121,9 +141,14 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         successor=successor,
         successor_name=names.get(successor, successor),
         outcomes=[(number(value), name) for value, name in words.outcomes(plan)],
-        rounds=list(rounds),
+        rounds=list(zip(standing.open_rounds, seen.round_arms, strict=True)),
         last_told=seen.last_told,
+        undoable=seen.undoable,
+        saved=next((one for one in told if one[0].kind in SAVED), None),
+        withdrawn={n: arm for n, arm in _withdrawn(events).items() if arm not in seen.round_arms},
         notice=notice,
+        again=again,
+        how_it_went=words.how_it_went(plan, folded_rounds(whole)) if whole else "",
         used_up=standing.rounds >= standing.horizon,
         context=context_fields(plan.features, seen.own_context),
         where=words.where(plan, standing),
@@ -134,9 +159,19 @@ async def _case_page(request: Request, id: str, everything: bool = False, notice
         rings=rings,
         way=words.way_taken(plan, ahead.path, rings),
         ladder=_ladder(plan, words.mark(plan, standing, [*ahead.path, NOWHERE] if rings else ahead.path)),
-        events=[(event, sentence_of(plan, event)) for event in reversed(events)],
+        events=told,
         older=after,
     )
+
+
+def _withdrawn(events: list[Event]) -> dict[str, str]:
+    """The arms, by round, that are not to be given any more since the last report."""
+    for event in reversed(events):
+        if event.kind in (Told.kind, Missed.kind, Retold.kind):
+            break
+        if event.kind in (Corrected.kind, Undone.kind):
+            return dict(getattr(happening_of(event), "withdrawn", None) or {})
+    return {}
 
 
 def _possible(plan: Plan, standing: Standing) -> str:
@@ -194,11 +229,35 @@ async def _after(request: Request, id: str, steps: list[StepOut]) -> Response:
 
 @router.post("/cases/{id}/tell")
 async def tell(request: Request, person: Operator, id: CaseId) -> Response:
-    """Report an outcome and, where the form says so, ask what comes next: one trip to the desk, one transaction."""
+    """Report an outcome and, where the form says so, ask what comes next: one trip to the desk, one transaction.
+
+    What comes soon after another report is asked about first.
+    """
     given = await fields(request)
     following = Ask() if "ask" in given else None
-    body = shaped(Tell, {"round": whole(given, "round"), "reward": reward_of(given), "ask": following})
+    said = {"round": whole(given, "round"), "reward": reward_of(given), "arm": given.get("arm"), "ask": following}
+    body = shaped(Tell, said)
+    if given.get("sure") != str(body.round) and (again := await _again(request, id, body, given["reward"])):
+        return await _case_page(request, id, again=again)
     await case_routes.tell(request, person, id, body)
+    return to(f"/cases/{id}#next")
+
+
+async def _again(request: Request, id: str, told: Tell, value: str) -> Again | None:
+    """What to ask about a report of another round than the one that was reported just now; None where it is later."""
+    last = await read(request, records.last_events, id, 2)
+    before = next((event for event in last if event.kind in SAVED and event.round != told.round), None)
+    if before is None or (datetime.now(UTC) - datetime.fromisoformat(before.at)).total_seconds() > SOON:
+        return None
+    plan = (await case_routes.seen(request, id)).followed.plan
+    outcome = outcome_text(plan, None if isinstance(told.reward, str) else told.reward)
+    return Again(told.round, told.arm or "", value, outcome, sentence_of(plan, before))
+
+
+@router.post("/cases/{id}/undo")
+async def undo(request: Request, person: Operator, id: CaseId) -> Response:
+    """Take the last report back."""
+    await case_routes.undo_case(request, person, id, shaped(Undo, {"round": whole(await fields(request), "round")}))
     return to(f"/cases/{id}#next")
 
 
@@ -219,6 +278,7 @@ async def correct(request: Request, person: Operator, id: CaseId) -> Response:
     """Replace a wrong outcome."""
     given = await fields(request)
     body = {"round": whole(given, "round"), "reward": reward_of(given), "reason": given.get("reason", "")}
+    body |= {"given": "given" in given, "ask": True}
     await case_routes.correct_case(request, person, id, shaped(Correct, body))
     return to(f"/cases/{id}#next")
 
@@ -242,6 +302,13 @@ async def close(request: Request, person: Operator, id: CaseId) -> Response:
     """End a case."""
     await case_routes.close_case(request, person, id, shaped(Close, await fields(request)))
     return to(f"/cases/{id}")
+
+
+@router.post("/cases/{id}/reopen")
+async def reopen(request: Request, person: Operator, id: CaseId) -> Response:
+    """Go on with a case that was closed."""
+    await case_routes.reopen_case(request, person, id, shaped(Reopen, await fields(request)))
+    return to(f"/cases/{id}#next")
 
 
 @router.post("/cases/{id}/erase")

@@ -1,5 +1,7 @@
 """Forms of the pages, put into the shapes of the API."""
 
+import math
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -60,12 +62,26 @@ def whole(given: dict[str, str], name: str) -> int | None:
 def reward_of(given: dict[str, str]) -> float | str:
     """The outcome: a number, or "missing"."""
     text = given.get("reward", "")
-    if text == "missing":
-        return text
+    return text if text == "missing" else decimal(text, "The outcome")
+
+
+def decimal(text: str, name: str) -> float:
+    """A number with a decimal point or a decimal comma; refuses what can be read in two ways.
+
+    >>> decimal("31,5", "The outcome"), decimal("-1.25", "The outcome")
+    (31.5, -1.25)
+    """
+    compact = text.replace("\u00a0", "").replace("\u202f", "").replace("−", "-").strip()
+    if re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+", compact):
+        point, none = compact.replace(",", "."), compact.replace(",", "")
+        raise Refused(f"{name} {text[:50]!r} could be {point} or {none}. Write it in one of these ways.")
     try:
-        return float(text)
+        found = float(compact.replace(",", ".") if compact.count(",") == 1 and "." not in compact else compact)
     except ValueError:
-        raise Refused(f"The outcome must be a number. Got {text[:50]!r}.") from None
+        raise Refused(f"{name} must be a number. Got {text[:50]!r}.") from None
+    if not math.isfinite(found):
+        raise Refused(f"{name} must be a number. Got {text[:50]!r}.")
+    return found
 
 
 def context_of(given: dict[str, str], numbers: set[str]) -> dict[str, float | str] | None:
@@ -74,10 +90,7 @@ def context_of(given: dict[str, str], numbers: set[str]) -> dict[str, float | st
     for field, text in given.items():
         if field.startswith(CONTEXT):
             name = field.removeprefix(CONTEXT)
-            try:
-                found[name] = float(text) if name in numbers else text
-            except ValueError:
-                raise Refused(f"{name} must be a number. Got {text[:50]!r}.") from None
+            found[name] = decimal(text, name) if name in numbers else text
     return found or None
 
 

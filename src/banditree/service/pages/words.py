@@ -1,13 +1,16 @@
 """What the pages say about a case, in the words of its plan."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 from banditree.figures.html import Mark
-from banditree.nouns import plural
+from banditree.nouns import counted, plural
 from banditree.plans.case_wording import is_scored, score_levels, tally_sentence
 from banditree.plans.plan import BoxKind, Plan
 from banditree.plans.wording import box_sentence, place_name, rule_sentence, unit
-from banditree.plans.words import capital
+from banditree.plans.words import amount, capital
 from banditree.service.cases.models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
 
@@ -68,6 +71,28 @@ def way_taken(plan: Plan, path: list[int], rings: bool) -> str:
     skipped = "..., " if len(numbered) > MOST_STEPS else ""
     so_far = f"{capital(plural(unit(plan)))} so far: {skipped}{', '.join(map(str, numbered[-MOST_STEPS:]))}."
     return f"{so_far} {'There the alarm rang.' if rings else f'The case is at {place_name(plan, path[-1] - 1)}.'}"
+
+
+def how_it_went(plan: Plan, rounds: Mapping[int, Mapping[str, Any]]) -> str:
+    """What came of a case that has ended; rounds: its rounds after all corrections, as `folded_rounds` gives them."""
+    told = [entry["reward"] for entry in rounds.values() if entry.get("reward") is not None]
+    unknown = len(rounds) - len(told)
+    possible = outcomes(plan)
+    if possible:
+        parts = [counted(sum(reward == value for reward in told), name) for value, name in possible]
+    else:
+        parts = [f"{plan.vocabulary.reward} {amount(sum(told) / len(told))} on average"] if told else []
+    parts += [f"{counted(unknown, 'outcome')} not known"] if unknown else []
+    return f"{capital(counted(len(rounds), 'round'))}: {', '.join(parts)}.{_last_given(plan, rounds)}"
+
+
+def _last_given(plan: Plan, rounds: Mapping[int, Mapping[str, Any]]) -> str:
+    """Which arm was given in the end, and from which round on."""
+    arms = [(n, entry["arm"]) for n, entry in rounds.items() if "arm" in entry]
+    if not arms:
+        return ""
+    first = next((n for (_, before), (n, _) in reversed([*pairwise(arms)]) if before != arms[-1][1]), arms[0][0])
+    return f" {arms[-1][1]} from round {first} on."
 
 
 def shown_chance(p: float) -> str:

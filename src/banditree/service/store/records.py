@@ -193,6 +193,15 @@ def history(connection: sa.Connection, id: str, after: int, limit: int) -> list[
     return [Event(*row) for row in connection.execute(page, {"number": rows[0]["number"], "after": after})]
 
 
+def last_events(connection: sa.Connection, id: str, n: int) -> list[Event]:
+    """The last events of a case, the newest first."""
+    rows = case_rows(connection, [id])
+    if not rows:
+        raise NotFound(f"There is no case {id}.")
+    last = sa.select(*EVENT_COLUMNS).where(events.c.case == rows[0]["number"]).order_by(events.c.seq.desc()).limit(n)
+    return [Event(*row) for row in connection.execute(last)]
+
+
 def n_outcomes(connection: sa.Connection, **of: str) -> int:
     """How many outcomes are on record of the cases of a plan, or of a split."""
     told = sa.select(sa.func.sum(cases.c.rounds - cases.c.waiting)).where(seen(connection, cases)).filter_by(**of)

@@ -69,7 +69,7 @@ window.addEventListener("pageshow", () => {
       if (status.dataset.lost) { status.textContent = ""; delete status.dataset.lost; }
       return;
     }
-    const answer = await fetch(location.href.split("#")[0]);
+    const answer = await fetch("/cases/" + watch.dataset.case + location.search);
     if (!answer.ok) throw new Error("not now");
     follow(new DOMParser().parseFromString(await answer.text(), "text/html"));
     status.textContent = "Updated: " + events[0].actor + " worked on this case.";

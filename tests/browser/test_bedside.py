@@ -1,0 +1,166 @@
+"""Where a plan meets a person: what is said is right, and what was reported by mistake can be taken back."""
+
+import pytest
+from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
+from running_service import SHORT_PLAN as PLAN
+
+from banditree.policies.rounds import MISSING
+from banditree.service.pages import case_pages
+
+pytestmark = pytest.mark.slow
+
+SIZES = pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
+TESTS = int(PLAN.pulls[0])
+IN_VIEW = """
+const box = document.querySelector(arguments[0]).getBoundingClientRect();
+const top = document.elementFromPoint(box.left + 5, box.top + box.height / 2);
+return box.top >= 0 && box.bottom <= innerHeight && document.querySelector(arguments[0]).contains(top);
+"""
+
+
+def in_view(window, selector):
+    """Whether a person sees it without scrolling, and nothing lies over it."""
+    return window.execute_script(IN_VIEW, selector)
+
+
+def at_last_test(api, plan, id):
+    """A case whose next relapse leads to Beta, and whose next recovery does not."""
+    api.start(plan, id=id, label=f"bed {id}")
+    api.ask(id)
+    for number in range(1, TESTS):
+        api.tell(id, number, 0, ask=1)
+
+
+@SIZES
+def test_a_corrected_typo_withdraws_what_it_led_to(size, chromium, console):
+    api, plan = console
+    id = f"typo-{size[0]}"
+    at_last_test(api, plan, id)
+    with looking(chromium, size) as window:
+        window.get(f"{api.http.base_url}/cases/{id}")
+        press(window, "Relapse")
+        until(lambda: "Administer Beta" in text(window, "#next"))
+        press(window, "Correct a report")
+        fill_in(window, 'form[action$="/correct"]', reward="not known", reason="the wrong button")
+        press(window, "Correct")
+        until(lambda: "Changed: do not administer Beta (round" in text(window, "#next"))
+        assert "Administer Alpha" in text(window, "#next")
+        assert "administer Alpha" in text(window, "#stand").replace("Administer", "administer")
+        assert f"Withdrawn: round {TESTS + 1}, administer Beta." in text(window, "#history")
+        assert_fits(window)
+        assert serious(window) == []
+        press(window, "Relapse")
+        until(lambda: "Administer Beta" in text(window, "#next"))
+        assert "Changed" not in text(window, "#next")
+
+
+def test_what_was_given_already_stays(chromium, console):
+    api, plan = console
+    at_last_test(api, plan, "given")
+    api.tell("given", TESTS, 0, ask=1)
+    with looking(chromium, PHONE) as window:
+        window.get(f"{api.http.base_url}/cases/given")
+        press(window, "Correct a report")
+        fill_in(window, 'form[action$="/correct"]', reward="not known", reason="the wrong button")
+        tap(window, "input[name=given]")
+        press(window, "Correct")
+        until(lambda: "corrected" in text(window, "#stay"))
+        assert "Administer Beta" in text(window, "#next")
+        assert "Changed" not in text(window, "#next")
+
+
+@SIZES
+def test_the_name_and_what_was_saved_stay_in_view_with_undo(size, chromium, console):
+    api, plan = console
+    id = f"undo-{size[0]}"
+    at_last_test(api, plan, id)
+    before = api.case(id)
+    with looking(chromium, size) as window:
+        window.get(f"{api.http.base_url}/cases/{id}")
+        press(window, "Relapse")
+        until(lambda: "Administer Beta" in text(window, "#next"))
+        assert text(window, "#stay h1") == f"bed {id} {id}"
+        assert f"Saved. Round {TESTS}: relapse." in text(window, "#stay")
+        for part in ("#stay h1", "#stay .saved p", "#stay button", "#next .say"):
+            assert in_view(window, part), part
+        window.execute_script("scrollTo(0, document.body.scrollHeight)")
+        for part in ("#stay h1", "#stay .saved p", "#stay button"):
+            assert in_view(window, part), part
+        press(window, "Undo")
+        until(lambda: "the report was undone" in text(window, "#stay"))
+        assert "Administer Alpha" in text(window, "#next")
+        assert f"Round {TESTS} of 10" in text(window, "#next")
+        assert "Changed: do not administer Beta" in text(window, "#next")
+        now = api.case(id)
+        assert (now.rounds, now.open_rounds, now.arm, now.total) == (TESTS, [TESTS], "Alpha", before.total)
+        assert not window.find_elements("css selector", "#stay button")  # what was undone is not undone again
+        press(window, "Recovery")
+        until(lambda: f"Saved. Round {TESTS}, reported again: recovery." in text(window, "#stay"))
+
+
+@SIZES
+def test_a_second_tap_asks_and_records_nothing(size, chromium, console, monkeypatch):
+    api, plan = console
+    id = f"twice-{size[0]}"
+    api.start(plan, id=id)
+    api.ask(id)
+    with looking(chromium, size) as window:
+        window.get(f"{api.http.base_url}/cases/{id}")
+        monkeypatch.setattr(case_pages, "SOON", 600.0)
+        press(window, "Relapse")
+        until(lambda: "Round 2 of 10" in text(window, "#next"))
+        press(window, "Relapse")
+        until(lambda: "Was round 2 (Alpha) really: relapse?" in text(window, "#next"))
+        assert "A moment ago: Round 1: relapse." in text(window, "#next")
+        assert in_view(window, "#next a.button")
+        assert (api.case(id).rounds, api.case(id).open_rounds) == (2, [2])
+        assert_fits(window)
+        assert serious(window) == []
+        press(window, "No, it was one tap too many")
+        until(lambda: "What happened?" in text(window, "#next"))
+        press(window, "Relapse")
+        until(lambda: "Was round 2" in text(window, "#next"))
+        press(window, "Yes, report round 2")
+        until(lambda: "Round 3 of 10" in text(window, "#next"))
+    assert [event.round for event in api.events(id) if event.kind == "told"] == [1, 2]
+
+
+def test_a_page_that_shows_a_withdrawn_round_cannot_report_it(chromium, console):
+    api, plan = console
+    at_last_test(api, plan, "stale")
+    api.tell("stale", TESTS, 0, ask=1)
+    with looking(chromium, PHONE) as window:
+        window.get(f"{api.http.base_url}/cases/stale")
+        window.execute_script("for (let i = 1; i < 9999; i++) clearTimeout(i)")  # a page that has not followed yet
+        api.correct("stale", TESTS, MISSING, "typed wrongly")
+        api.ask("stale")
+        press(window, "Recovery")
+        until(lambda: f"Round {TESTS + 1} is Alpha now, not Beta." in text(window))
+        assert "409" in str(window.get_log("browser"))
+    assert api.case("stale").open_rounds == [TESTS + 1]
+
+
+@SIZES
+def test_late_outcomes_and_cases_closed_by_mistake(size, chromium, console):
+    api, plan = console
+    id = f"late-{size[0]}"
+    api.start(plan, id=id)
+    api.ask(id)
+    api.tell(id, 1, 1, ask=1)
+    with looking(chromium, size) as window:
+        window.get(f"{api.http.base_url}/cases/{id}")
+        press(window, "Close the case")
+        press(window, "Close")
+        until(lambda: "This case is closed." in text(window, "#next"))
+        assert text(window, "#went") == "2 rounds: 1 recovery, 0 relapses, 1 outcome not known. Alpha from round 1 on."
+        assert "Late outcome of Alpha" in text(window, "#next")
+        assert_fits(window)
+        assert serious(window) == []
+        press(window, "Relapse")
+        until(lambda: "1 recovery, 1 relapse." in text(window, "#went"))
+        assert api.case(id).state == "closed"
+        press(window, "Reopen the case")
+        fill_in(window, 'form[action$="/reopen"]', reason="closed by mistake")
+        press(window, "Reopen")
+        until(lambda: "Ask what to do next." in text(window, "#next"))
+        assert "Reopened. Reason: closed by mistake" in text(window, "#history")
