@@ -13,7 +13,7 @@ from running_service import add_signed_plan, clinic_plan, do, in_thread, local
 from banditree.cli import main
 from banditree.service.cases.desk import Desk
 from banditree.service.people.noted_reads import Witness
-from banditree.service.store import records, trail
+from banditree.service.store import audit, records, trail
 from banditree.service.store.database import Database
 from banditree.service.store.people import Role, add_user, hashed
 
@@ -36,16 +36,17 @@ def play(path, cases=2):
 
 def problems(database, expected=None):
     with database.snapshot() as connection:
-        return trail.verify(connection, expected).problems
+        return audit.verify(connection, expected).problems
 
 
 def test_a_trail_is_whole_also_after_erasing(tmp_path):
     database = play(tmp_path / "cases.db")
     with database.snapshot() as connection:
-        found = trail.verify(connection)
+        found = audit.verify(connection)
     assert found.problems == []
     assert found.events == 9
-    assert found.lines == 2 + 2 * 3 + 2
+    assert found.rows == 3
+    assert found.lines == 3 + 2 * 4 + 3  # a plan, cases with their seals, an erasure
     assert problems(database, found.head) == []
     assert problems(database, f"3:{'0' * 64}") == [f"The trail does not have the line 3:{'0' * 64}."]
 
@@ -70,10 +71,10 @@ def test_nothing_is_left_to_guess_an_erased_outcome_from(tmp_path):
         ("UPDATE audit SET subject = NULL WHERE number = 1", "Line 1 was changed"),
         ("UPDATE audit SET chain = 'x' WHERE number = 4", "Line 4 was changed"),
         ("DELETE FROM audit WHERE number = 2", "Lines 2 to 2 are missing"),
-        ("DELETE FROM audit WHERE number > 7", "should end with line 10, and ends with line 7"),
-        ("DELETE FROM audit", "should end with line 10, and ends with line 0"),
-        ("DELETE FROM trail", "should end with line 0, and ends with line 10"),
-        ("INSERT INTO audit VALUES (11, 'x', 'eve', 'read', NULL, NULL, 'x')", "Line 11 was changed"),
+        ("DELETE FROM audit WHERE number > 7", "should end with line 14, and ends with line 7"),
+        ("DELETE FROM audit", "should end with line 14, and ends with line 0"),
+        ("DELETE FROM trail", "should end with line 0, and ends with line 14"),
+        ("INSERT INTO audit VALUES (15, 'x', 'eve', 'read', NULL, NULL, 'x')", "Line 15 was changed"),
         ("UPDATE events SET reward = 0 WHERE kind = 'told'", "were changed, added or deleted"),
         ("UPDATE events SET details = NULL WHERE kind = 'noted' AND \"case\" = 2", "were changed, added or deleted"),
         ("UPDATE events SET actor = 'eve' WHERE seq = 1", "were changed, added or deleted"),
@@ -107,7 +108,7 @@ def test_a_case_that_was_blanked_and_not_erased_is_noticed(tmp_path):
             blank = "arm = NULL, reward = NULL, details = NULL, proof = ?"
             values = (trail.content_digest(event), event["seq"])
             connection.exec_driver_sql(f'UPDATE events SET {blank} WHERE "case" = 2 AND seq = ?', values)
-    assert problems(database) == ["Events of case number 2 were blanked, and it was never erased."]
+    assert "Events of case number 2 were blanked, and it was never erased." in problems(database)
 
 
 def test_the_command_says_so_and_exits_1(tmp_path, capsys):
@@ -117,15 +118,15 @@ def test_the_command_says_so_and_exits_1(tmp_path, capsys):
         main(["audit", "verify", "--database", path])
     out = capsys.readouterr().out
     assert ended.value.code == 0
-    assert "The trail is whole: 10 lines and 9 events." in out
+    assert "Everything is as the service wrote it: 14 lines, 9 events and 3 sealed rows." in out
     head = out.split()[-1]
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("UPDATE audit SET actor = 'eve' WHERE number = 10")
+        connection.execute("UPDATE audit SET actor = 'eve' WHERE number = 14")
         connection.commit()
     with pytest.raises(SystemExit) as ended:
         main(["audit", "verify", "--database", path, "--expect", head, "--json"])
     assert ended.value.code == 1
-    assert json.loads(capsys.readouterr().out)["problems"] == ["Line 10 was changed."]
+    assert json.loads(capsys.readouterr().out)["problems"] == ["Line 14 was changed."]
 
 
 def lines_of(http):

@@ -117,3 +117,9 @@ def fill_from_snapshot(case: Case, seq: int, text: str) -> bool:
     case.ahead = ahead_from(case, content["ahead"])
     case.seq = case.snapshot_seq = seq
     return True
+
+
+def is_snapshot(case: Case, seq: int, text: str) -> bool:
+    """Whether a snapshot is of this case as it is now; one of another version is never used, so it does not matter."""
+    content = json.loads(text)
+    return content["made_by"] != __version__ or (seq == case.seq and content == json.loads(snapshot_document(case)))

@@ -19,6 +19,7 @@ from sqlalchemy.exc import DataError, DBAPIError, IntegrityError, OperationalErr
 
 from banditree.service.problems import Refused, TooSlow, Unavailable
 from banditree.service.settings import Settings
+from banditree.service.store.seals import CHANGED, seal_changes, watch_changes
 
 Connection = sa.Connection  # What every function of the store takes first: a connection inside a transaction.
 Clash = IntegrityError  # Somebody else took the same number or name a moment before; decide again.
@@ -42,6 +43,7 @@ class Database:
     def __init__(self, settings: Settings, *, migrates: bool = True) -> None:
         self.settings = settings
         self.engine = open_engine(settings.url, most=WRITERS)
+        watch_changes(self.engine)
         self._readers = open_engine(settings.url, most=READERS)  # so that those who write never wait for those
         self._writes = self.engine.execution_options(writes=True)
         name = self.engine.url.database
@@ -75,7 +77,9 @@ class Database:
     def write(self) -> Iterator[sa.Connection]:
         """A connection whose changes are all on disk afterwards, or none is."""
         with naming_failures(), self._writes.begin() as connection:
+            connection.info.pop(CHANGED, None)  # of a transaction that failed
             yield connection
+            seal_changes(connection)
             self._check_file()
 
     def check(self) -> None:

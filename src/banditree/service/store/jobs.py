@@ -19,6 +19,7 @@ from banditree.progress import Progress
 from banditree.service.cases.case import MAX_NUMBER, utc_now
 from banditree.service.problems import Conflict, NotFound
 from banditree.service.store.schema import collections, files, jobs, plans
+from banditree.service.store.seals import keeping_seal
 from banditree.service.store.sites import seen, sees, site_of
 from banditree.service.store.trail import note_action
 
@@ -241,7 +242,7 @@ def claim(connection: sa.Connection, worker: str, lane: Lane | None = None) -> J
     now = utc_now()
     mine = {"state": State.RUNNING.value, "worker": worker, "beat": now, "began": now, "tries": row["tries"] + 1}
     mine["found"] = None
-    connection.execute(sa.update(jobs).where(jobs.c.number == row["number"]).values(mine))
+    connection.execute(keeping_seal(sa.update(jobs).where(jobs.c.number == row["number"]).values(mine)))
     return _job({**row, **mine})
 
 
@@ -255,7 +256,7 @@ def beat(
     told = {"beat": utc_now(), "done": min(progress.done, MAX_NUMBER), "total": min(progress.total, MAX_NUMBER)}
     told |= {} if found is None else {"found": json.dumps(found)}
     held = sa.update(jobs).where(*_held(number, worker)).values(**told, best=progress.best, text=progress.text[:500])
-    row = connection.execute(held.returning(jobs.c.wish)).first()
+    row = connection.execute(keeping_seal(held).returning(jobs.c.wish)).first()
     if row is None:
         return Wish.CANCEL
     return None if row[0] is None else Wish(row[0])

@@ -17,8 +17,9 @@ from banditree.plans.plan import Plan
 from banditree.service.cases.case import Case, Followed, utc_now
 from banditree.service.cases.events import Event
 from banditree.service.cases.following import policy_of
-from banditree.service.problems import Conflict, NotFound, Refused
+from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
 from banditree.service.store.schema import cases, collections, events, files, plans, snapshots
+from banditree.service.store.seals import keeping_seal
 from banditree.service.store.signing import REPLACED_BY, STATE, check_replaceable
 from banditree.service.store.sites import seen, sees, site_of
 from banditree.service.store.trail import content_digest, cover, note_action
@@ -46,7 +47,7 @@ EVENTS_AFTER = (
     .order_by(events.c.seq)
 )
 ADD_EVENT = sa.insert(events)
-SET_STATE = (
+SET_STATE = keeping_seal(
     sa.update(cases)
     .where(cases.c.number == sa.bindparam("of"))
     .values({name: sa.bindparam(name) for name in ("state", "rounds", "waiting", "rings")})
@@ -57,7 +58,7 @@ def read_collection(document: Any) -> tuple[str, str]:
     """(id, text) of a collection that was given as its file."""
     collection = collection_from_document(parse(CollectionFile, document, "The collection"), "The collection")
     text = dump(collection_document(collection))
-    return sha256(text.encode()).hexdigest()[:16], text
+    return _digest(text)[:16], text
 
 
 def read_plan(document: Any) -> tuple[str, Plan]:
@@ -155,6 +156,11 @@ def document_of(connection: sa.Connection, what: Kept, id: str) -> str:
     text = connection.execute(sa.select(table.c.document).where(table.c.id == id, seen(connection, table))).scalar()
     if text is None:
         raise NotFound(f"There is no {table.name[:-1]} {id}.")
+    if _digest(text)[: len(id)] != id:  # the id of a plan or collection is the hash of its content
+        raise Unavailable(
+            f"The content of {table.name[:-1]} {id} was changed behind the service's back, so nothing is told from it. "
+            "Restore it from a backup, and see what else `banditree audit` finds."
+        )
     return str(text)
 
 
@@ -258,11 +264,12 @@ def add_events(connection: sa.Connection, written: Iterable[Case]) -> int:
     if rows:
         cover(connection, rows, {case.number: (case.id, case.followed.id) for case in cases_of})
         connection.execute(ADD_EVENT, rows)
-        connection.execute(SET_STATE, [_state_of(case) for case in cases_of if case.new])
+        connection.execute(SET_STATE, [state_of(case) for case in cases_of if case.new])
     return len(rows)
 
 
-def _state_of(case: Case) -> dict[str, Any]:
+def state_of(case: Case) -> dict[str, Any]:
+    """What the row of a case says about its events."""
     waiting = len(case.session.open_rounds) if case.state == "open" else 0
     counts = {"rounds": len(case.session.rounds), "waiting": waiting}
     return {"of": case.number, "state": case.state, "rings": case.rings, **counts}
@@ -271,14 +278,20 @@ def _state_of(case: Case) -> dict[str, Any]:
 def put_snapshot(connection: sa.Connection, case: Case, content: str) -> None:
     """Keep where a case stands, in place of where it stood before."""
     connection.execute(sa.delete(snapshots).where(snapshots.c.case == case.number))
-    connection.execute(sa.insert(snapshots), {"case": case.number, "seq": case.seq, "content": content})
+    row = {"case": case.number, "seq": case.seq, "content": content, "hash": _digest(content)}
+    connection.execute(sa.insert(snapshots), row)
     case.snapshot_seq = case.seq
 
 
 def snapshots_of(connection: sa.Connection, numbers: list[int]) -> dict[int, tuple[int, str]]:
-    """(number of the last event, content) of the snapshots that some cases have."""
+    """(number of the last event, content) of the snapshots that some cases have, without damaged ones."""
     query = sa.select(snapshots).where(snapshots.c.case.in_(numbers))
-    return {number: (seq, content) for number, seq, content in connection.execute(query)}
+    rows = connection.execute(query)
+    return {number: (seq, content) for number, seq, content, hash in rows if _digest(content) == hash}
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 def blank(connection: sa.Connection, case: Case) -> None:

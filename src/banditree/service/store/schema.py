@@ -3,9 +3,13 @@
 A case's events are numbered 1, 2, 3, ... and that number is part of the key: who computed an event from an outdated
 state finds its number taken, and starts again from the current one. A second unique index says the same of outcomes:
 one per case and round, whatever the code does. Times are UTC in ISO 8601; the order is that of the numbers.
+Tables with a column `proof` are sealed: see `seals`.
 """
 
+from typing import Any
+
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -19,6 +23,7 @@ from sqlalchemy import (
     Text,
     false,
     literal_column,
+    null,
     text,
 )
 
@@ -29,7 +34,16 @@ WAITING = text("waiting > 0")
 RINGS = text("rings")
 IS_SIGNED = text("signed_at IS NOT NULL")
 GOES_ON = text("ended_at IS NULL")
+UNSEALED = text("proof IS NULL")
 EVENT_KIND = String(40)
+LINE = BigInteger().with_variant(Integer, "sqlite")  # The number of a line of the trail, for centuries at full load.
+
+
+def _seal(table: str) -> tuple[Column[Any], Index]:
+    """The salt of a row's seal, which every change of the row clears, and an index of the rows that have none."""
+    proof = Column("proof", String(32), onupdate=null())
+    return proof, Index(f"{table}_unsealed", "proof", sqlite_where=UNSEALED, postgresql_where=UNSEALED)
+
 
 collections = Table(
     "collections",
@@ -40,6 +54,7 @@ collections = Table(
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
     Column("site", String(64)),
+    *_seal("collections"),
 )
 
 plans = Table(
@@ -59,6 +74,7 @@ plans = Table(
     Column("replaces", String(16)),
     Column("gave_way_to", String(16)),  # the plan that was kept when a split between the two ended
     Index("one_successor", "replaces", unique=True, sqlite_where=IS_SIGNED, postgresql_where=IS_SIGNED),
+    *_seal("plans"),
 )
 
 # New cases of either plan are given the new one with a chance of `share`, by the seed and their ids, until it ends.
@@ -81,6 +97,7 @@ splits = Table(
     Column("site", String(64)),
     Index("one_split_old", "old", unique=True, sqlite_where=GOES_ON, postgresql_where=GOES_ON),
     Index("one_split_new", "new", unique=True, sqlite_where=GOES_ON, postgresql_where=GOES_ON),
+    *_seal("splits"),
 )
 
 # What people upload to learn from and to evaluate on, until somebody deletes it.
@@ -94,6 +111,7 @@ files = Table(
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
     Column("site", String(64)),
+    *_seal("files"),
 )
 
 cases = Table(
@@ -117,6 +135,7 @@ cases = Table(
     Index("cases_by_state", "state", "number"),
     Index("cases_by_plan", "plan", "number"),
     Index("cases_waiting", "number", sqlite_where=WAITING, postgresql_where=WAITING),
+    *_seal("cases"),
 )
 
 events = Table(
@@ -133,7 +152,7 @@ events = Table(
     Column("actor", Text, nullable=False),
     # For the audit trail: a salt, or once the content is erased its digest; and the line that covers the event.
     Column("proof", String(64), nullable=False),
-    Column("line", Integer, nullable=False),
+    Column("line", LINE, nullable=False),
     sqlite_with_rowid=False,
 )
 OUTCOMES = events.c.kind.in_([literal_column(f"'{kind}'") for kind in REPORTS])
@@ -146,6 +165,7 @@ snapshots = Table(
     Column("case", ForeignKey("cases.number"), primary_key=True, autoincrement=False),
     Column("seq", Integer, nullable=False),
     Column("content", Text, nullable=False),
+    Column("hash", String(64), nullable=False),  # of the content: a damaged one is not used
 )
 
 users = Table(
@@ -159,6 +179,7 @@ users = Table(
     Column("subject", Text),  # who the provider of the single sign-on says this is; none for local users
     Column("site", String(64)),
     Index("users_by_subject", "subject", unique=True),
+    *_seal("users"),
 )
 
 # Log-ins and API tokens: a secret that was given out, kept only as its hash.
@@ -175,6 +196,7 @@ secrets = Table(
     Column("expires", String(27)),
     Column("revoked", Boolean, nullable=False, default=False),
     Column("parent", String(16)),
+    *_seal("secrets"),
 )
 
 # Log-ins that are being tried or failed lately: they are counted before the password is looked at.
@@ -191,7 +213,7 @@ attempts = Table(
 audit = Table(
     "audit",
     metadata,
-    Column("number", Integer, primary_key=True),
+    Column("number", LINE, primary_key=True, autoincrement=False),
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
     Column("action", String(24), nullable=False),
@@ -206,7 +228,7 @@ trail = Table(
     "trail",
     metadata,
     Column("id", Integer, primary_key=True, autoincrement=False),
-    Column("number", Integer, nullable=False),
+    Column("number", LINE, nullable=False),
     Column("chain", String(64), nullable=False),
 )
 
@@ -241,6 +263,7 @@ jobs = Table(
     Column("site", String(64)),
     Index("jobs_by_state", "state", "number"),
     Index("jobs_by_subject", "subject"),
+    *_seal("jobs"),
 )
 
 # Drafts of the studio: JSON of what was said and found so far.
@@ -256,4 +279,5 @@ studies = Table(
     Column("changed", String(27), nullable=False),
     Column("changed_by", Text, nullable=False),
     Column("site", String(64)),
+    *_seal("studies"),
 )
