@@ -105,6 +105,25 @@ def test_deep_and_long_bodies_are_refused(service):
             assert service[1].post(path, content=body, headers=headers).status_code in (400, 422)
 
 
+HEADS = {"one": b"x: " + b"y" * 100_000, "many": b"\r\n".join(b"x%d: %b" % (n, b"y" * 100) for n in range(1000))}
+
+
+@pytest.mark.parametrize("before", [b"", b"GET /ready HTTP/1.1\r\nhost: localhost\r\n\r\n"])
+@pytest.mark.parametrize("head", HEADS)
+def test_headers_have_a_limit_and_are_not_read_on(listening, head, before):
+    with socket.create_connection(("127.0.0.1", listening), timeout=30) as one:
+        one.sendall(before + b"GET /health HTTP/1.1\r\nhost: localhost\r\n" + HEADS[head])
+        while b"HTTP/1.1 431" not in (answer := one.recv(65_536)):
+            assert answer
+        with suppress(ConnectionError):  # nobody reads what comes now, and the connection ends
+            while True:
+                one.sendall(b"y" * 65_536)
+    about = b"POST /api/v1/cases HTTP/1.1\r\nhost: localhost\r\ncontent-length: 300000\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", listening), timeout=30) as other:
+        other.sendall(about + b" " * 300_000)
+        assert b"HTTP/1.1 422" in other.recv(65_536), "a body is no header"
+
+
 def test_requests_per_second_are_limited_per_person(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("banditree.service.edge.admission.time.monotonic", lambda: now[0])

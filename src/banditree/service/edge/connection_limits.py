@@ -1,4 +1,7 @@
-"""Limits on connections: the headers of a request must come within a time, and each address may open only so many."""
+"""Limits on connections: how long and how large the head of a request may be, and how many an address may open.
+
+The head of a request is its first line and its headers.
+"""
 
 import asyncio
 from collections import Counter
@@ -6,7 +9,16 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-HEAD_SECONDS = 10.0  # The first line and the headers of a request must come within so many seconds.
+HEAD_SECONDS = 10.0  # The head of a request must come within so many seconds.
+HEAD_BYTES = 65_536  # It may have so many bytes.
+PIECE = 16_384  # A head is looked at after every so many bytes, so that little of one that is too large is read.
+TOO_LARGE = (
+    b'{"error": {"code": "too_large", "message": "The headers of a request may have at most 65,536 bytes in all."}}'
+)
+REFUSAL = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: application/json\r\nconnection: close\r\n"
+    b"content-length: %d\r\n\r\n%s" % (len(TOO_LARGE), TOO_LARGE)
+)
 
 
 class Connections:
@@ -35,6 +47,7 @@ def protocol(connections: Connections) -> type[asyncio.Protocol]:
     class Patient(HttpToolsProtocol):
         address = ""
         head_timer: asyncio.TimerHandle | None = None
+        n_head, in_body, refused = 0, False, False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -53,11 +66,28 @@ def protocol(connections: Connections) -> type[asyncio.Protocol]:
         def data_received(self, data: bytes) -> None:
             if self.head_timer is None and (self.cycle is None or self.cycle.response_complete):
                 self._expect_head()
-            super().data_received(data)
+            while data and not self.refused:
+                piece, data = (data, b"") if self.in_body else (data[:PIECE], data[PIECE:])
+                self.n_head += len(piece)
+                super().data_received(piece)
+                if not self.in_body and self.n_head > HEAD_BYTES:
+                    self._refuse()
 
         def on_headers_complete(self) -> None:
             self._have_head()
+            self.in_body = True
             super().on_headers_complete()
+
+        def on_message_complete(self) -> None:
+            self.n_head, self.in_body = 0, False
+            super().on_message_complete()
+
+        def _refuse(self) -> None:
+            """Say that the head is too large, read nothing more, and hang up once that was heard."""
+            self.refused = True
+            self.transport.pause_reading()
+            self.transport.write(REFUSAL)
+            self.loop.call_later(1.0, self._give_up)
 
         def _expect_head(self) -> None:
             self.head_timer = self.loop.call_later(HEAD_SECONDS, self._give_up)

@@ -29,7 +29,7 @@ Row = sa.RowMapping
 Kept = Literal["plans", "collections", "files"]
 TABLES: dict[Kept, sa.Table] = {"plans": plans, "collections": collections, "files": files}
 ROWS_TOGETHER = 20_000  # Long lists of events are read in groups of so many.
-UNLISTED = ("document", "content", "gave_way_to")  # Lists omit what is long, and what `replaced_by` says.
+UNLISTED = ("document", "content", "gave_way_to", "proof")  # Lists omit what is long, and what `replaced_by` says.
 EVENT_COLUMNS = [events.c[name] for name in Event._fields]
 
 _last_seq = sa.select(sa.func.max(events.c.seq)).where(events.c.case == cases.c.number).scalar_subquery()
