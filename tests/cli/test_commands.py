@@ -119,7 +119,7 @@ def test_demo(folder, cli, monkeypatch):
         (["plan", "nothing.csv", "--horizon", "100"], "nothing.csv: no such file"),
         (["plan", "means.csv"], "Missing option '--horizon'"),
         (["plan", "means.csv", "--horizon", "many"], "Invalid value for '--horizon'"),
-        (["plan", "means.csv", "--horizon", "0"], "'--horizon'"),
+        (["plan", "means.csv", "--horizon", "0"], "--horizon must be at least 1"),
         (["plan", "means.csv", "--horizon", "100", "--separation", "0.9"], "separation must be at most 0.8"),
         (["plan", "means.csv", "--horizon", "100", "--method", "magic"], "'magic'"),
         (["plan", "means.csv", "--horizon", "100", "--words", "arm"], "--words must be pairs"),

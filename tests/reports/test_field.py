@@ -13,17 +13,17 @@ from banditree.errors import InvalidInput
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Decider, Fallback
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text
-from banditree.reports.field import Questions
 from banditree.reports.promise import loss_sentence, promise_sentences
+from banditree.reports.settings import CertifySettings
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
-ASKED = Questions(allow=0.05, unknown=0.1, late=3, batch=5)
+ASKED = {"allow": 0.05, "unknown": 0.1, "late": 3, "batch": 5}
 
 
 def test_every_question_has_an_answer_in_words_and_numbers():
-    report = certificate_report(handing_over(horizon=200), FIVE, effort=0, asked=ASKED)
+    report = certificate_report(handing_over(horizon=200), FIVE, limit_seconds=0, **ASKED)
     text, field = certificate_text(report), certificate_document(report)["field"]
     for phrase in (
         "is handed over with a chance of",
@@ -40,7 +40,7 @@ def test_every_question_has_an_answer_in_words_and_numbers():
 def test_where_the_certificate_is_rough_the_plan_is_played():
     """Against other runs, 8 standard errors of both: a false alarm comes once in 1e-9, seeded all the same."""
     plan = expecting(horizon=200)
-    report = certificate_report(plan, FIVE, effort=0)
+    report = certificate_report(plan, FIVE, limit_seconds=0)
     played = certificate_document(report)["field"]["played"]
     others = simulate(FIVE, {"plan": plan}, horizon=200, runs=200, rounds=[200], seed=9).regret[0, ..., -1]
     error = np.hypot(np.array(played["within"]) / 1.96, others.std(axis=1) / np.sqrt(200))
@@ -48,19 +48,21 @@ def test_where_the_certificate_is_rough_the_plan_is_played():
     worst = int(np.argmax(played["regret"]))
     assert f"{played['regret'][worst]:,.1f} ± " in certificate_text(report)
     assert f"in the worst ({FIVE.tasks[worst]}). Where the estimates" in certificate_text(report)
-    assert certificate_document(certificate_report(protocol(), FIVE, effort=0))["field"]["played"] is None
+    assert certificate_document(certificate_report(protocol(), FIVE, limit_seconds=0))["field"]["played"] is None
 
 
 def test_what_a_person_loses_is_said_not_to_be_counted():
     plan = handing_over(Fallback(Decider.PERSON), horizon=200)
-    assert "what a person then loses is not counted" in certificate_text(certificate_report(plan, FIVE, effort=0))
+    assert "what a person then loses is not counted" in certificate_text(
+        certificate_report(plan, FIVE, limit_seconds=0)
+    )
 
 
 def test_an_estimate_is_never_called_exact_nor_a_bound():
     plan = handing_over(horizon=200)
     uncertain = dataclasses.replace(FIVE, radius=np.full(FIVE.means.shape, 0.01))
     for collection, claim in ((FIVE, Claim.UP_TO_THOMPSON), (uncertain, Claim.BOUND_UP_TO_THOMPSON)):
-        report = certificate_report(plan, collection, effort=0)
+        report = certificate_report(plan, collection, limit_seconds=0)
         certificate = report.certificate
         assert certificate.claim is claim
         assert "\n\nAbout this much" in certificate_text(report)
@@ -70,14 +72,14 @@ def test_an_estimate_is_never_called_exact_nor_a_bound():
 
 
 def test_a_plan_that_does_not_watch_says_so():
-    assert "would not notice" in certificate_text(certificate_report(build_tree(FIVE, 500), FIVE, effort=0))
-    assert "would not notice" not in certificate_text(certificate_report(protocol(cap=20), FIVE, effort=0))
+    assert "would not notice" in certificate_text(certificate_report(build_tree(FIVE, 500), FIVE, limit_seconds=0))
+    assert "would not notice" not in certificate_text(certificate_report(protocol(cap=20), FIVE, limit_seconds=0))
 
 
 @pytest.mark.parametrize("asked", [{"allow": 1.5}, {"unknown": -0.1}, {"late": -1}])
 def test_questions_that_make_no_sense_are_refused(asked):
     with pytest.raises(InvalidInput):
-        Questions(**asked)
+        CertifySettings(**asked)
 
 
 def test_a_capped_score_notices_a_change_as_a_simulation_says():

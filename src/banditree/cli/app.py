@@ -26,7 +26,7 @@ from banditree.cli import (
     show,
     simulate,
 )
-from banditree.cli.flags import in_flags
+from banditree.cli.flags import in_flags, with_flags
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
@@ -63,7 +63,7 @@ for command in (
     audit.audit,
     demo.demo,
 ):
-    app.command()(command)
+    app.command()(with_flags(command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except InvalidInput as problem:
         _fail(in_flags(str(problem), _options_of(given)))
     except UsageProblem as problem:
-        _fail(" ".join(problem.format_message().split()).rstrip(".") + ". Try --help.")
+        _fail(" ".join(problem.format_message().split()).replace("Value error, ", "").rstrip(".") + ". Try --help.")
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("Stopped.", err=True)
         sys.exit(INTERRUPTED)

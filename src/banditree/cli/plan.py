@@ -1,6 +1,7 @@
 """`banditree plan`: a collection in, a plan out."""
 
 from dataclasses import replace
+from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,137 +17,23 @@ from banditree.cli.options import (
     program,
     vocabulary,
 )
+from banditree.cli.progress import progress
 from banditree.errors import InvalidInput, TooLong
-from banditree.scores.objectives import Objective
+from banditree.scores.settings import PlanSettings
 
 if TYPE_CHECKING:
     from banditree.certificates.certify import Certificate
-    from banditree.plans.plan import Plan
+    from banditree.plans.plan import Plan, Vocabulary
     from banditree.tasks.collection import Collection
 
 LONG = 60  # A plan of more boxes is summed up in the terminal rather than printed whole.
 CERTIFIED = 2_000  # The regret of a plan of up to so many boxes is worked out within a moment.
-PROTOCOL_PANEL = "For the method protocol"
-TREE_PANEL = "For the methods tree and optimal"
 
 
 def plan(
     collection: CollectionFile,
-    horizon: Annotated[int, typer.Option(min=1, help="Rounds of one case.")],
-    method: Annotated[
-        str | None,
-        typer.Option(
-            help="protocol: a few lines that keep a score, least regret. tree: DT-ECE, tests of fixed size in a "
-            "decision tree. optimal: the same with the fewest tests. [default: the first of these that can handle "
-            "the tasks and takes all the options given]"
-        ),
-    ] = None,
-    separation: Annotated[
-        float | None,
-        typer.Option(
-            help="How far apart any two tasks must be for some arm. [default: as far as they are]",
-            rich_help_panel=TREE_PANEL,
-        ),
-    ] = None,
-    stop_early: Annotated[
-        bool,
-        typer.Option(
-            "--stop-early", help="Stop testing once one arm is best for all tasks left.", rich_help_panel=TREE_PANEL
-        ),
-    ] = False,
-    objective: Annotated[
-        Objective | None,
-        typer.Option(
-            help="Least regret for the worst task, or on average. [default: worst]", rich_help_panel=PROTOCOL_PANEL
-        ),
-    ] = None,
-    lines: Annotated[
-        int | None, typer.Option(min=1, help="Most lines. [default: 1.5 per task]", rich_help_panel=PROTOCOL_PANEL)
-    ] = None,
-    longest_path: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Most lines on a path, restarts not counted. [default: 8 for 10 tasks, 14 for 40]",
-            rich_help_panel=PROTOCOL_PANEL,
-        ),
-    ] = None,
-    no_rule: Annotated[
-        bool, typer.Option("--no-rule", help="No safety rule at the foot.", rich_help_panel=PROTOCOL_PANEL)
-    ] = False,
-    forward_only: Annotated[
-        bool,
-        typer.Option("--forward-only", help="Never start again at line 1.", rich_help_panel=PROTOCOL_PANEL),
-    ] = False,
-    links_back: Annotated[
-        bool,
-        typer.Option("--links-back", help="Lines may lead back to any earlier line.", rich_help_panel=PROTOCOL_PANEL),
-    ] = False,
-    numbers: Annotated[
-        str | None,
-        typer.Option(
-            help="Levels that are easy to keep in mind (round), or any (free). [default: round]",
-            rich_help_panel=PROTOCOL_PANEL,
-        ),
-    ] = None,
-    max_wrong_arm: Annotated[
-        float | None,
-        typer.Option(
-            help="Highest chance of ending without a best arm: with another one, or still testing.",
-            rich_help_panel=PROTOCOL_PANEL,
-        ),
-    ] = None,
-    allow: Annotated[
-        float | None,
-        typer.Option(help="Allow for cases whose rates are off by up to this.", rich_help_panel=PROTOCOL_PANEL),
-    ] = None,
-    unknown: Annotated[
-        float | None,
-        typer.Option(help="Share of the cases that belong to none of the tasks.", rich_help_panel=PROTOCOL_PANEL),
-    ] = None,
-    fallback: Annotated[
-        str | None,
-        typer.Option(
-            help="Who decides about a case that contradicts every task: thompson, person, or the name of an arm. "
-            "[default: thompson with --allow or --unknown, otherwise nobody]",
-            rich_help_panel=PROTOCOL_PANEL,
-        ),
-    ] = None,
-    points: Annotated[
-        str | None,
-        typer.Option(
-            help="Tasks with contexts: points by how well an outcome fits two tasks (fit), by what was promised, in "
-            "a table of a few rows (table), or by the outcome alone (outcome). The last two can be added up on paper. "
-            "[default: fit]",
-            rich_help_panel=PROTOCOL_PANEL,
-        ),
-    ] = None,
-    rule_size: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Tasks with contexts: what is best for a task, as a printed rule of at most so many rows. "
-            "[default: the highest prediction]",
-            rich_help_panel=PROTOCOL_PANEL,
-        ),
-    ] = None,
-    steps: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Steps of the search. [default: 4,000 per task, at most 200,000, fewer for few tasks]",
-            rich_help_panel=PROTOCOL_PANEL,
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the search. [default: 0]", rich_help_panel=PROTOCOL_PANEL)
-    ] = None,
-    pareto: Annotated[
-        bool,
-        typer.Option(
-            "--pareto", help="A table of plans from one line up to choose from.", rich_help_panel=PROTOCOL_PANEL
-        ),
-    ] = False,
+    settings: PlanSettings,
+    pareto: Annotated[bool, typer.Option("--pareto", help="A table of plans from one line up to choose from.")] = False,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,
     words: Words = "",
@@ -159,62 +46,48 @@ def plan(
 
     Example: banditree plan means.csv --horizon 10000 -o plan.json
     """
-    from banditree.files.plans import plan_json, save_plan
-
     known = known_collection(collection, shares, trust_estimates)
     if output is not None and not output.parent.is_dir():
         raise InvalidInput(f"{output} cannot be written: there is no folder {output.parent}. Make it first.")
-    options = {
-        "separation": separation,
-        "stop_early": stop_early or None,
-        "objective": objective,
-        "lines": lines,
-        "longest_path": longest_path,
-        "rule": False if no_rule else None,
-        "points": points,
-        "rule_size": rule_size,
-        "forward_only": forward_only or None,
-        "links_back": links_back or None,
-        "numbers": numbers,
-        "max_wrong_arm": max_wrong_arm,
-        "allow": allow,
-        "unknown": unknown,
-        "fallback": fallback,
-        "steps": steps,
-        "seed": seed,
-        "vocabulary": vocabulary(words),
-    }
-    if pareto and (allow or unknown or fallback):
-        raise InvalidInput("--pareto must be omitted with --allow, --unknown and --fallback.")
     if pareto:
-        _show_front(known, horizon, method, options, output, json)
-        return
-    built = _marked(_build(known, horizon, method, options, visible=not json), known)
+        _show_front(known, settings, vocabulary(words), output, json)
+    else:
+        _show_plan(known, settings, vocabulary(words), collection, output, json)
+
+
+def _show_plan(
+    known: "Collection",
+    settings: PlanSettings,
+    words: "Vocabulary",
+    collection: Path,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    from banditree.files.plans import plan_json, save_plan
+    from banditree.scores.build import build_plan
+
+    with progress("Searching", visible=not as_json) as on_progress:
+        how: dict[str, Any] = {"vocabulary": words, "on_progress": on_progress, **settings.options}
+        built = _marked(build_plan(known, settings.horizon, settings.method, **how), known)
     if output is not None:
         save_plan(built, output)
-    if json:
+    if as_json:
         typer.echo(plan_json(built), nl=False)
         return
-    _show(built, known, options)
+    _show(built, known, settings)
     if output is not None:
         typer.echo(f"Written to {output}. Look at it: {program()} show {output}. Follow it: {program()} run {output}")
         typer.echo(f"All about it in one file: {program()} report {collection} {output} -o report.html")
 
 
-def _build(known: "Collection", horizon: int, method: str | None, options: dict[str, Any], *, visible: bool) -> "Plan":
-    from banditree.cli.progress import progress
-    from banditree.scores.build import build_plan
-
-    with progress("Searching", visible=visible) as on_progress:
-        return build_plan(known, horizon, method, on_progress=on_progress, **options)
-
-
-def _show(built: "Plan", known: "Collection", options: dict[str, Any]) -> None:
+def _show(built: "Plan", known: "Collection", settings: PlanSettings) -> None:
     """Print a plan with what it loses, what other lengths would lose, and what it was made from."""
     from banditree.certificates.certify import certify
     from banditree.plans.wording import heading, plan_text
     from banditree.reports.certify import varying_or_none, varying_sentence
+    from banditree.reports.pareto import variants_text
     from banditree.reports.promise import loss_sentence
+    from banditree.scores.variants import variants
 
     certificate, varying, untold = None, None, ""
     if built.n_boxes <= CERTIFIED:
@@ -232,34 +105,29 @@ def _show(built: "Plan", known: "Collection", options: dict[str, Any]) -> None:
     if untold:
         typer.echo(f"\nWhat the plan loses is not known. {untold}")
     by_others = built.fallback is not None or built.by_thompson.any()  # nothing is sought beside such a plan
-    if built.method == "protocol" and options["numbers"] != "free" and not by_others and not untold:
-        typer.echo(f"\n{_variants(built, known, options)}")
+    if built.method == "protocol" and settings.numbers != "free" and not by_others and not untold:
+        asked = settings.model_dump(include={"objective", "longest_path", "steps"})
+        typer.echo(f"\n{variants_text(variants(built, known, **asked), settings.objective)}")
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
 
 
 def _show_front(
-    known: "Collection",
-    horizon: int,
-    method: str | None,
-    options: dict[str, Any],
-    output: Path | None,
-    as_json: bool,
+    known: "Collection", settings: PlanSettings, words: "Vocabulary", output: Path | None, as_json: bool
 ) -> None:
-    import json as json_module
-
-    from banditree.cli.progress import progress
     from banditree.files.plans import save_plan
     from banditree.reports.pareto import front_rows, front_text
     from banditree.scores.build import choose_method
     from banditree.scores.front import pareto_front
 
-    given = {name: value for name, value in options.items() if value is not None}
-    if choose_method(known, method, set(given) - {"vocabulary"}).name != "protocol":
+    if settings.allow or settings.unknown or settings.fallback:
+        raise InvalidInput("--pareto must be omitted with --allow, --unknown and --fallback.")
+    if choose_method(known, settings.method, settings.options).name != "protocol":
         raise InvalidInput('pareto must be omitted with method="tree" or "optimal": a front is of protocols.')
     with progress("Searching", visible=not as_json) as on_progress:
-        plans = [_marked(plan, known) for plan in pareto_front(known, horizon, on_progress=on_progress, **given)]
+        how: dict[str, Any] = {"vocabulary": words, "on_progress": on_progress, **settings.options}
+        plans = [_marked(plan, known) for plan in pareto_front(known, settings.horizon, **how)]
     rows = front_rows(plans, known)
-    typer.echo(json_module.dumps(rows) if as_json else front_text(rows))
+    typer.echo(dumps(rows) if as_json else front_text(rows))
     for place, plan in enumerate(plans, start=1):  # two plans may have as many lines
         if output is not None:
             path = output.with_stem(f"{output.stem}-{place}")
@@ -293,15 +161,6 @@ def _marked(built: "Plan", known: "Collection") -> "Plan":
     if not known.provenance.endswith(TRUSTED):
         return built
     return replace(built, versions={**built.versions, "means": TRUSTED})
-
-
-def _variants(built: "Plan", known: "Collection", options: dict[str, Any]) -> str:
-    from banditree.reports.pareto import variants_text
-    from banditree.scores.variants import variants
-
-    objective = options["objective"] or Objective.WORST
-    given = {name: options[name] for name in ("longest_path", "steps")}
-    return variants_text(variants(built, known, objective=objective, **given), objective)
 
 
 def _what_was_known(radius: float, provenance: str) -> str:

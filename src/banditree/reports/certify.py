@@ -17,9 +17,9 @@ from banditree.plans.plan import BoxKind, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import unit
 from banditree.plans.words import amount
-from banditree.reports.field import FieldReport, Questions, field_document, field_report, field_sentences
+from banditree.reports.field import FieldReport, field_document, field_report, field_sentences
 from banditree.reports.limits import (
-    QUICK,
+    A_SECOND,
     limit_document,
     limit_or_none,
     limit_sentence,
@@ -27,6 +27,8 @@ from banditree.reports.limits import (
     lines_or_none,
     lines_sentence,
 )
+from banditree.reports.settings import CertifySettings
+from banditree.settings import keywords
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
 from banditree.theory.limits import Limit
@@ -56,28 +58,23 @@ class CertificateReport:
     lines: list[Continuation] | None = None
 
 
+@keywords(CertifySettings)
 def certificate_report(
-    plan: Plan,
-    collection: Collection,
-    horizon: int | None = None,
-    *,
-    effort: int = QUICK,
-    asked: Questions | None = None,
-    by_line: bool = False,
+    plan: Plan, collection: Collection, *, by_line: bool = False, **settings: Any
 ) -> CertificateReport:
     """Everything that `banditree certify` shows.
 
-    effort: how many additions to spend on the limit of every algorithm; 0 omits it. asked: what else to work out.
-    by_line: also what each line gives up, which takes one more certificate per line.
+    by_line: also what each line gives up, which takes one more certificate per line. settings: of `CertifySettings`.
     """
-    certificate = certify(plan, collection, horizon)
+    asked = CertifySettings(**settings)
+    certificate, effort = certify(plan, collection, asked.horizon), int(asked.limit_seconds * A_SECOND)
     if collection.provenance.endswith(TRUSTED) or TRUSTED in plan.versions.values():
         remark = f"This rests on {TRUSTED}, so it is no promise about new cases."
         certificate = replace(certificate, remarks=(*certificate.remarks, remark))
     bound = dt_ece_guarantee(collection, certificate.horizon)
     varying, certificate = _varying(plan, collection, certificate)
     found = limit_or_none(collection, certificate.horizon, effort)
-    words, field = plan.vocabulary, field_report(plan, collection, certificate, asked or Questions())
+    words, field = plan.vocabulary, field_report(plan, collection, certificate, asked)
     lines = lines_or_none(plan, collection, certificate.horizon, effort) if by_line else None
     return CertificateReport(
         certificate, bound, plan.n_boxes, plan.method, words, collection, varying, found, field, plan, lines

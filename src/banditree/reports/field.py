@@ -9,10 +9,11 @@ from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.lateness import Lateness, with_late_outcomes
 from banditree.certificates.varying import certify_cases
 from banditree.certificates.watching import Noticed, noticed
-from banditree.errors import InvalidInput, invalid
+from banditree.errors import InvalidInput
 from banditree.nouns import counted, plural
 from banditree.plans.plan import SEVERAL, Decider, Plan, Vocabulary
 from banditree.plans.words import with_article
+from banditree.reports.settings import CertifySettings
 from banditree.simulation.engine import simulate
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.cases import case_collection, draw_strangers, with_spread
@@ -56,25 +57,6 @@ class Strange:
     simulated: bool
 
 
-@dataclass(frozen=True)
-class Questions:
-    """What to work out for a plan besides its promise: rates off by `allow`, a share `unknown` of cases that belong to
-    none of the tasks, outcomes that come `late` rounds late or in batches of `batch`; 0 omits a question."""
-
-    allow: float = 0.0
-    unknown: float = 0.0
-    late: int = 0
-    batch: int = 0
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.allow < 1:
-            raise invalid("allow", "at least 0 and below 1", self.allow)
-        if not 0 <= self.unknown < 1:
-            raise invalid("unknown", "at least 0 and below 1", self.unknown)
-        if self.late < 0 or self.batch < 0:
-            raise invalid("late and batch", "at least 0", (self.late, self.batch))
-
-
 @dataclass(frozen=True, eq=False)
 class FieldReport:
     """The answers. rule_costs: (M,), what the safety rule adds to the regret of each task, below 0 where it pays off.
@@ -94,7 +76,7 @@ class FieldReport:
     lateness: tuple[tuple[str, Lateness], ...]
 
 
-def field_report(plan: Plan, collection: Collection, certificate: Certificate, asked: Questions) -> FieldReport:
+def field_report(plan: Plan, collection: Collection, certificate: Certificate, asked: CertifySettings) -> FieldReport:
     """The answers for one plan; what cannot be worked out for it is None."""
     exact = certificate.at_end is not None and plan.theta is None
     return FieldReport(
@@ -110,7 +92,9 @@ def field_report(plan: Plan, collection: Collection, certificate: Certificate, a
     )
 
 
-def _lateness(plan: Plan, collection: Collection, horizon: int, asked: Questions) -> tuple[tuple[str, Lateness], ...]:
+def _lateness(
+    plan: Plan, collection: Collection, horizon: int, asked: CertifySettings
+) -> tuple[tuple[str, Lateness], ...]:
     found = []
     if asked.late:
         name = f"outcomes that come {counted(asked.late, 'round')} late"

@@ -11,6 +11,8 @@ from banditree.plans.one_option import at_once
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.progress import OnProgress
 from banditree.scores.protocol import build_protocol, why_no_protocol
+from banditree.scores.settings import PlanSettings
+from banditree.settings import keywords
 from banditree.tasks.collection import Collection
 from banditree.trees.optimal import build_optimal
 from banditree.trees.tree import build_tree
@@ -45,6 +47,7 @@ METHODS = (
 )
 
 
+@keywords(PlanSettings)
 def build_plan(
     collection: Collection,
     horizon: int,
@@ -58,9 +61,9 @@ def build_plan(
 
     method: "protocol" (a few lines that keep a score, found by search: least regret), "tree" (DT-ECE, the decision tree
     of the paper) or "optimal" (the same with the fewest tests). By default the first of these that can do the tasks and
-    uses all the options given. options: those of `build_protocol`, `build_tree` or `build_optimal`; one that the
-    method does not use is refused, and None counts as omitted. Where all ends of a plan would give the same option, the
-    plan gives it at once.
+    uses all the options given. options: of `PlanSettings`, or others of `build_protocol`, `build_tree` or
+    `build_optimal`; one that the method does not use is refused, and None counts as omitted. Where all ends of a plan
+    would give the same option, the plan gives it at once.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> build_plan(two, 1000, steps=300).method, build_plan(two, 1000, stop_early=True).method

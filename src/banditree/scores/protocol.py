@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 from banditree.certificates.certify import certify
 from banditree.certificates.over_contexts import Contextual, contextual
@@ -19,9 +19,11 @@ from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress, Progress
 from banditree.scores.defaults import FEW_TASKS, default_lines, default_path, default_steps
 from banditree.scores.judging import judge, lost
-from banditree.scores.objectives import Limits, Objective, objective_named
+from banditree.scores.objectives import Limits, Objective
 from banditree.scores.reading import plan_of
+from banditree.scores.settings import ProtocolSettings
 from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios
+from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.cases import with_spread
 from banditree.tasks.changes import trust_estimates
@@ -44,78 +46,49 @@ DEARER = 10.0  # A wrong arm costs so many times as much from one attempt to the
 # handed over with a chance of at most 1%; the certificate adds the chance that it is elsewhere.
 ODDS = 100
 
-Numbers = Literal["round", "free"]
 
-
+@keywords(ProtocolSettings)
 def build_protocol(
     collection: Collection,
     horizon: int,
     *,
-    lines: int | None = None,
-    longest_path: int | None = None,
-    rule: bool = True,
-    forward_only: bool = False,
-    links_back: bool = False,
-    numbers: Numbers = "round",
-    objective: Objective | str = Objective.WORST,
-    max_wrong_arm: float | None = None,
-    points: "Points | None" = None,
-    rule_size: int | None = None,
-    allow: float | None = None,
-    unknown: float | None = None,
-    fallback: Fallback | str | None = None,
-    seed: int = 0,
-    steps: int | None = None,
     compared: bool = True,
     vocabulary: Vocabulary | None = None,
     on_progress: OnProgress | None = None,
+    **settings: Any,
 ) -> Plan:
     """The best protocol that the search finds.
 
-    horizon: H, the rounds of one case. lines: the most lines (by default 1.5 per task). longest_path: the most lines
-    on one path, not counting restarts (by default 8 for 10 tasks, 14 for 40, any with links_back). rule: whether there
-    may be a safety rule. forward_only: no restarts, and hence no rule. links_back: exits may lead back to any line.
-    numbers: "round" levels (1 to 6, 8, 10, 12, 15, 20, ...) or any. objective: "worst" task or "mean" over tasks, by
-    their shares. max_wrong_arm: the highest chance, in any task, of not having a best arm in force at the horizon: a
-    wrong one, or none since the case is still tested. steps: how long to search; the same seed and steps give the same
-    plan on any number of cores. compared: whether a shorter plan that `variants` would show beside it, and that loses
-    less, takes its place. on_progress: False ends the search with the best so far.
+    horizon: H, the rounds of one case. settings: of `ProtocolSettings`. compared: whether a shorter plan that
+    `variants` would show beside it, and that loses less, takes its place. on_progress: False ends the search with the
+    best so far.
 
-    Tasks with contexts: lines and ends may treat a case as one of the tasks, and give what is best for it at the
-    context. points: "fit" (the default: how much better an outcome fits one task than another at its context, which
-    the session and the console compute), "table" (points of the outcome by what was promised, a few rows), or
-    "outcome", as for tasks without contexts. rule_size: what is best for a task is printed as a tree of at most so many
-    leaves; by default it is the arm with the highest prediction.
-
-    allow: the rates of a case may be off by up to so much. unknown: the share of the cases that are none of the tasks.
-    fallback: where a plan hands a case over that contradicts every task, at 100 to 1: "thompson" (the default with any
-    of these), "person", or an arm. With allow, or where cases of a task differ, it may settle on the best of several.
-    For estimated rates there are three searches, of which each also allows for the rates, within their intervals, at
-    which the plans before it did worst. Where cases of a task differ, its regret is an average over drawn cases.
+    Round levels are 1 to 6, 8, 10, 12, 15, 20, ... A plan hands a case over that contradicts every task at 100 to 1.
+    With allow, or where cases of a task differ, it may settle on the best of several arms. For tasks with contexts,
+    lines and ends may treat a case as one of the tasks, and give its best arm at the context. For estimated rates there
+    are three searches, of which each also allows for the rates, within their intervals, at which the plans before it
+    did worst. Where cases of a task differ, its regret is an average over drawn cases.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> plan = build_protocol(two, horizon=1000, lines=1, rule=False, steps=200)
     >>> plan.n_tests, plan.method
     (1, 'protocol')
     """
-    limits = _limits(collection, lines, longest_path, rule, forward_only, links_back)
-    _check(collection, horizon, limits, numbers, max_wrong_arm, steps)
-    by_context = _by_context(collection, points, rule_size)
+    how = ProtocolSettings(**settings)
+    _check(collection, horizon)
+    limits, by_context = _limits(collection, how), _by_context(collection, how.points, how.rule_size)
     if by_context is not None and not by_context.has_rules:
         limits = replace(limits, rule=False)
-    kind, to = objective_named(objective), _fallback(collection, allow, unknown, fallback)
-    seen = collection if not allow else with_spread(collection, allow / math.sqrt(3.0))  # evenly within it
-    seek = Seeker(seen, horizon, limits, kind, numbers, seed, steps, on_progress, by_context, to, compared)
-    plan = seek.plan(0.0) if max_wrong_arm is None else _rarely_wrong(seek, max_wrong_arm)
+    seen = collection if not how.allow else with_spread(collection, how.allow / math.sqrt(3.0))  # evenly within it
+    asked = how.objective, how.numbers, how.seed, how.steps
+    seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
+    plan = seek.plan(0.0) if how.max_wrong_arm is None else _rarely_wrong(seek, how.max_wrong_arm)
     return replace(plan, vocabulary=vocabulary or Vocabulary())
 
 
-def _limits(
-    collection: Collection, lines: int | None, longest_path: int | None, rule: bool, forward_only: bool, back: bool
-) -> Limits:
-    most = default_lines(collection) if lines is None else lines
-    longest = longest_path if longest_path is not None or back else default_path(collection)
-    return Limits(most, longest, rule, not forward_only, back)
+def _limits(collection: Collection, how: ProtocolSettings) -> Limits:
+    longest = how.longest_path if how.longest_path is not None or how.links_back else default_path(collection)
+    return Limits(how.lines or default_lines(collection), longest, how.rule, not how.forward_only, how.links_back)
 
 
 def _rarely_wrong(seek: "Seeker", max_wrong_arm: float) -> Plan:
@@ -153,8 +126,6 @@ def _by_context(collection: Collection, points: "Points | None", rule_size: int 
         return None
     from banditree.scores.by_context import contextual_tasks
 
-    if points not in (None, "fit", "table", "outcome"):
-        raise invalid("points", "fit, table or outcome", points)
     if points == "table" and not collection.rewards.counts:
         raise invalid("points", "fit or outcome for rewards that are not 0 or 1", points)
     rules: tuple[KindRule, ...] = ()
@@ -165,53 +136,29 @@ def _by_context(collection: Collection, points: "Points | None", rule_size: int 
     return contextual_tasks(collection, points or "fit", rules)
 
 
-def _check(
-    collection: Collection,
-    horizon: int,
-    limits: Limits,
-    numbers: str,
-    max_wrong_arm: float | None,
-    steps: int | None,
-) -> None:
+def _check(collection: Collection, horizon: int) -> None:
     if horizon < 1:
         raise invalid("horizon", "at least 1, the number of rounds of one case", horizon)
     if reason := why_no_protocol(collection):
         raise InvalidInput(reason)
-    for name, value in (("lines", limits.lines), ("longest_path", limits.longest_path), ("steps", steps)):
-        if value is not None and value < 1:
-            raise invalid(name, "at least 1", value)
-    if numbers not in ("round", "free"):
-        raise invalid("numbers", "round or free", numbers)
-    if max_wrong_arm is not None and not 0 < max_wrong_arm < 1:
-        raise invalid("max_wrong_arm", "between 0 and 1", max_wrong_arm)
-    if limits.links_back and not limits.restarts:
-        raise InvalidInput("links_back must be omitted with forward_only: the one allows what the other forbids.")
 
 
-def _fallback(
-    collection: Collection, allow: float | None, unknown: float | None, fallback: Fallback | str | None
-) -> Fallback | None:
-    """What a plan does with cases that contradict every task; None where no option asks for it."""
-    if allow is not None and not 0 <= allow < 1:
-        raise invalid("allow", "at least 0 and below 1", allow)
-    if unknown is not None and not 0 <= unknown < 1:
-        raise invalid("unknown", "at least 0 and below 1", unknown)
-    if not (allow or unknown or fallback):
+def _fallback(collection: Collection, how: ProtocolSettings) -> Fallback | None:
+    """What a plan does with cases that contradict every task; None where no setting asks for it."""
+    if not (how.allow or how.unknown or how.fallback):
         return None
     if collection.theta is not None:
         raise InvalidInput("allow, unknown and fallback must be omitted with contexts: they are for rates.")
-    to = fallback_named(fallback or Decider.THOMPSON, collection.arms)
-    return replace(to, odds=ODDS, allow=(allow or 0.0) + float(collection.radius.max()))
+    to = fallback_named(how.fallback or Decider.THOMPSON, collection.arms)
+    return replace(to, odds=ODDS, allow=how.allow + float(collection.radius.max()))
 
 
-def fallback_named(given: Fallback | str, arms: Sequence[str]) -> Fallback:
+def fallback_named(given: str, arms: Sequence[str]) -> Fallback:
     """The fallback that a user names: "thompson", "person", or an arm.
 
     >>> fallback_named("person", ["A", "B"]).to, fallback_named("B", ["A", "B"]).arm
     (<Decider.PERSON: 'person'>, 1)
     """
-    if isinstance(given, Fallback):
-        return given
     if given in (Decider.THOMPSON, Decider.PERSON):
         return Fallback(Decider(given))
     if given in arms:

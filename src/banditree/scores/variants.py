@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from banditree.scores.tables import Tables
 
 ITSELF = "this plan"
-LESS, MORE, NO_RULE, NOTHING = "one line less", "two lines more", "no safety rule", "one arm for everyone"
+LESS, MORE, NO_RULE, NOTHING = "one line less", "up to two lines more", "no safety rule", "one arm for everyone"
 ALL = (LESS, MORE, NO_RULE, NOTHING)
 SHARE = 0.05  # The short search for one variant takes this share of the steps of a whole search.
 

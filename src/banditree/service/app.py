@@ -219,4 +219,5 @@ def sentence(error: RequestValidationError) -> str:
     problems = error.errors()
     place = ".".join(str(part) for part in problems[0]["loc"][1:]) or "the body"
     more = f" ({len(problems) - 1} more)" if len(problems) > 1 else ""
-    return f"{place[:200]}: {problems[0]['msg'][:300]}.{more}"
+    said = problems[0]["msg"].removeprefix("Value error, ").rstrip(".")
+    return f"{place[:200]}: {said[:300]}.{more}"

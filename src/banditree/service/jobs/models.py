@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from banditree.scores.settings import PlanSettings
 from banditree.service.edge.models import NO_NUL, Id, Shape, Words
 from banditree.tasks.rewards import Family
 
@@ -35,23 +36,11 @@ class LearnSettings(Shape):
     seed: Seed = 0
 
 
-class SearchSettings(Shape):
-    """A collection on record, the rounds of one case, and the limits of the plan; see `build_plan`."""
+class SearchSettings(PlanSettings):
+    """A collection on record, and how its plan is made."""
 
     collection: Id
-    horizon: Horizon
-    method: Literal["protocol", "tree", "optimal"] | None = None
-    lines: Annotated[int | None, Field(ge=1, le=200)] = None
-    longest_path: Annotated[int | None, Field(ge=1, le=200)] = None
-    rule: bool | None = None
-    forward_only: bool | None = None
-    links_back: bool | None = None
-    numbers: Literal["round", "free"] | None = None
-    objective: Literal["worst", "mean"] | None = None
-    max_wrong_arm: Annotated[float | None, Field(gt=0, lt=1)] = None
-    steps: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
     words: Vocabulary = Field(default_factory=dict)
-    seed: Seed = 0
 
 
 class EvaluateSettings(Shape):

@@ -17,21 +17,11 @@ from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.words import vocabulary_from
 from banditree.progress import OnProgress, Progress
 from banditree.service.jobs.messages import Reports
+from banditree.service.jobs.models import SearchSettings
 from banditree.service.store import records
 from banditree.service.store.database import Database
 from banditree.tasks.collection import Collection
 
-OPTIONS = (
-    "lines",
-    "longest_path",
-    "rule",
-    "forward_only",
-    "links_back",
-    "numbers",
-    "objective",
-    "max_wrong_arm",
-    "steps",
-)
 FIRST = 0.3  # This share of the steps goes to the first, quick searches, one for each size.
 MOST_FIRST = 6  # At most so many sizes are searched for first.
 PARTS = 1000  # Progress is counted in so many units.
@@ -46,18 +36,13 @@ def search(database: Database, settings: Mapping[str, Any], reports: Reports) ->
 
     with database.read() as connection:
         collection = records.collection_of(connection, settings["collection"])
-    given = {
-        name: value for name, value in settings.items() if name not in ("collection", "horizon", "method", "words")
-    }
-    options = {name: value for name, value in given.items() if name != "seed" and value is not None}
-    words = vocabulary_from(settings["words"])
-    method = choose_method(collection, settings["method"], options)
-    options |= {"seed": settings["seed"]} if "seed" in method.takes else {}
-    finds = Finds(collection, reports, words, settings["objective"] or "worst", settings["max_wrong_arm"])
+    asked = SearchSettings(**settings)
+    method = choose_method(collection, asked.method, asked.options)
+    finds = Finds(collection, reports, vocabulary_from(asked.words), asked.objective, asked.max_wrong_arm)
     if method.name == "protocol":
-        _search_protocols(finds, collection, settings["horizon"], options)
+        _search_protocols(finds, collection, asked.horizon, asked.options)
     else:
-        finds.add(build_plan(collection, settings["horizon"], method.name, on_progress=reports, **options))
+        finds.add(build_plan(collection, asked.horizon, method.name, on_progress=reports, **asked.options))
     return finds.result()
 
 

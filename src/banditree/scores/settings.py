@@ -1,0 +1,118 @@
+"""The settings of making a plan."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from banditree.errors import InvalidInput
+from banditree.scores.objectives import Objective
+from banditree.settings import Horizon, Seed, Settings, Text
+
+MOST_STEPS = 10_000_000  # A longer search would take days.
+MOST_LINES = 1_000  # Nobody reads a longer protocol.
+
+
+class TreeSettings(Settings):
+    """How a tree is made, with the methods tree and optimal."""
+
+    separation: Annotated[
+        float | None,
+        Field(description="Trees: how far apart any two tasks must be for some arm. [default: as far as they are]"),
+    ] = None
+    stop_early: Annotated[bool, Field(description="Trees: stop testing once one arm is best for all tasks left.")] = (
+        False
+    )
+
+
+class ProtocolSettings(Settings):
+    """How a protocol is searched for, and what it may be."""
+
+    objective: Annotated[Objective, Field(description="Least regret for the worst task, or on average.")] = (
+        Objective.WORST
+    )
+    lines: Annotated[int | None, Field(ge=1, le=MOST_LINES, description="Most lines. [default: 1.5 per task]")] = None
+    longest_path: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=MOST_LINES,
+            description="Most lines on a path, restarts not counted. [default: 8 for 10 tasks, 14 for 40, any with "
+            "links_back]",
+        ),
+    ] = None
+    rule: Annotated[bool, Field(description="Whether there may be a safety rule at the foot.")] = True
+    forward_only: Annotated[bool, Field(description="Never start again at line 1.")] = False
+    links_back: Annotated[bool, Field(description="Lines may lead back to any earlier line.")] = False
+    numbers: Annotated[
+        Literal["round", "free"], Field(description="Levels that are easy to keep in mind (round), or any (free).")
+    ] = "round"
+    max_wrong_arm: Annotated[
+        float | None,
+        Field(
+            gt=0, lt=1, description="Highest chance of ending without a best arm: with another one, or still testing."
+        ),
+    ] = None
+    allow: Annotated[float, Field(ge=0, lt=1, description="Allow for cases whose rates are off by up to this.")] = 0.0
+    unknown: Annotated[float, Field(ge=0, lt=1, description="Share of the cases that belong to none of the tasks.")] = (
+        0.0
+    )
+    fallback: Annotated[
+        Text | None,
+        Field(
+            description="Who decides about a case that contradicts every task: thompson, person, or the name of an "
+            "arm. [default: thompson with allow or unknown, otherwise nobody]"
+        ),
+    ] = None
+    points: Annotated[
+        Literal["fit", "table", "outcome"] | None,
+        Field(
+            description="Tasks with contexts: points by how well an outcome fits two tasks (fit), by what was "
+            "promised, in a table of a few rows (table), or by the outcome alone (outcome). The last two can be added "
+            "up on paper. [default: fit]"
+        ),
+    ] = None
+    rule_size: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="Tasks with contexts: each task's best arm, as a printed rule of at most this many rows. "
+            "[default: the highest prediction]",
+        ),
+    ] = None
+    steps: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=MOST_STEPS,
+            description="Steps of the search. [default: 4,000 per task, at most 200,000, fewer for few tasks]",
+        ),
+    ] = None
+    seed: Annotated[Seed, Field(description="Seed of the search: the same seed and steps give the same plan.")] = 0
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.links_back and self.forward_only:
+            raise InvalidInput("links_back must be omitted with forward_only: the one allows what the other forbids.")
+        return self
+
+
+class PlanSettings(ProtocolSettings, TreeSettings):
+    """How a plan is made. A setting that the method does not use is refused."""
+
+    horizon: Horizon
+    method: Annotated[
+        Literal["protocol", "tree", "optimal"] | None,
+        Field(
+            description="protocol: a few lines that keep a score, least regret. tree: DT-ECE, tests of fixed size in "
+            "a decision tree. optimal: the same with the fewest tests. [default: the first of these that can handle "
+            "the tasks and takes all the settings given]"
+        ),
+    ] = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What was asked of the method."""
+        return {name: value for name, value in self.changed.items() if name in PLANS}
+
+
+PLANS = {*ProtocolSettings.model_fields, *TreeSettings.model_fields}
