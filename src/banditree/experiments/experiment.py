@@ -39,7 +39,7 @@ class Tasks(Part):
     epsilon: float | None = None
     sigma: float | None = None
     seed: int = 0
-    estimated: float | None = Field(None, gt=0, description="estimate the means from so many times N_est of Lemma 4.1")
+    estimated: float | None = Field(None, gt=0, description="means from this multiple of N_est of Lemma 4.1")
 
 
 class Contender(Part):
@@ -169,7 +169,7 @@ def draw_tasks(tasks: Tasks) -> Collection:
 def believed_tasks(experiment: Experiment, truth: Collection) -> Collection:
     """What the policies know: the truth, another collection, or estimates of it taken as if they were the truth.
 
-    Estimates are from so many times the N_est of Lemma 4.1 for raw means, 32 s^2 log(4HMK)/separation^2 (NOTES 10).
+    Estimates are from `estimated` times the N_est of Lemma 4.1 for raw means, 32 s^2 log(4HMK)/separation^2 (NOTES 10).
     """
     if experiment.believed is None:
         return truth

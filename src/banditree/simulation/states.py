@@ -56,7 +56,7 @@ def taking(layout: tuple[Any, ...], block: int | None) -> FunctionType:
     """`take(pool, thread, in_block)`: the state of one thread as views into a pool with the thread as the last axis.
 
     block: None for a pool that is a named tuple like the state; otherwise each array lies in the shared memory of a
-    block of so many threads, and the pool, which has no axis for them, lends only its empty arrays.
+    block of `block` threads, and the pool, which has no axis for them, lends only its empty arrays.
     """
     views = {}
     lines = ["def take(pool, thread, in_block):"]

@@ -43,8 +43,9 @@ class Faces(NamedTuple):
 class Stencils(NamedTuple):
     """What a round of each arm leads to, as a sum over lattice points.
 
-    For arm k the entries from start[k] to start[k + 1] are at most the width of the rim away: so many rows (`rows`) and
-    places in a row (`along`), with `weight`. Those from far_start[k] to far_start[k + 1] may be anywhere: `far` (F, m).
+    For arm k the entries from start[k] to start[k + 1] are at most the width of the rim away: `rows` says by how many
+    rows and `along` by how many places in a row, with `weight`. Those from far_start[k] to far_start[k + 1] may be
+    anywhere: `far` (F, m).
     """
 
     start: IntArray

@@ -90,7 +90,7 @@ class Table:
         self.depth = depth
 
     def play(self, rounds: int, faces: "Faces") -> None:
-        """So many rounds more, with the rim as it is."""
+        """Play `rounds` more, with the rim as it is."""
         from banditree.theory import belief_sweeps as sweeps
 
         for _ in range(rounds):

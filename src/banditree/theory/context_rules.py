@@ -49,7 +49,7 @@ class ContextRules:
 
 
 def best_rules(collection: Collection) -> ContextRules:
-    """One rule per task: what is best for it at every context.
+    """One rule per task: its best arm at every context.
 
     >>> from banditree.tasks.instances import linear
     >>> len(best_rules(linear(3, 4, 2, 0.2)))

@@ -165,7 +165,7 @@ def _open_child(
     branch: npt.NDArray[np.int64],
     depth: int,
 ) -> None:
-    """Write the next child of the node at `depth` below it: a task in, then out; or the next candidate of a test."""
+    """Write the next branch at `depth` below it: a task in, then out; or the next candidate of a test."""
     open_[depth + 1] = open_[depth]
     chosen[depth + 1], available[depth + 1] = chosen[depth], available[depth]
     if branch[depth] == TASK_IN:

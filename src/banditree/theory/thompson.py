@@ -39,7 +39,7 @@ def thompson_loss(collection: Collection, horizon: int, among: IntArray | None =
 class Expected(NamedTuple):
     """Arms between which is chosen: each counts as if it had been given `worth` times at its rate (J,).
 
-    odds: about how much less likely a task is held to be that does not belong here; it is then drawn once in so many
+    odds: about how much less likely a task is held to be that does not belong here; it is then drawn once in `odds`
     rounds, and its own arms are given. 0 where tasks are not drawn.
     """
 
