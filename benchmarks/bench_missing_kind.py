@@ -17,7 +17,7 @@ import argparse
 import numpy as np
 from real_data import HORIZONS, read
 
-from banditree.evaluation.history import only_cases
+from banditree.cases.table import only_cases
 from banditree.evaluation.replay import replay
 from banditree.evaluation.splits import hold_out
 from banditree.policies.registry import policy_named

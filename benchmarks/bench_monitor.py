@@ -96,7 +96,7 @@ def seasonal(plan, truth: Collection, cases: int, rounds: int, world: int):
     """Cases whose kinds come more often in some months than in others: thinned from more cases of equal shares."""
     from dataclasses import replace
 
-    from banditree.monitoring.observed import of_cases
+    from banditree.cases.table import only_cases
 
     rng = np.random.default_rng([world, 2])
     seen = []
@@ -104,7 +104,7 @@ def seasonal(plan, truth: Collection, cases: int, rounds: int, world: int):
         only = replace(truth, shares=np.eye(truth.n_tasks)[kind])
         drawn = simulate_cases(plan, only, cases, rounds=rounds, seed=world * 10 + kind)
         chance = SHARES[kind] * (1 + 0.9 * np.sin(2 * np.pi * drawn.began / 365 + 2 * kind))
-        seen.append(of_cases(drawn, np.flatnonzero(rng.random(cases) < chance)))
+        seen.append(only_cases(drawn, np.flatnonzero(rng.random(cases) < chance)))
     began = np.concatenate([one.began for one in seen])
     order = np.argsort(began)
     rows = {name: np.concatenate([getattr(one, name) for one in seen]) for name in ("arm", "reward", "at", "box")}

@@ -23,7 +23,7 @@ KINDS, LINES, STEPS, DRAWS, FOLDS, SPLITS = 3, 4, 600, 400, 10, 20
 
 def judged(name, history, draws, learned, held, seed):
     """(wrong, hits) of the held-out households, and the same (draws, 2) as promised."""
-    from banditree.evaluation.history import only_cases
+    from banditree.cases.table import only_cases
     from banditree.evaluation.kinds import find_kinds
     from banditree.evaluation.promise import cases_like
     from banditree.scores.build import build_plan

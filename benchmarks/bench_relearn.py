@@ -15,8 +15,8 @@ from functools import partial
 
 import numpy as np
 
+from banditree.cases.table import Cases
 from banditree.certificates.certify import certify
-from banditree.monitoring.observed import Observed
 from banditree.monitoring.simulated import simulate_cases
 from banditree.scores.build import build_plan
 from banditree.tasks.changes import trust_estimates
@@ -48,7 +48,7 @@ def first_collection(truth: Collection, rows: int, rng: np.random.Generator) -> 
     return to_collection(estimate(log), log)
 
 
-def case_statistics(seen: Observed, version: int) -> Statistics:
+def case_statistics(seen: Cases, version: int) -> Statistics:
     """The sums of every case."""
     names = [f"{version}: {seen.cases[u]}" for u in seen.owner]
     return collect(names, [ARMS[k] for k in seen.arm], seen.reward)

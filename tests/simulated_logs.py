@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from banditree.cases.table import cases_of
 from banditree.certificates.certify import certify
-from banditree.evaluation.history import history_of
 from banditree.plans.assemble import Box, assemble
 from banditree.tasks.collection import Collection
 
@@ -22,7 +22,7 @@ def full_log(n_cases, n_rounds, seed):
     rng = np.random.default_rng([seed, 7])
     kind = np.repeat(rng.integers(0, 2, n_cases), n_rounds)
     outcomes = (rng.random((len(kind), 2)) < TRUTH.means[kind]).astype(float)
-    return history_of(np.repeat(np.arange(n_cases), n_rounds).tolist(), TRUTH.arms, outcomes)
+    return cases_of(np.repeat(np.arange(n_cases), n_rounds).tolist(), TRUTH.arms, outcomes)
 
 
 def partial_log(n_cases, n_rounds, seed, chance_of_a=0.5):
@@ -31,7 +31,7 @@ def partial_log(n_cases, n_rounds, seed, chance_of_a=0.5):
     is_a = np.random.default_rng([seed, 8]).random(len(full.outcomes)) < chance_of_a
     outcomes = np.where(np.column_stack([is_a, ~is_a]), full.outcomes, np.nan)
     chances = np.where(is_a, chance_of_a, 1 - chance_of_a)
-    return history_of([full.cases[u] for u in full.owner], TRUTH.arms, outcomes, chances=chances)
+    return cases_of([full.cases[u] for u in full.owner], TRUTH.arms, outcomes, chances=chances)
 
 
 def true_value(horizon):

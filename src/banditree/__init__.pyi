@@ -4,6 +4,8 @@ One name per line, in the order of the modules. Everything else is imported from
 `from banditree.theory.graves_lai import graves_lai`.
 """
 
+from banditree.cases.reading import read_cases as read_cases
+from banditree.cases.table import Cases as Cases
 from banditree.certificates.certify import Certificate as Certificate
 from banditree.certificates.certify import certify as certify
 from banditree.errors import InvalidInput as InvalidInput
@@ -11,8 +13,6 @@ from banditree.errors import PlanWarning as PlanWarning
 from banditree.evaluation.evaluate import evaluate as evaluate
 from banditree.evaluation.fit import Fit as Fit
 from banditree.evaluation.fit import fit as fit
-from banditree.evaluation.history import History as History
-from banditree.evaluation.reading import read_history as read_history
 from banditree.figures.html import ladder_html as ladder_html
 from banditree.figures.ladder import ladder_info as ladder_info
 from banditree.files.collections import load_collection as load_collection
@@ -27,7 +27,6 @@ from banditree.files.statistics import load_statistics as load_statistics
 from banditree.files.statistics import save_statistics as save_statistics
 from banditree.monitoring.monitor import Monitoring as Monitoring
 from banditree.monitoring.monitor import monitor as monitor
-from banditree.monitoring.reading import read_cases as read_cases
 from banditree.plans.assemble import Box as Box
 from banditree.plans.assemble import assemble as assemble
 from banditree.plans.plan import Plan as Plan

@@ -69,7 +69,7 @@ def test_a_log_of_one_outcome_per_round_is_weighed():
 @pytest.mark.parametrize(
     ("change", "match"),
     [
-        (lambda log: log.drop("price"), "with the context columns of the plan .price, sex."),
+        (lambda log: log.drop("price"), "a column must be one of individual, visit, sex, arm, reward. Got 'price'"),
         (lambda log: log.with_columns(sex=polars.lit("x")), "Column 'sex' must be one of f, m"),
         (lambda log: log.with_columns(price=polars.int_range(len(log))), "'price' must be the same in all rows of one"),
         (lambda log: log.with_columns(price=polars.col("price").replace(3.0, None)), "price missing"),

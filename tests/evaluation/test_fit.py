@@ -7,11 +7,11 @@ import pytest
 from simulated_logs import full_log
 
 from banditree import fit, load_collection, load_plan
+from banditree.cases.table import cases_of, only_cases
 from banditree.cli import main
 from banditree.errors import InvalidInput
 from banditree.evaluation.choice import Candidate, leads_by_luck, trials_of
 from banditree.evaluation.fit import _generosity_notes, _knowing, _typical_rounds
-from banditree.evaluation.history import history_of, only_cases
 from banditree.evaluation.intervals import per_round
 from banditree.evaluation.kinds import centred, find_kinds, statistics_of
 from banditree.evaluation.splits import fold_numbers, hold_out
@@ -41,7 +41,7 @@ def two_kinds():
 def alike(n_cases, seed, best=0.7):
     """Cases that all have the same rates: nothing to be found out."""
     outcomes = np.random.default_rng(seed).random((n_cases * 10, 2)) < [best, 0.4]
-    return history_of(np.repeat(np.arange(n_cases), 10).tolist(), ["A", "B"], outcomes.astype(float))
+    return cases_of(np.repeat(np.arange(n_cases), 10).tolist(), ["A", "B"], outcomes.astype(float))
 
 
 def test_a_plan_that_helps_is_found_and_judged_on_cases_held_out(two_kinds):
@@ -99,7 +99,7 @@ def test_kinds_that_differ_in_generosity_only_are_seen_as_such():
     rng = np.random.default_rng(0)
     rates = np.array([[0.9, 0.7], [0.3, 0.1]])[np.repeat(np.arange(120) % 2, 12)]
     outcomes = (rng.random(rates.shape) < rates).astype(float)
-    found = fit(history_of(np.repeat(np.arange(120), 12).tolist(), ["A", "B"], outcomes), 12, **QUICK)
+    found = fit(cases_of(np.repeat(np.arange(120), 12).tolist(), ["A", "B"], outcomes), 12, **QUICK)
     assert found.plan.n_tests == 0
     assert any("differ in how much they give" in note for note in found.notes)
 
@@ -107,7 +107,7 @@ def test_kinds_that_differ_in_generosity_only_are_seen_as_such():
 def test_kinds_of_those_who_take_one_option_each_time_differ_in_how_often_they_take_it():
     rng = np.random.default_rng(0)
     takes_a = rng.random(1200) < np.repeat(np.array([0.95, 0.6])[np.arange(100) % 2], 12)
-    history = history_of(np.repeat(np.arange(100), 12).tolist(), ["A", "B"], np.column_stack([takes_a, ~takes_a]))
+    history = cases_of(np.repeat(np.arange(100), 12).tolist(), ["A", "B"], np.column_stack([takes_a, ~takes_a]))
     (note,) = _generosity_notes(find_kinds(history, 2, BERNOULLI))
     assert note.startswith("The kinds differ in how often they take 'A'")
 
@@ -117,7 +117,7 @@ def test_centring_takes_generosity_out():
     rng = np.random.default_rng(1)
     kind = np.repeat(np.arange(200) % 4, 15)
     rates = np.array([[0.95, 0.75], [0.75, 0.95], [0.25, 0.05], [0.05, 0.25]])[kind]
-    history = history_of(
+    history = cases_of(
         np.repeat(np.arange(200), 15).tolist(), ["A", "B"], (rng.random(rates.shape) < rates).astype(float)
     )
     plain = find_kinds(history, 2, BERNOULLI).collection
@@ -183,7 +183,7 @@ def test_graded_rewards_can_be_fitted_and_bounded_ones_are_refused():
     kind = np.repeat(np.arange(90) % 2, 10)
     chances = np.array([[[0.1, 0.2, 0.7], [0.6, 0.3, 0.1]], [[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]])[kind]
     outcomes = 0.5 * (rng.random((900, 2, 1)) > chances.cumsum(axis=2)).sum(axis=2)
-    log = history_of(np.repeat(np.arange(90), 10).tolist(), ["A", "B"], outcomes)
+    log = cases_of(np.repeat(np.arange(90), 10).tolist(), ["A", "B"], outcomes)
     found = fit(log, 10, rewards=Graded(), **QUICK)
     assert found.collection.rewards.support == (0.0, 0.5, 1.0)
     assert np.abs(found.collection.chances.sum(axis=2) - 1).max() < 1e-9
@@ -222,7 +222,7 @@ def test_stopping_chooses_from_what_is_done():
 
 def test_one_row_per_case_is_named_as_the_reason():
     with pytest.raises(InvalidInput, match="every individual has one row"):
-        fit(history_of([str(n) for n in range(40)], ["A", "B"], [[1, np.nan], [np.nan, 0]] * 20), 5)
+        fit(cases_of([str(n) for n in range(40)], ["A", "B"], [[1, np.nan], [np.nan, 0]] * 20), 5)
 
 
 def test_a_trial_in_which_nobody_had_both_options_is_refused():
@@ -303,7 +303,7 @@ def test_the_command_writes_all_it_promises(tmp_path, monkeypatch, capsys):
 
 def test_a_case_that_is_decided_for_once_is_told_and_no_kind_by_hindsight():
     taken = np.random.default_rng(0).choice(3, 60, p=[0.5, 0.3, 0.2])
-    found = fit(history_of(list(map(str, range(60))), ["A", "B", "C"], np.eye(3)[taken]), 5)
+    found = fit(cases_of(list(map(str, range(60))), ["A", "B", "C"], np.eye(3)[taken]), 5)
     assert found.single == "A"
     assert found.knowing.value == 0
     assert len(found.trials) == 1
@@ -313,14 +313,14 @@ def test_a_case_that_is_decided_for_once_is_told_and_no_kind_by_hindsight():
 def test_knowing_the_kind_is_told_from_other_rounds():
     """Two purchases drawn by chance: told from the purchase itself, a kind would be worth a lot."""
     taken = np.random.default_rng(1).choice(3, 120, p=[0.4, 0.3, 0.3])
-    history = history_of(np.repeat(np.arange(60), 2).tolist(), ["A", "B", "C"], np.eye(3)[taken])
+    history = cases_of(np.repeat(np.arange(60), 2).tolist(), ["A", "B", "C"], np.eye(3)[taken])
     assert abs(_knowing(history, find_kinds(history, 3, BERNOULLI), 0, 2).value) < 0.15
 
 
 def test_one_option_for_numbers_of_any_size_knows_how_much_they_vary():
     outcomes = np.random.default_rng(2).normal([300.0, 250.0], 40.0, (400, 2))
     found = fit(
-        history_of(np.repeat(np.arange(40), 10).tolist(), ["A", "B"], outcomes), 10, rewards=Gaussian(1.0), **QUICK
+        cases_of(np.repeat(np.arange(40), 10).tolist(), ["A", "B"], outcomes), 10, rewards=Gaussian(1.0), **QUICK
     )
     assert found.plan.n_tests == 0
     assert found.plan.rewards.sigma == pytest.approx(40, rel=0.1)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from banditree.evaluation.history import history_of, shuffled
+from banditree.cases.table import cases_of, shuffled
 from banditree.evaluation.order import drift_notes, is_sorted, order_notes
 
 
@@ -16,12 +16,12 @@ def choices(seed, n_cases=40, n_rounds=10, drift=0.0):
             p[0] += 1 - p.sum()
             label.append(rng.choice(3, p=p))
     outcomes = np.eye(3)[label]
-    return history_of(np.repeat(np.arange(n_cases), n_rounds).tolist(), ["a", "b", "c"], outcomes)
+    return cases_of(np.repeat(np.arange(n_cases), n_rounds).tolist(), ["a", "b", "c"], outcomes)
 
 
 def sorted_by_choice(history):
     order = np.lexsort((history.outcomes.argmax(axis=1), history.owner))
-    return history_of([history.cases[u] for u in history.owner], history.arms, history.outcomes[order])
+    return cases_of([history.cases[u] for u in history.owner], history.arms, history.outcomes[order])
 
 
 def test_a_sorted_log_is_noticed_and_a_shuffled_one_is_not():
@@ -35,7 +35,7 @@ def test_a_sorted_log_is_noticed_and_a_shuffled_one_is_not():
 def test_habit_is_not_taken_for_sorting():
     """Cases that stay with an option for a while, and come back to it."""
     label = [0, 0, 0, 1, 1, 0, 0, 2, 2, 1]
-    history = history_of(np.repeat(np.arange(30), 10).tolist(), ["a", "b", "c"], np.eye(3)[label * 30])
+    history = cases_of(np.repeat(np.arange(30), 10).tolist(), ["a", "b", "c"], np.eye(3)[label * 30])
     assert not is_sorted(history)
 
 

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from banditree.evaluation.history import history_of, only_cases
+from banditree.cases.table import cases_of, only_cases
 from banditree.evaluation.kinds import find_kinds
 from banditree.evaluation.promise import ALIKE, _likenesses, cases_like, promise_of
 from banditree.plans.assemble import Box, from_boxes
@@ -31,7 +31,7 @@ def drawn(rng, n_cases, how):
         outcomes = (rng.random((len(owner), 3)) < own[owner]).astype(float)
     else:
         outcomes = rng.normal(own[owner], 0.3)
-    return history_of(owner.tolist(), ARMS, outcomes)
+    return cases_of(owner.tolist(), ARMS, outcomes)
 
 
 def test_cases_that_come_often_are_drawn_like_known_ones_that_come_often():
@@ -49,7 +49,7 @@ def test_a_new_case_begins_with_the_rounds_of_a_known_case_of_about_its_length()
     rng = np.random.default_rng(3)
     length = np.arange(1, 161) // 2 + 1
     owner = np.repeat(np.arange(160), length)
-    known = history_of(owner.tolist(), ARMS, np.eye(3)[rng.integers(3, size=len(owner))])
+    known = cases_of(owner.tolist(), ARMS, np.eye(3)[rng.integers(3, size=len(owner))])
     wanted = np.array([1, 20, 79, 90])
     like = _likenesses(known.n_rounds, wanted, 500, rng).reshape(500, 4)
     for length_wanted, found in zip(wanted, like.T, strict=True):
@@ -67,7 +67,7 @@ def test_a_promise_is_as_wide_as_the_luck_of_new_and_of_known_cases():
     """New cases vary as the known ones do, and what these showed is uncertain too: n s^2 (1 + n / known)."""
     rng = np.random.default_rng(0)
     rate = np.repeat(rng.beta(0.5, 0.5, 300), 6)  # cases differ by more than two kinds can say
-    known = history_of(np.repeat(np.arange(300), 6).tolist(), ARMS[:2], (rng.random((1800, 2)) < rate[:, None]) * 1.0)
+    known = cases_of(np.repeat(np.arange(300), 6).tolist(), ARMS[:2], (rng.random((1800, 2)) < rate[:, None]) * 1.0)
     total = known.outcomes[:, 0].reshape(300, 6).sum(axis=1)
     drawn = cases_like(find_kinds(known, 2, BERNOULLI), known, np.full(150, 6), 1000, rng, 6)
     promised = drawn.outcomes[:, 0].reshape(1000, -1).sum(axis=1)
@@ -106,7 +106,7 @@ def test_no_promise_where_outcomes_are_missing_or_graded():
     known = drawn(np.random.default_rng(0), 60, "0/1")
     missing = known.outcomes.copy()
     missing[::3, 1] = np.nan
-    holes = history_of([known.cases[u] for u in known.owner], ARMS, missing)
+    holes = cases_of([known.cases[u] for u in known.owner], ARMS, missing)
     kinds = find_kinds(known, 2, BERNOULLI)
     assert promise_of(plan(), kinds, known, holes, 12) is None
     graded = find_kinds(known, 2, Graded())

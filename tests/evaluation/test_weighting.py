@@ -24,7 +24,7 @@ def agreeing(log, case):
     """[(weight so far, arm logged, arm of the plan, reward)] of one case until the log differs, slowly."""
     session, weight, found = start_session(switching_plan(HORIZON)), 1.0, []
     for r in range(log.first[case], min(log.first[case + 1], log.first[case] + HORIZON)):
-        step, arm = session.ask(), int(log.given[r])
+        step, arm = session.ask(), int(log.arm[r])
         reward = log.outcomes[r, arm]
         weight = weight / log.chances[r] if step.arm == arm else 0.0
         found.append((weight, arm, step.arm, reward, log.chances[r]))
@@ -53,7 +53,7 @@ def test_doubly_robust_is_its_recursion(log, w):
     total = 0.0
     for case in range(log.n_cases):
         others = [r for u, rows in enumerate(first) if u != case for r in rows]
-        predicted = [np.mean([log.outcomes[r, k] for r in others if log.given[r] == k]) for k in (0, 1)]
+        predicted = [np.mean([log.outcomes[r, k] for r in others if log.arm[r] == k]) for k in (0, 1)]
         best, value = max(predicted), 0.0
         path = agreeing(log, case)
         for t in range(len(path) - 1, -1, -1):

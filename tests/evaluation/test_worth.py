@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from banditree.cases.table import cases_of
 from banditree.evaluation import worth
-from banditree.evaluation.history import history_of
 from banditree.evaluation.worth import worth_of_kinds
 from banditree.tasks.rewards import BERNOULLI
 
@@ -18,7 +18,7 @@ def drawn(n_cases, n_rounds, full, seed=0):
     outcomes = (rng.random((len(owner), 2)) < RATES[owner % 2]).astype(float)
     if not full:
         outcomes[np.arange(len(owner)), rng.integers(2, size=len(owner))] = np.nan
-    return history_of([f"case {u}" for u in owner], ["A", "B"], outcomes)
+    return cases_of([f"case {u}" for u in owner], ["A", "B"], outcomes)
 
 
 @pytest.mark.parametrize("full", [True, False])
@@ -39,7 +39,7 @@ def test_options_given_more_often_count_no_more():
     given = (rng.random(len(history.outcomes)) < 0.2).astype(int)  # B in a fifth of the rounds
     outcomes = history.outcomes.copy()
     outcomes[np.arange(len(given)), 1 - given] = np.nan
-    logged = history_of([history.cases[u] for u in history.owner], ["A", "B"], outcomes)
+    logged = cases_of([history.cases[u] for u in history.owner], ["A", "B"], outcomes)
     value = worth_of_kinds(logged, [2], BERNOULLI, folds=3)[1].value
     assert value.value == pytest.approx(0.9, abs=0.12)
 

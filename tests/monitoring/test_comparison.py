@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from field_worlds import switching_plan, three_kinds
 
+from banditree.cases.table import until_day
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.monitoring.comparison import FEWEST, Followed, compare_cases, compare_plans, goes_to_new
-from banditree.monitoring.observed import until_day
 from banditree.monitoring.simulated import simulate_cases
 from banditree.plans.assemble import Box, assemble
 

@@ -1,5 +1,6 @@
 """The e-processes: exactly valid, by adding up every history that is possible, and strong where something changed."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -106,7 +107,8 @@ def test_a_fall_at_one_site_is_noticed_there() -> None:
     plan, known = switching_plan(), three_kinds()
     good = simulate_cases(plan, known, 100, seed=1)
     bad = simulate_cases(plan, known, 100, drift=falls(0.35, 60), seed=2)
-    from banditree.monitoring.observed import Seen, observe
+    from banditree.cases.table import Seen, table_of
+    from banditree.monitoring.following import observe
 
     rounds, site = [], {}
     for name, one in (("north", good), ("south", bad)):
@@ -114,7 +116,7 @@ def test_a_fall_at_one_site_is_noticed_there() -> None:
             case = f"{name} {u}"
             site[case] = name
             rounds.append(Seen(case, r + 1, int(one.arm[r]), float(one.reward[r]), float(one.at[r])))
-    found = monitor(plan, known, observe(plan, rounds, labels={"site": site}), by="site", every=30)
+    found = monitor(plan, known, observe(plan, table_of(rounds, plan.arms, labels={"site": site})), by="site", every=30)
     assert {alarm.group for alarm in found.alarms} - {None} == {"south"}
 
 
@@ -160,7 +162,7 @@ def test_a_reward_known_by_its_mean_counts_as_a_coin_with_that_mean() -> None:
 
     known = Collection.bounded([[0.8, 0.2], [0.2, 0.7]], 0, 10 / 10)
     seen = simulate_cases(build_tree(known, horizon=40), known, 200, rounds=20)
-    half = type(seen)(**{**vars(seen), "reward": np.full(seen.reward.size, 0.3)})
+    half = replace(seen, outcomes=np.where(seen.known, 0.3, np.nan))
     rounds, likely = counted_rounds(half, known)
     assert set(np.unique(rounds.reward)) == {0.0, 1.0}
     assert rounds.reward.mean() == pytest.approx(0.3, abs=0.03)

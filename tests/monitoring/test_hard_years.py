@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from field_worlds import switching_plan, three_kinds
 
+from banditree.cases.table import Cases, Seen, table_of
+from banditree.monitoring.following import boxes_of, observe
 from banditree.monitoring.likelihood import in_order
 from banditree.monitoring.monitor import monitor
-from banditree.monitoring.observed import Observed, Seen, boxes_of, observe
 from banditree.monitoring.simulated import simulate_cases
 from banditree.monitoring.summary import unfit_since
 from banditree.plans.plan import Plan
@@ -26,16 +27,16 @@ def test_an_outcome_counts_when_those_of_all_earlier_rounds_were_told() -> None:
         Seen("b", 1, 2, 1.0, 4.0),
     ]
     rounds += [Seen("b", 2, 2, np.nan, np.nan), Seen("b", 3, 2, 1.0, 6.0)]
-    seen = observe(plan, rounds)
+    seen = observe(plan, table_of(rounds, plan.arms))
     assert in_order(seen).tolist() == [9.0, 9.0, 12.0, 4.0, np.inf, np.inf]
 
 
-def told_late(seen: Observed, rng: np.random.Generator, plan: Plan) -> Observed:
+def told_late(seen: Cases, rng: np.random.Generator, plan: Plan) -> Cases:
     """Failures are told 30 days later than successes."""
     return replace(seen, at=seen.at + 30.0 * (seen.reward == 0))
 
 
-def with_gaps(seen: Observed, rng: np.random.Generator, plan: Plan) -> Observed:
+def with_gaps(seen: Cases, rng: np.random.Generator, plan: Plan) -> Cases:
     """Three in ten outcomes will never be known, and one round in twenty is overridden."""
     reward = np.where(rng.random(len(seen.reward)) < 0.3, np.nan, seen.reward)
     some = replace(seen, reward=reward, overridden=rng.random(len(reward)) < 0.05)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from field_worlds import switching_plan, three_kinds
 
+from banditree.cases.values import DAY
 from banditree.cli.app import main
 from banditree.files.plans import fingerprint, save_plan
 from banditree.monitoring.comparison import goes_to_new
-from banditree.monitoring.reading import DAY
 from banditree.monitoring.simulated import simulate_cases
 from banditree.plans.assemble import Box, assemble
 

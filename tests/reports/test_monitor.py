@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 from field_worlds import falls, switching_plan, three_kinds
 
+from banditree.cases.table import Cases
+from banditree.cases.values import DAY
 from banditree.cli.app import main
 from banditree.files.collections import save_collection
 from banditree.files.plans import save_plan
 from banditree.monitoring.monitor import monitor
-from banditree.monitoring.observed import Observed
-from banditree.monitoring.reading import DAY
 from banditree.monitoring.simulated import simulate_cases
 from banditree.plans.plan import Plan
 from banditree.reports.monitor import monitor_document, monitor_markdown, monitor_text
 
 
-def seen_by(plan: Plan, fall: float = 0.4, n: int = 160) -> Observed:
+def seen_by(plan: Plan, fall: float = 0.4, n: int = 160) -> Cases:
     return simulate_cases(plan, three_kinds(), n, drift=falls(fall, 100), sites=("north", "south"), seed=1)
 
 
@@ -46,7 +46,7 @@ def test_documents_are_plain_json_and_markdown() -> None:
     assert "## Site north" in digest
 
 
-def write_export(path: Path, plan: Plan, seen: Observed) -> None:
+def write_export(path: Path, plan: Plan, seen: Cases) -> None:
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["case", "round", "arm", "reward", "site", "at"])

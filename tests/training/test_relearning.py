@@ -4,21 +4,22 @@ import numpy as np
 import pytest
 from field_worlds import switching_plan, three_kinds
 
+from banditree.cases.table import Cases, Seen, only_cases, table_of
 from banditree.errors import InvalidInput
-from banditree.monitoring.observed import Observed, Seen, case_statistics
 from banditree.monitoring.simulated import simulate_cases
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Plan
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature
+from banditree.tasks.rewards import Graded
 from banditree.training.grades import OUTCOME
-from banditree.training.relearning import log_rows, relearn
+from banditree.training.relearning import case_statistics, log_rows, relearn
 from banditree.training.statistics import Statistics, collect
 
 ARMS = ("A", "B", "C")
 
 
-def sums_of(seen: Observed) -> Statistics:
+def sums_of(seen: Cases) -> Statistics:
     return collect([seen.cases[u] for u in seen.owner], [ARMS[k] for k in seen.arm], seen.reward)
 
 
@@ -71,8 +72,9 @@ def test_what_cannot_be_relearned_is_refused() -> None:
     graded = Collection.graded([[[0.5, 0.5], [0.5, 0.5]]] * 2, [0, 1], arms=["A", "B"])
     with pytest.raises(InvalidInput, match="need the counts of every value"):
         relearn(graded, collect(["u"], ["A"], [1]))
+    half = table_of([Seen("u", 1, 0, 0.5, 1.0)], ["A", "B"])
     with pytest.raises(InvalidInput, match="the rewards of the cases must be among"):
-        relearn(graded, case_statistics([Seen("u", 1, 0, 0.5, 1.0)], ["A", "B"], (0.0, 0.5, 1.0)))
+        relearn(graded, case_statistics([half], Graded(values=(0.0, 0.5, 1.0))))
 
 
 GRADES = (0.0, 0.5, 1.0)
@@ -93,13 +95,9 @@ def graded_plan(known: Collection, horizon: int = 20) -> Plan:
     )
 
 
-def grades_of(seen: Observed, n_cases: int | None = None) -> Statistics:
-    rounds = [
-        Seen(seen.cases[u], r, int(arm), float(reward), 1.0)
-        for r, (u, arm, reward) in enumerate(zip(seen.owner, seen.arm, seen.reward, strict=True))
-        if n_cases is None or u < n_cases
-    ]
-    return case_statistics(rounds, ARMS, GRADES)
+def grades_of(seen: Cases, n_cases: int | None = None) -> Statistics:
+    some = np.arange(seen.n_cases if n_cases is None else n_cases)
+    return case_statistics([only_cases(seen, some)], Graded(values=GRADES))
 
 
 def test_two_grades_are_relearned_as_0_and_1_are() -> None:
@@ -201,3 +199,11 @@ def test_intervals_cover_over_versions_and_worlds() -> None:
                 missed += 1
                 break
     assert missed <= 8
+
+
+def test_rounds_from_the_first_override_on_are_not_learned_from() -> None:
+    rounds = [Seen("a", 1, 0, 1.0, 1.0), Seen("a", 2, 1, 1.0, 2.0, True), Seen("a", 3, 0, 1.0, 3.0)]
+    assert case_statistics([table_of(rounds, ARMS)], three_kinds().rewards).n_rows == 1
+    with pytest.raises(InvalidInput, match="no outcomes"):
+        case_statistics([table_of(rounds[1:], ARMS)], three_kinds().rewards)
+    assert case_statistics([table_of(rounds, ARMS)], three_kinds().rewards, since=2.5).n_rows == 1

@@ -27,13 +27,15 @@ def compare(
     """
     import json as json_module
 
+    from banditree.cases.reading import read_cases
     from banditree.files.plans import fingerprint, load_plan
     from banditree.monitoring.comparison import compare_plans, split_cases
-    from banditree.monitoring.reading import read_cases
+    from banditree.monitoring.following import observe
     from banditree.reports.compare import comparison_document, comparison_text
 
     plans = load_plan(old), load_plan(new)
-    seen = [read_cases(cases, plan, plan_id=fingerprint(plan)) for plan in plans]
+    tables = [read_cases(cases, rewards=plan.rewards, followed=True, plan=fingerprint(plan)) for plan in plans]
+    seen = [observe(plan, table) for plan, table in zip(plans, tables, strict=True)]
     (before, strays), (after, more_strays) = (
         split_cases(one, seed, share, is_new=bool(side)) for side, one in enumerate(seen)
     )

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from banditree.cli.options import AsJson, CollectionFile, PlanFile
 
 if TYPE_CHECKING:
-    from banditree.monitoring.observed import Observed
+    from banditree.cases.table import Cases
     from banditree.plans.plan import Plan
 
 Export = Annotated[
@@ -58,26 +58,29 @@ def monitor(
     """
     import json as json_module
 
+    from banditree.cases.reading import read_cases
+    from banditree.cases.values import day_of
     from banditree.errors import InvalidInput
     from banditree.files.collections import load_collection
     from banditree.files.documents import write_text
     from banditree.files.plans import fingerprint, load_plan
+    from banditree.monitoring.following import observe
     from banditree.monitoring.monitor import monitor as monitor_cases
-    from banditree.monitoring.reading import day_of, read_cases
     from banditree.reports.monitor import monitor_document, monitor_markdown, monitor_text
 
     known = load_plan(plan)
-    columns = {"case": case, "round": round, "arm": arm, "reward": reward, "at": at}
+    columns: dict[str, Any] = {"individual": case, "round": round, "arm": arm, "reward": reward, "time": at}
     if (cases is None) == (database is None):
         raise InvalidInput("The cases are missing. Give a table, the address of a service, or --database.")
-    labels = [] if by is None else [by]
+    how: dict[str, Any] = {"rewards": known.rewards, "followed": True, "labels": [] if by is None else [by]}
     if database is not None:
-        observed = from_database(database, known)
+        seen = from_database(database, known)
     elif cases is not None and cases.startswith(("http://", "https://")):
         with downloaded(cases, fingerprint(known)) as export:
-            observed = read_cases(export, known, labels=labels)
+            seen = read_cases(export, **how)
     else:
-        observed = read_cases(cases, known, plan_id=fingerprint(known), labels=labels, table=table, **columns)
+        seen = read_cases(cases, plan=fingerprint(known), table=table, **how, **columns)
+    observed = observe(known, seen)
     last = None if until is None else day_of(until)
     found = monitor_cases(
         known, load_collection(collection), observed, by=by, until=last, every=every, level=level, block=block
@@ -90,23 +93,21 @@ def monitor(
         raise typer.Exit(1)
 
 
-def from_database(database: str, plan: "Plan") -> "Observed":
+def from_database(database: str, plan: "Plan") -> "Cases":
     """What is on record of the plan's cases in the database of a service."""
     from banditree.cli.serve import needs_extra
 
     needs_extra()
     from banditree.errors import InvalidInput
     from banditree.files.plans import fingerprint
-    from banditree.monitoring.observed import observe
-    from banditree.service.field.monitoring import rounds_of
+    from banditree.service.field.monitoring import cases_of_plan
     from banditree.service.settings import Settings
     from banditree.service.store.database import Database
 
     if "://" not in database and not Path(database).is_file():
         raise InvalidInput(f"{database}: no such file. Check the name and the folder.")
     with Database(Settings(database=database), migrates=False).read(seconds=None) as connection:
-        rounds, began, labels = rounds_of(connection, fingerprint(plan), plan.arms)
-    return observe(plan, rounds, began=began, labels=labels)
+        return cases_of_plan(connection, fingerprint(plan), plan.arms)
 
 
 @contextmanager

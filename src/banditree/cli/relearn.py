@@ -37,24 +37,21 @@ def relearn(
     """
     import json as json_module
 
+    from banditree.cases.reading import read_cases
     from banditree.cli.progress import progress
     from banditree.errors import InvalidInput
     from banditree.files.collections import load_collection, save_collection
     from banditree.files.plans import load_plan, save_plan
-    from banditree.monitoring.observed import case_statistics
-    from banditree.monitoring.reading import day_of, read_rounds
     from banditree.reports.relearn import relearned_document, relearned_text, succeed, succession_text
+    from banditree.training.relearning import case_statistics
     from banditree.training.relearning import relearn as relearn_from
 
     if (plan is None) != (new_plan is None):
         raise InvalidInput("--plan and --new-plan go together: the plan in use, and where to write the next one.")
     known = load_collection(collection)
-    rounds = [one for source in cases for one in read_rounds(source, known.arms, known.rewards)[0]]
-    if since is not None:
-        rounds = [one for one in rounds if one.at >= day_of(since)]
-    grades = known.rewards.support if known.rewards.by_chances else ()
-    cases_sums = case_statistics(rounds, known.arms, grades)
-    found = relearn_from(known, cases_sums, failure_probability=failure_probability, log_weight=log_weight)
+    tables = [read_cases(source, rewards=known.rewards, followed=True) for source in cases]
+    sums = case_statistics(tables, known.rewards, since)
+    found = relearn_from(known, sums, failure_probability=failure_probability, log_weight=log_weight)
     save_collection(found.collection, output)
     following = None
     if plan is not None and new_plan is not None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from banditree.cases.table import Cases, only_cases
 from banditree.evaluation.evaluate import LEAST_CASES, measured
-from banditree.evaluation.history import History, only_cases
 from banditree.evaluation.intervals import Estimate, Measured
 from banditree.evaluation.replay import replay, replayed
 from banditree.evaluation.splits import fold_numbers
@@ -38,11 +38,11 @@ class Trial:
     is_chosen: bool = False
 
 
-PlansOf = Callable[[History, int], Iterator[tuple[int, Plan]]]  # (cases, number of kinds) -> lines and plan, one by one
+PlansOf = Callable[[Cases, int], Iterator[tuple[int, Plan]]]  # (cases, number of kinds) -> lines and plan, one by one
 
 
 def cross_validate(
-    history: History,
+    history: Cases,
     kinds: Sequence[int],
     plans_of: PlansOf,
     horizon: int,

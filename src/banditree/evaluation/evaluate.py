@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from banditree.cases.reading import read_cases
+from banditree.cases.table import Cases, shuffled, thinned, with_arms
 from banditree.errors import InvalidInput, invalid
-from banditree.evaluation.history import History, shuffled, thinned, with_arms
 from banditree.evaluation.intervals import CONFIDENCE, Estimate, Measured, per_round, per_round_reached
 from banditree.evaluation.order import order_notes
-from banditree.evaluation.reading import read_history
 from banditree.evaluation.replay import Replayed, replay, replayed
 from banditree.evaluation.splits import LEAST_HELD_OUT
 from banditree.evaluation.weighting import (
@@ -86,23 +86,25 @@ def evaluate(
 ) -> Evaluation:
     """What `plan` would have earned on the cases of a log that it was not made from.
 
-    log: a History, or what `read_history` takes (a path, a frame, ...), with `roles` the names of its columns.
+    log: a Cases, or what `read_cases` takes (a path, a frame, ...), with `roles` the names of its columns.
     collection: what mTS and mIDS know, and what gives the best single option; without it that option is the one that is
     best on this very log. single: that option by name. horizon: rounds of one case, by default the plan's.
     shuffle: draw a new order of every case's rounds, for logs whose order means nothing.
 
-    >>> from banditree.evaluation.history import history_of
+    >>> from banditree.cases.table import cases_of
     >>> from banditree.plans.assemble import Box, assemble
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> switch = [Box(arm=0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(arm=1), Box(arm=0)]
-    >>> history = history_of(["ann"] * 4 + ["bob"] * 4, ["A", "B"], [[0, 1]] * 4 + [[1, 0]] * 4)
+    >>> history = cases_of(["ann"] * 4 + ["bob"] * 4, ["A", "B"], [[0, 1]] * 4 + [[1, 0]] * 4)
     >>> [(row.name, row.value.value) for row in evaluate(assemble(switch, two, horizon=4), history).rows[:2]]
     [('this plan', 0.875), ('A for all', 0.5)]
     """
     horizon = plan.horizon if horizon is None else horizon
     if horizon < 1:
         raise invalid("horizon", "at least 1", horizon)
-    history = log if isinstance(log, History) else _read(log, plan, table, drop_bad_rows, roles)
+    history = log if isinstance(log, Cases) else _read(log, plan, table, drop_bad_rows, roles)
+    if not history.n_cases:
+        raise InvalidInput("The log has no cases, so nothing can be evaluated on it. Check the file.")
     history = with_arms(history, plan.arms)
     _check_contexts(plan, history, collection)
     notes = (*history.notes, *(() if shuffle else order_notes(history)))
@@ -161,13 +163,13 @@ def measured(one: Replayed, shown: int, *, is_full: bool) -> Measured:
     return per_round_reached(rewards[:, ~np.isnan(rewards).all(axis=0)])
 
 
-def _read(log: Any, plan: Plan, table: str | None, drop_bad_rows: bool, roles: dict[str, str | None]) -> History:
+def _read(log: Any, plan: Plan, table: str | None, drop_bad_rows: bool, roles: dict[str, str | None]) -> Cases:
     hint = f"The plan was made for rewards that are {plan.rewards.rule}. Give a log of these, or fit a plan to this."
     about: dict[str, Any] = {"drop_bad_rows": drop_bad_rows, "features": plan.features, "hint": hint, **roles}
-    return read_history(log, rewards=plan.rewards, table=table, **about)
+    return read_cases(log, rewards=plan.rewards, table=table, **about)
 
 
-def _check_contexts(plan: Plan, history: History, collection: Collection | None) -> None:
+def _check_contexts(plan: Plan, history: Cases, collection: Collection | None) -> None:
     """The history has the contexts that the plan looks at, and the collection the same ones."""
     asked, found = len(plan.features), 0 if history.contexts is None else history.contexts.shape[1]
     if asked != found:
@@ -178,7 +180,7 @@ def _check_contexts(plan: Plan, history: History, collection: Collection | None)
         raise invalid("the collection", "over the same context features as the plan", known)
 
 
-def _check_support(plan: Plan, history: History) -> None:
+def _check_support(plan: Plan, history: Cases) -> None:
     tried = [bool(history.known[:, k].any()) for k in range(len(plan.arms))]
     lacking = [plan.arms[k] for k in sorted(set(plan.arm.tolist())) if k >= 0 and not tried[k]]
     if lacking:
@@ -190,7 +192,7 @@ def _check_support(plan: Plan, history: History) -> None:
 
 def _others(
     plan: Plan,
-    history: History,
+    history: Cases,
     collection: Collection | None,
     single: str | None,
     horizon: int,
@@ -213,7 +215,7 @@ def _others(
     return found
 
 
-def best_single(history: History, collection: Collection | None = None) -> int:
+def best_single(history: Cases, collection: Collection | None = None) -> int:
     """The arm with the highest mean: of the collection if there is one, else on the log itself."""
     if collection is not None:
         return int(collection.best_single_arm)
@@ -222,7 +224,7 @@ def best_single(history: History, collection: Collection | None = None) -> int:
     return int(((total + BORROWED * overall) / (count + BORROWED)).argmax())
 
 
-def replay_single(history: History, arm: int | IntArray, horizon: int) -> Replayed:
+def replay_single(history: Cases, arm: int | IntArray, horizon: int) -> Replayed:
     """What giving one arm to everyone, or an arm of its own in every round (R,), would have earned.
 
     In the first `horizon` rounds that know its outcome.
@@ -238,7 +240,7 @@ def replay_single(history: History, arm: int | IntArray, horizon: int) -> Replay
     return replayed(rewards, chosen)
 
 
-def hindsight(history: History, horizon: int) -> Replayed:
+def hindsight(history: Cases, horizon: int) -> Replayed:
     """What the best arm of every case over its own first `horizon` rounds earned; known only afterwards."""
     every = [replay_single(history, arm, horizon) for arm in range(len(history.arms))]
     total = np.array([np.where(one.rounds > 0, one.total, -np.inf) for one in every])
@@ -248,7 +250,7 @@ def hindsight(history: History, horizon: int) -> Replayed:
 
 
 def _weighings(
-    plan: Plan, history: History, followed: Replayed, shown: int, confidence: float
+    plan: Plan, history: Cases, followed: Replayed, shown: int, confidence: float
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The plan's reward by each estimator, over as many rounds as have enough effective cases, and what to note."""
     w = weighted(history, replay(plan, history, shown, waits=False), shown)
@@ -268,7 +270,7 @@ def _weighings(
     return {"weighings": rows, "weighed": weighed, "effective": float(w.effective[-1])}, ()
 
 
-def _doubts(history: History, w: Weighted) -> tuple[str, ...]:
+def _doubts(history: Cases, w: Weighted) -> tuple[str, ...]:
     """A note if the arms of a log without chances were clearly not given by chance, but by this plan, say."""
     found = agreement(history, w)
     if history.chances is not None or abs(found.away) < TOO_FAR:
@@ -280,7 +282,7 @@ def _doubts(history: History, w: Weighted) -> tuple[str, ...]:
     )
 
 
-def _reach_notes(history: History, followed: Replayed, horizon: int, shown: int) -> tuple[str, ...]:
+def _reach_notes(history: Cases, followed: Replayed, horizon: int, shown: int) -> tuple[str, ...]:
     """How far into the plan the log can see."""
     if history.is_full:
         asked = int(np.minimum(history.n_rounds, horizon).sum())

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from banditree.cases.reading import read_cases
+from banditree.cases.table import Cases, only_arms, only_cases, shuffled, thinned
 from banditree.errors import InvalidInput, invalid
 from banditree.evaluation.choice import Trial, cross_validate, trials_of
 from banditree.evaluation.evaluate import Evaluation, best_single, evaluate, measured, replay_single
-from banditree.evaluation.history import History, only_arms, only_cases, shuffled, thinned
 from banditree.evaluation.intervals import Estimate
-from banditree.evaluation.kinds import Kinds, find_kinds, settled, statistics_of
+from banditree.evaluation.kinds import Kinds, find_kinds, settled
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.promise import Promise, promise_of
-from banditree.evaluation.reading import read_history
 from banditree.evaluation.splits import hold_out
 from banditree.plans.assemble import Box, from_boxes
 from banditree.plans.plan import Plan, Vocabulary
@@ -24,6 +24,7 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Rewards, family_named
+from banditree.training.cells import statistics_of
 from banditree.training.links import find_links, require_links, weak_links
 
 KINDS = (2, 3, 5)  # The numbers of kinds tried; since cases vary around their kind, few kinds describe many cases.
@@ -88,11 +89,11 @@ def fit(
     table: str | None = None,
     drop_bad_rows: bool = False,
     on_progress: OnProgress | None = None,
-    **roles: str | None,
+    **roles: Any,
 ) -> Fit:
     """The plan that a log supports, and what it earns on cases of the log that it was not made from.
 
-    log: a History, or what `read_history` takes, with `roles` the names of its columns. A part `held_out` of the cases
+    log: a Cases, or what `read_cases` takes, with `roles` the names of its columns. A part `held_out` of the cases
     is put aside. From the others, the number of kinds and the length of the plan are chosen by cross-validated reward,
     with a rule of one standard error towards shorter plans and fewer kinds; giving one option to everyone is among the
     candidates. The plan is then made from all cases learned from, and evaluated on those put aside. The search trusts
@@ -105,7 +106,7 @@ def fit(
     When on_progress returns False, the choice is made from the folds that are done.
     """
     family = _family(rewards)
-    history = log if isinstance(log, History) else read_history(
+    history = log if isinstance(log, Cases) else read_cases(
         log, features=(), rewards=family, table=table, drop_bad_rows=drop_bad_rows, hint=OTHER_REWARDS, **roles
     )  # fmt: skip
     if horizon < 1:
@@ -126,14 +127,14 @@ def fit(
     return _fitted(history, learned, held, maker, tuple(trials), (*notes, *once))
 
 
-def _decided_once(history: History, horizon: int) -> tuple[str, ...]:
+def _decided_once(history: Cases, horizon: int) -> tuple[str, ...]:
     """A note if every case is decided for once only."""
     if min(horizon, int(history.n_rounds.max())) > 1:
         return ()
     return ("Every case has one round, so what it shows comes too late to help it: no plan is tried.",)
 
 
-def _typical_rounds(known: History, horizon: int, given: float | None) -> int:
+def _typical_rounds(known: Cases, horizon: int, given: float | None) -> int:
     """How long the search takes a case to go on: the average over cases of the rounds within the horizon."""
     if given is not None and not 1 <= given <= horizon:
         raise invalid("typical_rounds", f"from 1 to the horizon, {horizon}", given)
@@ -152,7 +153,7 @@ def _family(rewards: Rewards | str) -> Rewards:
     return family
 
 
-def _without_rare(history: History) -> tuple[History, tuple[str, ...]]:
+def _without_rare(history: Cases) -> tuple[Cases, tuple[str, ...]]:
     """The history without options that hardly anyone tried, and a note that names them."""
     tried = statistics_of(history)
     n_cases = np.bincount(tried.arm, minlength=len(history.arms))
@@ -167,7 +168,7 @@ def _without_rare(history: History) -> tuple[History, tuple[str, ...]]:
     return only_arms(history, kept), (f"Omitted, since hardly any case tried them: {rare}.",)
 
 
-def _check_links(history: History) -> tuple[str, ...]:
+def _check_links(history: Cases) -> tuple[str, ...]:
     """Refuse a log in which nobody tried both of some options, and say which of them few did."""
     links = find_links(statistics_of(history))
     require_links(links, int(history.known.sum()))
@@ -186,12 +187,12 @@ class Maker:
     seed: int
     vocabulary: Vocabulary
 
-    def kinds(self, history: History, n_kinds: int) -> Kinds:
+    def kinds(self, history: Cases, n_kinds: int) -> Kinds:
         """The kinds among these cases."""
         about = f"fitted, {TRUSTED}"
         return find_kinds(history, n_kinds, self.rewards, centre=self.centre, seed=self.seed, provenance=about)
 
-    def plans(self, history: History, n_kinds: int) -> Iterator[tuple[int, Plan]]:
+    def plans(self, history: Cases, n_kinds: int) -> Iterator[tuple[int, Plan]]:
         """A plan of each length for these cases; for one kind only that of no line, which gives everyone the same.
 
         The longest comes first: where it needs fewer lines than it may have, it is the plan of shorter lengths too.
@@ -205,7 +206,7 @@ class Maker:
                 plan = self.plan(collection, lines)
             yield lines, plan
 
-    def one_option(self, history: History) -> Plan:
+    def one_option(self, history: Cases) -> Plan:
         """The plan that gives everyone the option that is best on average."""
         return self.always(history.arms, best_single(history))
 
@@ -226,7 +227,7 @@ class Maker:
 
 
 def _fitted(
-    history: History, learned: IntArray, held: IntArray, maker: Maker, trials: tuple[Trial, ...], notes: tuple[str, ...]
+    history: Cases, learned: IntArray, held: IntArray, maker: Maker, trials: tuple[Trial, ...], notes: tuple[str, ...]
 ) -> Fit:
     """The plan of the chosen candidate, made from all cases learned from and judged on those held out."""
     known, other = only_cases(history, learned), only_cases(history, held)
@@ -266,7 +267,7 @@ def _kinds_looked_for(trials: Sequence[Trial]) -> int:
     return chosen if chosen > 1 else best
 
 
-def _knowing(other: History, kinds: Kinds, single: int, shown: int) -> Estimate:
+def _knowing(other: Cases, kinds: Kinds, single: int, shown: int) -> Estimate:
     """Reward per round above the single option if every case got the best arm of its kind from the start.
 
     The kind is told from the rest of the case's rounds: told from the very round in which it is used, it would be

@@ -1,18 +1,16 @@
 """The kinds among the cases of a history, for plans that trust the estimates and are judged on other cases."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from banditree.evaluation.history import History
+from banditree.cases.table import Cases
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Family, Rewards
+from banditree.training.cells import statistics_of
 from banditree.training.dirichlet import taste_spread
-from banditree.training.grades import OUTCOME
 from banditree.training.mixture import Mixture, Sums, sums_of
 from banditree.training.overdispersion import fit_kinds, kind_chances
 from banditree.training.spread import estimate_spread
@@ -30,24 +28,9 @@ class Kinds:
     mixture: Mixture
     centre: bool
 
-    def chances(self, history: History) -> FloatArray:
+    def chances(self, history: Cases) -> FloatArray:
         """The chance (U, C) of every kind for every case, from all that is known about the case."""
         return kind_chances(_sums(history, self.collection.rewards, self.centre), self.mixture)
-
-
-def statistics_of(history: History, grades: Sequence[float] = ()) -> Statistics:
-    """Rounds, sums and squares of every case and arm whose outcomes are known, and how often each of the `grades`."""
-    row, arm = np.nonzero(history.known)
-    cell, number = np.unique(history.owner[row] * len(history.arms) + arm, return_inverse=True)
-    reward = history.outcomes[row, arm]
-    columns = np.column_stack([*(reward == grade for grade in grades), reward])
-    count, p = np.bincount(number, minlength=len(cell)), columns.shape[1]
-    sums, products = np.zeros((len(cell), p)), np.zeros((len(cell), p, p))
-    np.add.at(sums, number, columns)
-    np.add.at(products, number, columns[:, :, None] * columns[:, None, :])
-    case, k = np.divmod(cell, len(history.arms))
-    features = tuple(Feature(OUTCOME, f"{grade!r}") for grade in grades)
-    return Statistics(history.cases, history.arms, features, case, k, count, sums, products, np.zeros(p))
 
 
 def centred(statistics: Statistics) -> Statistics:
@@ -68,7 +51,7 @@ def centred(statistics: Statistics) -> Statistics:
 
 
 def find_kinds(
-    history: History, n_kinds: int, rewards: Rewards, *, centre: bool = False, seed: int = 0, provenance: str = "fitted"
+    history: Cases, n_kinds: int, rewards: Rewards, *, centre: bool = False, seed: int = 0, provenance: str = "fitted"
 ) -> Kinds:
     """`n_kinds` kinds, fitted by EM; their rates count every case by its chance of being of that kind.
 
@@ -81,14 +64,14 @@ def find_kinds(
     return _kinds(history, sums, mixture, rewards, centre, provenance)
 
 
-def _kinds(history: History, sums: Sums, mixture: Mixture, rewards: Rewards, centre: bool, provenance: str) -> Kinds:
+def _kinds(history: Cases, sums: Sums, mixture: Mixture, rewards: Rewards, centre: bool, provenance: str) -> Kinds:
     collection = _collection(history, kind_chances(sums, mixture), rewards, provenance)
     if mixture.strength is not None:
         collection = replace(collection, spread=taste_spread(collection.means, mixture.strength))
     return Kinds(collection, mixture, centre)
 
 
-def settled(rewards: Rewards, history: History) -> Rewards:
+def settled(rewards: Rewards, history: Cases) -> Rewards:
     """The family, with what it leaves open as the history has it: its values, or the deviation within an option."""
     if rewards.by_chances:
         return (
@@ -102,13 +85,13 @@ def settled(rewards: Rewards, history: History) -> Rewards:
     return type(rewards).fitted(np.array([np.nansum(away**2)]), np.array([freedom]))
 
 
-def _sums(history: History, rewards: Rewards, centre: bool) -> Sums:
+def _sums(history: Cases, rewards: Rewards, centre: bool) -> Sums:
     if centre:
         return sums_of(centred(statistics_of(history)), Family.GAUSSIAN)
     return sums_of(statistics_of(history, rewards.support if rewards.by_chances else ()), rewards.family)
 
 
-def _collection(history: History, chances: FloatArray, rewards: Rewards, provenance: str) -> Collection:
+def _collection(history: Cases, chances: FloatArray, rewards: Rewards, provenance: str) -> Collection:
     """The kinds as a collection: every case counts in each by its chance (U, C)."""
     names = tuple(f"kind {number}" for number in range(1, chances.shape[1] + 1))
     about: dict[str, Any] = {"provenance": provenance, "shares": chances.sum(axis=0) / len(chances)}
@@ -130,7 +113,7 @@ def _collection(history: History, chances: FloatArray, rewards: Rewards, provena
     return Collection(means, names, history.arms, rewards, spread=spread, **about)
 
 
-def _averages(history: History, values: FloatArray | BoolArray, chances: FloatArray) -> FloatArray:
+def _averages(history: Cases, values: FloatArray | BoolArray, chances: FloatArray) -> FloatArray:
     """The average (C, K) of values (R, K) over the rounds that know them, with a little of everyone's in each kind."""
     count, total = np.zeros((2, history.n_cases, len(history.arms)))
     np.add.at(count, history.owner, history.known)

@@ -4,7 +4,7 @@ from math import lgamma
 
 import numpy as np
 
-from banditree.evaluation.history import History
+from banditree.cases.table import Cases
 from banditree.tasks.arrays import IntArray
 
 SORTED_SHARE = 0.9  # A log is sorted if this share of the cases that could show it are.
@@ -14,7 +14,7 @@ LEAST_CASES = 10  # A drift is looked for among at least so many cases.
 LEAST_ROUNDS = 4  # A case needs so many rounds for its order to show anything.
 
 
-def order_notes(history: History) -> tuple[str, ...]:
+def order_notes(history: Cases) -> tuple[str, ...]:
     """What to say about the order of a log: sorted within cases, or drifting; nothing if neither is noticed."""
     if is_sorted(history):
         return (
@@ -25,7 +25,7 @@ def order_notes(history: History) -> tuple[str, ...]:
     return drift_notes(history)
 
 
-def is_sorted(history: History) -> bool:
+def is_sorted(history: Cases) -> bool:
     """Whether in nearly all cases rounds with the same option (the best one, or the one given) stand together.
 
     Told apart from habit by the chance that a random order looks so: d! c_1! ... c_d! / n! if d options are seen, c_i
@@ -46,13 +46,13 @@ def is_sorted(history: History) -> bool:
     return bool(eligible and together >= SORTED_SHARE * eligible and log_chance < np.log(UNLIKELY))
 
 
-def _labels(history: History) -> IntArray:
+def _labels(history: Cases) -> IntArray:
     if not history.is_full:
-        return history.given
+        return history.arm
     return np.asarray(np.where(history.known, history.outcomes, -np.inf).argmax(axis=1))
 
 
-def drift_notes(history: History) -> tuple[str, ...]:
+def drift_notes(history: Cases) -> tuple[str, ...]:
     """One sentence for each arm whose reward differs between the first and the second half of a case's rounds.
 
     Paired by case, Student's t, with a false alarm in 1% of logs without a drift.
@@ -76,7 +76,7 @@ def drift_notes(history: History) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _half_means(history: History, half: int) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
+def _half_means(history: Cases, half: int) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
     """The mean outcome (U, K) in one half of every case's rounds, NaN where none is known."""
     place = np.arange(len(history.outcomes)) - history.first[:-1][history.owner]
     middle = history.n_rounds[history.owner] / 2

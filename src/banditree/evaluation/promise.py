@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditree.evaluation.history import History
+from banditree.cases.table import Cases
 from banditree.evaluation.kinds import Kinds
 from banditree.evaluation.replay import replay
 from banditree.plans.plan import Plan
@@ -38,7 +38,7 @@ class Promise:
         return self.low <= self.came <= self.high
 
 
-def promise_of(plan: Plan, kinds: Kinds, known: History, new: History, horizon: int, seed: int = 0) -> Promise | None:
+def promise_of(plan: Plan, kinds: Kinds, known: Cases, new: Cases, horizon: int, seed: int = 0) -> Promise | None:
     """What the plan promises for cases as long as the new ones; None where outcomes are missing or cases do not vary.
 
     kinds: found among the known cases. Of the new ones only lengths are used for the interval.
@@ -63,8 +63,8 @@ def middle_of(draws: FloatArray) -> tuple[float, float]:
 
 
 def cases_like(
-    kinds: Kinds, known: History, lengths: IntArray, draws: int, rng: np.random.Generator, horizon: int
-) -> History:
+    kinds: Kinds, known: Cases, lengths: IntArray, draws: int, rng: np.random.Generator, horizon: int
+) -> Cases:
     """New cases of these lengths (U,), cut at the horizon, in `draws` copies: all cases of a copy stand together."""
     like = _likenesses(known.n_rounds, lengths, draws, rng)
     first = np.concatenate([[0], np.cumsum(np.tile(np.minimum(lengths, horizon), draws))])
@@ -73,7 +73,7 @@ def cases_like(
     goes_on = place >= known.n_rounds[like[owner]]
     outcomes = known.outcomes[known.first[like[owner]] + np.where(goes_on, 0, place)]
     outcomes[goes_on] = _more_rounds(kinds, known, like, owner[goes_on], rng)
-    return History(tuple(map(str, range(len(like)))), known.arms, first, outcomes)
+    return Cases(tuple(map(str, range(len(like)))), known.arms, first, outcomes)
 
 
 def _likenesses(known: IntArray, lengths: IntArray, draws: int, rng: np.random.Generator) -> IntArray:
@@ -91,7 +91,7 @@ def _likenesses(known: IntArray, lengths: IntArray, draws: int, rng: np.random.G
     return np.concatenate(like)
 
 
-def _more_rounds(kinds: Kinds, known: History, like: IntArray, owner: IntArray, rng: np.random.Generator) -> FloatArray:
+def _more_rounds(kinds: Kinds, known: Cases, like: IntArray, owner: IntArray, rng: np.random.Generator) -> FloatArray:
     """The outcomes (R, K) of further rounds of cases that are like these known ones; owner: the case of each round."""
     case, owner = np.unique(owner, return_inverse=True)
     like = like[case]

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from banditree.cases.table import Cases
 from banditree.errors import InvalidInput
-from banditree.evaluation.history import History
 from banditree.plans.plan import Plan
 from banditree.policies.base import Outcome, Policy
 from banditree.policies.session import policy_for
@@ -85,7 +85,7 @@ def replay_case(
 
 def replay(
     subject: Plan | LazyTree | Collection,
-    history: History,
+    history: Cases,
     horizon: int,
     *,
     policy: Policy | None = None,
@@ -98,11 +98,11 @@ def replay(
     The arms of `subject` and of the history must be the same, in the same order (`with_arms`). waits: see
     `replay_case`. runs: how often the policy is played, for policies that draw at random.
 
-    >>> from banditree.evaluation.history import history_of
+    >>> from banditree.cases.table import cases_of
     >>> from banditree.plans.assemble import Box, assemble
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> switch = [Box(arm=0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(arm=1), Box(arm=0)]
-    >>> history = history_of(["ann"] * 4, ["A", "B"], [[0, 1], [0, 1], [1, 0], [0, 1]])
+    >>> history = cases_of(["ann"] * 4, ["A", "B"], [[0, 1], [0, 1], [1, 0], [0, 1]])
     >>> replay(assemble(switch, two, horizon=4), history, 4).total.tolist()
     [2.0]
     """

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from banditree.evaluation.history import History
+from banditree.cases.table import Cases
 from banditree.evaluation.intervals import Measured, per_round
 from banditree.evaluation.replay import Replayed
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
@@ -51,21 +51,21 @@ class Weighted:
         return Weighted(*(getattr(self, one.name)[:, :rounds] for one in fields(self)))
 
 
-def logged_chances(history: History) -> FloatArray:
+def logged_chances(history: Cases) -> FloatArray:
     """The chance (R,) of the arm given in every round: as logged, or the arm's share of all rounds."""
     if history.chances is not None:
         return history.chances
-    share = np.bincount(history.given, minlength=len(history.arms)) / len(history.outcomes)
-    return np.asarray(share[history.given])
+    share = np.bincount(history.arm, minlength=len(history.arms)) / len(history.outcomes)
+    return np.asarray(share[history.arm])
 
 
-def weighted(history: History, replayed: Replayed, horizon: int) -> Weighted:
+def weighted(history: Cases, replayed: Replayed, horizon: int) -> Weighted:
     """The weights of a policy that was replayed without waiting (`replay(..., waits=False)`)."""
     T = int(min(horizon, history.n_rounds.max()))
     place = np.arange(T)
     here = place < np.minimum(history.n_rounds, T)[:, None]
     row = np.where(here, history.first[:-1, None] + place, 0)
-    arm, chance = history.given[row], logged_chances(history)[row]
+    arm, chance = history.arm[row], logged_chances(history)[row]
     chosen = np.where(here, replayed.chosen[row], -1)
     agrees = np.logical_and.accumulate(here & (chosen == arm), axis=1)
     weight = np.where(agrees, np.cumprod(np.where(here, 1 / chance, 1.0), axis=1), 0.0)
@@ -84,12 +84,12 @@ class Agreement(NamedTuple):
     away: float
 
 
-def agreement(history: History, w: Weighted) -> Agreement:
+def agreement(history: Cases, w: Weighted) -> Agreement:
     """How often the log agrees with the plan, if every arm is given with its share of the log as its chance.
 
     Whether a round agrees is then a coin of known chance, whatever came before, so the difference is a martingale.
     """
-    share = np.bincount(history.given, minlength=len(history.arms)) / len(history.given)
+    share = np.bincount(history.arm, minlength=len(history.arms)) / len(history.arm)
     reached = w.here & (w.chosen >= 0)
     chance, agrees = share[w.chosen[reached]], w.arm[reached] == w.chosen[reached]
     deviation = float(np.sqrt((chance * (1 - chance)).sum()))

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from banditree.cases.table import Cases, only_cases
 from banditree.evaluation.evaluate import best_single
-from banditree.evaluation.history import History, only_cases
 from banditree.evaluation.intervals import Estimate, per_round
 from banditree.evaluation.kinds import Kinds, find_kinds
 from banditree.evaluation.splits import fold_numbers
@@ -31,7 +31,7 @@ class Worth:
 
 
 def worth_of_kinds(
-    history: History,
+    history: Cases,
     numbers: Sequence[int],
     rewards: Rewards,
     *,
@@ -67,21 +67,21 @@ def worth_of_kinds(
     return [Worth(n, one.estimate(), one.above(measured[1])) for n, one in measured.items()]
 
 
-def _earned(rest: History, other: History, n_kinds: int, rewards: Rewards, seed: int) -> FloatArray:
+def _earned(rest: Cases, other: Cases, n_kinds: int, rewards: Rewards, seed: int) -> FloatArray:
     """Weighted rewards and weights (2, U) of other cases."""
     kinds = find_kinds(rest, n_kinds, rewards, seed=seed)
     place = np.arange(len(other.outcomes)) - other.first[other.owner]
     return sum(_half(kinds, other, place % 2 == half) for half in (0, 1))  # type: ignore[return-value]
 
 
-def _half(kinds: Kinds, other: History, told: BoolArray) -> FloatArray:
+def _half(kinds: Kinds, other: Cases, told: BoolArray) -> FloatArray:
     """What is earned in the rounds from which the kinds were not told."""
     seen = replace(other, outcomes=np.where(told[:, None], other.outcomes, np.nan))
     best = (kinds.chances(seen) @ kinds.collection.means).argmax(axis=1)
     return _by_arm(other, best, ~told)
 
 
-def _by_arm(other: History, arm: IntArray, counts: BoolArray) -> FloatArray:
+def _by_arm(other: Cases, arm: IntArray, counts: BoolArray) -> FloatArray:
     """Weighted rewards and weights (2, U) where every case gets its arm (U,), over the rounds that count."""
     reward = other.outcomes[np.arange(len(other.outcomes)), arm[other.owner]]
     used = counts & ~np.isnan(reward)
@@ -89,7 +89,7 @@ def _by_arm(other: History, arm: IntArray, counts: BoolArray) -> FloatArray:
     return np.stack([np.bincount(other.owner, w, other.n_cases) for w in (weight * np.nan_to_num(reward), weight)])
 
 
-def _chances(other: History, arm: IntArray) -> FloatArray:
+def _chances(other: Cases, arm: IntArray) -> FloatArray:
     """The chance (T,) that the arm of a case had: as logged, or its share of the log; 1 where all are known."""
     if other.is_full:
         return np.ones(len(other.outcomes))

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from banditree.cases.values import date_of
 from banditree.figures.axes import CHART_HEIGHT, CHART_WIDTH, SIZE, axes, frame
 from banditree.figures.scene import GREY, INK, PALETTE, Line, Scene, Shape, Text, fitted, text_width
 from banditree.monitoring.monitor import Monitoring
-from banditree.monitoring.reading import date_of
 from banditree.monitoring.summary import MONTH, Month
 from banditree.nouns import plural
 from banditree.plans.plan import Plan

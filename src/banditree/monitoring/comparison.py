@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from banditree.cases.table import Cases, only_cases
 from banditree.errors import InvalidInput, invalid
-from banditree.monitoring.observed import Observed, of_cases
 from banditree.monitoring.summary import Between
 from banditree.tasks.arrays import FloatArray
 from banditree.training.intervals import widening
@@ -30,10 +30,10 @@ def goes_to_new(case: str, seed: int, share: float = 0.5) -> bool:
     return int.from_bytes(sha256(f"{seed}:{case}".encode()).digest()[:8]) < share * 2.0**64
 
 
-def split_cases(observed: Observed, seed: int, share: float, *, is_new: bool) -> tuple[Observed, int]:
+def split_cases(observed: Cases, seed: int, share: float, *, is_new: bool) -> tuple[Cases, int]:
     """The cases of a plan that the seed gave it, and how many followed it although the seed says the other plan."""
     mine = np.array([goes_to_new(case, seed, share) is is_new for case in observed.cases], bool)
-    return of_cases(observed, np.flatnonzero(mine)), int((~mine).sum())
+    return only_cases(observed, np.flatnonzero(mine)), int((~mine).sum())
 
 
 class Followed(NamedTuple):
@@ -65,7 +65,7 @@ class Comparison:
 
 
 def compare_plans(
-    old: Observed, new: Observed, rounds: int, failure_probability: float = 0.05, idle: float = IDLE
+    old: Cases, new: Cases, rounds: int, failure_probability: float = 0.05, idle: float = IDLE
 ) -> Comparison:
     """The comparison of two plans on cases that were split between them at random.
 
@@ -118,7 +118,7 @@ def compare_totals(first: FloatArray, second: FloatArray, rounds: int, failure_p
     return Comparison(rounds, *means, Between(more, more - reach, more + reach), len(first), len(second))
 
 
-def _followed(observed: Observed, rounds: int, idle_since: float, *, is_new: bool) -> Iterator[Followed]:
+def _followed(observed: Cases, rounds: int, idle_since: float, *, is_new: bool) -> Iterator[Followed]:
     for u, (begin, end) in enumerate(pairwise(observed.first.tolist())):
         rewards, last = observed.reward[begin:end], float(np.nanmax(observed.at[begin:end], initial=-math.inf))
         known = rewards[~np.isnan(rewards)]

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from banditree.monitoring.observed import Observed
+from banditree.cases.table import Cases
 from banditree.policies.random import uniform
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
@@ -38,13 +38,13 @@ class Rounds:
         return Rounds(*(getattr(self, one.name)[chosen] for one in fields(self)))
 
 
-def counted_rounds(observed: Observed, collection: Collection) -> tuple[Rounds, Collection]:
+def counted_rounds(observed: Cases, collection: Collection) -> tuple[Rounds, Collection]:
     """The rounds with known outcomes of cases that went as planned, and the collection that gives their likelihood.
 
     A reward of which only the mean and the range are known counts as the top of the range with the chance that has the
     same mean, and otherwise as its bottom: a coin that is thrown once for each case and round.
     """
-    used = np.flatnonzero(observed.known & observed.planned)
+    used = np.flatnonzero(observed.told & observed.planned)
     case, arm, reward = observed.owner[used], observed.arm[used], observed.reward[used]
     if not collection.rewards.has_likelihood:
         number = used - observed.first[case]
@@ -53,7 +53,7 @@ def counted_rounds(observed: Observed, collection: Collection) -> tuple[Rounds, 
     return Rounds(case, observed.box[used], arm, reward, in_order(observed)[used], n, total), collection
 
 
-def in_order(observed: Observed) -> FloatArray:
+def in_order(observed: Cases) -> FloatArray:
     """The day (R,) from which the outcome of a round counts: when it and those of all earlier rounds were told.
 
     Bad outcomes may be told later than good ones. What is known of a case at a look would then be too good; its first

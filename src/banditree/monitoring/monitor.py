@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from banditree.cases.table import Cases, only_cases, until_day
 from banditree.errors import InvalidInput, invalid
 from banditree.monitoring.evidence import BLOCK, Evidence, Question
 from banditree.monitoring.likelihood import counted_rounds
-from banditree.monitoring.observed import Observed, of_cases, until_day
 from banditree.monitoring.promised import promised_for
 from banditree.monitoring.summary import Summary, beliefs, summarise
 from banditree.monitoring.years import YEAR, Alarm, Course, WatchedYear
@@ -57,7 +57,7 @@ class Monitoring:
 def monitor(
     plan: Plan,
     collection: Collection,
-    observed: Observed,
+    observed: Cases,
     *,
     by: str | None = None,
     until: float | None = None,
@@ -82,24 +82,24 @@ def monitor(
     observed = observed if until is None else until_day(observed, until)
     _check(plan, collection, observed, by, every, level, block)
     last = float(np.nanmax(observed.at)) if until is None else float(until)
-    groups: list[tuple[str | None, Observed, float]] = [(None, observed, level if by is None else FOR_ALL * level)]
+    groups: list[tuple[str | None, Cases, float]] = [(None, observed, level if by is None else FOR_ALL * level)]
     if by is not None:
         texts = observed.labels[by]
         for number, value in enumerate(dict.fromkeys(texts), 1):
             chosen = np.array([u for u, text in enumerate(texts) if text == value])
-            groups.append((value, of_cases(observed, chosen), (1 - FOR_ALL) * level / (number * (number + 1))))
+            groups.append((value, only_cases(observed, chosen), (1 - FOR_ALL) * level / (number * (number + 1))))
     parts = [_part(plan, collection, cases, group, last, every, part, block) for group, cases, part in groups]
     return Monitoring(tuple(parts), by, last, level, every, block)
 
 
 def _check(
-    plan: Plan, collection: Collection, observed: Observed, by: str | None, every: float, level: float, block: int
+    plan: Plan, collection: Collection, observed: Cases, by: str | None, every: float, level: float, block: int
 ) -> None:
     if plan.arms != collection.arms or plan.tasks != collection.tasks:
         raise InvalidInput("The collection must have the arms and tasks of the plan. Give the one it was made from.")
     if collection.theta is not None:
         raise InvalidInput("Plans that look at a context are not monitored. Monitor a plan without contexts.")
-    if not observed.known.any():
+    if not observed.told.any():
         raise InvalidInput("There are no outcomes yet, so there is nothing to monitor. Look again once there are some.")
     if by is not None and by not in observed.labels:
         raise invalid("by", f"one of {', '.join(observed.labels) or 'the labels of the cases, which have none'}", by)
@@ -126,7 +126,7 @@ def questions_of(plan: Plan) -> tuple[Question, ...]:
 def _part(
     plan: Plan,
     collection: Collection,
-    observed: Observed,
+    observed: Cases,
     group: str | None,
     last: float,
     every: float,
@@ -145,6 +145,6 @@ def _part(
     everything = Evidence(likely, (), observed.n_cases, np.array([start]), block)
     everything.add(rounds)
     belief = beliefs(everything.table, everything.null, everything.block)
-    n = np.bincount(observed.owner[observed.known], minlength=observed.n_cases)
+    n = np.bincount(observed.owner[observed.told], minlength=observed.n_cases)
     summary = summarise(plan, collection, observed, belief, promised_for(plan, collection, n))
     return Part(group, summary, tuple(courses), tuple(alarms))

@@ -1,16 +1,18 @@
 """Simulated cases of a plan, for trying out what monitoring and relearning do before there are real ones."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from banditree.cases.table import Cases
 from banditree.errors import invalid
-from banditree.monitoring.observed import NO_CONTEXT, Observed, place_of
+from banditree.monitoring.following import NO_CONTEXT, place_of
 from banditree.plans.plan import Plan
 from banditree.policies.follow import BOX
 from banditree.policies.session import policy_for
 from banditree.tasks.arrays import FloatArray, IntArray
-from banditree.tasks.cases import Cases, draw_cases
+from banditree.tasks.cases import draw_cases
 from banditree.tasks.collection import Collection
 
 Drift = Callable[[FloatArray], FloatArray]  # days (...) -> what is added to the means of all arms then (..., K)
@@ -27,7 +29,7 @@ def simulate_cases(
     drift: Drift | None = None,
     sites: tuple[str, ...] = (),
     seed: int = 0,
-) -> Observed:
+) -> Cases:
     """Cases of the kinds of `truth`, by its shares, that begin within `days` and follow the plan for `rounds` each.
 
     drift: what is added to the means as time goes by. sites: a label that cases have in turn.
@@ -50,7 +52,10 @@ def simulate_cases(
     first = np.arange(n_cases + 1) * T
     labels = {"site": tuple(sites[u % len(sites)] for u in range(n_cases))} if sites else {}
     names = tuple(f"case {u + 1}" for u in range(n_cases))
-    return Observed(names, began, first, arm, reward, at.ravel(), np.zeros(arm.size, bool), box, labels)
+    outcomes = np.full((arm.size, len(plan.arms)), np.nan)
+    outcomes[np.arange(arm.size), arm] = reward
+    about: dict[str, Any] = {"arm": arm, "at": at.ravel(), "box": box, "began": began, "labels": labels}
+    return Cases(names, plan.arms, first, outcomes, **about)
 
 
 def _means(truth: Collection, n_cases: int, rng: np.random.Generator) -> FloatArray:
@@ -58,7 +63,7 @@ def _means(truth: Collection, n_cases: int, rng: np.random.Generator) -> FloatAr
     kind = rng.choice(truth.n_tasks, n_cases, p=truth.weights)
     if not truth.varies:
         return truth.parameters[kind]
-    drawn: Cases = draw_cases(truth, n_cases, int(rng.integers(2**31)))
+    drawn = draw_cases(truth, n_cases, int(rng.integers(2**31)))
     return np.asarray(drawn.means[kind * n_cases + np.arange(n_cases)])
 
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
+from banditree.cases.table import Cases
 from banditree.monitoring.evidence import Null, at_rates
-from banditree.monitoring.observed import Observed
 from banditree.monitoring.promised import Promised
 from banditree.monitoring.sequences import mean_sequence, ratio_sequence
 from banditree.plans.plan import NONE, BoxKind, Plan
@@ -88,10 +88,10 @@ def beliefs(table: FloatArray, null: Null, block: IntArray) -> FloatArray:
 
 
 def summarise(
-    plan: Plan, collection: Collection, observed: Observed, belief: FloatArray, promised: Promised | None
+    plan: Plan, collection: Collection, observed: Cases, belief: FloatArray, promised: Promised | None
 ) -> Summary:
     """Everything that is shown of these cases. belief: (U, M), how likely each kind is for each."""
-    owner, known = observed.owner, observed.known
+    owner, known = observed.owner, observed.told
     expected = np.where(known, (belief[owner] * collection.means[:, observed.arm].T).sum(axis=1), np.nan)
     rounds = np.bincount(owner[known], minlength=observed.n_cases)
     seen = belief @ collection.values * rounds - np.bincount(
@@ -129,7 +129,7 @@ def summarise(
     )
 
 
-def _cell(observed: Observed, expected: FloatArray, here: BoolArray, arm: int, box: int | None) -> Cell:
+def _cell(observed: Cases, expected: FloatArray, here: BoolArray, arm: int, box: int | None) -> Cell:
     owner, U = observed.owner[here], observed.n_cases
     n = np.bincount(owner, minlength=U).astype(float)
     above = np.asarray(np.bincount(owner, observed.reward[here] - expected[here], minlength=U), float)
@@ -140,7 +140,7 @@ def _cell(observed: Observed, expected: FloatArray, here: BoolArray, arm: int, b
     return Cell(arm, box, count, float(observed.reward[here].mean()), float(expected[here].mean()), difference)
 
 
-def _settling(plan: Plan, observed: Observed) -> tuple[BoolArray, IntArray, IntArray]:
+def _settling(plan: Plan, observed: Cases) -> tuple[BoolArray, IntArray, IntArray]:
     """Whether each case (U,) was at rest in its last planned round, after how many rounds its option changed no more,
     and that option."""
     U = observed.n_cases
@@ -158,10 +158,10 @@ def _settling(plan: Plan, observed: Observed) -> tuple[BoolArray, IntArray, IntA
     return settled, after, last
 
 
-def unfit_since(observed: Observed, collection: Collection, rate: float = FALSE_ALARM_RATE) -> FloatArray:
+def unfit_since(observed: Cases, collection: Collection, rate: float = FALSE_ALARM_RATE) -> FloatArray:
     """The day (U,) from which a case fits no kind, by the alarm of `policies.alarm`; infinite where it fits one."""
     owner = observed.owner
-    used = np.flatnonzero(observed.known)
+    used = np.flatnonzero(observed.told)
     case, arm, reward = owner[used], observed.arm[used], observed.reward[used]
     residual = reward[:, None] - collection.means[:, arm].T
     allowed, rate = allowance(collection, rate)
@@ -192,7 +192,7 @@ def unfit_since(observed: Observed, collection: Collection, rate: float = FALSE_
 
 
 def _months(
-    observed: Observed,
+    observed: Cases,
     expected: FloatArray,
     unfit: FloatArray,
     seen: FloatArray,
@@ -207,14 +207,14 @@ def _months(
     found = []
     for m in range(last + 1):
         here, cases = month == m, (of_case == m) & begun
-        known = here & observed.known
+        known = here & observed.told
         arms = [known & (observed.arm == k) for k in range(n_arms)]
         found.append(
             Month(
                 begin=start + m * MONTH,
                 cases=int((of_case == m).sum()),
                 rounds=int(known.sum()),
-                missing=int((here & ~observed.known).sum()),
+                missing=int((here & ~observed.told).sum()),
                 overridden=int((here & observed.overridden).sum()),
                 unfit=int((np.floor((unfit - start) / MONTH) == m).sum()),
                 observed=tuple(float(observed.reward[rows].mean()) if rows.any() else nothing for rows in arms),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditree.cases.table import Cases, only_cases
 from banditree.monitoring.evidence import Evidence, Question
 from banditree.monitoring.likelihood import Rounds
-from banditree.monitoring.observed import Observed, of_cases
 from banditree.monitoring.sequences import rare_events
 from banditree.monitoring.summary import MONTH, unfit_since
 from banditree.plans.plan import NONE
@@ -57,7 +57,7 @@ class WatchedYear:
         self,
         likely: Collection,
         collection: Collection,
-        observed: Observed,
+        observed: Cases,
         rounds: Rounds,
         tests: tuple[Question, ...],
         levels: FloatArray,
@@ -76,7 +76,7 @@ class WatchedYear:
         self.rounds.case[:] = place[self.rounds.case]
         self.starts = np.asarray(begin + MONTH * np.arange(12), float)
         self.evidence = Evidence(likely, tests, len(cases), self.starts, block)
-        here = of_cases(observed, cases)
+        here = only_cases(observed, cases)
         self.unfit, self.began = unfit_since(here, collection), here.began
         self.alarms: list[Alarm] = []
 

@@ -4,8 +4,8 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from banditree.cases.values import date_of
 from banditree.monitoring.monitor import Monitoring, Part
-from banditree.monitoring.reading import date_of
 from banditree.monitoring.summary import Between, Cell, Month, Summary
 from banditree.monitoring.years import Alarm
 from banditree.nouns import counted

@@ -1,16 +1,18 @@
 """What a query over a log brings back, one row per (task, arm, categories), as statistics."""
 
-import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from banditree.cases.table import Cases
+from banditree.cases.values import numbered, padded_note
+from banditree.cases.view import LogView
 from banditree.errors import InvalidInput
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.contexts import Feature
-from banditree.training.columns import Columns
+from banditree.training.grades import OUTCOME
 from banditree.training.statistics import N_WEIGHTED, Statistics
-from banditree.training.view import LogView
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,12 +30,12 @@ class Labels(NamedTuple):
 
 def cell_statistics(cells: "pa.Table", view: LogView, shift: FloatArray) -> tuple[Statistics, Labels | None]:
     """The statistics of the cells, with categories turned into indicator features, and the labels if there are any."""
-    units, task = _numbered(cells["unit"])
+    units, task = numbered(cells["unit"])
     found_labels = None
     if view.labelled:
-        units, task, found_labels = _labelled(units, task, *_numbered(cells["task"]))
-    arms, arm = _numbered(cells["arm"])
-    levels = [_numbered(cells[f"c{index}"]) for index in range(len(view.categorical))]
+        units, task, found_labels = _labelled(units, task, *numbered(cells["task"]))
+    arms, arm = numbered(cells["arm"])
+    levels = [numbered(cells[f"c{index}"]) for index in range(len(view.categorical))]
     for name, (found, _) in zip(view.categorical, levels, strict=True):
         if len(found) > MAX_LEVELS:
             raise InvalidInput(
@@ -51,7 +53,9 @@ def cell_statistics(cells: "pa.Table", view: LogView, shift: FloatArray) -> tupl
         np.add.at(result, number, values)
         return result
 
-    weighted = np.column_stack([cells[name].to_numpy() for name in WEIGHTED]) if view.weighted else None
+    weighted = (
+        np.column_stack([cells[name].to_numpy() for name in WEIGHTED]) if WEIGHTED[0] in cells.column_names else None
+    )
     d = len(features)
     statistics = Statistics(
         units,
@@ -109,34 +113,23 @@ def _moments(
     return sums, products
 
 
-def _numbered(column: "pa.ChunkedArray") -> tuple[tuple[str, ...], IntArray]:
-    """The different values as names, in the order a person would give them, and the number of each."""
-    encoded = column.unify_dictionaries().combine_chunks().dictionary_encode()
-    names = [name_of(value) for value in encoded.dictionary.to_pylist()]
-    order = sorted(set(names), key=natural)
-    place = {name: number for number, name in enumerate(order)}
-    numbers = np.array([place[name] for name in names], dtype=np.int64)
-    return tuple(order), numbers[encoded.indices.to_numpy()]
-
-
-def name_of(value: Any) -> str:
-    """The value as a name, without spaces around it; a whole number that is stored with a point has none."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
-
-
-def padded_notes(cells: "pa.Table", view: LogView, columns: Columns) -> tuple[str, ...]:
+def padded_notes(cells: "pa.Table", view: LogView) -> tuple[str, ...]:
     """A sentence for every column of names from which spaces were removed."""
-    names = {"task": columns.task, "unit": columns.unit, "arm": columns.arm}
+    names = {"task": view.columns.task, "unit": view.columns.unit, "arm": view.columns.arm}
     named = {key: names.get(key) or view.categorical[int(key[1:])] for key in view.keys}
     return tuple(note for key, column in named.items() for note in padded_note(cells[key], column))
 
 
-def padded_note(values: "pa.ChunkedArray", column: str) -> list[str]:
-    """The sentence for one column, if spaces were removed from a name in it."""
-    padded = [value for value in values.unique().to_pylist() if isinstance(value, str) and value != value.strip()]
-    return [f"Spaces around names in column {column!r} were removed, as in {padded[0]!r}."] if padded else []
-
-
-def natural(name: str) -> list[tuple[int, Any]]:
-    """A key that sorts "task 2" before "task 10"."""
-    return [(0, int(part)) if part.isdigit() else (1, part) for part in re.split(r"(\d+)", name) if part]
+def statistics_of(cases: Cases, grades: Sequence[float] = ()) -> Statistics:
+    """Rounds, sums and squares of every case and arm whose outcomes are known, and how often each of the `grades`."""
+    row, arm = np.nonzero(cases.known)
+    cell, number = np.unique(cases.owner[row] * len(cases.arms) + arm, return_inverse=True)
+    reward = cases.outcomes[row, arm]
+    columns = np.column_stack([*(reward == grade for grade in grades), reward])
+    count, p = np.bincount(number, minlength=len(cell)), columns.shape[1]
+    sums, products = np.zeros((len(cell), p)), np.zeros((len(cell), p, p))
+    np.add.at(sums, number, columns)
+    np.add.at(products, number, columns[:, :, None] * columns[:, None, :])
+    case, k = np.divmod(cell, len(cases.arms))
+    features = tuple(Feature(OUTCOME, f"{grade!r}") for grade in grades)
+    return Statistics(cases.cases, cases.arms, features, case, k, count, sums, products, np.zeros(p))

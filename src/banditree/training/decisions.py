@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from banditree.cases.values import names_in
+from banditree.cases.view import LogView
 from banditree.tasks.arrays import FloatArray, IntArray
-from banditree.tasks.contexts import Feature
-from banditree.training.cells import name_of
 from banditree.training.statistics import Statistics
-from banditree.training.view import LogView
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,15 +30,15 @@ def read_decisions(view: LogView, statistics: Statistics, seed: int) -> Decision
     """The decisions of a log, or MOST_DECISIONS of them; of the same statistics, without bad rows."""
     rows = drawn_rows(view, MOST_DECISIONS, seed)
     places = {name: number for number, name in enumerate(statistics.tasks)}
-    units, arms = _names(rows, "unit"), _names(rows, "arm")
+    units, arms = names_in(rows["unit"]).tolist(), names_in(rows["arm"]).tolist()
     if view.labelled:  # one individual of several kinds counts once for each, under a name that says so
-        both = [f"{unit} ({kind})" for unit, kind in zip(units, _names(rows, "task"), strict=True)]
+        both = [f"{unit} ({kind})" for unit, kind in zip(units, names_in(rows["task"]), strict=True)]
         units = [name if name in places else unit for name, unit in zip(both, units, strict=True)]
     arm_places = {name: number for number, name in enumerate(statistics.arms)}
     return Decisions(
         np.array([places[unit] for unit in units], dtype=np.int64),
         np.array([arm_places[arm] for arm in arms], dtype=np.int64),
-        context_columns(rows, view, statistics.features),
+        view.contexts(rows, statistics.features),
         rows["r"].to_numpy().astype(float),
     )
 
@@ -54,16 +53,3 @@ def drawn_rows(view: LogView, most: int, seed: int) -> "pa.Table":
         return view.table.sample(share, seed=seed).limit(most).to_pyarrow()
     except IbisError:
         return view.table.sample(share).limit(most).to_pyarrow()
-
-
-def context_columns(rows: "pa.Table", view: LogView, features: tuple[Feature, ...]) -> FloatArray:
-    """The contexts of rows as columns of the statistics' features."""
-    values = {name: rows[f"x{index}"].to_numpy() for index, name in enumerate(view.numeric)}
-    labels = {name: np.array(rows[f"c{index}"].to_pylist(), str) for index, name in enumerate(view.categorical)}
-    return np.column_stack(
-        [values[f.name] if f.level is None else (labels[f.name] == f.level).astype(float) for f in features]
-    )
-
-
-def _names(rows: "pa.Table", column: str) -> list[str]:
-    return [name_of(value) for value in rows[column].to_pylist()]

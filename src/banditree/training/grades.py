@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from banditree.cases.view import LogView
 from banditree.errors import InvalidInput
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards import Family, Rewards, family_named
 from banditree.training.statistics import Statistics
-from banditree.training.view import LogView
 
 OUTCOME = "(outcome)"  # The name of the categorical column that holds a graded reward.
 

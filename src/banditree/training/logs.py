@@ -1,24 +1,21 @@
 """A log, on whatever engine holds it, to statistics: one query, written once."""
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditree.cases.bad_rows import BadRows
+from banditree.cases.columns import Columns
+from banditree.cases.view import LogView, engine_in_words, open_view
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import BERNOULLI, Family, Link, Rewards, family_named
-from banditree.training.advice import advice
 from banditree.training.cells import WEIGHTED, Labels, cell_statistics, padded_notes
-from banditree.training.columns import Columns, find_columns
-from banditree.training.decisions import Decisions, context_columns, drawn_rows, read_decisions
+from banditree.training.decisions import Decisions, drawn_rows, read_decisions
 from banditree.training.grades import with_outcomes
-from banditree.training.rows import BadRows, any_of, describe_bad_rows, problems_of
-from banditree.training.sources import Log, open_log, plainly
 from banditree.training.statistics import Statistics
-from banditree.training.view import LogView, categories
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -68,34 +65,20 @@ def read_log(
     >>> read_log(polars.DataFrame(visits)).statistics.count.tolist()
     [2, 1]
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # engines warn about their own libraries, which the user cannot change
-        log = open_log(source, table)
-        columns = find_columns(list(log.types), **names)
-        family = rewards if isinstance(rewards, Rewards) else family_named(rewards).unknown()
-        try:
-            return _read(log, columns, family, drop_bad_rows, sample_size, seed)
-        except (InvalidInput, MemoryError):
-            raise
-        except Exception as problem:
-            raise InvalidInput(f"{log.name} cannot be read: {plainly(problem)}") from None
+    family = rewards if isinstance(rewards, Rewards) else family_named(rewards).unknown()
+    view = open_view(source, family, table=table, **names)
+    with engine_in_words(view.log.name):
+        return _read(view, drop_bad_rows, sample_size, seed)
 
 
-def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, sample_size: int, seed: int) -> Reading:
-    categorical = categories(log, columns)
-    problems = problems_of(log, columns, categorical, family)
-    view = LogView.of(log, columns, categorical, any_of(problems))
+def _read(view: LogView, drop_bad_rows: bool, sample_size: int, seed: int) -> Reading:
+    log, columns, family = view.log, view.columns, view.rewards
     view = with_outcomes(view) if family.by_chances else view
     shift = _find_shift(view, family)
     cells = sum_cells(view, shift)
-    n_rows = int(np.sum(cells["n"].to_numpy()))
-    if not n_rows:
-        raise InvalidInput(f"{log.name} has a header and no rows. Check that it is the right file.")
-    bad = BadRows(0)
-    if np.sum(cells["n_bad"].to_numpy()):
-        bad = describe_bad_rows(log, problems)
-        if not drop_bad_rows or bad.n_rows == n_rows:
-            raise InvalidInput(f"{log.name} has {bad} {advice(log, bad, n_rows, columns, family)}")
+    n_rows, n_bad = (int(np.sum(cells[name].to_numpy())) for name in ("n", "n_bad"))
+    bad = view.bad_rows(n_rows, n_bad, drop=drop_bad_rows)
+    if n_bad:
         view = view.only_good()
         cells = sum_cells(view, shift)
     if not all(np.isfinite(cells[name].to_numpy()).all() for name in cells.column_names if name not in view.keys):
@@ -113,7 +96,7 @@ def _read(log: Log, columns: Columns, family: Rewards, drop_bad_rows: bool, samp
         bad,
         sample,
         labels,
-        padded_notes(cells, view, columns),
+        padded_notes(cells, view),
         read_decisions(view, statistics, seed) if one_by_one else None,
     )
 
@@ -135,11 +118,11 @@ def sum_cells(view: LogView, shift: FloatArray) -> "pa.Table":
     table, numbers = view.table, view.numbers
     shifted = {name: table[name] - by if by else table[name] for name, by in zip(numbers, shift, strict=True)}
     keys = {key: table[key] for key in view.keys}
-    weight = {"w": table["w"]} if view.weighted else {}
+    weight = {} if view.columns.propensity is None else {"w": 1.0 / table["p"]}
     z = table.select(**keys, **shifted, **weight, bad=table["bad"])
     sums = {f"s_{a}": z[a].sum() for a in numbers}
     products = {f"p_{a}_{b}": (z[a] * z[b]).sum() for i, a in enumerate(numbers) for b in numbers[i:]}
-    if view.weighted:
+    if weight:
         w, r = z["w"], z["r"]
         sums |= dict(zip(WEIGHTED, (x.sum() for x in (w, w * w, w * r, w * w * r, w * w * r * r)), strict=True))
     return z.group_by(view.keys).agg(n=z.count(), n_bad=z["bad"].sum(), **sums, **products).to_pyarrow()
@@ -149,4 +132,4 @@ def _draw_sample(view: LogView, features: tuple[Feature, ...], sample_size: int,
     """At most `sample_size` contexts as rows of the statistics' features; nothing else of the log is kept."""
     if sample_size < 2:
         raise invalid("sample_size", "at least 2", sample_size)
-    return context_columns(drawn_rows(view, sample_size, seed), view, features)
+    return view.contexts(drawn_rows(view, sample_size, seed), features)

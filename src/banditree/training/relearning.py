@@ -6,22 +6,27 @@ histories is not: what is given follows from the history, so it drops out, and a
 each kind by its chance (a mixture, fitted by EM from the rates of the collection on, so that kinds stay what they are).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 from scipy.special import logsumexp
 from scipy.stats import norm
 
+from banditree.cases.table import Cases, only_rounds, until_overridden
+from banditree.cases.values import day_of
 from banditree.errors import InvalidInput, invalid
 from banditree.nouns import counted
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import require_likelihood
+from banditree.tasks.rewards import Rewards, require_likelihood
+from banditree.training.cells import statistics_of
 from banditree.training.estimates import FAILURE_PROBABILITY
 from banditree.training.found_kinds import rate_covariance
 from banditree.training.grades import outcome_counts
 from banditree.training.intervals import radius_of_clustered_rate, widening
-from banditree.training.statistics import Statistics
+from banditree.training.statistics import Statistics, merge_statistics
 
 EXACT = 100.0  # A rate that the collection takes as known exactly counts as so many rows, which is a guess.
 STEPS = 500  # EM takes at most so many steps.
@@ -84,6 +89,20 @@ def relearn(
         provenance=f"{collection.provenance}; relearned with {counted(len(cases.tasks), 'case')}",
     )
     return Relearned(found, collection, chances, rows, kept)
+
+
+def case_statistics(tables: Iterable[Cases], rewards: Rewards, since: str | float | None = None) -> Statistics:
+    """The sums of every case for `relearn`: its known outcomes up to the first round that a person overrode.
+
+    since: only outcomes from this day on.
+    """
+    from_day = -np.inf if since is None else day_of(since)
+    recent = [only_rounds(cases, np.flatnonzero(~(cases.at < from_day))) for cases in tables]
+    fair = [cases for cases in map(until_overridden, recent) if cases.n_cases]
+    if not fair:
+        raise InvalidInput("The cases have no outcomes, so there is nothing to learn from. Check the export.")
+    grades = rewards.support if rewards.by_chances else ()
+    return reduce(merge_statistics, [statistics_of(cases, grades) for cases in fair])
 
 
 def _rates_of(collection: Collection) -> FloatArray:

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from banditree.monitoring.observed import Observed, Seen, case_statistics, observe
-from banditree.monitoring.reading import day_of
+from banditree.cases.table import Cases, Seen, table_of
+from banditree.cases.values import day_of
+from banditree.monitoring.following import observe
 from banditree.service.cases.case import Followed
 from banditree.service.cases.events import Event
 from banditree.service.cases.exports import LABELS, folded_rounds
@@ -63,10 +64,8 @@ def forget_old(connection: Connection, subject: str) -> None:
     jobs.forget_found(connection, subject, ("monitor", "comparison"), before)
 
 
-def rounds_of(
-    connection: Connection, plan: str, arms: tuple[str, ...]
-) -> tuple[list[Seen], dict[str, float], dict[str, dict[str, str]]]:
-    """The rounds of a plan's cases with what is known about them now, when each case began, and its labels.
+def cases_of_plan(connection: Connection, plan: str, arms: tuple[str, ...]) -> Cases:
+    """The cases of a plan with what is known about them now.
 
     Rounds that wait for their outcome, and erased cases, are not among them.
     """
@@ -83,13 +82,12 @@ def rounds_of(
                 began[case] = day_of(at)
         for name, label in zip(LABELS, told_apart, strict=True):
             labels[name][case] = label or ""
-    return rounds, began, labels
+    return table_of(rounds, arms, began=began, labels=labels)
 
 
-def observed_of(connection: Connection, followed: Followed) -> Observed:
+def observed_of(connection: Connection, followed: Followed) -> Cases:
     """What is on record of a plan's cases."""
-    rounds, began, labels = rounds_of(connection, followed.id, followed.plan.arms)
-    return observe(followed.plan, rounds, began=began, labels=labels)
+    return observe(followed.plan, cases_of_plan(connection, followed.id, followed.plan.arms))
 
 
 def monitor(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
@@ -124,6 +122,7 @@ def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -
     from banditree.files.documents import dump
     from banditree.files.plans import fingerprint, plan_document
     from banditree.reports.relearn import relearned_document, relearned_text, succeed, succession_text
+    from banditree.training.relearning import case_statistics
     from banditree.training.relearning import relearn as relearn_from
 
     with database.read(seconds=None) as whole:
@@ -134,12 +133,9 @@ def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -
         arms, mine = followed.plan.arms, records.collection_id_of(connection, followed.id)
         assert mine is not None
         same = records.plans_made_from(connection, mine)
-        rounds = [one for id in same for one in rounds_of(connection, id, arms)[0]]
-    if settings["since"] is not None:
-        rounds = [one for one in rounds if one.at >= day_of(settings["since"])]
-    rewards = followed.collection.rewards
-    cases = case_statistics(rounds, arms, rewards.support if rewards.by_chances else ())
-    found = relearn_from(followed.collection, cases, log_weight=settings["log_weight"])
+        cases = [cases_of_plan(connection, id, arms) for id in same]
+    sums = case_statistics(cases, followed.collection.rewards, settings["since"])
+    found = relearn_from(followed.collection, sums, log_weight=settings["log_weight"])
     following = succeed(followed.plan, found.collection, reports)
     return {
         "collection": json.loads(dump(collection_document(found.collection))),

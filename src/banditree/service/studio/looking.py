@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditree.cases.columns import USUAL_NAMES
 from banditree.errors import InvalidInput
 from banditree.service.studio.content import Log, Option, Outcomes, Roles, Seen
 from banditree.service.studio.tables import opened, shown_rows
 from banditree.tasks.rewards import BERNOULLI, Family, Graded, Rewards
-from banditree.training.columns import USUAL_NAMES
 
 if TYPE_CHECKING:
     import pyarrow as pa

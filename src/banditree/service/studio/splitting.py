@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from banditree.cases.values import natural
 from banditree.errors import InvalidInput
 from banditree.service.studio.content import Log
 from banditree.service.studio.looking import log_table
 from banditree.service.studio.tables import opened, written
-from banditree.training.cells import natural
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -16,14 +16,14 @@ from banditree.tasks.collection import Collection
 
 def worth(database: Database, settings: Mapping[str, Any], reports: Reports) -> list[dict[str, Any]]:
     """For each number of kinds, what telling so many apart earns on cases that they were not found from."""
-    from banditree.evaluation.reading import read_history
+    from banditree.cases.reading import read_cases
     from banditree.evaluation.worth import worth_of_kinds
     from banditree.tasks.rewards import family_named
 
     rewards = family_named(settings["rewards"]).unknown()
     roles = {name: settings[name] for name in ("individual", "arm", "reward", "time", "propensity")}
     with file_on_disk(database, settings["file"]) as log:
-        history = read_history(log, rewards=rewards, drop_bad_rows=settings["drop_bad_rows"], **roles)
+        history = read_cases(log, rewards=rewards, drop_bad_rows=settings["drop_bad_rows"], **roles)
     found = worth_of_kinds(history, settings["kinds"], rewards, seed=settings["seed"], on_progress=reports)
     return [asdict(one) for one in found]
 

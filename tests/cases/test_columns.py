@@ -1,7 +1,7 @@
 import pytest
 
+from banditree.cases.columns import find_columns
 from banditree.errors import InvalidInput
-from banditree.training.columns import find_columns
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from field_worlds import switching_plan, three_kinds
 
+from banditree.cases.reading import read_cases
+from banditree.cases.table import Seen, table_of
 from banditree.errors import InvalidInput
+from banditree.monitoring.following import boxes_of, observe
 from banditree.monitoring.monitor import monitor
-from banditree.monitoring.observed import Seen, boxes_of, observe
-from banditree.monitoring.reading import read_cases
 from banditree.monitoring.sequences import mean_sequence
 from banditree.monitoring.simulated import simulate_cases
 from banditree.monitoring.summary import unfit_since
@@ -20,6 +21,8 @@ from banditree.policies.alarm import init_evidence, make_evidence, update_eviden
 from banditree.policies.rounds import MISSING
 from banditree.policies.session import start_session
 from banditree.reports.monitor import monitor_text
+
+ARMS = ("A", "B", "C")
 
 
 def test_boxes_are_those_of_a_session_with_overrides_and_missing_outcomes() -> None:
@@ -38,7 +41,7 @@ def test_boxes_are_those_of_a_session_with_overrides_and_missing_outcomes() -> N
             session.tell(MISSING if missing else reward, step.round)
             assert step.arm is not None
             seen.append(Seen(str(case), number, step.arm, np.nan if missing else reward, number, overridden))
-        assert observe(plan, seen).box.tolist() == boxes
+        assert observe(plan, table_of(seen, ARMS)).box.tolist() == boxes
 
 
 def test_only_rounds_before_the_first_override_count_as_planned() -> None:
@@ -48,7 +51,7 @@ def test_only_rounds_before_the_first_override_count_as_planned() -> None:
         Seen("a", 3, 2, 1.0, 3.0),
         Seen("b", 1, 2, 1.0, 4.0),
     ]
-    assert observe(switching_plan(), seen).planned.tolist() == [True, False, False, True]
+    assert observe(switching_plan(), table_of(seen, ARMS)).planned.tolist() == [True, False, False, True]
 
 
 def test_cases_fit_no_kind_from_the_round_in_which_the_alarm_goes_off() -> None:
@@ -100,10 +103,10 @@ def test_an_export_is_read(tmp_path: Path) -> None:
         rows.writerow(["p-1", "mine", 3, "A", 0.0, True, "2026-05-03T10:00:00.000000Z", "x"])
         rows.writerow(["p-1", "mine", 2, "C", "", False, "2026-05-02T10:00:00.000000Z", "x"])
         rows.writerow(["p-2", "other", 1, "C", 1.0, False, "2026-05-01T10:00:00.000000Z", "y"])
-    found = read_cases(path, plan, plan_id="mine", labels=["ward"])
+    found = observe(plan, read_cases(path, followed=True, plan="mine", labels=["ward"]))
     assert found.cases == ("p-1",)
     assert found.arm.tolist() == [2, 2, 0]
-    assert found.known.tolist() == [True, False, True]
+    assert found.told.tolist() == [True, False, True]
     assert found.overridden.tolist() == [False, False, True]
     assert found.labels == {"ward": ("x",)}
 
@@ -111,8 +114,9 @@ def test_an_export_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "problem"),
     [
-        ({"arm": "Z"}, "an arm must be one of"),
-        ({"reward": "0.5"}, "reward must be 0 or 1"),
+        ({"arm": "Z"}, "'Z', which the plan does not know"),
+        ({"reward": "0.5"}, "1 bad row .reward not 0 or 1: 1"),
+        ({"reward": "good"}, "1 bad row .reward not a number: 1"),
         ({"at": "yesterday"}, "at must be a time"),
     ],
 )
@@ -121,7 +125,7 @@ def test_rows_that_cannot_be_are_refused(tmp_path: Path, row: dict[str, str], pr
     path = tmp_path / "cases.csv"
     path.write_text(",".join(good) + "\n" + ",".join(good.values()) + "\n")
     with pytest.raises(InvalidInput, match=problem):
-        read_cases(path, switching_plan())
+        observe(switching_plan(), read_cases(path, followed=True))
 
 
 def test_what_cannot_be_monitored_is_refused() -> None:
@@ -132,12 +136,13 @@ def test_what_cannot_be_monitored_is_refused() -> None:
     with pytest.raises(InvalidInput, match="level must be"):
         monitor(plan, known, seen, level=0)
     with pytest.raises(InvalidInput, match="no outcomes yet"):
-        monitor(plan, known, observe(plan, []))
+        monitor(plan, known, observe(plan, table_of([], ARMS)))
 
 
 def test_what_the_plan_does_not_give_is_off_the_plan() -> None:
     seen = [Seen("a", 1, 2, 0.0, 1.0), Seen("a", 2, 1, 1.0, 2.0), Seen("a", 3, 0, 1.0, 3.0)]
-    assert observe(switching_plan(), seen).box.tolist() == [0, -1, 1]  # B where A was due, as a fallback gives it
+    found = observe(switching_plan(), table_of(seen, ARMS))
+    assert found.box.tolist() == [0, -1, 1]  # B where A was due, as a fallback gives it
 
 
 def test_plans_that_end_between_several_options_or_hand_over_are_monitored() -> None:
@@ -171,7 +176,7 @@ def test_an_earlier_day_knows_nothing_of_what_came_later() -> None:
 
 def test_a_single_outcome_is_enough_to_be_shown() -> None:
     plan, known = switching_plan(), three_kinds()
-    one = observe(plan, [Seen("a", 1, 2, 1.0, 7.0), Seen("a", 2, 2, float("nan"), 7.0)])
+    one = observe(plan, table_of([Seen("a", 1, 2, 1.0, 7.0), Seen("a", 2, 2, float("nan"), 7.0)], ARMS))
     found = monitor(plan, known, one)
     assert (found.summary.rounds, found.summary.missing, found.alarms) == (1, 1, ())
     assert "not known yet" in monitor_text(plan, found)

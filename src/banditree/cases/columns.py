@@ -1,6 +1,6 @@
-"""Which column of a log says what: the task, the arm, the reward, the context."""
+"""Which column of a log says what: the task, the case, the arm, the reward, the round, the time, the context."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from banditree.errors import InvalidInput, invalid
@@ -14,16 +14,18 @@ USUAL_NAMES = {
     "reward": ("reward", "click", "response", "outcome"),
     "propensity": ("propensity", "pscore", "propensity_score"),
     "round": ("round", "occasion", "visit", "visit_id", "purchase", "purchase_id", "decision_id"),
-    "time": ("time", "timestamp", "date", "datetime"),
+    "time": ("time", "timestamp", "date", "datetime", "at"),
+    "overridden": ("overridden",),
 }
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a log that are used: the task, the individual, or both.
+    """The columns of a log that are used: the task, the individual (the case), or both.
 
     An individual alone: the tasks are to be found. Both: rows of one individual count together.
     `context` are the context columns; of these, `categorical` and `numeric` settle what their type leaves open.
+    labels: columns by which cases can be told apart, such as their site.
     """
 
     task: str | None
@@ -34,6 +36,10 @@ class Columns:
     propensity: str | None = None
     categorical: frozenset[str] = frozenset()
     numeric: frozenset[str] = frozenset()
+    round: str | None = None
+    time: str | None = None
+    overridden: str | None = None
+    labels: tuple[str, ...] = ()
 
     @property
     def unit(self) -> str:
@@ -46,52 +52,57 @@ class Columns:
 def find_columns(
     names: Sequence[str],
     *,
-    task: str | None = None,
-    individual: str | None = None,
-    arm: str | None = None,
-    reward: str | None = None,
     context: Sequence[str] = (),
-    propensity: str | None = None,
     categorical: Sequence[str] = (),
     numeric: Sequence[str] = (),
+    labels: Sequence[str] = (),
+    by_case: bool = False,
+    **given: str | None,
 ) -> Columns:
     """The columns of a log whose columns are called `names`: those given, and the usual names for the others.
 
-    A propensity that is recognised but not given is used only in a log without context columns: with contexts means
+    given: task, individual, arm, reward, propensity, round, time. by_case: rows are needed case by case and in order,
+    so there must be an individual, and round and time are looked for; otherwise there must be a task or an individual,
+    and a propensity that is recognised but not given is used only in a log without context columns: with contexts means
     need none (NOTES 9).
 
-    >>> found = find_columns(["user_id", "item_id", "response", "age"])
-    >>> found.individual, found.arm, found.reward
-    ('user_id', 'item_id', 'response')
+    >>> find_columns(["user_id", "occasion", "item_id", "click"], by_case=True).round
+    'occasion'
     """
-    used = [name for name in (task, individual, arm, reward, propensity, *context) if name is not None]
-    for name in (*used, *categorical, *numeric):
+    if unknown := sorted(given.keys() - USUAL_NAMES.keys()):
+        raise invalid("a role of a column", f"one of {', '.join(USUAL_NAMES)}", unknown[0])
+    used = [name for name in (*given.values(), *context) if name is not None]
+    for name in (*used, *categorical, *numeric, *labels):
         if name not in names:
             raise invalid("a column", f"one of {', '.join(names)}", name)
     if repeated := sorted({name for name in used if used.count(name) > 1}):
         raise invalid("columns", "used for one thing each", repeated)
     if stray := sorted({*categorical, *numeric} - set(context)):
         raise invalid("categorical and numeric columns", "among the context columns", stray)
-    if task is None and individual is None:
-        task = recognise("task", names, used)
-        individual = None if task is not None else recognise("individual", names, used)
-        if task is None and individual is None:
-            raise unknown_column("task", names, ' (or individual="NAME")')
-    if propensity is None and not context:
-        propensity = recognise("propensity", names, used)
-    found = {"arm": arm or recognise("arm", names, used), "reward": reward or recognise("reward", names, used)}
-    if unknown := [role for role, name in found.items() if name is None]:
-        raise unknown_column(unknown[0], names)
-    return Columns(
-        task,
-        individual,
-        str(found["arm"]),
-        str(found["reward"]),
-        tuple(context),
-        propensity,
-        frozenset(categorical),
-        frozenset(numeric),
-    )
+    found = dict.fromkeys(USUAL_NAMES, None) | given
+    for role in _looked_for(found, by_case, bool(context)):
+        found[role] = found[role] or recognise(role, names, used)
+    if not by_case and found["task"] is None and found["individual"] is None:
+        raise unknown_column("task", names, ' (or individual="NAME")')
+    for role in ("individual", "arm", "reward") if by_case else ("arm", "reward"):
+        if found[role] is None:
+            raise unknown_column(role, names)
+    kinds = {"categorical": frozenset(categorical), "numeric": frozenset(numeric)}
+    return Columns(context=tuple(context), labels=tuple(labels), **kinds, **found)  # type: ignore[arg-type]
+
+
+def _looked_for(given: Mapping[str, str | None], by_case: bool, has_context: bool) -> Iterator[str]:
+    """The roles that a column may have by its name alone; what names kinds is not also asked who the cases are."""
+    if by_case:
+        yield from ("individual", "round", "time", "propensity", "overridden")
+    else:
+        if given["task"] is None and given["individual"] is None:
+            yield "task"
+        if given["task"] is None:
+            yield "individual"
+        if not has_context:
+            yield "propensity"
+    yield from ("arm", "reward")
 
 
 def recognise(role: str, names: Sequence[str], used: Sequence[str]) -> str | None:

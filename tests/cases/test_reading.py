@@ -2,9 +2,10 @@ import numpy as np
 import pandas
 import pytest
 
+from banditree.cases.columns import find_columns
+from banditree.cases.reading import read_cases
+from banditree.cases.table import cases_of, only_cases, shuffled, thinned, with_arms
 from banditree.errors import InvalidInput
-from banditree.evaluation.history import history_of, only_cases, shuffled, thinned, with_arms
-from banditree.evaluation.reading import find_roles, read_history
 from banditree.tasks.rewards import BERNOULLI
 
 ROWS = pandas.DataFrame(
@@ -19,7 +20,7 @@ ROLES = {"individual": "household", "arm": "brand", "reward": "bought"}
 
 
 def read(frame, **more):
-    return read_history(frame, rewards=BERNOULLI, **{**ROLES, **more})
+    return read_cases(frame, rewards=BERNOULLI, **{**ROLES, **more})
 
 
 def test_rows_of_one_round_are_one_decision():
@@ -55,14 +56,14 @@ def test_an_option_twice_at_one_time_means_that_every_row_is_a_round():
     timed = ROWS.drop(columns="visit").assign(brand=["x", "x", "x", "y", "y", "x"], date=[2, 2, 1, 1, 1, 1])
     history = read(timed)
     assert history.n_rounds.tolist() == [2, 4]
-    assert history.given.tolist() == [1, 0, 0, 1, 0, 0]
+    assert history.arm.tolist() == [1, 0, 0, 1, 0, 0]
     assert "several times at one time" in history.notes[0]
 
 
 def test_otherwise_every_row_is_a_round():
     history = read(ROWS.drop(columns="visit").iloc[[0, 2, 3, 4]])
     assert not history.is_full
-    assert history.given.tolist() == [1, 0, 0, 1]
+    assert history.arm.tolist() == [1, 0, 0, 1]
 
 
 def test_text_files_are_read_as_frames_are(tmp_path):
@@ -84,15 +85,15 @@ def test_bad_rows_are_refused_or_dropped():
 
 def test_columns_must_exist_and_be_used_once():
     with pytest.raises(InvalidInput, match="a column must be one of"):
-        find_roles(list(ROWS), individual="home")
+        find_columns(list(ROWS), by_case=True, individual="home")
     with pytest.raises(InvalidInput, match="used for one thing each"):
-        find_roles(list(ROWS), individual="brand", arm="brand")
+        find_columns(list(ROWS), by_case=True, individual="brand", arm="brand")
     with pytest.raises(InvalidInput, match='individual="NAME"'):
-        find_roles(list(ROWS), arm="brand", reward="bought")
+        find_columns(list(ROWS), by_case=True, arm="brand", reward="bought")
 
 
 def test_cases_can_be_chosen_and_shuffled():
-    history = history_of(["a"] * 30 + ["b"] * 40, ["x"], np.arange(70.0)[:, None])
+    history = cases_of(["a"] * 30 + ["b"] * 40, ["x"], np.arange(70.0)[:, None])
     other = shuffled(history, 3)
     assert other.outcomes.tolist() != history.outcomes.tolist()
     assert sorted(other.outcomes[:30, 0]) == list(range(30))
@@ -111,7 +112,7 @@ def test_thinning_makes_chances_equal():
     """Of rounds given with chance 0.1 or 0.5, those left are alike in number (5 standard errors)."""
     chances = np.tile([0.1, 0.5], 20_000)
     given = np.random.default_rng(0).random(len(chances)) < chances
-    history = history_of(["a"] * int(given.sum()), ["x"], np.ones((given.sum(), 1)), chances=chances[given])
+    history = cases_of(["a"] * int(given.sum()), ["x"], np.ones((given.sum(), 1)), chances=chances[given])
     left = history.chances[thinned(history, 0).known[:, 0]]
     rare = np.count_nonzero(left == 0.1)
     assert abs(rare - len(left) / 2) < 5 * np.sqrt(len(left) / 4)
@@ -123,11 +124,11 @@ VISITS = {"individual": [1, 1, 2, 2] * 5, "arm": ["A", "B"] * 10, "reward": [1, 
 @pytest.mark.parametrize("words", [("yes", "no"), ("Y", "N"), ("True", "False"), (" true", "FALSE ")])
 def test_words_for_truth_are_rewards(words):
     rows = VISITS | {"reward": [words[1 - reward] for reward in VISITS["reward"]]}
-    assert read_history(pandas.DataFrame(rows), rewards=BERNOULLI).outcomes.sum() == 10
+    assert read_cases(pandas.DataFrame(rows), rewards=BERNOULLI).outcomes.sum() == 10
 
 
 def test_spaces_around_names_are_taken_off_with_a_note():
-    history = read_history(pandas.DataFrame(VISITS | {"arm": ["A", "B", "A ", "B"] * 5}), rewards=BERNOULLI)
+    history = read_cases(pandas.DataFrame(VISITS | {"arm": ["A", "B", "A ", "B"] * 5}), rewards=BERNOULLI)
     assert history.arms == ("A", "B")
     assert "Spaces around names in column 'arm' were removed, as in 'A '." in history.notes
 
@@ -144,4 +145,4 @@ def test_spaces_around_names_are_taken_off_with_a_note():
 )
 def test_what_to_do_about_bad_rows_depends_on_what_is_wrong(rows, words):
     with pytest.raises(InvalidInput, match=words):
-        read_history(pandas.DataFrame(rows), rewards=BERNOULLI, hint="Try stars.")
+        read_cases(pandas.DataFrame(rows), rewards=BERNOULLI, hint="Try stars.")

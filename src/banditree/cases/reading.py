@@ -1,0 +1,170 @@
+"""A log as one table of cases: which rows are one round, in which order, and whose."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from banditree.cases.columns import Columns, unknown_column
+from banditree.cases.table import Cases
+from banditree.cases.values import days_in, numbered, padded_note
+from banditree.cases.view import LogView, engine_in_words, open_view
+from banditree.errors import InvalidInput
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.contexts import INTERCEPT, Feature
+from banditree.tasks.rewards import BERNOULLI, Rewards
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def read_cases(
+    source: Any,
+    *,
+    rewards: Rewards = BERNOULLI,
+    table: str | None = None,
+    drop_bad_rows: bool = False,
+    features: Sequence[Feature] = (),
+    hint: str | None = None,
+    followed: bool = False,
+    plan: str | None = None,
+    labels: Sequence[str] = (),
+    **roles: Any,
+) -> Cases:
+    """The cases of a log that has one row per decision, or one row per option of every decision.
+
+    source, table: as in `open_log`. roles: individual, arm, reward, round, time, propensity, or their usual names.
+    hint: what to try when rewards are not of the family.
+    Rows of the same case and round are one decision whose outcomes are all known. Without a round column they are those
+    of the same time, or every K consecutive rows that have every arm once. Rounds are in the order of `time`, else in
+    that of the rows. features: of the contexts, whose columns have these names and one value in all rows of a decision.
+    followed: the cases follow a plan, as the service exports them. Then every row is a round, in the order of the round
+    column, else of time, which must be known; a missing reward is an outcome that will not be known. plan: take only
+    the cases of the plan with this id, where a column `plan` says it. labels: columns by which cases can be told apart.
+
+    >>> import polars
+    >>> rows = {"individual": [1, 1, 1, 1], "arm": ["A", "B", "A", "B"], "reward": [1, 0, 0, 1]}
+    >>> read_cases(polars.DataFrame(rows)).outcomes.tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    asked = {f.name: f.level is not None for f in features if f.name != INTERCEPT}
+    about: dict[str, Any] = {"table": table, "plan": plan, "by_case": True, "unknown": followed, "labels": labels}
+    about |= {"context": [*asked], "numeric": [name for name in asked if not asked[name]]}
+    about |= {"categorical": [name for name in asked if asked[name]]}
+    view = open_view(source, rewards, **about, **roles)
+    with engine_in_words(view.log.name):
+        rows = view.table.to_pyarrow()
+    if plan is not None and not len(rows):
+        raise InvalidInput("The table has no outcomes of this plan. Check that it is the plan these cases followed.")
+    good = rows["bad"].to_numpy() == 0
+    view.bad_rows(len(good), int((~good).sum()), drop=drop_bad_rows, hint=hint)
+    columns = view.columns
+    if followed and columns.time is None:
+        raise unknown_column("time", list(view.log.types))
+    if not view.log.ordered and columns.time is None and columns.round is None:
+        raise InvalidInput(f'The rows of {view.log.name} have no order. Say which column gives it: time="NAME".')
+    return _tabulate(rows.filter(good), view, features, followed)
+
+
+def _tabulate(rows: "pa.Table", view: LogView, features: Sequence[Feature], followed: bool) -> Cases:
+    columns, named = view.columns, set(rows.column_names)
+    cases, case = numbered(rows["unit"])
+    arms, arm = numbered(rows["arm"])
+    key, time, how = _rounds(rows, case, arm, len(arms), columns, followed)
+    keys, begins, number = np.unique(key, return_index=True, return_inverse=True)
+    if len(np.unique(number * len(arms) + arm)) < len(arm):
+        raise _repeated(columns, arms, number, arm)
+    order = np.lexsort((begins if view.log.ordered else keys, time[begins], case[begins]))
+    place = np.argsort(order)[number]  # the round of every row
+
+    def by_round(values: Any, kind: type = float) -> Any:
+        found = np.empty((len(begins), *np.shape(values)[1:]), kind)
+        found[place] = values
+        return found
+
+    outcomes = np.full((len(begins), len(arms)), np.nan)
+    outcomes[place, arm] = rows["r"].to_numpy().astype(float)
+    more: dict[str, Any] = {"at": by_round(_days(rows["t"], followed))} if "t" in named else {}
+    if len(begins) == len(arm):
+        more |= {"arm": by_round(arm, np.int64), "chances": by_round(rows["p"].to_numpy()) if "p" in named else None}
+    if "v" in named:
+        more["overridden"] = by_round(rows["v"].to_numpy() == 1, bool)
+    if features:
+        each = view.contexts(rows, features)
+        more["contexts"] = by_round(each)
+        if (differs := (more["contexts"][place] != each).any(axis=0)).any():
+            name = features[int(differs.argmax())].name
+            raise InvalidInput(f"Context column {name!r} must be the same in all rows of one decision, and is not.")
+    if followed:  # exports put a quote mark before names that a spreadsheet would compute
+        cases, arms = (tuple(name.removeprefix("'") for name in names) for names in (cases, arms))
+    return Cases(
+        cases,
+        arms,
+        np.concatenate([[0], np.cumsum(np.bincount(case[begins], minlength=len(cases)))]),
+        outcomes,
+        labels={name: _texts(rows[f"l{index}"], case) for index, name in enumerate(columns.labels)},
+        notes=(how, *padded_note(rows["unit"], columns.unit), *padded_note(rows["arm"], columns.arm)),
+        **more,
+    )
+
+
+def _rounds(
+    rows: "pa.Table", case: IntArray, arm: IntArray, n_arms: int, columns: Columns, followed: bool
+) -> tuple[IntArray, IntArray, str]:
+    """A number for the case and round of every row, what rounds of a case are sorted by, and how rounds were found."""
+    time = np.zeros(len(case), np.int64) if columns.time is None else numbered(rows["t"])[1]
+    occasion = None if columns.round is None else numbered(rows["o"])[1]
+    if followed:
+        return np.arange(len(case)), time if occasion is None else occasion, "Every row is one round."
+    if occasion is not None:
+        found, how = occasion, f"Rounds are the values of {columns.round!r}."
+    else:
+        found, how = _guessed_rounds(case, arm, time, n_arms, timed=columns.time is not None)
+    return case * (found.max(initial=0) + 1) + found, time, how
+
+
+def _days(column: "pa.ChunkedArray", needed: bool) -> FloatArray:
+    """The days of a column of times; NaN where it only says what came first, unless days are needed."""
+    try:
+        return days_in(column)
+    except InvalidInput:
+        if needed:
+            raise
+        return np.full(len(column), np.nan)
+
+
+def _texts(column: "pa.ChunkedArray", case: IntArray) -> tuple[str, ...]:
+    """The label of every case: that of its last row."""
+    found = dict(zip(case.tolist(), column.to_pylist(), strict=True))
+    return tuple(str(found[u] or "") for u in sorted(found))
+
+
+def _guessed_rounds(case: IntArray, arm: IntArray, time: IntArray, n_arms: int, *, timed: bool) -> tuple[IntArray, str]:
+    """The round of every row where no column says it, and how it was found."""
+    if timed:
+        place = case * (time.max(initial=0) + 1) + time
+        if len(np.unique(place * n_arms + arm)) < len(case):
+            return np.arange(len(case)), "Every row is one round: an option comes several times at one time of a case."
+        if len(np.unique(place)) < len(case):
+            return time, "Rows of one case at one time are one round."
+    if _comes_in_blocks(case, arm, n_arms):
+        return np.arange(len(case)) // n_arms, f"Every {n_arms} consecutive rows, one per option, are one round."
+    return np.arange(len(case)), "Every row is one round."
+
+
+def _comes_in_blocks(case: IntArray, arm: IntArray, n_arms: int) -> bool:
+    """Whether every `n_arms` consecutive rows belong to one case and have every arm once, hardly ever by chance."""
+    if n_arms < 2 or len(case) % n_arms or len(case) < 2 * n_arms:
+        return False
+    cases, arms = case.reshape(-1, n_arms), np.sort(arm.reshape(-1, n_arms), axis=1)
+    return bool((cases == cases[:, :1]).all() and (arms == np.arange(n_arms)).all())
+
+
+def _repeated(columns: Columns, arms: tuple[str, ...], number: IntArray, arm: IntArray) -> InvalidInput:
+    values, counts = np.unique(number * len(arms) + arm, return_counts=True)
+    name = arms[int(values[counts.argmax()] % len(arms))]
+    column = columns.round or columns.time
+    return InvalidInput(
+        f"Column {column!r} must name one decision of one case, with one row per option. Got {int(counts.max())} rows "
+        f'with option {name!r} in one. Say which column does: round="NAME".'
+    )
