@@ -62,7 +62,7 @@ class Cases:
         R = len(self.outcomes)
         self._freeze("first", self.first, np.int64)
         self._freeze("outcomes", self.outcomes, float)
-        self._freeze("arm", self.arm if len(self.arm) == R else self.known.argmax(axis=1), np.int64)
+        self._freeze("arm", self._given(), np.int64)
         self._freeze("at", self.at if len(self.at) == R else np.full(R, np.nan), float)
         self._freeze("overridden", self.overridden if len(self.overridden) == R else np.zeros(R), bool)
         self._freeze("box", self.box if len(self.box) == R else np.full(R, NO_BOX), np.int64)
@@ -73,6 +73,15 @@ class Cases:
 
     def _freeze(self, name: str, values: Any, kind: Any) -> None:
         object.__setattr__(self, name, frozen(values, kind))
+
+    def _given(self) -> Any:
+        """The arm given, as it was said unless the outcomes say otherwise."""
+        known = self.known
+        found = known.argmax(axis=1)
+        if len(self.arm) != len(known):
+            return found
+        contradicted = known.any(axis=1) & ~known[np.arange(len(known)), self.arm]
+        return np.where(contradicted, found, self.arm)
 
     def _first_days(self) -> FloatArray:
         days = np.full(self.n_cases, np.nan)
