@@ -13,7 +13,7 @@ from banditree.plans.plan import Form, Vocabulary
 from banditree.scores.front import pareto_front
 from banditree.scores.judging import judge, lost
 from banditree.scores.protocol import build_protocol
-from banditree.scores.variants import Nearby, settled, variants
+from banditree.scores.variants import ITSELF, LESS, MORE, NO_RULE, Nearby, settled, variants
 from banditree.tasks.cases import draw_cases
 from banditree.tasks.collection import Collection
 
@@ -100,3 +100,57 @@ def test_one_arm_for_everyone_is_the_one_that_loses_least_in_its_worst_task():
     everyone = near.as_plan(near.nothing)
     assert certify(everyone, known).worst_regret == pytest.approx(500)
     assert everyone.arms[everyone.arm[0]] == "A"
+
+
+def random_rates(seed):
+    """A collection of 3 to 8 kinds, and a horizon."""
+    rng = np.random.default_rng(seed)
+    kinds, arms, horizon = int(rng.integers(3, 9)), int(rng.integers(2, 5)), int(rng.choice([30, 100, 300, 1000]))
+    return Collection.bernoulli(rng.uniform(0.05, 0.95, (kinds, arms)).round(2)), horizon
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [84, 160, 172, 184])
+def test_a_search_with_links_back_ends_with_a_plan_that_rests(seed, monkeypatch):
+    """Each was refused before: lines led to each other, or a score was thought to rise that stays where it is."""
+    monkeypatch.setattr("banditree.scores.protocol._widths", lambda limits, _collection: [limits])
+    collection, horizon = random_rates(seed)
+    plan = build_protocol(collection, horizon, steps=200, links_back=True, compared=False)
+    shown = variants(plan, collection, steps=200)
+    others = {LESS: plan.n_tests > 1, MORE: plan.n_tests > 0, NO_RULE: plan.rule is not None}
+    assert [one.name for one in shown] == [ITSELF, *(name for name, offered in others.items() if offered)]
+
+
+@pytest.mark.slow
+def test_one_line_less_is_one_line_less():
+    """It was none at all, which loses 510, where every line that might go seemed to lead in a circle."""
+    collection, horizon = random_rates(11)
+    plan = build_protocol(collection, horizon, steps=200, links_back=True, compared=False)
+    less = next(one for one in variants(plan, collection, steps=200) if one.name == LESS)
+    assert less.plan.n_tests == plan.n_tests - 1
+    assert less.certificate.worst_regret < 10
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [5, 8, 10])
+def test_wider_limits_never_lose_more(seed):
+    """By default 10 lines for 7 kinds: links back and 21 lines lost more than that before."""
+    rng = np.random.default_rng(seed)
+    kinds, arms, horizon = int(rng.integers(3, 9)), int(rng.integers(3, 7)), int(rng.choice([100, 300, 1000, 3000]))
+    collection = Collection.bernoulli(rng.uniform(0.05, 0.95, (kinds, arms)).round(3))
+    narrow, back, long = (
+        certify(build_protocol(collection, horizon, steps=300, **wider), collection).worst_regret
+        for wider in ({}, {"links_back": True}, {"lines": 3 * kinds})
+    )
+    assert back <= narrow
+    assert long <= narrow
+
+
+@pytest.mark.slow
+def test_the_progress_of_several_searches_is_one():
+    seen = []
+    collection, horizon = random_rates(160)
+    build_protocol(collection, horizon, steps=100, lines=9, links_back=True, compared=False, on_progress=seen.append)
+    assert {progress.total for progress in seen} == {300}
+    done = [progress.done for progress in seen]
+    assert done == sorted(done)

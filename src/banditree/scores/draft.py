@@ -18,6 +18,7 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 LOW, HIGH = 0, 1  # The two exits of a line; a watch line has both links at its one exit.
 NO_RULE = -1
+NEGLIGIBLE = 1e-6  # A number of visits below this is rounding; a negative one means that cases circle for ever.
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +101,33 @@ class Draft:
 
     @cached_property
     def circling(self) -> float:
-        """The largest chance, over the scenarios, that a pass leads back to line 1 rather than to rest."""
+        """The largest chance, over the scenarios, that a pass leads back to line 1 rather than to rest; with links
+        back, that a case comes back to any line, if that line is on its way."""
         end_rest = np.ones_like(self.tables.gaps.T) if self.rule == NO_RULE else self.tables.rule_rest[self.rule]
         if self.root < self.n_ends:
             return float(1.0 - end_rest[self.root].min())
-        again = self.values.visits[self.root - self.first_line] - 1.0 if self.back else self.values.b[self.root]
-        rests = self.passed.rest + (self.passed.ends * end_rest).sum(axis=0)
+        if self.back:
+            most = float(self._visits_without_end(end_rest).max())
+            return 1.0 - 1.0 / most if most > 1.0 else 0.0
+        again, rests = self.values.b[self.root], self.passed.rest + (self.passed.ends * end_rest).sum(axis=0)
         return float((again / np.maximum(again + rests, 1e-300)).max())
+
+    def _visits_without_end(self, end_rest: FloatArray) -> FloatArray:
+        """How often (S, N) a case comes to each line if the horizon does not end before it rests; may be infinite."""
+        (N, S), first, start = self.down.shape, self.first_line, self.root - self.first_line
+        back = np.vstack([ends(self.tables, self.rule)[1], np.ones((1, S))])
+        back /= np.maximum(back + np.vstack([end_rest, np.zeros((1, S))]), 1e-300)
+        moves, left = np.zeros((S, N, N)), np.maximum(self.down + self.up + self.rest, 1e-300)
+        for links, exit in ((self.links[:, LOW], self.down / left), (self.links[:, HIGH], self.up / left)):
+            on, off = np.flatnonzero(links >= first), np.flatnonzero(links < first)
+            moves[:, on, links[on] - first] += exit[on].T
+            moves[:, off, start] += (exit[off] * back[links[off]]).T
+        try:
+            begun = np.broadcast_to(np.eye(N)[start][:, None], (S, N, 1))
+            visits = np.linalg.solve(np.eye(N) - moves.transpose(0, 2, 1), begun)[:, :, 0]
+        except np.linalg.LinAlgError:
+            return np.full((S, N), np.inf)
+        return np.where((visits >= -NEGLIGIBLE).all(axis=1, keepdims=True), visits, np.inf)
 
     def line(self, n: int) -> Line:
         """What one line does."""

@@ -1,18 +1,16 @@
 """The front of protocols from one line up: what each loses, and how much it asks of its reader."""
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
 from banditree.scores.defaults import default_steps
-from banditree.scores.judging import judge, lost
+from banditree.scores.judging import loses
 from banditree.scores.objectives import Objective
 from banditree.scores.protocol import build_protocol
 from banditree.scores.variants import Nearby, longest_path_near
@@ -33,8 +31,9 @@ def pareto_front(
     objective = options.get("objective") or Objective.WORST
     rated = []
     for plan in shorter_and_shorter(collection, horizon, on_progress=on_progress, **options):
-        with suppress(InvalidInput):  # one that cannot be certified is not offered
-            rated.append((reading_load(plan), lost(judge(plan, collection), objective), plan))
+        loss = loses(plan, collection, objective)
+        if loss < np.inf:  # one that cannot be certified is not offered
+            rated.append((reading_load(plan), loss, plan))
     return _unbeaten(rated[:1] + [one for one in rated[1:] if one[1] > rated[0][1]])
 
 

@@ -1,7 +1,11 @@
 """What a plan loses by the one number that it was made for, and by which it is compared with others."""
 
+import math
+from contextlib import suppress
+
 from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.varying import VaryingCertificate, certify_cases
+from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.scores.objectives import Objective, objective_named
 from banditree.tasks.collection import Collection
@@ -21,3 +25,10 @@ def judge(plan: Plan, collection: Collection, *, must_rest: bool = True) -> Judg
 def lost(found: Judged, objective: Objective | str = Objective.WORST) -> float:
     """What a plan loses by the objective it was made for: in the worst task, or on average."""
     return found.worst_regret if objective_named(objective) is Objective.WORST else found.mean_regret
+
+
+def loses(plan: Plan, collection: Collection, objective: Objective | str = Objective.WORST) -> float:
+    """What a plan loses by the objective; infinite if it cannot be certified, so that any other is better."""
+    with suppress(InvalidInput):
+        return lost(judge(plan, collection), objective)
+    return math.inf

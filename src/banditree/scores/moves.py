@@ -258,6 +258,8 @@ class Moves:
         while draft.n_lines > lines:
             shorter = min(self.removals(draft), key=self.objective, default=None)
             if shorter is None or self.objective(shorter) == np.inf:
+                shorter = min(self.endings(draft), key=self.objective, default=None)
+            if shorter is None or self.objective(shorter) == np.inf:
                 return None
             draft = self.accept(shorter)
         return draft
@@ -271,6 +273,15 @@ class Moves:
                 break
             shorter = without(draft, n, variant, elsewhere)
             if shorter.n_lines < draft.n_lines:
+                yield shorter
+
+    def endings(self, draft: Draft) -> Iterator[Draft]:
+        """The draft without each of its lines, cases that came there settling on an arm: none circles for that."""
+        at_ends = draft.place_values[: draft.n_ends]
+        for n in range(draft.n_lines):
+            felt = draft.values.visits[n] * self.gradient(draft)
+            shorter = without(draft, n, HIGH + 1, np.full_like(draft.links, int((at_ends @ felt).argmin())))
+            if 0 < shorter.n_lines < draft.n_lines:
                 yield shorter
 
     def thin_out(self, draft: Draft, lines: int) -> Draft:

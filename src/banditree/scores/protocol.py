@@ -18,9 +18,9 @@ from banditree.plans.plan import Decider, Fallback, Plan, Vocabulary
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress, Progress
 from banditree.scores.defaults import FEW_TASKS, default_lines, default_path, default_steps
-from banditree.scores.judging import judge, lost
+from banditree.scores.judging import judge, loses, lost
 from banditree.scores.objectives import Limits, Objective
-from banditree.scores.reading import plan_of
+from banditree.scores.reading import draft_of, plan_of, scorings_of
 from banditree.scores.settings import ProtocolSettings
 from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios
 from banditree.settings import keywords
@@ -59,9 +59,10 @@ def build_protocol(
 ) -> Plan:
     """The best protocol that the search finds.
 
-    horizon: H, the rounds of one case. settings: of `ProtocolSettings`. compared: whether a shorter plan that
-    `variants` would show beside it, and that loses less, takes its place. on_progress: False ends the search with the
-    best so far.
+    horizon: H, the rounds of one case. settings: of `ProtocolSettings`. With links_back, or more lines than by default,
+    there is a search of as many steps within the narrower limits first, so that wider ones never lose more. compared:
+    whether a shorter plan that `variants` would show beside it, and that loses less, takes its place. on_progress:
+    False ends the search with the best so far.
 
     Round levels are 1 to 6, 8, 10, 12, 15, 20, ... A plan hands a case over that contradicts every task at 100 to 1.
     With allow, or where cases of a task differ, it may settle on the best of several arms. For tasks with contexts,
@@ -82,8 +83,37 @@ def build_protocol(
     seen = collection if not how.allow else with_spread(collection, how.allow / math.sqrt(3.0))  # evenly within it
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
-    plan = seek.plan(0.0) if how.max_wrong_arm is None else _rarely_wrong(seek, how.max_wrong_arm)
+    plan = _found(seek, _widths(limits, collection), how.max_wrong_arm)
     return replace(plan, vocabulary=vocabulary or Vocabulary())
+
+
+def _widths(limits: Limits, collection: Collection) -> list[Limits]:
+    """The limits, after narrower ones with as many lines as by default, and then without links back."""
+    widths = [limits]
+    if limits.links_back:
+        longest = limits.longest_path or default_path(collection)
+        widths.insert(0, replace(limits, links_back=False, longest_path=longest))
+    if limits.lines > default_lines(collection):
+        widths.insert(0, replace(widths[0], lines=default_lines(collection)))
+    return widths
+
+
+def _found(seek: "Seeker", widths: Sequence[Limits], max_wrong_arm: float | None) -> Plan:
+    """The best plan of a search within each of some limits; each begins with the plan that the one before found."""
+    seek.searches, problem = len(widths), InvalidInput("")
+    for seek.limits in widths:
+        try:
+            plan = seek.plan(0.0) if max_wrong_arm is None else _rarely_wrong(seek, max_wrong_arm)
+        except InvalidInput as error:
+            problem = error
+            continue
+        found = [plan] if seek.start is None else [plan, seek.start]
+        seek.start = min(found, key=lambda one: loses(one, seek.collection, seek.objective))
+        if seek.stopped:
+            break
+    if seek.start is None:
+        raise problem
+    return seek.start
 
 
 def _limits(collection: Collection, how: ProtocolSettings) -> Limits:
@@ -169,7 +199,8 @@ def fallback_named(given: str, arms: Sequence[str]) -> Fallback:
 
 @dataclass
 class Seeker:
-    """The searches for one plan, which share their steps. attempts: at how many prices there may be some."""
+    """The searches for one plan within some limits, which share their steps. attempts: at how many prices there may be
+    some. searches: within how many limits. start: the best plan within narrower limits."""
 
     collection: Collection
     horizon: int
@@ -183,6 +214,8 @@ class Seeker:
     fallback: Fallback | None = None
     compared: bool = True
     attempts: int = 1
+    searches: int = 1
+    start: Plan | None = None
     done: int = 0
     stopped: bool = False
     over: Contextual | None = None
@@ -245,17 +278,20 @@ class Seeker:
         from banditree.scores.tables import build_tables
 
         self.members = world.by_task
-        steps = self.steps or default_steps(self.collection)
+        steps, start = self.steps or default_steps(self.collection), self.start
+        if self.by_context is not None or self.fallback is not None:
+            start = None  # it cannot be changed line by line
         share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
+        tables = build_tables(world, self.horizon, price, () if start is None else scorings_of(start))
         moves = Moves(
-            build_tables(world, self.horizon, price),
+            tables,
             world,
             self.limits,
             power=self.objective.power,
             seed=self.seed,
             steps=share,
             done=self.done,
-            total=steps,
+            total=steps * self.searches,
             on_progress=self.on_progress,
         )
 
@@ -264,7 +300,8 @@ class Seeker:
                 return self._certified(draft, world)
             return draft.regret
 
-        draft = search(moves, exact if price == 0 else None)
+        begun = None if start is None else draft_of(start, tables, self.limits.links_back)
+        draft = search(moves, exact if price == 0 else None, begun)
         self.stopped = moves.stopped_early
         self.done += int(steps / self.parts)
         if not self.stopped:
@@ -318,10 +355,10 @@ class Seeker:
         """The plan, or a shorter one near it that loses less."""
         from banditree.scores.variants import settled
 
-        steps = self.steps or default_steps(self.collection)
+        done, total = self.done, self.searches * (self.steps or default_steps(self.collection))
 
         def at_the_end(progress: Progress) -> bool | None:
-            return None if self.on_progress is None else self.on_progress(replace(progress, done=steps, total=steps))
+            return None if self.on_progress is None else self.on_progress(replace(progress, done=done, total=total))
 
         thorough = self.collection.is_estimated or self.collection.n_tasks <= FEW_TASKS
         options = {"objective": self.objective, "longest_path": self.limits.longest_path, "steps": self.steps}

@@ -39,17 +39,20 @@ POWERS = ((0.0, 1), (0.4, 2), (0.8, 4))  # From each share of the chains on, the
 Exact = Callable[[Draft], FloatArray]
 
 
-def search(moves: Moves, exact: Exact | None = None) -> Draft:
+def search(moves: Moves, exact: Exact | None = None, begun: Draft | None = None) -> Draft:
     """The best draft that is found within the steps of `moves`.
 
     exact: the regret (S,) of a draft over the horizon itself, by which the values are corrected once, near the end.
+    begun: a draft to begin with, besides those that are found from nothing.
     """
     # More threads would add up in another order, and the plan would depend on the number of cores.
     with threadpool_limits(1, user_api="blas"), suppress(Stopped):
         if moves.world.n_kinds <= MANY:
             quick_start(moves)
+        if begun is not None:
+            moves.accept(begun)
         if moves.objective(moves.best) > 0:
-            _chains(moves, _starts(moves), exact)
+            _chains(moves, _starts(moves, begun), exact)
     return moves.best
 
 
@@ -72,11 +75,13 @@ def go_on(moves: Moves, draft: Draft) -> Draft:
     return moves.best
 
 
-def _starts(moves: Moves) -> list[Draft]:
-    """The best few of the drafts that starts from nothing led to."""
+def _starts(moves: Moves, begun: Draft | None) -> list[Draft]:
+    """The best few of the drafts that starts from nothing, or from one that was given, led to."""
     share, found = STARTS * min(1.0, MANY / moves.world.n_scenarios), list[Draft]()
     start = grown_draft if moves.world.n_kinds > MANY else first_draft
     until = moves.steps + share * (moves.last - moves.steps)
+    if begun is not None:
+        found.append(moves.settle(begun, moves.limits.lines, FINE))
     while moves.steps < until or not found:
         found.append(_shortened(moves, moves.ruled(start(moves))))
     return sorted(found, key=moves.objective)[:FEW]

@@ -20,6 +20,7 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.rewards.base import Scoring
 
 COARSE = 2  # Every second level is looked at first; those between are for refining.
+RISES = 1e-9  # A score that drifts upwards by less, which may be rounding, is left some day.
 HANDS_OVER = 4  # The column of `Tables.rules` that says whether a rule hands over.
 # What a case that is still tested at the horizon costs, as a share of one with a wrong arm. It is small: the tables end
 # a case at a random round, which comes during a test far more often than the horizon does.
@@ -134,7 +135,7 @@ class Tables:
         else:
             exits = watch_exits(points, chance, self.going, floors, np.array([line.cap or NO_CAP]))
             down, rounds = exits[0][0, 0], exits[1][0, 0]
-        rest = np.where(points @ chance > 0, 1.0 - down, 0.0)
+        rest = np.where(points @ chance > RISES, 1.0 - down, 0.0)
         return Exits(down, np.zeros_like(rest), rounds * self.resting[:, arm], rest)
 
 
@@ -154,7 +155,7 @@ def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Seq
     ways = _ways(templates, levels, template, arm, gaps, resting, going, watched)
     rules, rule_down, rule_cost = _rules(templates, levels, resting, watched)
     drift = np.einsum("tb,tkbs->tks", templates.points, templates.chance)[rules[:, 0]]
-    rule_rest = np.where(drift > 0, 1.0 - rule_down, 0.0)
+    rule_rest = np.where(drift > RISES, 1.0 - rule_down, 0.0)
     if world.choosers:
         # What an end costs once is spread over the rounds, as for every end.
         gaps, resting = np.hstack([gaps, losses.T / horizon]), np.hstack([resting, losses.T / horizon])

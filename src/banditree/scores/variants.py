@@ -3,8 +3,8 @@
 Each is made from the given protocol by a short search of its own, and judged as `scores.judging` says.
 """
 
+import math
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +14,7 @@ from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
 from banditree.scores.defaults import default_path, default_steps
-from banditree.scores.judging import Judged, judge, lost
+from banditree.scores.judging import Judged, judge, loses, lost
 from banditree.scores.objectives import Limits, Objective, objective_named
 from banditree.scores.reading import draft_of, plan_of, scorings_of
 from banditree.scores.worlds import known_world, with_scenarios
@@ -51,7 +51,10 @@ def variants(plan: Plan, collection: Collection, **options: Any) -> list[Variant
     for name, other in _others(plan, collection, (LESS, MORE, NO_RULE), **options):
         variant = itself._replace(name=name)  # two lines more that are not used, or of no use, are the plan itself
         if name != MORE or other.n_tests > plan.n_tests:
-            judged = judge(other, collection)
+            try:
+                judged = judge(other, collection)
+            except InvalidInput:  # what cannot be certified is not shown
+                continue
             if name != MORE or lost(judged, objective) <= lost(itself.certificate, objective):
                 variant = Variant(name, other, judged)
         found.append(variant)
@@ -107,17 +110,16 @@ def settled(plan: Plan, collection: Collection, *, thorough: bool, **options: An
     objective = options.get("objective") or Objective.WORST
 
     def rank(plan: Plan) -> tuple[float, float]:
-        return lost(judge(plan, collection), objective), reading_load(plan)
+        return loses(plan, collection, objective), reading_load(plan)
 
-    with suppress(InvalidInput):  # what cannot be certified is not shown either
-        reached = rank(plan)
-        while True:
-            near = _others(plan, collection, ALL if thorough else (LESS, NO_RULE), **options)
-            ranked = [(rank(other), other) for _name, other in near if other.n_tests <= plan.n_tests]
-            better = [one for one in ranked if one[0] < reached]
-            if not better:
-                break
-            reached, plan = min(better, key=lambda one: one[0])
+    reached = rank(plan)
+    while reached[0] < math.inf:  # what cannot be certified is compared with nothing
+        near = _others(plan, collection, ALL if thorough else (LESS, NO_RULE), **options)
+        ranked = [(rank(other), other) for _name, other in near if other.n_tests <= plan.n_tests]
+        better = [one for one in ranked if one[0] < reached]
+        if not better:
+            break
+        reached, plan = min(better, key=lambda one: one[0])
     return plan
 
 
