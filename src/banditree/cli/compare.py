@@ -39,7 +39,8 @@ def compare(
     (before, strays), (after, more_strays) = (
         split_cases(one, seed, share, is_new=bool(side)) for side, one in enumerate(seen)
     )
-    found = compare_plans(before, after, min(plan.horizon for plan in plans) if rounds is None else rounds)
+    compared = min(plan.horizon for plan in plans) if rounds is None else rounds
+    found = compare_plans(before, after, compared, share=share, rewards=plans[0].rewards)
     # A table that does not name the plans has the same cases for both.
     left_out = None if seen[0].cases == seen[1].cases else strays + more_strays
     document = comparison_document(found, seed, share, left_out)

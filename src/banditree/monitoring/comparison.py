@@ -11,12 +11,13 @@ import numpy as np
 
 from banditree.cases.table import Cases, only_cases
 from banditree.errors import InvalidInput, invalid
+from banditree.monitoring.sequences import difference_sequence
 from banditree.monitoring.summary import Between
 from banditree.tasks.arrays import FloatArray
-from banditree.training.intervals import widening
+from banditree.tasks.rewards import BERNOULLI, Rewards
 
 IDLE = 90.0  # A case without a report for so many days counts as over, so that nobody waits for it.
-FEWEST = 20  # The normal limit needs so many cases of each plan: with 2, one look in eight errs at worst.
+FEWEST = 20  # Rewards without a range need this many cases of each plan, for the normal limit; others need one.
 
 
 def goes_to_new(case: str, seed: int, share: float = 0.5) -> bool:
@@ -50,8 +51,9 @@ class Followed(NamedTuple):
 class Comparison:
     """Reward over the first `rounds` rounds of a case: the means of both plans, and by how much the new one gives more.
 
-    The interval of the difference holds at every look. old_cases, new_cases: those compared. ended_early: cases that
-    ended before they had so many rounds. behind: cases that have had them, and wait for one that began earlier.
+    The interval of the difference holds at every look; for rewards without a range approximately. old_cases, new_cases:
+    those compared. ended_early: cases that ended before they had this many rounds. behind: cases that have had them,
+    and wait for one that began earlier.
     """
 
     rounds: int
@@ -65,22 +67,34 @@ class Comparison:
 
 
 def compare_plans(
-    old: Cases, new: Cases, rounds: int, failure_probability: float = 0.05, idle: float = IDLE
+    old: Cases,
+    new: Cases,
+    rounds: int,
+    failure_probability: float = 0.05,
+    idle: float = IDLE,
+    share: float = 0.5,
+    rewards: Rewards = BERNOULLI,
 ) -> Comparison:
     """The comparison of two plans on cases that were split between them at random.
 
     All cases with `rounds` known outcomes count, whatever happened to them, overridden rounds included: the split
     decides which plan a case is given, not whether it is followed (intention to treat). A case without a report for
-    `idle` days is over; see `compare_cases`.
+    `idle` days is over; see `compare_cases`. share: of the cases, for the new plan. rewards: those of the plans.
     """
     if rounds < 1:
         raise invalid("rounds", "at least 1", rounds)
     today = max((float(np.nanmax(one.at, initial=-math.inf)) for one in (old, new)), default=-math.inf)
     cases = [*_followed(old, rounds, today - idle, is_new=False), *_followed(new, rounds, today - idle, is_new=True)]
-    return compare_cases(cases, rounds, failure_probability)
+    return compare_cases(cases, rounds, failure_probability, share, rewards)
 
 
-def compare_cases(cases: Iterable[Followed], rounds: int, failure_probability: float = 0.05) -> Comparison:
+def compare_cases(
+    cases: Iterable[Followed],
+    rounds: int,
+    failure_probability: float = 0.05,
+    share: float = 0.5,
+    rewards: Rewards = BERNOULLI,
+) -> Comparison:
     """The comparison on cases in the order in which they began, up to the first that still has rounds to come.
 
     Cases that are done sooner may do better, and not under both plans alike. If each were counted as soon as it is
@@ -95,7 +109,7 @@ def compare_cases(cases: Iterable[Followed], rounds: int, failure_probability: f
         np.array([one.total for one in counted if one.is_new is side and one.total is not None], float)
         for side in (False, True)
     )
-    found = compare_totals(old, new, rounds, failure_probability)
+    found = compare_totals(old, new, rounds, failure_probability, share, rewards)
     return replace(
         found,
         ended_early=sum(one.total is None for one in counted),
@@ -103,19 +117,35 @@ def compare_cases(cases: Iterable[Followed], rounds: int, failure_probability: f
     )
 
 
-def compare_totals(first: FloatArray, second: FloatArray, rounds: int, failure_probability: float = 0.05) -> Comparison:
-    """The same from the reward that each counted case of the old plan and of the new one had in so many rounds."""
-    n = min(len(first), len(second))
-    if n < FEWEST:
+def compare_totals(
+    first: FloatArray,
+    second: FloatArray,
+    rounds: int,
+    failure_probability: float = 0.05,
+    share: float = 0.5,
+    rewards: Rewards = BERNOULLI,
+) -> Comparison:
+    """The same from the reward that each counted case of the old plan and of the new one had in this many rounds.
+
+    >>> found = compare_totals(np.repeat([1.0, 0.0], [18, 162]), np.zeros(20), rounds=1, share=0.1).difference
+    >>> round(found.low, 2), round(found.high, 2)
+    (-0.2, 0.19)
+    """
+    fewest = 1 if rewards.has_range else FEWEST
+    if min(len(first), len(second)) < fewest:
         raise InvalidInput(
-            f"Fewer than {FEWEST} cases of one of the plans have had {rounds:,} outcomes, counted in the order in "
-            "which they began up to the first that is still running. Wait, close cases that have ended, or compare "
-            "fewer rounds, as in rounds=20."
+            f"The comparison needs {fewest:,} or more cases of each plan with {rounds:,} outcomes. Got {len(first):,} "
+            f"of the old plan and {len(second):,} of the new one, in the order in which they began up to the first "
+            "that is still running. Wait, close cases that have ended, or compare fewer rounds, as in rounds=20."
         )
-    means = float(first.mean()), float(second.mean())
-    error = math.sqrt(first.var(ddof=1) / len(first) + second.var(ddof=1) / len(second))
-    reach, more = widening(len(first) + len(second), failure_probability) * error, means[1] - means[0]
-    return Comparison(rounds, *means, Between(more, more - reach, more + reach), len(first), len(second))
+    if not 0 < share < 1:
+        raise invalid("share", "above 0 and below 1", share)
+    low, high = rounds * rewards.low, rounds * rewards.high
+    first, second = (np.asarray(one, float).round(9) for one in (first, second))  # sums of many rewards are not exact
+    if beyond := [one for side in (first, second) for one in side.tolist() if not low <= one <= high]:
+        raise invalid("the total of a case", f"from {low:g} to {high:g} after {rounds:,} rounds", beyond[0])
+    between = Between(*difference_sequence(first, second, low, high, share, failure_probability))
+    return Comparison(rounds, float(first.mean()), float(second.mean()), between, len(first), len(second))
 
 
 def _followed(observed: Cases, rounds: int, idle_since: float, *, is_new: bool) -> Iterator[Followed]:

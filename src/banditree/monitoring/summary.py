@@ -1,6 +1,7 @@
 """What was seen of a plan's cases beside what their kinds predict: options and lines, ends, losses, months."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.special import logsumexp
@@ -104,6 +105,10 @@ def summarise(
     K = collection.n_arms
     ends = np.bincount(last_arm[begun], minlength=K) / max(begun.sum(), 1)
     told = ~np.isnan(observed.at)
+    most = float(max(plan.horizon, rounds.max()))
+    cell = partial(_cell, observed, expected, collection, most)
+    rewards, best = collection.rewards, collection.values
+    loss_range = most * float(best.min() - rewards.high), most * float(best.max() - rewards.low)
     return Summary(
         cases=observed.n_cases,
         rounds=int(known.sum()),
@@ -111,10 +116,9 @@ def summarise(
         overridden=int(observed.overridden.sum()),
         off_plan=int((~observed.planned & known).sum()),
         unfit=int(np.isfinite(unfit).sum()),
-        options=tuple(_cell(observed, expected, known & (observed.arm == k), k, None) for k in range(K)),
+        options=tuple(cell(known & (observed.arm == k), k, None) for k in range(K)),
         boxes=tuple(
-            _cell(observed, expected, known & (observed.box == b), int(plan.arm[b]), b)
-            for b in np.flatnonzero(plan.arm >= 0).tolist()
+            cell(known & (observed.box == b), int(plan.arm[b]), b) for b in np.flatnonzero(plan.arm >= 0).tolist()
         ),
         shares=tuple(belief[begun].mean(axis=0).tolist()),
         assumed=None if collection.shares is None else tuple(collection.shares.tolist()),
@@ -123,20 +127,30 @@ def summarise(
         rounds_to_settle=float(np.median(after[settled & begun])) if (settled & begun).any() else None,
         ends=tuple(ends.tolist()),
         ends_expected=None if promised is None else tuple(promised.in_force(belief[begun], rounds[begun]).tolist()),
-        loss=Between(*mean_sequence(seen[begun])),
+        loss=Between(*mean_sequence(seen[begun], *loss_range)),
         promised=None if due is None else float(due[begun].mean()),
         months=_months(observed, expected, unfit, seen, due, begun, K),
     )
 
 
-def _cell(observed: Cases, expected: FloatArray, here: BoolArray, arm: int, box: int | None) -> Cell:
+def _cell(
+    observed: Cases,
+    expected: FloatArray,
+    collection: Collection,
+    most: float,
+    here: BoolArray,
+    arm: int,
+    box: int | None,
+) -> Cell:
     owner, U = observed.owner[here], observed.n_cases
     n = np.bincount(owner, minlength=U).astype(float)
     above = np.asarray(np.bincount(owner, observed.reward[here] - expected[here], minlength=U), float)
     count = int(n.sum())
     if not count:
         return Cell(arm, box, 0, float("nan"), float("nan"), Between(float("nan"), -np.inf, np.inf))
-    difference = Between(*ratio_sequence(above, n))
+    means, rewards = collection.means[:, arm], collection.rewards
+    ends = float(rewards.low - means.max()), float(rewards.high - means.min())
+    difference = Between(*ratio_sequence(above, n, *ends, most))
     return Cell(arm, box, count, float(observed.reward[here].mean()), float(expected[here].mean()), difference)
 
 

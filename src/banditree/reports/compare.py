@@ -14,11 +14,12 @@ def comparison_text(plan: Plan, found: Comparison, seed: int | None, strays: int
     more, what = found.difference, lost_word(plan)
     split = "" if seed is None else f", split by seed {seed}"
     word = "gives more than" if more.low > 0 else "gives less than" if more.high < 0 else "is not shown to differ from"
+    holds = "holds at every look" if plan.rewards.has_range else "holds approximately at every look"
     lines = [
         f"The new plan {word} the old one: {found.new:.2f} {what} per case over {counted(found.rounds, 'round')}, "
         f"against {found.old:.2f}: a difference of {more.value:+.2f} ({more.low:+.2f} to {more.high:+.2f}).",
         f"{counted(found.old_cases, 'case')} of the old plan and {found.new_cases:,} of the new one have had that many "
-        f"rounds{split}. The interval holds at every look.",
+        f"rounds{split}. The interval {holds}.",
     ]
     if found.ended_early:
         lines.append(f"Not counted: {counted(found.ended_early, 'case')} that ended before that many rounds.")

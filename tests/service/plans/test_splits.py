@@ -190,7 +190,7 @@ def test_the_comparison_is_that_of_the_cases_which_the_split_gave_their_plan(tmp
         path = f"/api/v1/splits/{split.id}/comparison"
         http.get(path)
         work()
-        assert "Fewer than 20 cases" in http.get(path).json()["error"]["message"]
+        assert "needs 1 or more cases of each plan" in http.get(path).json()["error"]["message"]
         totals = {old: [], draft: []}
         for number in range(1, 49):
             id = f"c-{number}"

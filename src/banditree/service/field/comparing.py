@@ -34,7 +34,7 @@ def comparison(database: Database, settings: Mapping[str, Any], reports: Reports
         split = find_split(connection, settings["split"])
         plan = records.followed_of(connection, split.old).plan
         followed = [*followed_in(connection, split)]
-    found = compare_cases(followed, split.rounds)
+    found = compare_cases(followed, split.rounds, share=split.share, rewards=plan.rewards)
     return {**asdict(found), "verdict": _verdict(found), "text": comparison_text(plan, found, None, 0)}
 
 
