@@ -15,13 +15,13 @@ import pytest
 import sqlalchemy as sa
 import uvicorn
 from fastapi import Request
-from running_service import client_of, clinic_plan, free_port, in_thread, local, new_database, start_process
+from running_service import client_of, clinic_plan, do, free_port, in_thread, local, new_database, start_process
 
 from banditree.service.app import create_app, refuse
 from banditree.service.cases.desk import Desk
 from banditree.service.edge import connection_limits as connections
 from banditree.service.edge.admission import BURST, Rates
-from banditree.service.problems import Conflict, Refused, TooMany, TooSlow, Unavailable
+from banditree.service.problems import Conflict, NotLoggedIn, Refused, TooMany, TooSlow, Unavailable
 from banditree.service.server import configuration
 from banditree.service.store import people
 from banditree.service.store.database import Database
@@ -146,6 +146,56 @@ def test_too_many_requests_say_when_to_come_again(tmp_path, monkeypatch):
         answers = [http.get("/api/v1/me") for _ in range(12)]
     assert [answer.status_code for answer in answers] == [401] * int(2 * BURST) + [429] * 2
     assert answers[-1].headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_false_tokens_are_limited_and_true_ones_from_the_same_address_are_not(tmp_path, method, monkeypatch):
+    monkeypatch.setattr("banditree.service.edge.admission.time", SimpleNamespace(monotonic=lambda: 0.0))
+    with in_thread(with_users(tmp_path / "cases.db", rate_limit=20)) as (app, http):
+        assert log_in(http).status_code == 200
+        assert http.get("/api/v1/me").status_code == 200
+        with httpx.Client(base_url=http.base_url) as stranger:
+            looked_up = []
+            monkeypatch.setattr(app.state.door, "_look_up", lambda *given: looked_up.append(1) or refuse_all())
+            false = {"authorization": "Bearer bt_false"}
+            statuses = [stranger.request(method, "/api/v1/cases", headers=false).status_code for _ in range(30)]
+            monkeypatch.undo()
+        assert statuses == 10 * [401] + 20 * [429]
+        assert len(looked_up) == 10
+        assert http.get("/api/v1/me").status_code == 200
+
+
+def refuse_all():
+    raise NotLoggedIn("Log in.")
+
+
+def test_strangers_elsewhere_cannot_lock_a_person_out(tmp_path):
+    settings = local(tmp_path / "cases.db", login_attempts=5)
+    database = Database(settings)
+    with database.write() as connection:
+        for number in range(40):
+            people.begin_attempt(connection, settings, "root", f"10.0.0.{number // 5}")
+        assert people.begin_attempt(connection, settings, "root", "192.168.0.7") > 0
+        for _ in range(2):  # the address that guessed has to wait, whatever the name; for a while
+            with pytest.raises(TooMany, match="Too many wrong passwords"):
+                people.begin_attempt(connection, settings, "root", "10.0.0.7")
+        for number in range(15):
+            people.begin_attempt(connection, settings, f"name-{number}", "10.0.0.7")
+        with pytest.raises(TooMany, match="Too many wrong passwords"):
+            people.begin_attempt(connection, settings, "another", "10.0.0.7")
+    database.close()
+
+
+def test_what_is_refused_is_decided_once(tmp_path):
+    desk, ran = Desk(Database(local(tmp_path / "cases.db"))), []
+
+    def act(transaction):
+        ran.append(1)
+        raise TooMany("Wait.")
+
+    with pytest.raises(TooMany):
+        do(desk, act, alone=True)
+    assert ran == [1]
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import re
 import time
+from datetime import timedelta
 
 import httpx
 import pytest
@@ -13,7 +14,7 @@ from banditree.service.client import Client
 from banditree.service.people.senders import COOKIE
 from banditree.service.settings import Settings
 from banditree.service.store.database import Database
-from banditree.service.store.people import Role, add_user, hashed
+from banditree.service.store.people import SESSION, TOKEN, Role, add_user, give_secret, hashed, who
 
 PASSWORD = "correct horse battery"
 NAMES = {"ada": Role.ADMIN, "oli": Role.OPERATOR, "vic": Role.VIEWER}
@@ -147,6 +148,34 @@ def test_tokens(address, anybody):
         assert made["token"] not in str(listed)
         assert anybody.delete(f"/api/v1/tokens/{made['id']}").status_code == 200
         assert code(script.http.get("/api/v1/cases")) == (401, "not_logged_in")
+
+
+def test_logging_out_ends_the_tokens_made_during_the_log_in(address, anybody):
+    log_in(anybody, "oli")
+    made = anybody.post("/api/v1/tokens", json={"name": "script"}).json()["data"]["token"]
+    with Client(address, made) as script:
+        child = script.http.post("/api/v1/tokens", json={"name": "its own"}).json()["data"]["token"]
+        assert anybody.post("/api/v1/logout").status_code == 200
+        assert code(script.http.get("/api/v1/cases")) == (401, "not_logged_in")
+    with Client(address, child) as script:
+        assert code(script.http.get("/api/v1/cases")) == (401, "not_logged_in")
+
+
+def test_a_token_outlasts_a_log_in_that_is_only_over(tmp_path):
+    database = Database(local(tmp_path / "cases.db"))
+    with database.write() as connection:
+        add_user(connection, "test", "oli", Role.OPERATOR, hashed(PASSWORD))
+        _, session = give_secret(connection, SESSION, "oli", Role.OPERATOR, "log-in", timedelta(seconds=-1))
+        _, token = give_secret(connection, TOKEN, "oli", Role.OPERATOR, "script", timedelta(days=1), session)
+    with database.read() as connection:
+        assert who(connection, token, by_cookie=False).name == "oli"
+
+
+@pytest.mark.parametrize("name", ["service", "Nobody", "local", "watch", "sign-on"])
+def test_names_that_the_trail_itself_uses_are_nobodys(anybody, name):
+    log_in(anybody, "ada")
+    answer = anybody.post("/api/v1/users", json={"name": name, "role": "viewer", "password": PASSWORD})
+    assert code(answer) == (422, "invalid")
 
 
 def test_an_admin_lets_people_in_and_out(address, anybody):

@@ -157,6 +157,33 @@ def test_who_is_kept_out_stays_out(service, provider):
     assert me.status_code == 401
 
 
+@pytest.mark.parametrize("name", ["service", "Nobody", "local", "watch", "sign-on"])
+def test_names_that_the_trail_itself_uses_are_nobodys(service, provider, name):
+    person(provider, f"r-{name}", preferred_username=name, groups=["nurses"])
+    answer, me = sign_on(service, f"r-{name}")
+    assert "Nobody can be called" in answer.text
+    assert me.status_code == 401
+
+
+@pytest.mark.parametrize("groups", [5, "nurses", {"nurses": 1}, [["nurses"], 7], None])
+def test_groups_of_any_shape_are_read_or_refused(service, provider, groups):
+    person(provider, "g-1", preferred_username="gus", groups=groups)
+    answer, me = sign_on(service, "g-1")
+    assert (answer.status_code, me.status_code) == ((200, 200) if groups == "nurses" else (403, 401))
+
+
+def test_the_way_back_leads_to_this_service_only(service, provider):
+    person(provider, "w-1", preferred_username="wim", groups=["nurses"])
+    with browser(service) as http:
+        back = at_provider(http, "w-1")
+        state, nonce, verifier, _goal = http.cookies[COOKIE].split(".", 3)
+        http.cookies.clear()
+        answer = http.get(back, headers={"cookie": f"{COOKIE}={state}.{nonce}.{verifier}.https%3A%2F%2Fevil.example"})
+        assert answer.status_code == 200
+        assert "evil.example" not in answer.text
+        assert http.get("/sign-on", headers={"host": "evil.example"}).status_code == 422
+
+
 def test_another_browser_cannot_finish_what_one_began(service, provider):
     person(provider, "n-2", preferred_username="nora", groups=["nurses"])
     with browser(service) as one, browser(service) as other:

@@ -260,9 +260,10 @@ class Desk:
         except Unavailable as error:
             for command in commands:
                 command.error = error
-        except Exception:  # one of them stands in the way of the others
-            for command in commands:
-                self._run_alone(command)
+        except Exception as error:  # one of them stands in the way of the others
+            if not (isinstance(error, _Undone) and len(commands) == 1):
+                for command in commands:
+                    self._run_alone(command)
 
     def _run_alone(self, command: Command) -> None:
         for _ in range(TRIES):

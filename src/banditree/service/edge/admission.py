@@ -9,14 +9,15 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from banditree.service.edge.requests import SAFE_METHODS, is_upload
-from banditree.service.people.senders import Door
+from banditree.service.people.senders import NO_SECRET, Door
 from banditree.service.problems import Forbidden, NotLoggedIn, Refused, TooMany
 from banditree.service.settings import Settings
-from banditree.service.store.people import Role
+from banditree.service.store.people import Person, Role
 
 OPEN = ("/health", "/ready", "/login", "/api/v1/login")  # Strangers may ask for these paths.
 BURST = 5.0  # The requests of so many seconds may come at once.
 MOST_REMEMBERED = 10_000  # The requests of at most so many people and addresses are counted.
+FALSE = 10  # Of the requests that an address may send, one in so many may carry a token or log-in that is not valid.
 
 
 class Rates:
@@ -26,12 +27,12 @@ class Rates:
         self.per_second = per_second
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def check(self, who: str) -> None:
-        """Count one request, or refuse it and say when the next one may come."""
+    def check(self, who: str, *, n: int = 1) -> None:
+        """Count n requests, or refuse them and say when the next one may come. n = 0: only look."""
         now, most = time.monotonic(), BURST * self.per_second
         left, last = self._left.pop(who, (most, now))
         left = min(most, left + (now - last) * self.per_second)
-        self._left[who] = (max(left - 1, 0.0), now)
+        self._left[who] = (max(left - n, 0.0), now)
         if len(self._left) > MOST_REMEMBERED:
             self._left.popitem(last=False)
         if left < 1:
@@ -46,7 +47,7 @@ class Guard:
         self, app: ASGIApp, settings: Settings, door: Door, refuse: Callable[[Request, Exception], Response]
     ) -> None:
         self.app, self.settings, self.door, self.refuse = app, settings, door, refuse
-        self.rates = Rates(settings.rate_limit)
+        self.rates, self.false_rates = Rates(settings.rate_limit), Rates(settings.rate_limit / FALSE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -59,15 +60,26 @@ class Guard:
         return await self.app(scope, receive, send)
 
     async def _check(self, request: Request) -> None:
-        try:
-            person = None if request.url.path in OPEN else await self.door.sender(request)
-        except NotLoggedIn:
-            if request.method not in SAFE_METHODS:
-                raise
-            person = None  # the route says what to do, and has no body to read
         address = request.client.host if request.client else "unknown"
+        person = None if request.url.path in OPEN else await self._sender(request, address)
         self.rates.check(address if person is None else f"user {person.name}")
-        if person is not None:
-            request.state.user, request.state.person = person.name, person
-            if is_upload(request.url.path) and request.method == "POST" and person.role < Role.OPERATOR:
-                raise Forbidden(f"This needs the role operator, and {person.name} has {person.role.word}.")
+        if person is None:
+            if request.url.path not in OPEN and request.method not in SAFE_METHODS:
+                raise NotLoggedIn(NO_SECRET)
+            return  # the route says what to do, and has no body to read
+        request.state.user, request.state.person = person.name, person
+        if is_upload(request.url.path) and request.method == "POST" and person.role < Role.OPERATOR:
+            raise Forbidden(f"This needs the role operator, and {person.name} has {person.role.word}.")
+
+    async def _sender(self, request: Request, address: str) -> Person | None:
+        """Who sends a request; None for a stranger. An address that tries secrets which nobody has must wait."""
+        if not self.door.has_secret(request):
+            return None
+        try:
+            if not self.door.has_seen(request):
+                self.false_rates.check(address, n=0)
+            return await self.door.sender(request)
+        except NotLoggedIn as problem:
+            self.false_rates.check(address)
+            request.state.refused = problem  # so that the route need not look again
+            return None

@@ -9,7 +9,7 @@ from banditree.service.pages.rendering import SEE_OTHER, page
 from banditree.service.people import routes as people_routes
 from banditree.service.people.sign_on import Begun, Provider
 from banditree.service.problems import NotFound, Refused
-from banditree.service.settings import Settings
+from banditree.service.settings import Settings, is_loopback
 from banditree.service.store.people import Role, admit
 
 COOKIE = "banditree_sign_on"
@@ -43,7 +43,7 @@ async def finish(request: Request) -> Response:
     answer = await people_routes.let_in(request, name, known.role or Role.VIEWER)
     # A page that goes on by itself: a redirect would still count as coming from the provider's site, and browsers
     # keep the cookie of the log-in from such requests.
-    shown = page(request, "signed_on.html", name=name, goal=begun.goal)
+    shown = page(request, "signed_on.html", name=name, goal=local_path(begun.goal))
     shown.headers.append("set-cookie", answer.headers["set-cookie"])
     shown.delete_cookie(COOKIE, path="/sign-on")
     return shown
@@ -57,5 +57,8 @@ def _provider(request: Request) -> Provider:
 
 
 def _our_address(request: Request) -> str:
+    """Where the provider sends the browser back to: never to a name that only the request says is ours."""
     settings: Settings = request.app.state.settings
+    if not settings.public_url and not settings.hosts and not is_loopback(request.url.hostname or ""):
+        raise Refused("A sign-on needs the service's own address. Set public_url, and begin again.")
     return (settings.public_url or str(request.base_url)).rstrip("/") + BACK

@@ -18,6 +18,7 @@ COOKIE = "banditree_session"
 CSRF_HEADER = "x-csrf-token"
 CSRF_FIELD = "csrf_token"
 REMEMBERED = 1.0  # A token that was valid is taken as valid for so many seconds.
+NO_SECRET = "Log in, or send a token as 'Authorization: Bearer ...'."
 MOST_REMEMBERED = 10_000  # At most so many tokens are remembered.
 
 
@@ -32,15 +33,24 @@ class Door:
         """Whose secret this request carries; looks only at its headers."""
         if not self.authentication:
             return LOCAL
-        scheme, _, token = request.headers.get("authorization", "").partition(" ")
-        by_cookie = scheme.lower() != "bearer"
-        secret = request.cookies.get(COOKIE, "") if by_cookie else token.strip()
+        secret, by_cookie = _secret(request)
         if not secret:
-            raise NotLoggedIn("Log in, or send a token as 'Authorization: Bearer ...'.")
+            raise NotLoggedIn(NO_SECRET)
         return await self._known(secret, by_cookie)
+
+    def has_secret(self, request: Request) -> bool:
+        """Whether a request carries a token or the cookie of a log-in."""
+        return bool(_secret(request)[0])
+
+    def has_seen(self, request: Request) -> bool:
+        """Whether the secret of a request was valid lately."""
+        secret, by_cookie = _secret(request)
+        return (people.digest(secret), by_cookie) in self._seen
 
     async def person(self, request: Request) -> Person:
         """Who sent this request; a change sent with a cookie must also carry the CSRF token."""
+        if (refused := getattr(request.state, "refused", None)) is not None:
+            raise refused
         person: Person = getattr(request.state, "person", None) or await self.sender(request)
         secret = person.secret or ""
         if person.by_cookie and request.method not in SAFE_METHODS:
@@ -67,6 +77,13 @@ class Door:
     def _look_up(self, secret: str, by_cookie: bool) -> Person:
         with self.database.read() as connection:
             return people.who(connection, secret, by_cookie)
+
+
+def _secret(request: Request) -> tuple[str, bool]:
+    """(what proves who sends a request, whether that is a cookie)."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    by_cookie = scheme.lower() != "bearer"
+    return request.cookies.get(COOKIE, "") if by_cookie else token.strip(), by_cookie
 
 
 async def _form_token(request: Request) -> str:

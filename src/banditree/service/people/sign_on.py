@@ -123,8 +123,8 @@ class Provider:
                 f"The provider's {self.settings.oidc_name} must be 1 to 64 letters, digits or any of _.-, and begin "
                 f"with a letter or digit. Got {name[:80]!r}. Choose another claim (oidc_name)."
             )
-        groups = claims.get(self.settings.oidc_groups) or []
-        groups = {str(group) for group in ([groups] if isinstance(groups, str) else groups)}
+        told = claims.get(self.settings.oidc_groups)
+        groups = {str(group) for group in (told if isinstance(told, list) else [] if told is None else [told])}
         role = role_of(self.settings.oidc_roles, groups)
         site = None
         if role is not None and role < Role.ADMIN and self.settings.oidc_sites:

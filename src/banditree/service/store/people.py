@@ -28,6 +28,7 @@ SESSION, TOKEN = "session", "token"
 LOGIN_FAILED = "log-in failed"
 LEAST_PASSWORD = 10
 USER_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
+RESERVED = {"service", "nobody", "local", "watch", "sign-on"}  # Names by which the trail means no person.
 HASHING = threading.Semaphore(2)  # At most so many passwords are checked at the same time.
 
 hasher = PasswordHasher()
@@ -96,6 +97,8 @@ def add_user(connection: sa.Connection, actor: str, name: str, role: Role, hash:
         raise Refused(
             f"name must be 1 to 64 letters, digits or any of _.-, and begin with a letter or digit. Got {name[:80]!r}."
         )
+    if name.lower() in RESERVED:
+        raise Refused(f"name must not be one that the audit trail itself uses. Got {name!r}.")
     if connection.execute(sa.select(users.c.name).where(users.c.name == name)).first() is not None:
         raise Conflict(f"There is already a user {name!r}.")
     row = {"name": name, "role": role.word, "password": hash, "disabled": False, "at": utc_now(), "site": site}
@@ -171,6 +174,8 @@ def _refusal_of(connection: sa.Connection, known: Known, row: sa.RowMapping | No
         return Forbidden("None of your groups has a role, or a site, here. Ask whoever runs this service.")
     if row is not None:
         return Forbidden("Your account here is disabled. Ask an admin.") if row["disabled"] else None
+    if known.name.lower() in RESERVED:
+        return Forbidden(f"Nobody can be called {known.name!r} here. Ask whoever runs this service.")
     if connection.execute(sa.select(users.c.name).where(users.c.name == known.name)).first() is not None:
         return Conflict(f"There is another user {known.name!r} here. Ask an admin.")
     return None
@@ -195,20 +200,21 @@ def hashed(password: str) -> str:
 
 
 def begin_attempt(connection: sa.Connection, settings: Settings, name: str, address: str) -> int:
-    """Count a log-in before its password is looked at; refused after too many for this name or from this address.
+    """Count a log-in before its password is looked at; refused after too many from this address or for this name there.
 
-    Every server counts, and so do attempts still being checked, so guessing in parallel gains nothing. Attempts with a
-    time in the future, from before the clock was set back, are not counted, so that no wait grows by them.
+    Strangers elsewhere cannot lock a person out by guessing. Every server counts, and so do attempts still being
+    checked, so guessing in parallel gains nothing. Attempts with a time in the future, from before the clock was set
+    back, are not counted, so that no wait grows by them.
     """
     now = datetime.now(UTC)
     since, until = (_written(now - timedelta(seconds=settings.login_window)), _written(now + timedelta(seconds=1)))
     connection.execute(sa.delete(attempts).where(sa.or_(attempts.c.at < since, attempts.c.at > until)))
-    tried = sa.select(sa.func.count(), sa.func.min(attempts.c.at))
-    for column, value, most in (
-        (attempts.c.name, name, settings.login_attempts),
-        (attempts.c.address, address, 4 * settings.login_attempts),
+    tried = sa.select(sa.func.count(), sa.func.min(attempts.c.at)).where(attempts.c.address == address)
+    for query, most in (
+        (tried.where(attempts.c.name == name), settings.login_attempts),
+        (tried, 4 * settings.login_attempts),
     ):
-        n, first = connection.execute(tried.where(column == value)).one()
+        n, first = connection.execute(query).one()
         if n >= most:
             wait = settings.login_window - (now - datetime.fromisoformat(first)).total_seconds()
             raise TooMany(f"Too many wrong passwords. Wait {counted(max(math.ceil(wait), 1), 'second')}.", wait)
@@ -263,26 +269,29 @@ def give_secret(
     lifetime: timedelta | None,
     parent: str | None = None,
 ) -> tuple[str, str]:
-    """(id, the secret itself, which is shown this once and kept only as a hash). parent: the token that asks for it."""
-    made_by = _token(connection, parent)
+    """(id, the secret itself, which is shown this once and kept only as a hash).
+
+    parent: the secret of the log-in or token that asks for it and takes it along when it is ended.
+    """
+    made_by = _maker(connection, parent)
     id, secret = randomness.token_hex(8), f"bt_{randomness.token_urlsafe(32)}"
     expires = None if lifetime is None else _written(datetime.now(UTC) + lifetime)
     row = {"id": id, "kind": kind, "hash": digest(secret), "user": user, "role": role.word, "name": name}
     row |= {"at": utc_now(), "expires": expires, "revoked": False, "parent": None}  # type: ignore[dict-item]
     if made_by is not None:
-        known = [at for at in (expires, made_by["expires"]) if at is not None]
+        lasting = made_by["kind"] == SESSION  # a log-in that is over, but was not ended, leaves its tokens
+        known = [at for at in (expires, None if lasting else made_by["expires"]) if at is not None]
         row |= {"parent": made_by["id"], "expires": min(known, default=None)}  # type: ignore[dict-item]
     connection.execute(sa.insert(secrets), row)
     note_action(connection, user, "log in" if kind == SESSION else "add token", id, None)
     return id, secret
 
 
-def _token(connection: sa.Connection, secret: str | None) -> Row | None:
-    """The token of a secret; None for a log-in, which may end before what it made."""
+def _maker(connection: sa.Connection, secret: str | None) -> Row | None:
+    """The log-in or token of a secret."""
     if secret is None:
         return None
-    query = sa.select(secrets).where(secrets.c.hash == digest(secret), secrets.c.kind == TOKEN)
-    return connection.execute(query).mappings().first()
+    return connection.execute(sa.select(secrets).where(secrets.c.hash == digest(secret))).mappings().first()
 
 
 def _end(connection: sa.Connection, ids: Sequence[str]) -> None:
