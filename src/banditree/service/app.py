@@ -105,6 +105,7 @@ def create_app(settings: Settings) -> FastAPI:
             for lane in unfinished(connection):
                 workers.wake(lane)
         life.start("witness", witness.run())
+        life.start("workers", workers.run())
         if settings.workers or settings.webhook_url:
             life.start("watch", Watch(desk, workers, settings).run())
         yield

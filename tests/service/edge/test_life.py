@@ -73,7 +73,7 @@ def killer(name):
     return kill
 
 
-KILLS = {"writer": kill_writer, "witness": killer("witness"), "watch": killer("watch")}
+KILLS = {"writer": kill_writer, **{name: killer(name) for name in ("witness", "watch", "workers")}}
 
 
 @pytest.mark.parametrize("part", KILLS)

@@ -229,13 +229,45 @@ def test_a_job_is_taken_by_one_worker(worker, database_url):
 
 def test_the_jobs_of_a_worker_that_is_gone_are_taken_up_again_and_not_for_ever(worker):
     id = add(worker, "quick")
-    for tried in range(1, 4):
+    for tried, told in ((1, True), (1, False), (2, False)):  # a worker that was told to end did not try
         with worker.database.write() as connection:
             assert jobs.claim(connection, "gone").tries == tried
-            jobs.hand_back(connection, ["gone"])
+            jobs.hand_back(connection, ["gone"], told=told)
     job = find(worker, id)
     assert job.state is State.INTERRUPTED
-    assert job.problem == "It was begun 3 times, and each time its worker ended before it did."
+    assert job.problem.startswith("It was begun 2 times, and each time its worker ended before it did.")
+
+
+def until(condition, seconds=600):
+    """Wait for something to be so; the seconds that took."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds
+        time.sleep(0.05)
+    return time.monotonic() - began
+
+
+@pytest.mark.slow
+def test_the_job_of_a_killed_worker_is_taken_up_again_once_and_then_ended_with_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr("banditree.service.jobs.worker.LOOK", 0.2)
+    with in_thread(local(tmp_path / "cases.db")) as (app, http):
+        settings = {
+            "collection": client_of(http).add_collection(CLINIC, "clinic"),
+            "horizon": 1000,
+            "steps": 10_000_000,
+        }
+        id = http.post("/api/v1/jobs", json={"kind": "search", "settings": settings}).json()["data"]["id"]
+
+        def job():
+            with app.state.desk.database.read() as connection:
+                return jobs.find_job(connection, id)
+
+        for tries in (1, 2):
+            until(lambda tries=tries: job().state is State.RUNNING and job().tries == tries)
+            app.state.workers.processes[Lane.ASKED][0].kill()
+        took = until(lambda: job().state is State.INTERRUPTED)
+        assert took < 30
+        assert "each time its worker ended before it did" in job().problem
 
 
 def test_a_silent_worker_elsewhere_is_taken_to_be_gone(worker, monkeypatch):

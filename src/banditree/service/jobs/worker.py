@@ -5,6 +5,7 @@ is gone. Then the worker ends its own child, puts the job back in line and ends 
 same database do the same queue.
 """
 
+import asyncio
 import json
 import logging
 import multiprocessing
@@ -35,6 +36,7 @@ from banditree.service.store import jobs
 from banditree.service.store.database import Database
 from banditree.service.store.jobs import Job, Lane, State, Wish
 
+LOOK = 3.0  # A server looks every so many seconds whether its workers are there.
 POLL = 2.0  # The line is looked at every so many seconds, for jobs that another server took in.
 BEAT = 1.0  # A worker gives a sign of life, and looks whether its job is to end, every so many seconds.
 GRACE = 5.0  # A job that is told to stop has so many seconds to give its best so far.
@@ -66,6 +68,16 @@ class Workers:
             self.processes[lane].append(self._start(lane))
         for process in self.processes[lane]:
             _tell(process, b"\n")
+
+    async def run(self) -> None:
+        """Start workers again that ended before their time, until cancelled; the new ones take up what they were at."""
+        while True:
+            await asyncio.sleep(LOOK)
+            for lane, processes in self.processes.items():
+                ended = [one.returncode for one in processes if one.poll() is not None]
+                if ended:
+                    log.error("worker ended", extra={"fields": {"lane": lane.value, "codes": ended}})
+                    self.wake(lane)
 
     def close(self) -> None:
         """End the workers; what they were at is put back in line."""
@@ -142,7 +154,7 @@ class Worker:
         except ServerGone:
             self._end(child)
             with self.database.write() as connection:
-                jobs.hand_back(connection, [self.name])
+                jobs.hand_back(connection, [self.name], told=True)
             raise
         finally:
             self._end(child)

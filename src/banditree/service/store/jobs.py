@@ -23,8 +23,8 @@ from banditree.service.store.seals import keeping_seal
 from banditree.service.store.sites import seen, sees, site_of
 from banditree.service.store.trail import note_action
 
-MOST_TRIES = 3  # A job that was begun so often is called interrupted: it may be what ends its workers.
-SILENCE = 60  # A worker without a sign of life for so many seconds is taken to be gone.
+MOST_TRIES = 2  # A job that was begun so often is called interrupted: it may be what ends its workers.
+SILENCE = 20  # A worker without a sign of life for so many seconds is taken to be gone.
 MOST_WAITING = 200  # With so many jobs in line, another one is refused.
 MOST_EACH = 20  # So many jobs of one person may wait or run, besides those that pages ask for.
 
@@ -278,15 +278,20 @@ def finish(
     return connection.execute(sa.update(jobs).where(*_held(number, worker)).values(ended)).rowcount == 1
 
 
-def hand_back(connection: sa.Connection, gone: Sequence[str]) -> int:
-    """Put the jobs of workers that are gone back in line; those that were tried too often are called interrupted."""
+def hand_back(connection: sa.Connection, gone: Sequence[str], *, told: bool = False) -> int:
+    """Put the jobs of workers that are gone back in line; those that were tried too often are called interrupted.
+
+    told: the workers were told to end, so that this was no try.
+    """
     running = sa.select(jobs.c.number, jobs.c.tries).where(jobs.c.state == State.RUNNING, jobs.c.worker.in_(gone))
     rows = connection.execute(running.with_for_update(skip_locked=True)).all()
     for number, tries in rows:
-        again: dict[str, Any] = {"state": State.WAITING.value, "worker": None}
-        if tries >= MOST_TRIES:
+        again: dict[str, Any] = {"state": State.WAITING.value, "worker": None, "tries": tries - told}
+        if tries >= MOST_TRIES and not told:
             again = {"state": State.INTERRUPTED.value, "ended": utc_now()}
-            again["problem"] = f"It was begun {tries} times, and each time its worker ended before it did."
+            again["problem"] = (
+                f"It was begun {tries} times, and each time its worker ended before it did. Try a smaller one."
+            )
         connection.execute(sa.update(jobs).where(jobs.c.number == number).values(again))
     return len(rows)
 
