@@ -342,7 +342,7 @@ def test_people(desk, database):
     for _ in range(2):
         write(people.begin_attempt, settings, "ada", "10.0.0.1")
     with pytest.raises(TooMany, match="Wait 300 seconds"):
-        write(people.begin_attempt, settings, "ada", "10.0.0.2")
+        write(people.begin_attempt, settings, "ada", "10.0.0.1")
     write(people.add_user, "root", "bob", Role.ADMIN, HASH)
     write(people.change_user, "root", "ada", None, None, True)
     with database.read() as connection:

@@ -25,6 +25,7 @@ from banditree.service.cases.snapshots import EVERY, Forgotten, fill_from_snapsh
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
 from banditree.service.store import records
 from banditree.service.store.database import Clash, Connection, Database
+from banditree.service.store.erasure import erase_content
 from banditree.service.store.signing import check_starts_cases
 from banditree.service.store.sites import limited, sees
 from banditree.service.store.splits import open_split, was_given
@@ -95,14 +96,14 @@ class Transaction:
         self.touched[case.id] = case
         return True
 
-    def erase(self, actor: str, id: str) -> bool:
-        """Blank the content of a case and mark it; False if it was already."""
+    def erase(self, actor: str, id: str, held_by: Sequence[str] = ()) -> bool:
+        """Erase the content of a case and mark it; False if it was already. held_by: the files that hold it."""
         case = self.case(id)
         if not case.erase(actor):
             return False
         records.add_events(self.connection, [case])
         case.new.clear()
-        records.blank(self.connection, case)
+        erase_content(self.connection, actor, case, held_by)
         note_action(self.connection, actor, "erase case", id, None)
         self.erased = True
         return True

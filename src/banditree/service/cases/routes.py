@@ -12,6 +12,7 @@ from banditree.policies.rounds import MISSING, Missing
 from banditree.service.cases import moving
 from banditree.service.cases.case import MAX_NUMBER, Case
 from banditree.service.cases.desk import TRIES, Transaction
+from banditree.service.cases.held_files import files_with
 from banditree.service.cases.models import (
     Ask,
     AskMany,
@@ -286,9 +287,13 @@ def move(request: Request, person: Person, id: str, body: MoveCase) -> "Future[S
 
 @router.post("/cases/{id}/erase", response_model=Answer[Done])
 async def erase_case(request: Request, person: Admin, id: CaseId) -> Response:
-    """Erase the contents of a case: arms, outcomes, contexts, notes and its label. Only that it existed remains."""
+    """Erase the contents of a case: arms, outcomes, contexts, notes and its label. Only that it existed remains.
+
+    Files on record that hold the case, as exports do, are deleted, and the drafts and jobs made from them.
+    """
+    held_by = await files_with(request, id)
 
     def act(transaction: Transaction) -> Done:
-        return Done(done=transaction.erase(person.name, id))
+        return Done(done=transaction.erase(person.name, id, held_by))
 
     return reply(await decide(request, act, (id,)))

@@ -22,7 +22,7 @@ from banditree.service.store.schema import cases, collections, events, files, pl
 from banditree.service.store.seals import keeping_seal
 from banditree.service.store.signing import REPLACED_BY, STATE, check_replaceable
 from banditree.service.store.sites import seen, sees, site_of
-from banditree.service.store.trail import content_digest, cover, note_action
+from banditree.service.store.trail import cover, note_action
 from banditree.tasks.collection import Collection
 
 Row = sa.RowMapping
@@ -292,15 +292,3 @@ def snapshots_of(connection: sa.Connection, numbers: list[int]) -> dict[int, tup
 
 def _digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
-
-
-def blank(connection: sa.Connection, case: Case) -> None:
-    """Remove the content of a case and keep its events."""
-    mine = events.c.case == case.number
-    one = sa.update(events).where(mine, events.c.seq == sa.bindparam("of")).values(proof=sa.bindparam("digest"))
-    said = connection.execute(sa.select(events).where(mine)).mappings().all()
-    connection.execute(one, [{"of": event["seq"], "digest": content_digest(event)} for event in said])
-    nothing = {"arm": None, "reward": None, "details": None}
-    connection.execute(sa.update(events).where(mine).values(nothing))
-    connection.execute(sa.update(cases).where(cases.c.number == case.number).values(label=None))
-    connection.execute(sa.delete(snapshots).where(snapshots.c.case == case.number))
