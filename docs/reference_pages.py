@@ -1,18 +1,21 @@
 """The reference pages, made from the code whenever the site is built (a hook of MkDocs): commands, API, files, HTTP."""
 
+import inspect
 import json
 import re
 import tempfile
-import typing
 from collections.abc import Iterator
-from enum import Enum
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from banditree.settings import choices, default_of, limits
 
 DOCS = Path(__file__).parent
 ROOMS = {  # in the order of the sentence that says what banditree does
     "tasks": "What is known",
+    "cases": "What was seen",
     "training": "Where collections come from",
     "theory": "Theory",
     "plans": "Plans",
@@ -79,7 +82,7 @@ MORE = {  # modules and names that are documented without being public names of 
         "banditree.theory.lower_bounds.bayes_regret",
         "banditree.theory.graves_lai.graves_lai",
     ],
-    "service": ["banditree.service.client.Client", "banditree.service.settings.Settings"],
+    "service": ["banditree.service.client.Client"],
     "figures": ["banditree.figures.curves.draw_curves", "banditree.figures.progress.progress_bar"],
     "reports": [
         "banditree.training.learning.learn",
@@ -88,6 +91,12 @@ MORE = {  # modules and names that are documented without being public names of 
     ],
 }
 
+SETTINGS = (
+    "banditree.scores.settings.PlanSettings",
+    "banditree.reports.settings.CertifySettings",
+    "banditree.service.settings.Settings",
+)
+
 
 def commands_page() -> str:
     """Every command with its arguments and options, as `--help` has them."""
@@ -95,8 +104,11 @@ def commands_page() -> str:
 
     from banditree.cli.app import app
 
-    group: Any = typer.main.get_command(app)
-    functions = {_command_name(registered): registered.callback for registered in app.registered_commands}
+    main: Any = typer.main.get_command(app)
+    listed: dict[str, Any] = {}
+    for name, command in main.commands.items():
+        group = getattr(command, "commands", None)
+        listed |= {name: command} if group is None else {f"{name} {each}": one for each, one in group.items()}
     lines = [
         "# Commands",
         "",
@@ -104,22 +116,19 @@ def commands_page() -> str:
     ]
     lines += ["Commands that print results print JSON for programs with `--json`.", ""]
     lines += [
-        f"- [`banditree {name}`](#banditree-{name}): {_first(command.help)}" for name, command in group.commands.items()
+        f"- [`banditree {name}`](#banditree-{name.replace(' ', '-')}): {_first(command.help)}"
+        for name, command in listed.items()
     ]
-    for name, command in group.commands.items():
-        lines += ["", f"## banditree {name}", "", *_command_lines(command, typing.get_type_hints(functions[name]))]
+    for name, command in listed.items():
+        lines += ["", f"## banditree {name}", "", *_command_lines(command)]
     return "\n".join(lines) + "\n"
-
-
-def _command_name(registered: Any) -> str:
-    return registered.name or registered.callback.__name__.replace("_", "-")
 
 
 def _first(text: str) -> str:
     return " ".join(text.strip().split("\n\n")[0].split())
 
 
-def _command_lines(command: Any, types: dict[str, Any]) -> Iterator[str]:
+def _command_lines(command: Any) -> Iterator[str]:
     about, _, example = command.help.strip().partition("Example:")
     for paragraph in about.strip().split("\n\n"):
         yield " ".join(paragraph.split())
@@ -127,8 +136,9 @@ def _command_lines(command: Any, types: dict[str, Any]) -> Iterator[str]:
     if example:
         yield from ("```", *(line.strip() for line in example.strip().splitlines()), "```", "")
     yield from ("| argument or option | what it is | default |", "| --- | --- | --- |")
+    typed = inspect.signature(command.callback).parameters
     for parameter in command.params:
-        about, default = _described(parameter, types[parameter.name]), _default(parameter)
+        about, default = _described(parameter, typed[parameter.name].annotation), _default(parameter)
         yield f"| {_spelled(parameter)} | {_cell(about)} | {_cell(default)} |"
 
 
@@ -138,11 +148,8 @@ def _spelled(parameter: Any) -> str:
     return ", ".join(f"`{option}`" for option in [*parameter.opts, *parameter.secondary_opts])
 
 
-def _described(parameter: Any, kind: Any) -> str:
-    choices = [one for one in (kind, *typing.get_args(kind)) if isinstance(one, type) and issubclass(one, Enum)]
-    named = [member.value for choice in choices for member in choice]
-    if typing.get_origin(kind) is typing.Literal:
-        named = list(typing.get_args(kind))
+def _described(parameter: Any, annotation: Any) -> str:
+    named = choices(annotation)
     one_of = f" One of {', '.join(f'`{name}`' for name in named)}." if len(named) > 1 else ""
     return f"{parameter.help or ''}{one_of}"
 
@@ -180,7 +187,23 @@ def api_page() -> str:
             lines += [f"## {title}", ""]
             for name in names:
                 lines += [f"::: {name}", ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, *_settings_lines()]).rstrip() + "\n"
+
+
+def _settings_lines() -> Iterator[str]:
+    """The settings of every action, from their classes."""
+    yield from ("## Settings", "", "Functions take them as keywords, commands as options, jobs as JSON.", "")
+    for name in SETTINGS:
+        module, _, title = name.rpartition(".")
+        settings = getattr(import_module(module), title)
+        yield from (f"### {title}", "", settings.__doc__.strip(), "", "| setting | what it is | default |")
+        yield "| --- | --- | --- |"
+        for field, about in settings.model_fields.items():
+            rule = limits(about) or ", ".join(f"`{one}`" for one in choices(about.annotation))
+            default = getattr(default_of(about), "value", default_of(about))
+            shown = "must be given" if about.is_required() else "" if default is None else f"`{default!r}`"
+            yield f"| `{field}` | {_cell(about.description)}{rule and f' ({rule})'} | {_cell(shown)} |"
+        yield ""
 
 
 def files_page() -> str:

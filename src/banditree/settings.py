@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from enum import Enum
 from types import UnionType
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.fields import FieldInfo
@@ -44,6 +44,8 @@ class Settings(BaseModel):
         ...
     banditree.errors.InvalidInput: minutes must be at least 1 and at most 10. Got 12.
     """
+
+    environment: ClassVar[str] = ""  # Where options may also come from the environment, how their names begin there.
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

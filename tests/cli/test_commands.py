@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -168,3 +169,20 @@ def test_without_a_command_the_list_of_commands_is_printed(cli):
 def test_the_installed_command_answers():
     done = subprocess.run([sys.executable, "-m", "banditree", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("banditree ")
+
+
+def test_a_group_alone_lists_its_commands(cli):
+    code, out, _ = cli("lab")
+    assert code == 0
+    assert "simulate" in out
+    assert "reproduce" in out
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"), [("banditree db ba", "backup"), ("banditree plan --longest", "--longest-path")]
+)
+def test_the_shell_completes_commands_and_options(typed, offered):
+    asked = {"_BANDITREE_COMPLETE": "complete_bash", "COMP_WORDS": typed, "COMP_CWORD": str(len(typed.split()) - 1)}
+    code = "import sys; from banditree.cli import main; sys.argv = ['banditree']; main()"
+    done = subprocess.run([sys.executable, "-c", code], env={**os.environ, **asked}, capture_output=True, text=True)
+    assert done.stdout.split() == [offered]

@@ -16,7 +16,9 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_adding_a_user(cli):
-    code, out, _ = cli("add-user", "ada", "--role", "admin", "--database", "x.db", answers="correct horse battery\n")
+    code, out, _ = cli(
+        "db", "add-user", "ada", "--role", "admin", "--database", "x.db", answers="correct horse battery\n"
+    )
     assert code == 0
     assert out.endswith("ada can log in as admin.\n")
     database = Database(local("x.db"))
@@ -25,7 +27,7 @@ def test_adding_a_user(cli):
     assert role is Role.ADMIN
     assert verified(hash, "correct horse battery")
     database.close()
-    code, _, err = cli("add-user", "ada", "--database", "x.db", answers="correct horse battery\n")
+    code, _, err = cli("db", "add-user", "ada", "--database", "x.db", answers="correct horse battery\n")
     assert code == 2
     assert err.endswith("banditree: There is already a user 'ada'.\n")
 
@@ -35,9 +37,9 @@ def test_adding_a_user(cli):
     [
         (["serve", "--host", "0.0.0.0"], "Add --authentication, or omit the host."),
         (["serve", "--database", "no/such/folder.db"], "its folder does not exist"),
-        (["serve", "--port", "0"], "'--port'"),
-        (["serve", "--log-level", "loud"], "--log-level must be"),
-        (["serve", "--authentication"], "Make the first admin: banditree add-user NAME --role admin"),
+        (["serve", "--port", "0"], "--port must be at least 1"),
+        (["serve", "--log-level", "loud"], "'loud' is not one of 'debug', 'info', 'warning', 'error'"),
+        (["serve", "--authentication"], "Make the first admin: banditree db add-user NAME --role admin"),
         (["serve", "--database", "postgresql://nobody@127.0.0.1:1/none"], "The database cannot be used now"),
     ],
 )
@@ -48,9 +50,9 @@ def test_bad_options_are_one_line_and_exit_code_2(cli, arguments, message):
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("command", ["serve", "add-user"])
+@pytest.mark.parametrize("command", ["serve", "db add-user", "db audit"])
 def test_help_has_an_example(cli, command):
-    code, out, _ = cli(command, "--help")
+    code, out, _ = cli(*command.split(), "--help")
     assert code == 0
     assert f"Example: banditree {command}" in out
 

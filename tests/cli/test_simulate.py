@@ -37,12 +37,12 @@ def test_cases_that_differ_are_drawn_and_policies_know_their_tasks_only(tmp_path
     save_collection(alike, tmp_path / "alike.json")
     save_plan(build_tree(alike, 500), tmp_path / "plan.json")
     given = ("--policies", tmp_path / "plan.json", "--horizon", 500, "--runs", 2, "--json", "--cases", 30)
-    code, out, _ = run(capsys, "simulate", tmp_path / "varied.json", *given)
+    code, out, _ = run(capsys, "lab", "simulate", tmp_path / "varied.json", *given)
     document = json.loads(out)
     assert code == 0
     assert "60 cases drawn with seed 0" in document["settings"]["truth"]
     assert 0.6 < document["policies"][0]["arm_right"] < 0.95
-    code, _, err = run(capsys, "simulate", tmp_path / "alike.json", *given)
+    code, _, err = run(capsys, "lab", "simulate", tmp_path / "alike.json", *given)
     assert (code, "The collection has no spread" in err) == (2, True)
 
 
@@ -50,7 +50,9 @@ def test_policies_and_plans_are_compared(tasks, tmp_path, capsys):
     save_plan(build_tree(rand(3, 4, 0.3), 500), tmp_path / "plan.json")
     output = tmp_path / "regret.parquet"
     policies = f"uniform,{tmp_path / 'plan.json'}"
-    code, out, _ = run(capsys, "simulate", tasks, "--policies", policies, "--horizon", 500, "--runs", 5, "-o", output)
+    code, out, _ = run(
+        capsys, "lab", "simulate", tasks, "--policies", policies, "--horizon", 500, "--runs", 5, "-o", output
+    )
     assert code == 0
     assert [line.split()[0] for line in out.splitlines()[:3]] == ["policy", "uniform", "plan"]
     assert "100.00%" in out
@@ -59,7 +61,7 @@ def test_policies_and_plans_are_compared(tasks, tmp_path, capsys):
 
 def test_json_for_programs(tasks, capsys):
     code, out, _ = run(
-        capsys, "simulate", tasks, "--policies", "uniform", "--horizon", 100, "--runs", 5, "--seed", 3, "--json"
+        capsys, "lab", "simulate", tasks, "--policies", "uniform", "--horizon", 100, "--runs", 5, "--seed", 3, "--json"
     )
     data = json.loads(out)
     assert code == 0
@@ -81,14 +83,14 @@ def test_json_for_programs(tasks, capsys):
     ],
 )
 def test_bad_input_is_one_line(tasks, capsys, arguments, message):
-    code, out, err = run(capsys, "simulate", tasks, "--horizon", 100, *arguments)
+    code, out, err = run(capsys, "lab", "simulate", tasks, "--horizon", 100, *arguments)
     assert (code, out) == (2, "")
     assert message in err
     assert len(err.splitlines()) == 1
 
 
 def test_the_help_names_every_policy(capsys):
-    _, out, _ = run(capsys, "simulate", "--help")
+    _, out, _ = run(capsys, "lab", "simulate", "--help")
     words = "".join(out.replace("│", " ").split())  # lines may end within a name
     assert all(f"{name}," in words or f"{name};" in words for name in POLICIES)
 
@@ -106,7 +108,7 @@ def test_interrupting_keeps_what_is_finished(tasks, tmp_path, capsys, monkeypatc
     monkeypatch.setattr(engine, "_put", put_and_interrupt)
     monkeypatch.setattr(engine, "STEPS_PER_BATCH", 10_000)
     output = tmp_path / "regret.json"
-    command = ["simulate", tasks, "--policies", "uniform", "--horizon", 100, "--runs", 2000, "--workers", 1]
+    command = ["lab", "simulate", tasks, "--policies", "uniform", "--horizon", 100, "--runs", 2000, "--workers", 1]
     code, out, err = run(capsys, *command, "-o", output)
     assert code == 130
     assert "Stopped early: 300 of 6,000 runs are finished and kept." in err

@@ -120,7 +120,17 @@ def test_a_dask_cluster_gives_the_same_results(monkeypatch, tmp_path):
         there = simulate(truth, policies, horizon=200, runs=40, seed=6, workers="joblib")
         played = client.run(worker_has_played)
         save_collection(truth, tmp_path / "tasks.json")
-        command = ["simulate", str(tmp_path / "tasks.json"), "--policies", "lints", "--horizon", "200", "--runs", "3"]
+        command = [
+            "lab",
+            "simulate",
+            str(tmp_path / "tasks.json"),
+            "--policies",
+            "lints",
+            "--horizon",
+            "200",
+            "--runs",
+            "3",
+        ]
         with pytest.raises(SystemExit) as ended:
             main([*command, "--dask", cluster.scheduler_address, "-o", str(tmp_path / "regret.json")])
     assert ended.value.code == 0

@@ -62,7 +62,7 @@ def test_what_is_not_installed_is_said_before_anything_is_done(package, extra, t
 
 @pytest.mark.slow
 def test_the_paper_comes_out_as_it_did_before_twice(tmp_path):
-    """Changed for a reason? banditree reproduce, then copy its claims.md and summary.md to tests/golden/files."""
+    """Changed for a reason? banditree lab reproduce, then copy its claims.md and summary.md to tests/golden/files."""
     for name in ("one", "other"):
         reproduce_panels(tmp_path / name)
     files = {path.name for path in (tmp_path / "one").iterdir() if path.is_file()}

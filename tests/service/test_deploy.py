@@ -139,9 +139,9 @@ def test_the_image_serves_from_a_read_only_root(clean_root, tmp_path):
         mount -t tmpfs -o mode=1777 tmpfs {clean_root}/tmp
         mount -t tmpfs -o uid={uid},gid={uid},mode=0700 tmpfs {clean_root}/var/lib/banditree
         mount -o remount,ro,bind {clean_root}
-        echo '{PASSWORD}' | {inside} {entry} add-user ada --role admin
+        echo '{PASSWORD}' | {inside} {entry} db add-user ada --role admin
         {inside} touch /opt/banditree/x && exit 3
-        exec {inside} {entry} {command} --port {port} --insecure-cookies
+        exec {inside} {entry} {command} --port {port} --no-secure-cookies
     """
     process = subprocess.Popen(["unshare", "-m", "sh", "-ec", script], stderr=(tmp_path / "log").open("w"))
     try:

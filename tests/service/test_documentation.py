@@ -1,12 +1,9 @@
-"""The description says what every operation does, every setting is an option, and the examples of the page run."""
+"""The description says what every operation does, and the examples of the page run."""
 
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
-
-from banditree.service.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
 
@@ -20,18 +17,6 @@ def test_every_operation_says_what_it_does(service):
                 assert operation["responses"]["4XX"]["content"]["application/json"]["schema"]["$ref"].endswith(
                     "Failure"
                 )
-
-
-@pytest.mark.parametrize("name", [field.name for field in fields(Settings)])
-def test_every_setting_is_an_option(name):
-    import inspect
-
-    from banditree.cli.serve import serve
-
-    option = "insecure_cookies" if name == "secure_cookies" else name
-    default = inspect.signature(serve).parameters[option].default
-    known = False if name == "secure_cookies" else getattr(Settings(), name)
-    assert default == ("" if known == () else known)
 
 
 def test_the_example_runs(service, capsys):

@@ -2,68 +2,62 @@
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from banditree.cli import (
-    analyze,
-    audit,
-    certify,
-    compare,
-    demo,
-    evaluate,
-    fit,
-    learn,
-    monitor,
-    plan,
-    relearn,
-    report,
-    reproduce,
-    run,
-    serve,
-    show,
-    simulate,
-)
+from banditree.cli import db
+from banditree.cli.analyze import analyze
+from banditree.cli.certify import certify
+from banditree.cli.compare import compare
+from banditree.cli.demo import demo
+from banditree.cli.evaluate import evaluate
+from banditree.cli.fit import fit
 from banditree.cli.flags import in_flags, with_flags
+from banditree.cli.learn import learn
+from banditree.cli.monitor import monitor
+from banditree.cli.plan import plan
+from banditree.cli.relearn import relearn
+from banditree.cli.report import report
+from banditree.cli.reproduce import experiment, reproduce
+from banditree.cli.run import run
+from banditree.cli.serve import serve
+from banditree.cli.show import show
+from banditree.cli.simulate import simulate
 from banditree.errors import InvalidInput, PlanWarning
 from banditree.version import __version__
 
 UsageProblem: Any = typer.BadParameter.__mro__[2]  # click's base of all usage errors, wherever typer keeps click
 INTERRUPTED = 130
 
+PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
+# Everyday commands, in the order in which one needs them; then those of a name.
+COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "": (
+        *(fit, learn, plan, show, run, certify, report, evaluate),
+        *(monitor, compare, relearn, analyze, serve, demo),
+    ),
+    "db": (db.add_user, db.backup, db.restore, db.audit),
+    "lab": (simulate, experiment, reproduce),
+}
+GROUPS = {
+    "db": "The database of the service: users, backups, audit.",
+    "lab": "The laboratory: policies simulated, experiments, and the figure of the paper.",
+}
+
 app = typer.Typer(
     name="banditree",
     help="Short exploration plans that a person can read: which option to try, how often, and what to do next.",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    **PLAIN,
 )
-for command in (
-    fit.fit,
-    learn.learn,
-    analyze.analyze,
-    plan.plan,
-    show.show,
-    run.run,
-    certify.certify,
-    evaluate.evaluate,
-    monitor.monitor,
-    relearn.relearn,
-    compare.compare,
-    simulate.simulate,
-    report.report,
-    reproduce.reproduce,
-    reproduce.experiment,
-    serve.serve,
-    serve.add_user,
-    serve.backup,
-    serve.restore,
-    audit.audit,
-    demo.demo,
-):
-    app.command()(with_flags(command))
+for group, commands in COMMANDS.items():
+    to = app
+    if group:
+        to = typer.Typer(name=group, help=GROUPS[group], **PLAIN)
+        app.add_typer(to)
+    for command in commands:
+        to.command()(with_flags(command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -82,7 +76,8 @@ def options(
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command, or print the list of them; bad input prints one line and exits 2, never with a traceback."""
     warnings.showwarning = _show_warning  # type: ignore[assignment]
-    given = list(sys.argv[1:] if arguments is None else arguments) or ["--help"]
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    given += ["--help"] if not given or given in ([group] for group in GROUPS) else []
     try:
         code = app(given, standalone_mode=False)
     except InvalidInput as problem:
@@ -97,9 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _options_of(given: Sequence[str]) -> list[str]:
     """The options of the command that was given."""
-    commands: Any = getattr(typer.main.get_command(app), "commands", {})
-    command = next((commands[word] for word in given if word in commands), None)
-    return [] if command is None else [option for parameter in command.params for option in parameter.opts]
+    command: Any = typer.main.get_command(app)
+    for word in given:
+        command = getattr(command, "commands", {}).get(word, command)
+    return [option for parameter in command.params for option in parameter.opts]
 
 
 def _fail(message: str) -> None:

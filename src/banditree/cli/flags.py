@@ -25,7 +25,7 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
             asked[name] = one.annotation
             own = one.annotation.__annotations__  # what a class adds to those that it is made of comes first
             fields = sorted(one.annotation.model_fields.items(), key=lambda field: field[0] not in own)
-            parameters |= {each: _option(each, field) for each, field in fields}
+            parameters |= {each: _option(each, field, one.annotation.environment) for each, field in fields}
         else:
             parameters[name] = one.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
@@ -41,7 +41,7 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _option(name: str, field: FieldInfo) -> inspect.Parameter:
+def _option(name: str, field: FieldInfo, environment: str) -> inspect.Parameter:
     """A setting as an option: a switch, a number, a choice, or text."""
     flag, kind, help, default = name.replace("_", "-"), _kind(field), field.description or "", default_of(field)
     if isinstance(default, tuple | dict):
@@ -49,7 +49,9 @@ def _option(name: str, field: FieldInfo) -> inspect.Parameter:
     if isinstance(default, float):
         help += f" [default: {default:.2g}]" if abs(default) < 1 else f" [default: {default:g}]"
     names = f"--{flag}/--no-{flag}" if default is True else f"--{flag}"
-    option = typer.Option(names, help=help, show_default=not isinstance(default, float))
+    variable = f"{environment}{name.upper()}" if environment else None
+    how: dict[str, Any] = {"envvar": variable, "show_envvar": False, "show_default": not isinstance(default, float)}
+    option = typer.Option(names, help=help, **how)
     annotation: Any = (kind or str) | None if default is None else kind or str
     annotated = Annotated[annotation, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotated)

@@ -13,7 +13,7 @@ def report(
     plan: PlanFile,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write it: .html or .pdf.")],
     results: Annotated[
-        Path | None, typer.Option(help="Results of `banditree simulate` to compare with (.parquet or .json).")
+        Path | None, typer.Option(help="Results of `banditree lab simulate` to compare with (.parquet or .json).")
     ] = None,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,

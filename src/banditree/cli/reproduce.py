@@ -1,4 +1,4 @@
-"""`banditree reproduce` and `banditree experiment`: the paper's figure, and experiments of one's own."""
+"""`banditree lab reproduce` and `banditree lab experiment`: the paper's figure, and experiments of one's own."""
 
 import json as json_module
 from pathlib import Path
@@ -24,7 +24,7 @@ def reproduce(
 
     What is finished is kept in the folder: interrupt with Ctrl-C, and the same command goes on.
 
-    Example: banditree reproduce --folder reproduced
+    Example: banditree lab reproduce --folder reproduced
     """
     from banditree.experiments.running import Stopped
     from banditree.reports.reproduce import reproduce_panels
@@ -58,7 +58,7 @@ def experiment(
 
     What is finished is kept in the folder: interrupt with Ctrl-C, and the same command goes on.
 
-    Example: banditree experiment my.toml --folder my-results
+    Example: banditree lab experiment my.toml --folder my-results
     """
     from banditree.experiments.experiment import load_experiment
     from banditree.experiments.running import Stopped

@@ -1,4 +1,4 @@
-"""`banditree simulate`: policies compared over many runs on every task of a collection."""
+"""`banditree lab simulate`: policies compared over many runs on every task of a collection."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,7 +56,7 @@ def simulate(
 
     Interrupting (Ctrl-C) keeps the runs that are finished.
 
-    Example: banditree simulate tasks.json --policies mts,mucb,dt-ece --horizon 10000 --runs 100 -o regret.parquet
+    Example: banditree lab simulate tasks.json --policies mts,mucb,dt-ece --horizon 10000 --runs 100 -o regret.parquet
     """
     import json as json_module
     from dataclasses import asdict

@@ -75,7 +75,7 @@ def load_results(path: str | Path) -> Results:
         return _from_document(parse(ResultsFile, read_json(path), str(path)), str(path))
     if path.suffix.lower() == ".parquet":
         return _load_parquet(path)
-    raise InvalidInput(f"{path}: results are a .parquet or a .json file. Give one that `banditree simulate` wrote.")
+    raise InvalidInput(f"{path}: results are a .parquet or a .json file. Give one that `banditree lab simulate` wrote.")
 
 
 def results_document(results: Results, *, with_runs: bool = True) -> ResultsFile:
@@ -188,7 +188,7 @@ def _load_parquet(path: Path) -> Results:
         raise InvalidInput(f"{path} is not a Parquet file that can be read: {problem}.") from None
     metadata = table.schema.metadata or {}
     if KEY not in metadata:
-        raise InvalidInput(f"{path} holds no results of banditree. Give a file that `banditree simulate` wrote.")
+        raise InvalidInput(f"{path} holds no results of banditree. Give a file that `banditree lab simulate` wrote.")
     document = parse(ResultsFile, json.loads(metadata[KEY]), str(path))
     results = _empty(document)
     C = len(document.rounds)

@@ -145,7 +145,7 @@ def create_app(settings: Settings) -> FastAPI:
 def _check_that_somebody_can_log_in(settings: Settings, database: Database) -> None:
     with database.read() as connection:
         if settings.authentication and not settings.oidc_issuer and not has_admin(connection):
-            raise InvalidInput("Nobody can log in yet. Make the first admin: banditree add-user NAME --role admin")
+            raise InvalidInput("Nobody can log in yet. Make the first admin: banditree db add-user NAME --role admin")
 
 
 def _add_operations(app: FastAPI, desk: Desk, metrics: Metrics, life: Life) -> None:

@@ -60,7 +60,7 @@ def test_an_open_service_only_listens_on_this_computer(host):
 
 
 def test_a_service_nobody_can_log_in_to_does_not_start(tmp_path):
-    with pytest.raises(InvalidInput, match="Make the first admin: banditree add-user"):
+    with pytest.raises(InvalidInput, match="Make the first admin: banditree db add-user"):
         create_app(local(tmp_path / "empty.db", authentication=True))
 
 

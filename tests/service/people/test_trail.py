@@ -115,7 +115,7 @@ def test_the_command_says_so_and_exits_1(tmp_path, capsys):
     path = str(tmp_path / "cases.db")
     play(path).close()
     with pytest.raises(SystemExit) as ended:
-        main(["audit", "verify", "--database", path])
+        main(["db", "audit", "--database", path])
     out = capsys.readouterr().out
     assert ended.value.code == 0
     assert "Everything is as the service wrote it: 14 lines, 9 events and 3 sealed rows." in out
@@ -124,7 +124,7 @@ def test_the_command_says_so_and_exits_1(tmp_path, capsys):
         connection.execute("UPDATE audit SET actor = 'eve' WHERE number = 14")
         connection.commit()
     with pytest.raises(SystemExit) as ended:
-        main(["audit", "verify", "--database", path, "--expect", head, "--json"])
+        main(["db", "audit", "--database", path, "--expect", head, "--json"])
     assert ended.value.code == 1
     assert json.loads(capsys.readouterr().out)["problems"] == ["Line 14 was changed."]
 

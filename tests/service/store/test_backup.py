@@ -144,16 +144,16 @@ def test_the_commands(tmp_path, capsys):
     database, file = str(tmp_path / "cases.db"), str(tmp_path / "x.backup")
     with in_thread(local(database)) as (_app, http):
         play(http, 1)
-    assert run("backup", "--database", database, "-o", file) == 0
+    assert run("db", "backup", "--database", database, "-o", file) == 0
     assert "rows in" in capsys.readouterr().out
-    assert run("restore", file) == 0
+    assert run("db", "restore", file) == 0
     assert "The file is whole" in capsys.readouterr().out
-    assert run("restore", file, "--database", str(tmp_path / "new.db"), "--json") == 0
+    assert run("db", "restore", file, "--database", str(tmp_path / "new.db"), "--json") == 0
     tables = json.loads(capsys.readouterr().out)
     assert {one["name"]: one["rows"] for one in tables}["events"] == 6
-    assert run("restore", file, "--database", str(tmp_path / "new.db")) == 2
+    assert run("db", "restore", file, "--database", str(tmp_path / "new.db")) == 2
     assert "must be empty" in capsys.readouterr().err
-    assert run("backup", "--database", str(tmp_path / "none.db"), "-o", file) == 2
+    assert run("db", "backup", "--database", str(tmp_path / "none.db"), "-o", file) == 2
     assert "no such database" in capsys.readouterr().err
     assert not (tmp_path / "none.db").exists()
 
@@ -169,10 +169,10 @@ def drill(folder, number, database, target, acknowledged):
     before = dict(acknowledged)
     file = folder / f"{number}.backup"
     for command in (
-        ["backup", "--database", database, "-o", str(file)],
-        ["restore", str(file)],
-        ["restore", str(file), "--database", target],
-        ["audit", "verify", "--database", target],
+        ["db", "backup", "--database", database, "-o", str(file)],
+        ["db", "restore", str(file)],
+        ["db", "restore", str(file), "--database", target],
+        ["db", "audit", "--database", target],
     ):
         with pytest.raises(SystemExit) as ended:
             main(command)

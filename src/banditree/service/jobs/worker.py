@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
@@ -96,7 +96,7 @@ class Workers:
         command = [sys.executable, "-m", "banditree.service.jobs.worker", lane.value]
         environment = {**os.environ, **ONE_THREAD}
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=environment, start_new_session=True)
-        _tell(process, json.dumps(asdict(self._settings)).encode() + b"\n")  # not as arguments, which all can read
+        _tell(process, self._settings.model_dump_json().encode() + b"\n")  # not as arguments, which all can read
         return process
 
 
@@ -325,9 +325,7 @@ def main() -> None:
         if not byte:
             return
         line += byte
-    given = json.loads(line)
-    lists: dict[str, Any] = {key: tuple(value) for key, value in given.items() if isinstance(value, list)}
-    settings = Settings(**{**given, **lists})
+    settings = Settings(**json.loads(line))
     from banditree.service.edge.requests import start_logging
 
     start_logging(settings.log_level)

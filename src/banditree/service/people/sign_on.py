@@ -128,7 +128,7 @@ class Provider:
         role = role_of(self.settings.oidc_roles, groups)
         site = None
         if role is not None and role < Role.ADMIN and self.settings.oidc_sites:
-            site = next((site for group, site in self.settings.oidc_sites if group in groups), None)
+            site = next((site for group, site in self.settings.oidc_sites.items() if group in groups), None)
             role = None if site is None else role  # nobody sees every site for want of a group
         return Known(f"{claims['iss']} {claims['sub']}", name, role, site)
 
@@ -178,12 +178,12 @@ def _unreachable(why: object) -> Unavailable:
     return Unavailable(f"The provider of the sign-on cannot be used now ({str(why)[:200]}). Local users can log in.")
 
 
-def role_of(roles: tuple[tuple[str, str], ...], groups: set[str]) -> Role | None:
+def role_of(roles: Mapping[str, str], groups: set[str]) -> Role | None:
     """The highest role that any of the groups has; "*" stands for everybody.
 
-    >>> role_of((("nurses", "operator"), ("*", "viewer")), {"nurses", "tennis"}).word
+    >>> role_of({"nurses": "operator", "*": "viewer"}, {"nurses", "tennis"}).word
     'operator'
-    >>> role_of((("nurses", "operator"),), {"tennis"}) is None
+    >>> role_of({"nurses": "operator"}, {"tennis"}) is None
     True
     """
-    return max((Role.named(role) for group, role in roles if group == "*" or group in groups), default=None)
+    return max((Role.named(role) for group, role in roles.items() if group == "*" or group in groups), default=None)

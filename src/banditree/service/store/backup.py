@@ -104,7 +104,7 @@ def _opened(path: Path) -> Any:
 
 def _contents(connection: sa.Connection, path: Path) -> dict[str, Content]:
     if not sa.inspect(connection).has_table(CONTENTS.name):
-        raise Refused(f"{path} is not a backup. Give a file that `banditree backup` wrote.")
+        raise Refused(f"{path} is not a backup. Give a file that `banditree db backup` wrote.")
     rows = {row.name: Content(*row) for row in connection.execute(sa.select(CONTENTS))}
     _, version, by = rows.pop(MADE).hash.split(" ")
     if version != newest_version():
