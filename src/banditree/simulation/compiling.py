@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 COMPILING = 1  # Raise this when the way of compiling changes: it makes what is on disk out of date.
-FINGERPRINT_LETTERS = 16  # A fingerprint has so many letters.
+FINGERPRINT_LETTERS = 16  # The letters of a fingerprint.
 NUMBER_WORDS = {"class", "int", "float", "bool", "None", "tuple"}
 
 Compiler = Callable[[FunctionType], Callable[..., Any]]

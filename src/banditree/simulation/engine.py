@@ -24,7 +24,7 @@ from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree
 
 ALL_TASKS = -1  # The task of a batch that plays its runs on every task, as a GPU does.
-N_ROUNDS = 100  # If none are chosen, so many rounds on an even grid are recorded, and as many on a geometric one.
+N_ROUNDS = 100  # If none are chosen, 100 rounds on an even grid are recorded, and as many on a geometric one.
 STEPS_PER_BATCH = 2_000_000  # Rounds of one piece of work: a fraction of a second, compiled ...
 SLOW_STEPS_PER_BATCH = 20_000  # ... and fewer for a policy that is simulated as ordinary Python.
 

@@ -140,6 +140,8 @@ def _grid(state: Any) -> Grid:
 
 def multiply_by_fours(weights: FloatArray, likelihoods: FloatArray) -> float:
     """`multiply`, to the bit, in a form in which a GPU waits for memory once for four weights."""
+    # Four partial sums, as in `multiply`, added in the same order at the end: floating-point sums depend on their
+    # order.
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = weights.shape[0] // 4 * 4
     for i in range(0, whole, 4):
@@ -186,6 +188,8 @@ def kernel(
     outcomes: Any,
 ) -> None:
     """The runs of one thread; `take`, `reset` and `play` are put in place for each policy."""
+    # A thread plays every `threads`-th run and uses one state and one room for all of them, made fresh before each, so
+    # memory does not grow with the number of runs. Every run writes to rows of its own: threads share nothing else.
     thread, threads = cuda.grid(1), cuda.gridsize(1)
     state = take(pool, thread, cuda.threadIdx.x)
     room = Room(rooms.context[:, thread], rooms.pulls[:, thread], rooms.available)

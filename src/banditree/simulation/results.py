@@ -13,7 +13,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 
 UNKNOWN = -1  # Neither right nor wrong: there is no commitment, or nothing to compare it with.
 MOST_BYTES = 8 * 2**30  # Larger results are refused.
-N_RESAMPLES = 2_000  # The bootstrap draws so many resamples.
+N_RESAMPLES = 2_000  # The resamples that the bootstrap draws.
 
 
 class BandKind(StrEnum):

@@ -11,7 +11,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen_numbers
 
 INTERCEPT = "(intercept)"  # The name of the feature that is always 1.
-N_AVERAGED = 20_000  # Averages are taken over so many contexts where there is no sample.
+N_AVERAGED = 20_000  # The contexts that averages are taken over where there is no sample.
 SINGULAR = 1e-10  # The smallest eigenvalue of E[xx'], relative to the largest, that still identifies theta.
 
 

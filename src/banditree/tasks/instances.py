@@ -12,7 +12,7 @@ from banditree.tasks.rewards import Gaussian
 from banditree.tasks.separation import closest_rows
 
 T = TypeVar("T")
-MAX_DRAWS = 10_000  # After so many collections were drawn, a wanted separation is called out of reach.
+MAX_DRAWS = 10_000  # Collections that are drawn before a wanted separation is called out of reach.
 
 
 def hard(n_tasks: int, n_arms: int, separation: float, epsilon: float, seed: int = 0) -> Collection:

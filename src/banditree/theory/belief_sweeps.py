@@ -60,6 +60,8 @@ class Stencils(NamedTuple):
 @njit(cache=True)
 def fill_rows(n_tasks: int, rim: int, rows: IntArray) -> int:
     """Fill `rows` and return how many values there are."""
+    # The digits of `row` are all parts of y but the last. With a spread of high - low among them and 0, the last part
+    # may run from high - rim to low + rim; these values are stored next to each other, after the `stored` ones before.
     width, stored = 2 * rim + 1, 0
     for row in range(len(rows)):
         low, high, rest = 0, 0, row
@@ -89,6 +91,8 @@ def _point(row: int, width: int, z: IntArray) -> tuple[int, int]:
 @njit(cache=True)
 def _read(values: FloatArray, rows: IntArray, rim: int, factor: int, z: IntArray, mask: int, step: float) -> float:
     """The regret to come at `z` of the tasks in `mask`, from a table whose step is `step` / factor."""
+    # The last task of the mask is counted from, so its own z comes back as a factor: the regret to come is proportional
+    # to the weights. Of the others, all but the last are the digits of the row, and the last is the place along it.
     last = len(z) - 1
     while not mask >> last & 1:
         last -= 1
@@ -120,6 +124,8 @@ def bound_beyond(values: FloatArray, shape: Shape, faces: Faces, z: IntArray, mo
     the near ones goes with the far ones to a point within reach, and the rest of the near ones stays by itself: the
     regret to come of a sum of weights is at least the sum of the two.
     """
+    # After the shift both points are within reach: near tasks lie from `least` to least + reach, and far ones from
+    # `least` to most - reach, which is least + shift and no more than least + reach.
     most = z.max()
     alive, near, least = 0, 0, most
     for i in range(shape.n_tasks):
@@ -140,6 +146,7 @@ def bound_beyond(values: FloatArray, shape: Shape, faces: Faces, z: IntArray, mo
 @njit(cache=True)
 def fill_rim(values: FloatArray, shape: Shape, faces: Faces, step: float, everywhere: bool) -> None:
     """Bring the values beyond the reach up to those within it; not everywhere: where the faces alone do not say all."""
+    # Only values beyond the reach are written, and a bound reads only values within it, so the order does not matter.
     z, moved = np.zeros(shape.n_tasks, np.int64), np.zeros(shape.n_tasks, np.int64)
     most = shape.rim if everywhere else min(shape.rim, 2 * shape.reach)
     for row in range(len(shape.rows)):
@@ -184,6 +191,10 @@ def play_round(
 
     after: room for a value of every point within the reach. gaps: (m, K). power: exp(step * j) for j from -rim to rim.
     """
+    # `values` bound the regret of some number of rounds from below. The first pass writes to `after` what one round
+    # more gives, because every point needs its neighbours as they were; `done` counts the points of the rows before.
+    # `arm` and `best` run along one row: the regret of this round (weights times gaps) plus the sum over what the arm
+    # leads to.
     done = 0
     z, last = np.zeros(shape.n_tasks, np.int64), shape.n_tasks - 2
     arm, best = np.empty(2 * shape.reach + 1), np.empty(2 * shape.reach + 1)
@@ -214,6 +225,8 @@ def play_round(
                 best[j] = min(best[j], arm[j])
         after[done : done + length] = best[:length]
         done += length
+    # The second pass visits the same points in the same order. More rounds never lose less, so the old bound still
+    # holds, and the larger of the two is kept.
     done = 0
     for row in range(len(shape.rows)):
         low, high = _point(row, 2 * shape.rim + 1, z)
@@ -228,6 +241,7 @@ def play_round(
 @njit(cache=True)
 def largest(values: FloatArray, shape: Shape, power: FloatArray, at: IntArray) -> float:
     """The most regret to come at weights that add up to 1, and where (`at`, (m,))."""
+    # Values are proportional to weights, so dividing by the sum of the weights brings them to 1.
     z, last, most = np.zeros(shape.n_tasks, np.int64), shape.n_tasks - 2, -1.0
     for row in range(len(shape.rows)):
         low, high = _point(row, 2 * shape.rim + 1, z)
@@ -253,6 +267,9 @@ def play_backwards(
     after: (N, K, G), the state that each arm and outcome leads to. Once a round adds no more than a share of `steady`
     of the largest regret, the rounds that are left are played like that one, and none of them adds more.
     """
+    # After `done` + 1 turns, regret[s, i] is what `done` + 1 rounds from state s lose in task i. The arm is chosen by
+    # the weights of the state and its regret kept task by task, so the result is what this algorithm loses, not an
+    # optimum.
     n_states, n_arms, n_outcomes = after.shape
     n_tasks = gaps.shape[0]
     regret, new = np.zeros((n_states, n_tasks)), np.zeros((n_states, n_tasks))

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 # One round adds up fewer than a thousand positive numbers, each off by less than 1e-15 of itself: taking this share off
 # every number keeps the rounded value below the true one.
 ROUNDING = 1e-12
-LOOKUP = 50  # One look beyond the reach takes as long as so many additions.
+LOOKUP = 50  # The additions that take as long as one look beyond the reach.
 MOST_LOG = 500.0  # A chance smaller than another one by more than exp(-500) is taken as 0.
-MOST_STORED = 20_000_000  # One table stores at most so many values, which are 160 MB.
+MOST_STORED = 20_000_000  # The most values that one table stores, which are 160 MB.
 Entries = dict[tuple[int, ...], float]  # the offsets of lattice points and their weights
 
 

@@ -25,7 +25,7 @@ def loss_of_choosing(
     """About what is lost (S,) against the best of the arms over `horizon` rounds, each of `runs` runs simulated.
 
     means: (S, J), the truths, in [0, 1] for outcomes that are 0 or 1, or with noise of standard deviation `sigma`.
-    rates (J,), worth: each arm counts as if it had been given so often at that rate before the first round.
+    rates (J,), worth: each arm counts as if it had been given `worth` times at that rate before the first round.
 
     >>> loss_of_choosing(np.array([[0.8, 0.5], [0.5, 0.8]]), np.array([0.8, 0.5]), 40, 1000).round(0).tolist()
     [0.0, 43.0]
@@ -38,6 +38,7 @@ def loss_of_choosing(
 def _one_run(
     means: FloatArray, rates: FloatArray, worth: float, horizon: int, sigma: float, rng: np.random.Generator
 ) -> float:
+    # n and sums: of each arm, the rewards it counts for and their total, `worth` rewards at its rate to begin with.
     n, sums, best, lost = np.full(rates.size, worth), rates * worth, means.max(), 0.0
     for t in range(horizon):
         arm, highest = 0, -math.inf

@@ -20,9 +20,9 @@ from banditree.theory.separating_tests import check_table, even_tests
 if TYPE_CHECKING:
     from banditree.theory.subsets import Tests
 
-LIST_UP_TO = 11  # Up to so many tasks, the 2,048 subsets are listed faster than the search is compiled.
-SEARCH_UP_TO = 64  # The search takes at most so many tasks, the bits of a word.
-EFFORT = 6_000_000  # The search looks at so many nodes at most, about half a minute.
+LIST_UP_TO = 11  # Up to 11 tasks, the 2,048 subsets are listed faster than the search is compiled.
+SEARCH_UP_TO = 64  # The most tasks that the search takes, the bits of a word.
+EFFORT = 6_000_000  # The most nodes that the search looks at, about half a minute.
 AT_ONCE = 500  # So few nodes take no time, and are looked at even when told to stop.
 
 

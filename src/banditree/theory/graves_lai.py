@@ -11,7 +11,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
 from banditree.theory.per_context import per_context
 
-CONTEXTS = 200  # Averages are taken over so many contexts, where they vary.
+CONTEXTS = 200  # The contexts that averages are taken over, where they vary.
 SAME = 1e-12  # A smaller divergence tells nothing.
 
 

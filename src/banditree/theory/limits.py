@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from banditree.theory.belief_sweeps import Faces
 
 EFFORT = 4_000_000_000  # Additions by default: about 10 seconds of one core.
-MOST_TASKS = 7  # One table is of at most so many tasks; with eight, even the coarsest lattice has too many points.
+MOST_TASKS = 7  # The most tasks of one table; with eight, even the coarsest lattice has too many points.
 STEPS = {2: 1 / 8, 3: 1 / 4, 4: 1 / 2}  # The step of the coarsest log-weights, by the number of tasks; 1 for more.
 REACH = {2: 8, 3: 6}  # How far log-weights spread, by the number of tasks; 5 for more.
-FINEST = 4  # Steps are halved at most so often: finer ones gain nothing.
+FINEST = 4  # The most times that steps are halved: finer ones gain nothing.
 SETTLED = (2e-4, 5e-5, 1e-5)  # A table is settled, by level, once a round adds less than this share of the regret.
-LOOK_EVERY = 10  # What is still gained is looked at every so many rounds.
+LOOK_EVERY = 10  # The rounds between two looks at what is still gained.
 TOGETHER = 400  # Up to this horizon all tables go round by round together, so that none is cut short.
-TYPICAL_ROUNDS = 50  # Tables are usually settled after so many rounds, which says how long one takes.
-MANY = 8  # About so many outcomes of normal rewards lead to points of their own.
-BEAM = {2: 6, 3: 4, 4: 3, 5: 2}  # Larger sets are made from so many sets of each size; from 1 of larger sizes.
+TYPICAL_ROUNDS = 50  # The rounds after which tables are usually settled, which says how long one takes.
+MANY = 8  # About how many outcomes of normal rewards lead to points of their own.
+BEAM = {2: 6, 3: 4, 4: 3, 5: 2}  # The sets of each size from which larger ones are made; 1 of larger sizes.
 SHARE = 0.4  # The share of the effort for choosing the tasks, when there are more than fit one table.
 
 

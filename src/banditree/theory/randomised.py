@@ -17,8 +17,8 @@ from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.theory.coefficients import Coefficient
 from banditree.theory.separating_tests import check_table
 
-EFFORT = 40_000  # The search looks at so many nodes at most, about half a minute for 40 tasks.
-LIST_UP_TO = 8  # Up to so many tasks, all 247 sets are solved before a search is compiled.
+EFFORT = 40_000  # The most nodes that the search looks at, about half a minute for 40 tasks.
+LIST_UP_TO = 8  # Up to 8 tasks, all 247 sets are solved before a search is compiled.
 CLOSE = 1e-6  # A smaller relative gap counts as none: programmes are solved to about that.
 NEAR = 1.02  # Once the ratio of the bounds is below this, the search tries to close them altogether.
 STARTS = 4  # So many sets are improved task by task before the search.

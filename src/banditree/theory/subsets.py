@@ -25,7 +25,7 @@ Words = npt.NDArray[np.uint64]
 Word = Any  # one 64-bit set
 MAX_TASKS = 64  # Sets of tasks are the bits of one word.
 FOUND, NONE_EXISTS, UNDECIDED = 1, 0, -1  # The three answers of the search.
-CHUNK = 50_000  # The caller is asked whether to go on every so many nodes.
+CHUNK = 50_000  # Nodes after which the caller is asked whether to go on.
 TASK_IN, TASK_OUT = -2, -3  # The marks of a node that branches on a task: which branch is open.
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -123,6 +123,11 @@ def _search(
     cursor: npt.NDArray[np.int64],
 ) -> tuple[int, Word]:
     """Depth first from where `cursor` stands, until an answer or `budget` nodes in all."""
+    # Row d of open_, chosen, available, left and branch is the node at depth d of the path at hand: its S contains
+    # `chosen` and lies inside `available`, and `left` has the branches not yet opened. Nothing else is kept, so a
+    # search that ran out of budget goes on where it stood. No S is missed: branches of a node cover all of its sets (a
+    # task in or out; one of the candidates by which a test fails), and a node is left only when all of them are
+    # searched or `_propagate` has shown that it holds no S of the size asked for.
     groups = np.zeros(sets.shape[0], dtype=np.uint64)
     room = np.zeros(sets.shape[0], dtype=np.int64)
     weight = np.zeros(MAX_TASKS)
@@ -237,6 +242,8 @@ def _propagate(
     room: npt.NDArray[np.int64],
 ) -> tuple[bool, Word, Word]:
     """(whether an S of `size` may still exist, tasks in, tasks not out) after drawing every simple conclusion."""
+    # Every conclusion holds for all S of the node. Each only adds to `chosen` or takes from `available` or the
+    # candidates, so the loop ends, at the latest when nothing is left to decide.
     before_in, before_out, dropped = ~chosen, available, True
     while dropped or before_in != chosen or before_out != available:
         before_in, before_out = chosen, available
@@ -287,6 +294,8 @@ def _bound(
     chosen: Word, available: Word, groups: Words, room: npt.NDArray[np.int64], n_groups: int
 ) -> tuple[int, Word]:
     """(the most tasks S can have, those this count did not limit), from disjoint groups, largest gain first."""
+    # A group gives at most its room. Groups that are counted leave `rest`, so they are disjoint, and the sum is a bound
+    # whatever the order; the largest gain first makes it small.
     rest = available & ~chosen
     bound = _count(chosen)
     while True:

@@ -23,12 +23,12 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 FOUND, NONE_EXISTS, UNDECIDED = 1, 0, -1  # The three answers of the search.
 OUT, OPEN, IN = 0, 1, 2  # What is decided about a task.
 TOLERANCE = 1e-9  # The tolerance of the sum; relative to |S| c it moves the target by less than a millionth.
-CHUNK = 2_000  # The caller is asked whether to go on every so many nodes.
-NEW_ROWS = 6  # So many rows are added to the programme at a time.
-MOST_ROWS = 400  # The programme of one node has at most so many rows.
-ROUNDS = 60  # Rows are added at most so often.
-PIVOTS = 400  # One programme takes at most so many pivots.
-DAMPED_FROM = 4  # After so many rounds p goes only halfway: the programme's own p jumps from corner to corner.
+CHUNK = 2_000  # Nodes after which the caller is asked whether to go on.
+NEW_ROWS = 6  # Rows that are added to the programme at a time.
+MOST_ROWS = 400  # The most rows that the programme of one node has.
+ROUNDS = 60  # The most times that rows are added.
+PIVOTS = 400  # The most pivots that one programme takes.
+DAMPED_FROM = 4  # From this round on p goes only halfway: the programme's own p jumps from corner to corner.
 SLACK = 1 << 20  # Added to the number of a test, this says that the variable is its slack, not a row.
 NONE = -1  # In place of a variable: none would raise the sum.
 
@@ -90,6 +90,10 @@ def _search(
 
     table: (M, K, M), the rows of a task together.
     """
+    # Row d of decided, mixture, tasks, members and branch is the node at depth d of the path at hand: its S has every
+    # task that is IN and none that is OUT. Both branches of a task are searched (branch[d, 1] counts them) unless some
+    # p rules the node out, so no S is missed. A node without open tasks that no p was found for is returned as S; the
+    # caller works out its ratio, and counts on that alone.
     M, K = table.shape[0], table.shape[1]
     room = Rows(np.zeros(MOST_ROWS, np.int64), np.zeros((MOST_ROWS, M), np.bool_), np.zeros((MOST_ROWS, K)))
     depth, new = cursor[0], cursor[1] == 1
@@ -136,6 +140,9 @@ def _rule_out(
     If none does, branch[0] is the task to decide next, and `tasks`, `members` (branch[2] of them) are the rows that
     are in the way: a child starts with them.
     """
+    # `here` is the p tried last, `separated` and `sums` belong to it, and `p` is the best so far. True is returned only
+    # when the sums themselves are at least 0, whatever the programme says. basis, inverse and level describe the
+    # programme's present corner, from which it goes on when rows are added.
     M, K = table.shape[0], table.shape[1]
     separated, sums, here = np.zeros((M, M)), np.zeros(M), p.copy()
     shift = c * M + 1.0  # makes every gain positive, as the programme wants them
@@ -268,6 +275,9 @@ def _solve(
     It maximises sum y subject to sum over rows of y_r gain_rk <= 1 for each test k, from the basis given, to which rows
     may have been added since. `basis`: a row or SLACK + test; `inverse`: of the basis; `level`: of its variables.
     """
+    # Before and after every pivot `inverse` is that of the basis matrix and level = inverse times 1, with no level
+    # below 0: the corner is feasible. A pivot raises the sum by the entering variable's reduced profit, so it never
+    # falls.
     K = gain.shape[1]
     prices, column = np.zeros(K), np.zeros(K)
     for _ in range(PIVOTS):

@@ -18,7 +18,7 @@ from banditree.theory.separating_tests import even_tests
 from banditree.trees.greedy import Split
 from banditree.trees.tree import LazyTree, lazy_tree
 
-EFFORT = 6_000  # At most so many pairs (S, A) are looked at.
+EFFORT = 6_000  # The most pairs (S, A) that are looked at.
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.separation import tolerance
 
 NO_ARM = -1  # In place of an arm: none separates any two tasks.
-COMPILE_FROM = 20_000  # Compiling the search pays for collections of so many means or more.
+COMPILE_FROM = 20_000  # Compiling the search pays for collections of this many means or more.
 
 
 class Split(NamedTuple):

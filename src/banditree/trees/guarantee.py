@@ -8,7 +8,7 @@ from banditree.tasks.reward_cells import reward_variance
 from banditree.theory.bounds import Bound, dt_ece_regret
 from banditree.trees.tree import LazyTree, lazy_tree
 
-MAX_TREE = 20_000  # A tree that is grown only to learn its depth has at most so many boxes.
+MAX_TREE = 20_000  # The most boxes of a tree that is grown only to learn its depth.
 
 
 def guaranteed_regret(tree: LazyTree, depth: int) -> Bound | None:

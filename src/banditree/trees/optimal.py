@@ -21,9 +21,9 @@ from banditree.theory.separating_tests import EvenTests, even_tests
 from banditree.trees.greedy import Split
 from banditree.trees.tree import MAX_BOXES, LazyTree, Splits, expand, lazy_tree, warn_if_long
 
-TABLE_UP_TO = 20  # Up to so many tasks, a table holds every set: 2^20 sets are a megabyte.
-COMPILE_FROM = 9  # Compiling the table pays for so many tasks or more.
-EFFORT = 20_000  # With more tasks than a table holds, at most so many sets are looked at.
+TABLE_UP_TO = 20  # Up to 20 tasks, a table holds every set: 2^20 sets are a megabyte.
+COMPILE_FROM = 9  # Compiling the table pays for nine tasks or more.
+EFFORT = 20_000  # The most sets that are looked at, with more tasks than a table holds.
 UNREACHED = 255  # In place of a depth: the set has not been reached yet.
 
 

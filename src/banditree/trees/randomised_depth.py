@@ -16,7 +16,7 @@ from banditree.theory.randomised import solve_game
 from banditree.trees.expected_depth import WeightedSearch, greedy_depths
 from banditree.trees.tree import lazy_tree
 
-EFFORT = 6_000  # At most so many pairs of survivors and arriving tasks are looked at, in all.
+EFFORT = 6_000  # The most pairs of survivors and arriving tasks that are looked at, in all.
 WHOLE = 10**9  # Weights are whole parts of this, so that sums are exact.
 CLOSE = 1e-6  # Bounds with a smaller relative gap count as met.
 

@@ -24,10 +24,10 @@ from banditree.trees.working_separation import find_band, usable_radius
 
 METHOD = "tree"  # The name of the method in plans.
 MAX_BOXES = 200_000  # A larger tree is refused as too large to hold or read.
-MOST_PULLS = 10**9  # A longer test is refused: no case has so many rounds.
+MOST_PULLS = 10**9  # A longer test is refused: no case has a thousand million rounds.
 ROUNDING = 1e-6  # This part of the separation may be lost to rounding a printed threshold.
 Splits = dict[bytes, tuple[IntArray, Split | None]]  # by the bytes of the set of survivors
-SIGNIFICANT = 6  # The parameters of contextual predictions are stored and printed with so many digits.
+SIGNIFICANT = 6  # The digits with which the parameters of contextual predictions are stored and printed.
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards.base import Scoring
 
-SPLITS = 3  # An arm is asked to tell tasks apart at so many places in the order of their means.
+SPLITS = 3  # The places in the order of the means at which an arm is asked to tell tasks apart.
 SIZES = (2, 4, 8)  # The largest points that a rounding may give.
 LEAST_CHANCE = 1e-3  # Smaller chances are taken as this, so that one rare grade does not outweigh all others.
 

@@ -27,7 +27,7 @@ from banditree.tasks.rewards.bernoulli import half_squares
 from banditree.tasks.rewards.grade_points import grade_scorings
 
 MOST_GRADES = 20  # More values than this are a number, not a grade.
-FINEST = 1000  # Totals are added up exactly if the least and the greatest value are at most so many steps apart.
+FINEST = 1000  # Totals are added up exactly if the least and the greatest value are at most this many steps apart.
 SLACK = 1e-9  # A total above a limit by a rounding error is not above it, just as for whoever follows the plan.
 
 

@@ -10,9 +10,9 @@ SLOPES = (
     *((x, 1) for x in (2, 3, 4, 5, 9)),
     *((2, 3), (3, 2)),
 )
-WIDEST_GAPS = 3  # An arm whose means none of these tell apart gets slopes of its own for so many gaps between them, ...
-# ... each of smallest numbers at such a share of the gap away from both means: simple ones, and ones near the middle,
-# without which a protocol for means a hundredth apart (hard-5-10, H = 400,000) loses a quarter more.
+WIDEST_GAPS = 3  # An arm whose means none of these tell apart gets slopes of its own for its three widest gaps.
+# Each has the smallest numbers at this share of the gap or more away from both means: simple ones, and ones near the
+# middle, without which a protocol for means a hundredth apart (hard-5-10, H = 400,000) loses a quarter more.
 MARGINS = (0.1, 0.3)
 MOST_POINTS = 400  # Slopes have at most this product of their two points, on which the cost of a score depends.
 
