@@ -3,9 +3,12 @@
 import pytest
 from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
 from running_service import SHORT_PLAN as PLAN
+from running_service import client_of, in_thread, local
 
 from banditree.policies.rounds import MISSING
 from banditree.service.pages import case_pages
+from banditree.service.store.database import Database
+from banditree.service.store.people import Role, add_user, hashed
 
 pytestmark = pytest.mark.slow
 
@@ -164,3 +167,31 @@ def test_late_outcomes_and_cases_closed_by_mistake(size, chromium, console):
         press(window, "Reopen")
         until(lambda: "Ask what to do next." in text(window, "#next"))
         assert "Reopened. Reason: closed by mistake" in text(window, "#history")
+
+
+@SIZES
+def test_whoever_made_a_plan_cannot_sign_it(size, chromium, tmp_path):
+    opened, password = Database(local(tmp_path / "cases.db")), "correct horse battery"
+    with opened.write() as connection:
+        for name in ("ada", "bob"):
+            add_user(connection, "test", name, Role.ADMIN, hashed(password))
+    opened.close()
+    settings = local(tmp_path / "cases.db", authentication=True, secure_cookies=False)
+    with in_thread(settings) as (_app, http), looking(chromium, size) as window:
+        answer = http.post("/api/v1/login", json={"name": "ada", "password": password})
+        http.headers["x-csrf-token"] = answer.json()["data"]["csrf_token"]
+        draft = client_of(http).add_plan(PLAN, "Draft")
+        for name, may in (("ada", False), ("bob", True)):
+            window.delete_all_cookies()
+            window.get(f"{http.base_url}/plans/{draft}/sign")
+            fill_in(window, "form", name=name, password=password)
+            press(window, "Log in")
+            until(lambda: "What is signed" in text(window))
+            assert bool(window.find_elements("css selector", "textarea[name=comment]")) == may
+            assert ("You made this plan, so somebody else must sign it." in text(window)) != may
+            assert "This plan was not judged on cases that it was not made from." in text(window, ".verdict")
+            assert_fits(window)
+            assert serious(window) == []
+        fill_in(window, "form[action$='/sign']", comment="Read and agreed.")
+        press(window, "Sign")
+        until(lambda: "Signed by bob" in text(window))

@@ -1,7 +1,10 @@
 """What else could be done, in one sentence beside a plan: the tree of the paper, one arm for all, and mTS."""
 
 import warnings
+from dataclasses import replace
 from typing import NamedTuple
+
+import numpy as np
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, PlanWarning
@@ -38,11 +41,28 @@ def beside_text(plan: Plan, collection: Collection, mts: Lost | None) -> str:
     >>> beside_text(build_tree(two, horizon=1000), two, None)
     'In their worst task, A for all loses 300.'
     """
-    others = [*_tree(plan, collection), _single(plan, collection), *_thompson(mts, collection.is_estimated)]
+    known = at_estimates(collection)
+    others = [*_this(plan, collection), *_tree(plan, known), _single(plan, known), *_thompson(mts)]
     (who, lost), *rest = others
     listed = [f"{who} loses {lost}", *(f"{name} {amount}" for name, amount in rest)]
     *most, last = listed
-    return f"In their worst {plan.vocabulary.task}, {', '.join([*most, f'and {last}']) if most else last}."
+    terms = "At the estimated rates, in" if collection.is_estimated else "In"
+    return f"{terms} their worst {plan.vocabulary.task}, {', '.join([*most, f'and {last}']) if most else last}."
+
+
+def at_estimates(collection: Collection) -> Collection:
+    """The collection as if its rates were known exactly: the terms on which plans and others are compared."""
+    return replace(collection, radius=np.zeros(()), spread=None) if collection.is_estimated else collection
+
+
+def _this(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
+    """The plan itself, where what is said of it elsewhere is a bound within the margins of the rates."""
+    if not collection.is_estimated:
+        return []
+    try:
+        return [("this plan", amount(certify(plan, at_estimates(collection)).worst_regret))]
+    except InvalidInput:
+        return []
 
 
 def _tree(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
@@ -65,12 +85,12 @@ def _single(plan: Plan, collection: Collection) -> tuple[str, str]:
     return f"{quoted(collection.arms[arm])} for all", amount(lost[arm])
 
 
-def _thompson(lost: Lost | None, at_estimates: bool) -> list[tuple[str, str]]:
-    """mTS, where it can be simulated; it takes estimated rates at their word, so that no bound can be printed."""
+def _thompson(lost: Lost | None) -> list[tuple[str, str]]:
+    """mTS, where it can be simulated."""
     if lost is None:
         return []
-    name, where = "mTS, which needs a computer at every decision,", " at the estimated rates" if at_estimates else ""
-    return [(name, f"{amount(lost.worst)} (mean of {counted(lost.runs, 'simulated run')}{where})")]
+    name = "mTS, which needs a computer at every decision,"
+    return [(name, f"{amount(lost.worst)} (mean of {counted(lost.runs, 'simulated run')})")]
 
 
 def thompson_loss(collection: Collection, horizon: int) -> Lost | None:

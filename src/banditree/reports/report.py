@@ -1,7 +1,7 @@
 """The report of a plan: what was known, the plan, its certificate, the alternatives and the settings, in one file."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,7 @@ from banditree.progress import Progress
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
 from banditree.reports.beside import Lost, beside_text, thompson_loss
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
+from banditree.reports.held_out import NOT_JUDGED, held_out_scene
 from banditree.reports.promise import loss_sentence, promise_sentences
 from banditree.scores.build import build_plan
 from banditree.simulation.results import Results, mean_band, worst_band
@@ -66,8 +67,17 @@ class Alternative:
     how: str
 
 
-def write_report(plan: Plan, collection: Collection, suffix: str, results: Results | None = None) -> bytes:
-    """The report as the content of a file: `suffix` is .html or .pdf. The same inputs give the same bytes."""
+def write_report(
+    plan: Plan,
+    collection: Collection,
+    suffix: str,
+    results: Results | None = None,
+    held_out: Mapping[str, Any] | None = None,
+) -> bytes:
+    """The report as the content of a file: `suffix` is .html or .pdf. The same inputs give the same bytes.
+
+    held_out: what the plan was worth on cases that it was not made from, as `reports.held_out` says it.
+    """
     writers: dict[str, Callable[[str, list[Block]], bytes]] = {
         ".html": lambda title, blocks: document_html(title, blocks).encode(),
         ".pdf": document_pdf,
@@ -75,7 +85,15 @@ def write_report(plan: Plan, collection: Collection, suffix: str, results: Resul
     if suffix.lower() not in writers:
         raise invalid("the name of a report", "one that ends in .html or .pdf", suffix)
     title = f"{heading(plan).split(' over ')[0]}: report"
-    return writers[suffix.lower()](title, report_blocks(plan, collection, results))
+    return writers[suffix.lower()](title, [*_judged(held_out), *report_blocks(plan, collection, results)])
+
+
+def _judged(held_out: Mapping[str, Any] | None) -> list[Block]:
+    """What comes first: the verdict on cases held out, with its picture."""
+    if held_out is None:
+        return [Paragraph(NOT_JUDGED)]
+    picture = held_out_scene(held_out["unit"], held_out["rows"])
+    return [Paragraph(held_out["sentence"]), Figures(((picture, picture.description),))]
 
 
 def report_blocks(plan: Plan, collection: Collection, results: Results | None = None) -> list[Block]:
@@ -236,7 +254,8 @@ def _comparison(
     if results is not None:
         found += _simulated(results, plan.horizon, collection.shares)
     elif mts is not None:
-        found.append(Alternative("mTS", None, mts.mean, mts.worst, f"mean of {counted(mts.runs, 'simulated run')}"))
+        how = f"mean of {counted(mts.runs, 'simulated run')}{' at the estimated rates' * collection.is_estimated}"
+        found.append(Alternative("mTS", None, mts.mean, mts.worst, how))
     rows = tuple(
         (
             one.name,

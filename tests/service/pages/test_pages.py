@@ -11,7 +11,7 @@ from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 from banditree.certificates.certify import certify
 from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form
-from banditree.plans.words import vocabulary_from
+from banditree.plans.words import amount, vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
 from banditree.scores.build import build_plan
 from banditree.service.demo import clinic_protocol, fill
@@ -258,8 +258,9 @@ def test_comparing_two_plans(http):
     first, second = (api.add_plan(clinic_plan(h), f"plan {h}", known, sign="tested") for h in (100, 200))
     page = http.get(f"/plans/{first}/compare", params={"other": second}).text
     certificate = certificate_report(clinic_plan(200), CLINIC).certificate
-    assert f"{certificate.regret[0]:,.3f}" in page
-    assert f"{certificate.worst_regret:,.3f}" in page
+    assert f"<td>{amount(certificate.regret[0])}</td>" in page
+    assert amount(certificate.worst_regret) in page
+    assert "egret" not in page
     page = http.get(f"/plans/{second}").text
     assert f"It loses {certificate.worst_regret:,.3g} " in page
     assert "In their worst " in page

@@ -29,7 +29,7 @@ def address(tmp_path_factory):
         for name, role in NAMES.items():
             add_user(connection, "test", name, role, hashed(PASSWORD))
     opened.close()
-    settings = local(path, authentication=True, secure_cookies=False, login_attempts=3)
+    settings = local(path, authentication=True, secure_cookies=False, sign_alone=True, login_attempts=3)
     with in_thread(settings) as (_app, http):
         yield str(http.base_url)
 

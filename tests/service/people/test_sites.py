@@ -42,7 +42,7 @@ def running(tmp_path_factory):
         for name, (role, site) in USERS.items():
             add_user(connection, "test", name, role, hashed(PASSWORD), site)
     database.close()
-    with in_thread(local(path, authentication=True, secure_cookies=False)) as running:
+    with in_thread(local(path, authentication=True, secure_cookies=False, sign_alone=True)) as running:
         yield running
 
 

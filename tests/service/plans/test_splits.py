@@ -229,7 +229,11 @@ def test_who_may_split_and_who_sees_the_seed(tmp_path):
             for name, role in people_here.items()
         }
     opened.close()
-    with served(tmp_path / "cases.db", authentication=True, secure_cookies=False) as (_app, http, _work):
+    with served(tmp_path / "cases.db", authentication=True, secure_cookies=False, sign_alone=True) as (
+        _app,
+        http,
+        _work,
+    ):
         clients = {name: Client(str(http.base_url), token) for name, token in tokens.items()}
         old, new = (clients["sam"].add_plan(plan, "x", sign="fine") for plan in (OLD, NEW))
         with pytest.raises(ServiceError, match="needs the role signer"):

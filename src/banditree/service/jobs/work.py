@@ -21,8 +21,9 @@ from banditree.service.jobs.log_files import file_on_disk
 from banditree.service.jobs.messages import Reports
 from banditree.service.jobs.searching import search
 from banditree.service.problems import Refused
-from banditree.service.store import records
-from banditree.service.store.database import Database
+from banditree.service.store import jobs, records
+from banditree.service.store.database import Connection, Database
+from banditree.service.store.jobs import State
 from banditree.service.studio.work import beside, worth
 from banditree.tasks.arrays import FloatArray
 
@@ -43,7 +44,7 @@ def certificate(database: Database, settings: Mapping[str, Any], reports: Report
         certificate_rows,
         certificate_sentences,
     )
-    from banditree.reports.promise import loss_sentence
+    from banditree.reports.promise import loss_sentence, promise_sentences
 
     plan, collection = _plan(database, settings)
     report = certificate_report(plan, collection)
@@ -53,6 +54,7 @@ def certificate(database: Database, settings: Mapping[str, Any], reports: Report
         "head": head,
         "rows": rows,
         "sentences": certificate_sentences(report),
+        "promise": promise_sentences(plan, report.certificate, varies=collection.varies),
         "loss": loss_sentence(plan, report.certificate, report.varying),
         "beside": beside_sentence(plan, collection) if collection.theta is None else "",
     }
@@ -99,11 +101,13 @@ def evaluate(database: Database, settings: Mapping[str, Any], reports: Reports) 
     """What a plan would have earned on the cases of a file, as data and as text."""
     from banditree.evaluation.evaluate import evaluate as evaluate_on
     from banditree.reports.evaluate import evaluation_document, evaluation_text
+    from banditree.reports.held_out import held_out
 
     plan, collection = _plan(database, settings, needed=False)
     with file_on_disk(database, settings["file"]) as log:
         found = evaluate_on(plan, log, collection=collection, **{name: settings[name] for name in EVALUATED})
-    return {"document": evaluation_document(found), "text": evaluation_text(found)}
+    judged = held_out(plan, collection, found)
+    return {"document": evaluation_document(found), "text": evaluation_text(found), "held_out": judged}
 
 
 def report(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
@@ -111,7 +115,9 @@ def report(database: Database, settings: Mapping[str, Any], reports: Reports) ->
     from banditree.reports.report import write_report
 
     plan, collection = _plan(database, settings)
-    content = write_report(plan, collection, f".{settings['format']}")
+    with database.read() as connection:
+        judged = verdict_of(connection, settings["plan"])
+    content = write_report(plan, collection, f".{settings['format']}", held_out=judged)
     return {"name": f"report-{settings['plan']}.{settings['format']}", "content": b64encode(content).decode()}
 
 
@@ -121,20 +127,31 @@ def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> d
     from banditree.figures.card import card_html, card_info, card_pages
     from banditree.figures.drawing import A4, LETTER
     from banditree.figures.pdf import pdf
+    from banditree.reports.held_out import NOT_JUDGED
     from banditree.reports.promise import promise_sentences
 
     plan, collection = _plan(database, settings, needed=False)
+    with database.read() as connection:
+        judged = verdict_of(connection, settings["plan"])
     promise = (
         ()
         if collection is None
         else tuple(promise_sentences(plan, certify(plan, collection), varies=collection.varies))
     )
+    promise = (NOT_JUDGED if judged is None else judged["sentence"], *promise)
     info, paper = card_info(plan, promise), settings["paper"]
     if settings["format"] == "html":
         content = card_html(info, "A4" if paper == "a4" else "letter").encode()
     else:
         content = pdf(card_pages(info, A4 if paper == "a4" else LETTER))
     return {"name": f"card-{settings['plan']}.{settings['format']}", "content": b64encode(content).decode()}
+
+
+def verdict_of(connection: Connection, plan: str) -> dict[str, Any] | None:
+    """What a plan was worth on cases that it was not made from, as the last job over such cases found it."""
+    job = jobs.newest(connection, "evaluate", plan)
+    found: dict[str, Any] | None = job.result["held_out"] if job is not None and job.state is State.DONE else None
+    return found
 
 
 def _plan(database: Database, settings: Mapping[str, Any], *, needed: bool = True) -> tuple[Plan, Any]:

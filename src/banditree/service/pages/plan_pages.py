@@ -15,8 +15,11 @@ from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
 from banditree.plans.plan import Plan, Vocabulary
 from banditree.plans.wording import heading, plan_text
+from banditree.plans.words import amount
+from banditree.reports.promise import lost_word
 from banditree.service.edge.replies import read, write
 from banditree.service.jobs.routes import computed
+from banditree.service.pages import verdicts, words
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded
 from banditree.service.pages.rendering import page
@@ -75,19 +78,21 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
     loss, beside = found.get("loss", ""), found.get("beside", "")  # certificates of earlier versions do not say
     ladder = await run_in_threadpool(_ladder, side.plan, reach, note)
     lines = await read(request, records.documents, "plans")
-    line = next(one for one in lines if one["id"] == id)
+    line, judged = next(one for one in lines if one["id"] == id), await verdicts.judged(request, id)
     return page(
         request,
         "plan.html",
         line=line,
         plan=side.plan,
+        about=words.about(side.plan),
+        judged=judged,
         title=heading(side.plan, loss),
         beside=beside,
         text=plan_text(side.plan, loss),
         ladder=ladder,
         certificate=side.certificate,
         why=side.why,
-        refresh=COMPUTING in (side.why, note),
+        refresh=COMPUTING in (side.why, note) or judged.busy,
         others=[one for one in lines if one["id"] != id],
         split=await read(request, splits.open_split, id),
         names={one["id"]: one["name"] for one in lines},
@@ -145,16 +150,16 @@ async def compare(request: Request, person: Viewer, id: DocumentId, other: str =
 def _facts(sides: list[Side]) -> list[tuple[str, list[str]]]:
     """One row per quantity, one cell per plan."""
     rows = [
-        ("method", [side.plan.method for side in sides]),
         ("rounds of one case", [f"{side.plan.horizon:,}" for side in sides]),
-        ("boxes", [f"{side.plan.n_boxes:,}" for side in sides]),
+        ("lines or boxes", [f"{side.plan.n_tests:,}" for side in sides]),
         ("longest path", [f"{side.plan.depth:,}" for side in sides]),
         ("most rounds of testing", [_most(side.plan) for side in sides]),
     ]
     found = [None if side.certificate is None else side.certificate["document"] for side in sides]
-    rows.append(("mean regret", ["-" if c is None else f"{c['mean_regret']:,.3f}" for c in found]))
-    worst = ["-" if c is None else f"{c['worst_regret']:,.3f} ({c['worst_task']})" for c in found]
-    rows.append(("worst regret", worst))
+    lost = lost_word(sides[0].plan)
+    rows.append((f"{lost} lost on average", ["-" if c is None else amount(c["mean_regret"]) for c in found]))
+    worst = ["-" if c is None else f"{amount(c['worst_regret'])} ({c['worst_task']})" for c in found]
+    rows.append((f"{lost} lost in the worst {sides[0].plan.vocabulary.task}", worst))
     rows.append(("these numbers are", ["-" if c is None else c["claim"] for c in found]))
     return rows
 
@@ -164,7 +169,7 @@ def _most(plan: Plan) -> str:
 
 
 def _by_task(sides: list[Side]) -> list[tuple[str, list[float]]]:
-    """The regret of each task under both plans, where both are known."""
+    """What is lost in each task under both plans, where both are known."""
     found = [side.certificate["document"]["tasks"] for side in sides if side.certificate is not None]
     if len(found) < 2 or [task["task"] for task in found[0]] != [task["task"] for task in found[1]]:
         return []

@@ -5,16 +5,17 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from banditree.plans.wording import heading, plan_text
+from banditree.plans.wording import plan_text
 from banditree.service.edge.replies import read, write
 from banditree.service.jobs.routes import file_of_job
+from banditree.service.pages import verdicts, words
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.rendering import page
 from banditree.service.people.senders import Signer, Viewer
 from banditree.service.plans import routes as plan_routes
 from banditree.service.plans.models import CardFormat, PaperName, SignPlan
 from banditree.service.plans.routes import DocumentId
-from banditree.service.store import case_lists, records
+from banditree.service.store import case_lists, records, signing
 from banditree.service.store.jobs import State
 from banditree.service.store.signing import PlanState
 
@@ -32,12 +33,16 @@ async def show_sign(
     old = next((one for one in lines if one["id"] == (instead or line["replaces"])), None)
     if line["state"] != PlanState.DRAFT:
         return to(f"/plans/{id}")
+    judged = await verdicts.judged(request, id)
     return page(
         request,
         "sign.html",
         line=line,
-        title=heading(plan),
+        about=words.about(plan),
+        judged=judged,
+        refresh=judged.busy,
         text=await run_in_threadpool(plan_text, plan),
+        mine=not plan_routes.may_sign_alone(request) and await read(request, signing.made_by, person.name, id),
         old=old,
         replaceable=[one for one in lines if one["state"] == PlanState.SIGNED],
         changes=[] if old is None else await plan_routes.changes(request, id, old["id"]),
@@ -49,7 +54,8 @@ async def show_sign(
 async def sign(request: Request, person: Signer, id: DocumentId) -> Response:
     """Sign a draft, with a comment."""
     body = shaped(SignPlan, await fields(request))
-    await write(request, plan_routes.sign_as_asked, person.name, id, body)
+    alone = plan_routes.may_sign_alone(request)
+    await write(request, plan_routes.sign_as_asked, person.name, id, body, alone)
     return to(f"/plans/{body.replaces}/split?other={id}" if body.beside and body.replaces else f"/plans/{id}")
 
 

@@ -29,7 +29,7 @@ from banditree.service.plans.models import (
     SignPlan,
 )
 from banditree.service.problems import Forbidden, Refused
-from banditree.service.store import records, signing
+from banditree.service.store import jobs, records, signing
 from banditree.service.store.database import Connection
 from banditree.service.store.jobs import Job, State
 from banditree.service.store.people import Person, Role
@@ -83,13 +83,14 @@ async def put_plan(request: Request, person: Person, new: NewPlan, id: str, plan
     """Put a plan that was read on record, and sign it where that is asked for; its id."""
     if new.sign is not None and person.role < Role.SIGNER:
         raise Forbidden(f"Signing needs the role signer, and {person.name} has {person.role.word}. Omit sign.")
-    return str(await write(request, _add_plan, person.name, new, id, plan, text))
+    alone = may_sign_alone(request)
+    return str(await write(request, _add_plan, person.name, new, id, plan, text, alone))
 
 
-def _add_plan(connection: Connection, actor: str, new: NewPlan, id: str, plan: Plan, text: str) -> str:
+def _add_plan(connection: Connection, actor: str, new: NewPlan, id: str, plan: Plan, text: str, alone: bool) -> str:
     records.add_plan(connection, actor, new.name, id, plan, new.collection, text, new.replaces)
     if new.sign is not None:
-        sign_as_asked(connection, actor, id, new.sign)
+        sign_as_asked(connection, actor, id, new.sign, alone)
     return id
 
 
@@ -102,12 +103,17 @@ async def list_plans(request: Request, person: Viewer) -> Response:
 @router.post("/plans/{id}/sign", response_model=Answer[Done], tags=["plans"])
 async def sign_plan(request: Request, person: Signer, id: DocumentId, body: SignPlan) -> Response:
     """Sign a draft, so that cases can start on it; done is false if it was signed before."""
-    return reply(Done(done=await write(request, sign_as_asked, person.name, id, body)))
+    return reply(Done(done=await write(request, sign_as_asked, person.name, id, body, may_sign_alone(request))))
 
 
-def sign_as_asked(connection: Connection, actor: str, id: str, body: SignPlan) -> bool:
-    """Sign a plan; False if it was signed before."""
-    return signing.sign(connection, actor, id, body.comment, body.replaces, beside=body.beside)
+def sign_as_asked(connection: Connection, actor: str, id: str, body: SignPlan, alone: bool) -> bool:
+    """Sign a plan; False if it was signed before. alone: as in `signing.sign`."""
+    return signing.sign(connection, actor, id, body.comment, body.replaces, beside=body.beside, alone=alone)
+
+
+def may_sign_alone(request: Request) -> bool:
+    """Whether whoever made a plan may sign it, although there are other users."""
+    return bool(request.app.state.settings.sign_alone)
 
 
 @router.get("/plans/{id}/changes", response_model=Answer[list[ChangedLine]], tags=["plans"])
@@ -163,7 +169,15 @@ async def show_card(
 async def printed(request: Request, person: Person, id: str, format: CardFormat, paper: PaperName) -> Job:
     """The card of a plan, printed once."""
     await read(request, records.document_of, "plans", id)
-    return await computed(request, person, "card", {"plan": id, "format": format, "paper": paper}, id)
+    known = await read(request, judged_by, id)
+    settings = {"plan": id, "format": format, "paper": paper, "judged_by": known}
+    return await computed(request, person, "card", settings, id)
+
+
+def judged_by(connection: Connection, plan: str) -> str | None:
+    """The job that judged a plan on cases held out: what is printed before it is another file than what comes after."""
+    job = jobs.newest(connection, "evaluate", plan)
+    return job.id if job is not None and job.state is State.DONE else None
 
 
 async def certified(request: Request, person: Person, id: str, collection: str | None = None) -> Job:

@@ -180,6 +180,13 @@ def list_jobs(
     return [job for job in found if _seen(connection, job)]
 
 
+def newest(connection: sa.Connection, kind: str, subject: str) -> Job | None:
+    """The last job of a kind about a subject, as far as it is; None if there was none."""
+    query = sa.select(jobs).where(jobs.c.kind == kind, jobs.c.subject == subject).order_by(jobs.c.number.desc())
+    row = connection.execute(query.limit(1)).mappings().first()
+    return None if row is None else _job(row)
+
+
 def last_found(
     connection: sa.Connection, kind: str, subjects: Sequence[str], settings: Mapping[str, Any]
 ) -> dict[str, list[dict[str, Any]]]:

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 
 from banditree.service.cases.case import utc_now
 from banditree.service.problems import Conflict, Forbidden, NotFound, Refused
-from banditree.service.store.schema import GOES_ON, plans, splits
+from banditree.service.store.schema import GOES_ON, plans, splits, users
 from banditree.service.store.sites import seen, site_of
 from banditree.service.store.trail import note_action
 
@@ -83,18 +83,35 @@ def check_replaceable(connection: sa.Connection, id: str, replaces: str | None) 
         signature_of(connection, replaces)
 
 
+def made_by(connection: sa.Connection, actor: str, id: str) -> bool:
+    """Whether this person made the plan and there are others, so that one of these must sign it."""
+    others = sa.select(sa.func.count()).select_from(users).where(users.c.name != actor, ~users.c.disabled)
+    maker = connection.execute(sa.select(plans.c.actor).where(plans.c.id == id)).scalar()
+    return maker == actor and connection.execute(others).scalar_one() > 0
+
+
 def sign(
-    connection: sa.Connection, actor: str, id: str, comment: str, replaces: str | None = None, *, beside: bool = False
+    connection: sa.Connection,
+    actor: str,
+    id: str,
+    comment: str,
+    replaces: str | None = None,
+    *,
+    beside: bool = False,
+    alone: bool = False,
 ) -> bool:
     """Sign a plan; False if it was signed before. replaces: the plan it replaces, if not the one that the draft names.
 
     beside: it replaces no plan, whatever the draft says, so that new cases can be split between the two.
+    alone: whoever made the plan may sign it, although there are other users.
     """
     found = signature_of(connection, id)
     if site_of(connection) is not None and found.site is None:
         raise Forbidden(f"Plan {id} belongs to every site, so somebody who belongs to no site must sign it.")
     if found.state is not PlanState.DRAFT:
         return False
+    if not alone and made_by(connection, actor, id):
+        raise Forbidden(f"{actor} made plan {id}, so somebody else with the role signer must sign it.")
     old = None if beside else replaces or found.replaces
     check_replaceable(connection, id, old)
     if old is not None:

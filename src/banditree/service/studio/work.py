@@ -31,7 +31,7 @@ def worth(database: Database, settings: Mapping[str, Any], reports: Reports) -> 
 def beside(database: Database, settings: Mapping[str, Any], reports: Reports) -> list[dict[str, Any]]:
     """What is lost over the rounds of one case without a plan: by one option for all, by what was done, and by mTS.
 
-    worst, mean: at the rates as they are estimated. at_most: at the worst rates within their margins; None for mTS.
+    worst, mean: at the rates as they are estimated.
     """
     from banditree.reports.beside import thompson_loss
 
@@ -41,8 +41,7 @@ def beside(database: Database, settings: Mapping[str, Any], reports: Reports) ->
     found = [_single(collection, horizon), *_as_logged(collection, horizon)]
     lost = thompson_loss(collection, horizon)
     if lost is not None:
-        name = "mTS, which needs a computer at every decision"
-        found.append({"name": name, "short": "mTS", **lost._asdict(), "at_most": None})
+        found.append({"name": "a computer at every decision (mTS)", "short": "a computer", **lost._asdict()})
     return found
 
 
@@ -62,25 +61,7 @@ def _as_logged(collection: Collection, horizon: int) -> list[dict[str, Any]]:
     return [{**about, **_lost(collection, shares, horizon)}]
 
 
-def _lost(collection: Collection, shares: FloatArray, horizon: int) -> dict[str, Any]:
+def _lost(collection: Collection, shares: FloatArray, horizon: int) -> dict[str, float]:
     """What is lost when options are given in these shares (M, K) or (K,)."""
-
-    def rated(gaps: FloatArray) -> dict[str, float]:
-        lost = horizon * (shares * gaps).sum(axis=1)
-        return {"worst": float(lost.max()), "mean": float(collection.weights @ lost)}
-
-    return {**rated(collection.gaps), "at_most": rated(largest_gaps(collection))}
-
-
-def largest_gaps(collection: Collection) -> FloatArray:
-    """By how much (M, K) each option may be behind the best of the others, within the margins of the rates.
-
-    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.1)
-    >>> largest_gaps(two).round(2).tolist()
-    [[0.0, 0.7], [0.5, 0.0]]
-    """
-    low, high = collection.means - collection.radius, collection.means + collection.radius
-    if collection.rewards.has_range:
-        low, high = np.maximum(low, collection.rewards.low), np.minimum(high, collection.rewards.high)
-    others = np.stack([np.delete(high, k, axis=1).max(axis=1) for k in range(collection.n_arms)], axis=1)
-    return np.asarray(np.maximum(others - low, 0.0))
+    lost = horizon * (shares * collection.gaps).sum(axis=1)
+    return {"worst": float(lost.max()), "mean": float(collection.weights @ lost)}

@@ -46,8 +46,11 @@ class Picture(NamedTuple):
 
 
 def picture(found: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], objective: str, chosen: int) -> Picture:
-    """The picture of the plans found so far beside what else could be done; chosen: the number of the plan shown."""
-    across = [((one["at_most"] or one)[objective], one["short"]) for one in others]  # dots are bounds too
+    """The picture of the plans found so far beside what else could be done, all at the rates as they are estimated.
+
+    chosen: the number of the plan shown.
+    """
+    across = [(one[objective], one["short"]) for one in others]
     losses = [one["loss"] for one in found] + [loss for loss, _ in across]
     x, y = _axes(max(one["lines"] for one in found), losses)
     best = unbeaten(found)

@@ -71,7 +71,7 @@ async def show(
 def _shown(objective: str, job: Job, beside: Job | None, dot: int | None) -> dict[str, Any]:
     """What is shown of the plans found: all of them as dots, and one of them in full beside what else could be done."""
     others = beside.result if beside is not None and beside.state is State.DONE else []
-    found = job.found
+    found = [{**one, "loss": (one["at_estimates"] or {}).get(objective, one["loss"])} for one in job.found]
     best = sorted(unbeaten(found), key=lambda n: found[n]["lines"])
     number = dot if dot is not None and dot < len(found) else best[-1]
     plan = plan_found(job, number)

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from banditree.service.edge.replies import read, write
+from banditree.service.pages import words
 from banditree.service.pages.forms import fields, shaped
 from banditree.service.pages.studio.steps import (
     StudyId,
@@ -15,9 +16,11 @@ from banditree.service.pages.studio.steps import (
     study_of,
     to_step,
 )
+from banditree.service.pages.studio.trust import evaluated
+from banditree.service.pages.verdicts import verdict_in
 from banditree.service.people.senders import Signer, Viewer
 from banditree.service.plans.models import SignPlan
-from banditree.service.plans.routes import changes
+from banditree.service.plans.routes import changes, may_sign_alone, sign_as_asked
 from banditree.service.store import records, signing
 from banditree.service.store.signing import PlanState
 
@@ -34,6 +37,7 @@ async def show(
     plan = study.content.plan
     assert plan is not None
     followed = await read(request, records.followed_of, plan)
+    judged = verdict_in(await evaluated(request, person, study.content, plan))
     signature = await read(request, signing.signature_of, plan)
     lines = await read(request, records.documents, "plans")
     old = signature.replaces or replaces or None
@@ -41,9 +45,13 @@ async def show(
         request,
         study,
         "sign",
+        busy=judged.busy,
         plan=followed.plan,
+        about=words.about(followed.plan),
+        judged=judged,
         ladder=ladder_of(followed.plan),
         signature=signature,
+        mine=not may_sign_alone(request) and await read(request, signing.made_by, person.name, plan),
         replaceable=[line for line in lines if line["state"] == PlanState.SIGNED and line["id"] != plan],
         replaces=old,
         changes=await changes(request, plan, old),
@@ -56,5 +64,5 @@ async def sign(request: Request, person: Signer, id: StudyId) -> Response:
     study, given = await study_in_form(request, id), await fields(request)
     require(study, "sign")
     said = shaped(SignPlan, {name: given[name] for name in ("comment", "replaces") if name in given})
-    await write(request, signing.sign, person.name, study.content.plan, said.comment, said.replaces)
+    await write(request, sign_as_asked, person.name, study.content.plan, said, may_sign_alone(request))
     return to_step(study, "sign")

@@ -3,13 +3,14 @@
 from fastapi import APIRouter, Request, Response
 
 from banditree.nouns import counted
-from banditree.plans.wording import heading
 from banditree.service.edge.replies import read
 from banditree.service.jobs.models import ReportSettings
 from banditree.service.jobs.routes import computed
+from banditree.service.pages import words
 from banditree.service.pages.studio.steps import StudyId, is_busy, require, step_page, study_of
+from banditree.service.pages.verdicts import verdict_in
 from banditree.service.people.senders import Operator, Viewer
-from banditree.service.plans.routes import certified
+from banditree.service.plans.routes import certified, judged_by
 from banditree.service.store import records
 from banditree.service.store.jobs import Job
 from banditree.service.store.people import Person
@@ -29,13 +30,14 @@ async def show(request: Request, person: Viewer, id: StudyId) -> Response:
     assert plan is not None
     followed = await read(request, records.followed_of, plan)
     certificate = await certified(request, person, plan)
-    evaluation = await _evaluated(request, person, study.content, plan)
+    evaluation = await evaluated(request, person, study.content, plan)
     return step_page(
         request,
         study,
         "trust",
         busy=is_busy(certificate, evaluation),
-        title=heading(followed.plan, (certificate.result or {}).get("loss", "")),
+        about=words.about(followed.plan),
+        judged=verdict_in(evaluation),
         certificate=certificate,
         evaluation=evaluation,
         rests=rests_on(study.content, followed.collection),
@@ -48,12 +50,13 @@ async def report(request: Request, person: Operator, id: StudyId) -> Response:
     study = await study_of(request, id)
     require(study, "trust")
     assert study.content.plan is not None
-    settings = ReportSettings(plan=study.content.plan).model_dump(mode="json")
+    known = await read(request, judged_by, study.content.plan)
+    settings = {**ReportSettings(plan=study.content.plan).model_dump(mode="json"), "judged_by": known}
     job = await computed(request, person, "report", settings, study.content.plan, waits=False)
     return step_page(request, study, "report", busy=is_busy(job), job=job)
 
 
-async def _evaluated(request: Request, person: Person, content: Content, plan: str) -> Job | None:
+async def evaluated(request: Request, person: Person, content: Content, plan: str) -> Job | None:
     """The job that judges the plan on the cases held out; None where there are none."""
     settings = evaluate_settings(content, plan)
     return None if settings is None else await computed(request, person, "evaluate", settings, plan, waits=False)
