@@ -13,8 +13,8 @@ from banditree.cases.sources import Log
 from banditree.cases.values import as_key, as_number
 from banditree.tasks.rewards import Rewards
 
-FIRST_ROWS = 5  # The numbers of so many bad rows are given.
-SHOWN = 4  # At most so many values of a column are named.
+FIRST_ROWS = 5  # The numbers of this many bad rows are given.
+SHOWN = 4  # At most this many values of a column are named.
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from banditree.plans.plan import Plan
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray
 
-ONE_ERROR = 1.0  # A simpler plan is chosen if it is behind the best one by at most so many standard errors.
+ONE_ERROR = 1.0  # A simpler plan is chosen if it is behind the best one by at most this many standard errors.
 FALSE_ALARM = 0.05  # The chance of choosing a plan where none of those tried is better than one option for everyone.
-DRAWS = 2_000  # How far the best of many plans leads by luck is drawn so often.
+DRAWS = 2_000  # Draws of how far the best of many plans leads by luck.
 
 
 @dataclass(frozen=True, order=True)
@@ -92,7 +92,7 @@ def trials_of(rewards: dict[Candidate, FloatArray], *, is_full: bool) -> list[Tr
 
     Of those that are behind the best by at most one standard error of the paired difference, the simplest is chosen:
     the one with the fewest lines, and of these the one with the fewest kinds. One option for everyone is also chosen
-    where the lead of the best of so many plans may be luck.
+    where the lead of the best of all these plans may be luck.
     """
     values = _measured(rewards, is_full)
     best = max(sorted(values), key=lambda candidate: values[candidate].value)

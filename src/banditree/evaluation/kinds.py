@@ -16,8 +16,8 @@ from banditree.training.overdispersion import fit_kinds, kind_chances
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics
 
-STARTS = 5  # EM is started so often, and the best result is kept.
-BORROWED = 1.0  # Every kind starts with so many rounds of what an arm gives everyone.
+STARTS = 5  # EM is started this many times, and the best result is kept.
+BORROWED = 1.0  # Every kind starts with this many rounds of what an arm gives everyone.
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from banditree.tasks.arrays import IntArray
 SORTED_SHARE = 0.9  # A log is sorted if this share of the cases that could show it are.
 UNLIKELY = 1e-4  # Sorting is no accident if its chance under a random order is below this.
 FALSE_ALARM = 0.01  # The chance of noticing a drift where there is none, over all arms together.
-LEAST_CASES = 10  # A drift is looked for among at least so many cases.
-LEAST_ROUNDS = 4  # A case needs so many rounds for its order to show anything.
+LEAST_CASES = 10  # A drift is looked for among at least this many cases.
+LEAST_ROUNDS = 4  # A case needs this many rounds for its order to show anything.
 
 
 def order_notes(history: Cases) -> tuple[str, ...]:

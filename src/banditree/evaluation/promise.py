@@ -18,10 +18,10 @@ from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards.bernoulli import LEAST_STRENGTH
 
-ALIKE = 50  # A new case may be like any of so many known cases nearest in length; all of the same length count.
-DRAWS = 400  # All new cases together are drawn so often.
-MOST_DRAWN = 400_000  # So many cases are drawn in all, which takes seconds; many new cases are drawn less often ...
-LEAST_DRAWS = 100  # ... but at least so often.
+ALIKE = 50  # A new case may be like any of this many known cases nearest in length; all of the same length count.
+DRAWS = 400  # All new cases together are drawn this many times.
+MOST_DRAWN = 400_000  # This many cases are drawn in all, which takes seconds; many new cases are drawn less often ...
+LEAST_DRAWS = 100  # ... but at least this many times.
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,7 +23,7 @@ MOST_CASES = 5_000  # More cases would not change the second digit.
 
 @dataclass(frozen=True)
 class Worth:
-    """The reward per round when cases are told apart into so many kinds, and how much more that is than with one."""
+    """The reward per round when cases are told apart into `n_kinds`, and how much more that is than with one kind."""
 
     n_kinds: int
     value: Estimate

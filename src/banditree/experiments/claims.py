@@ -11,7 +11,7 @@ DTECE, MUCB, MTS = "DT-ECE", "mUCB", "mTS"
 HARD, RAND = ("a", "b"), ("c", "d")
 PAID = 0.95  # A curve has bent once this share of its final regret is paid.
 ON_PAR = 2.0  # Two regrets are on par if neither is more than twice the other.
-HANDFUL = 1_000  # So many rounds are "a handful of interactions", by the paper's own measure in (d).
+HANDFUL = 1_000  # This many rounds are "a handful of interactions", by the paper's own measure in (d).
 STEADY = 0.5  # Regret grows steadily if the last quarter of the rounds adds this share of a quarter of it, or more; ...
 SETTLED = 0.25  # ... it has settled if the last quarter adds less than this share.
 

@@ -16,7 +16,7 @@ from banditree.monitoring.summary import Between
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards import BERNOULLI, Rewards
 
-IDLE = 90.0  # A case without a report for so many days counts as over, so that nobody waits for it.
+IDLE = 90.0  # A case without a report for this many days counts as over, so that nobody waits for it.
 FEWEST = 20  # Rewards without a range need this many cases of each plan, for the normal limit; others need one.
 
 

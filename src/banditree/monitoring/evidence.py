@@ -21,10 +21,10 @@ from banditree.monitoring.likelihood import Rounds, alternatives, log_chances, m
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-BLOCK = 100  # Among so many cases in a row the shares of the kinds are taken to be the same, whatever they are.
-STEPS = 60  # Each look adds so many steps of EM to those of the look before; what is left open is added to the null.
+BLOCK = 100  # Among this many cases in a row the shares of the kinds are taken to be the same, whatever they are.
+STEPS = 60  # Each look adds this many steps of EM to those of the look before; what is left open is added to the null.
 CLOSE = 0.1  # EM stops when at most this much log-likelihood is left open.
-MOVES = 4  # The shares take so many steps for each step of the rates, which costs more.
+MOVES = 4  # The shares take this many steps for each step of the rates, which costs more.
 FROM_THE_START = 0.5  # The weight of a shift that was there from the first day; later starts share the rest.
 LEAST_SHARE = 1e-4  # The share of a kind does not fall below this while EM goes on.
 

@@ -11,7 +11,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI
 
-GRID = 17  # So many rates are tried across a margin; a rate in between is as good as the nearest one (docs).
+GRID = 17  # This many rates are tried across a margin; a rate in between is as good as the nearest one (docs).
 SIZES = (0.05, 0.1, 0.2, 0.35)  # The shifts of a rate that are looked for, as parts of the range of the rewards ...
 SIGMAS = (0.15, 0.3, 0.6, 1.0)  # ... or of the standard deviation of rewards without a range.
 NOT_ALL = 0.75  # A shift goes at most this part of the way to the end of the range: no outcome becomes impossible.

@@ -9,7 +9,7 @@ from banditree.training.classes import Classes
 from banditree.training.learning import Learned
 from banditree.training.merging import Merged
 
-SHOWN = 5  # A list in a sentence has at most so many names; the rest are counted.
+SHOWN = 5  # A list in a sentence has at most this many names; the rest are counted.
 
 
 def learn_text(report: Learned, table: Sequence[Choice] = (), horizon: int | None = None) -> str:

@@ -13,7 +13,7 @@ from banditree.scores.build import METHODS, build_plan
 from banditree.tasks.collection import Collection
 from banditree.training.merging import merge, merge_gaps
 
-MAX_ROWS = 12  # The table has at most so many rows.
+MAX_ROWS = 12  # The table has at most this many rows.
 MAX_BOXES = 20_000  # Larger trees are not built, and the row says so.
 STEPS = 200  # The search for each row's protocol: enough to compare rows, too short for a plan to follow.
 MOST_TASKS = 15  # With more tasks before merging, a search and a certificate would take long, and are omitted.

@@ -21,7 +21,7 @@ from banditree.service.plans.split_models import ComparisonOut, SplitOut
 from banditree.tasks.collection import Collection
 
 Data = TypeVar("Data")
-TIMEOUT = 30.0  # An answer must come within so many seconds.
+TIMEOUT = 30.0  # An answer must come within this many seconds.
 Context = Mapping[str, float | str] | Sequence[float]
 
 
@@ -120,7 +120,7 @@ class Client:
         rounds: int | None = None,
         seed: int | None = None,
     ) -> SplitOut:
-        """Split new cases between two signed plans at random. rounds: compare the first so many rounds of each case."""
+        """Split new cases between two signed plans at random. rounds: how many rounds of each case are compared."""
         body = {"old": old, "new": new, "comment": comment, "share": share, "rounds": rounds, "seed": seed}
         return self._call("POST", "splits", SplitOut, body, again=False)
 

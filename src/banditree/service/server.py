@@ -12,8 +12,8 @@ from banditree.service.edge.connection_limits import Connections, protocol
 from banditree.service.edge.requests import start_logging
 from banditree.service.settings import Settings
 
-GRACE = 10  # Requests in flight have so many seconds when the service is told to stop.
-OTHER_FILES = 200  # The process may need so many open files besides connections.
+GRACE = 10  # Requests in flight have this many seconds when the service is told to stop.
+OTHER_FILES = 200  # The process may need this many open files besides connections.
 
 
 def serve(settings: Settings) -> None:

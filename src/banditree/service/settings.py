@@ -16,7 +16,7 @@ DRIVERS = {
     "postgresql+psycopg": "postgresql+psycopg",
     "postgresql": "postgresql+psycopg",
 }
-LEAST_SECRET = 16  # The secret that signs what a webhook sends has at least so many characters.
+LEAST_SECRET = 16  # The secret that signs what a webhook sends has at least this many characters.
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
 
 

@@ -16,7 +16,7 @@ from banditree.tasks.contexts import ContextKind, draw_contexts
 from banditree.tasks.rewards import require_likelihood
 
 N_AFFINITY_CONTEXTS = 4_000  # The contexts over which 0/1 rewards are compared when there is no closed form.
-PROBE_ARMS = 16  # So many arms are looked at before all of them, which settles almost every pair.
+PROBE_ARMS = 16  # This many arms are looked at before all of them, which settles almost every pair.
 
 
 class Sense(StrEnum):

@@ -19,7 +19,7 @@ from banditree.theory.randomised import solve_game
 
 STEPS = {2: 1 / 32, 3: 1 / 6, 4: 1 / 2}  # The step of the log-weights, by the number of tasks.
 FAR = 15.0  # The largest difference of log-weights that is remembered, which is wrong once in three million.
-STARTS = 300  # So many points to start from are looked at, the best ones for their worst task.
+STARTS = 300  # This many points to start from are looked at, the best ones for their worst task.
 STEADY = 1e-12  # Once a round adds less than this share of the regret, the rounds left add no more.
 
 

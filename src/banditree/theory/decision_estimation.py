@@ -21,10 +21,10 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.theory.per_context import per_context, squared_distances
 
-EFFORT = 400  # At most so many simplices are looked at.
-CONTEXTS = 40  # Averages are taken over so many contexts, where they vary.
-LIST_UP_TO = 7  # Up to so many tasks, all uniform omegas are tried.
-ALTERNATIONS = 20  # Omega and its opponent are improved in turn at most so often.
+EFFORT = 400  # At most this many simplices are looked at.
+CONTEXTS = 40  # Averages are taken over this many contexts, where they vary.
+LIST_UP_TO = 7  # Up to this many tasks, all uniform omegas are tried.
+ALTERNATIONS = 20  # Omega and its opponent are improved in turn at most this many times.
 CLOSE = 1e-3  # Bounds with a smaller relative gap count as met.
 
 

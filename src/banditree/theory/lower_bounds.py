@@ -9,8 +9,8 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import FloatArray, frozen_numbers
 from banditree.tasks.collection import Collection
 
-GRID = 2_001  # Two tasks are solved at so many beliefs.
-MAX_STATES = 300_000  # For more tasks, at most so many beliefs are listed.
+GRID = 2_001  # Two tasks are solved at this many beliefs.
+MAX_STATES = 300_000  # For more tasks, at most this many beliefs are listed.
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ EFFORT = 40_000  # The most nodes that the search looks at, about half a minute 
 LIST_UP_TO = 8  # Up to 8 tasks, all 247 sets are solved before a search is compiled.
 CLOSE = 1e-6  # A smaller relative gap counts as none: programmes are solved to about that.
 NEAR = 1.02  # Once the ratio of the bounds is below this, the search tries to close them altogether.
-STARTS = 4  # So many sets are improved task by task before the search.
+STARTS = 4  # This many sets are improved task by task before the search.
 SHARE = 4  # No question except the last may take more than a quarter of the effort.
 
 

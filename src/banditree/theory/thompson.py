@@ -8,7 +8,7 @@ import numpy as np
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-RUNS = 8  # So many runs are simulated for each task and end.
+RUNS = 8  # This many runs are simulated for each task and end.
 FAR = 0.05  # A task whose best arm beats all arms of an end by this share of the range of rewards is not played there.
 
 

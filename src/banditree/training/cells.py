@@ -17,7 +17,7 @@ from banditree.training.statistics import N_WEIGHTED, Statistics
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MAX_LEVELS = 100  # A categorical column may have so many values.
+MAX_LEVELS = 100  # A categorical column may have this many values.
 WEIGHTED = tuple(f"weighted{index}" for index in range(N_WEIGHTED))
 
 

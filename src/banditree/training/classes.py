@@ -15,9 +15,9 @@ from banditree.training.mixture import Mixture, Sums, sums_of
 from banditree.training.overdispersion import fit_kinds, kind_chances, log_likelihoods, refine_kinds
 from banditree.training.statistics import Statistics, group_tasks
 
-MAX_CLASSES = 20  # At most so many classes are tried.
-MAX_FITTED = 5_000  # The number of classes is chosen from so many individuals at most; the fit then goes on with all.
-PATIENCE = 3  # The search ends after so many numbers of classes that are no better than the best so far.
+MAX_CLASSES = 20  # At most this many classes are tried.
+MAX_FITTED = 5_000  # The number of classes is chosen from this many individuals at most; the fit then goes on with all.
+PATIENCE = 3  # The search ends after this many numbers of classes that are no better than the best so far.
 HELD_OUT = 0.2  # This share of the individuals is held out where the criterion is held-out likelihood.
 
 

@@ -13,7 +13,7 @@ from banditree.training.statistics import Statistics
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_DECISIONS = 500_000  # At most so many rows of a log are looked at one by one; of a longer log so many are drawn.
+MOST_DECISIONS = 500_000  # The most rows of a log that are looked at one by one; of a longer log, this many are drawn.
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,8 +12,8 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray
 from banditree.training.mixture import CLOSE, FLOOR, Mixture, Sums
 
-MAX_STEPS = 60  # EM takes at most so many steps, from a mixture that is already close.
-INNER = 2  # Each of them takes so many fixed-point steps for the rates and strengths.
+MAX_STEPS = 60  # EM takes at most this many steps, from a mixture that is already close.
+INNER = 2  # Each of them takes this many fixed-point steps for the rates and strengths.
 LEAST, MOST = 0.05, 2_000.0  # Strengths from "nearly everyone takes one option only" to "hardly any difference at all".
 
 

@@ -17,7 +17,7 @@ from banditree.training.links import find_links, linked_rows
 from banditree.training.mixture import one_each_time
 from banditree.training.statistics import Statistics
 
-CHUNK = 20_000  # The scores of so many individuals are held at once.
+CHUNK = 20_000  # The scores of this many individuals are held at once.
 FLAT = 1e-6  # A direction with less than this part of the curvature it would have for known kinds counts as unknown.
 SETTLED = 1e-4  # A rate with less variance, close to 0 or 1, has no curvature and takes no part in the equations.
 
@@ -78,7 +78,7 @@ def rate_covariance(
 
     rates: (M, K) at the maximum of the likelihood. chances: (U, M) of the kinds. count, total: (U, K). variance: (M, K)
     of one reward, by default that of 0/1 rewards. labelled: (M, K), further independent rows of known kind.
-    together: so many rates in a row add up to 1 (of all arms, where one is a success each time; of all grades of an
+    together: how many rates in a row add up to 1 (of all arms, where one is a success each time; of all grades of an
     arm), and have the same counts and labelled rows; 1 where each is a rate of its own.
     """
     # From natural parameters to rates.
@@ -110,7 +110,7 @@ def rate_covariance(
 
 
 def _slopes_together(rates: FloatArray, together: int) -> FloatArray:
-    """How the rates (M K,) move with the logs of rates that are then scaled to add up to 1, so many in a row."""
+    """How the rates (M K,) move with the logs of rates that are then scaled to add up to 1, `together` in a row."""
     found = np.diag(rates.ravel())
     for first, own in enumerate(rates.reshape(-1, together)):
         here = slice(first * together, (first + 1) * together)

@@ -8,8 +8,8 @@ import numpy as np
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards import Rewards
 
-AROUND = 100  # At so many cases the intervals are narrowest, compared with those for a single look.
-JOINT_DRAWS = 20_000  # From so many draws, the quantile that makes intervals hold at once is known to about 1%.
+AROUND = 100  # At this number of cases the intervals are narrowest, compared with those for a single look.
+JOINT_DRAWS = 20_000  # From this many draws, the quantile that makes intervals hold at once is known to about 1%.
 
 
 def radius_of_rate(successes: FloatArray, n: FloatArray, failure_probability: float | FloatArray) -> FloatArray:

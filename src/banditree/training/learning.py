@@ -27,7 +27,7 @@ from banditree.training.merging import Merged, merge
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics, merge_statistics
 
-KEPT_CONTEXTS = 2_000  # So many contexts show their distribution well enough for rules and certificates.
+KEPT_CONTEXTS = 2_000  # This many contexts show their distribution well enough for rules and certificates.
 
 
 @dataclass(frozen=True)

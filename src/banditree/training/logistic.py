@@ -23,7 +23,7 @@ from banditree.training.statistics import Statistics
 # Standard deviations of the prior, on a scale on which features have a standard deviation of 1: odds that change
 # twelvefold with one standard deviation of a feature are unusual, and so are chances below 1 in 20,000.
 SLOPE_PRIOR, LEVEL_PRIOR = 2.5, 10.0
-STEPS = 60  # Newton's method takes at most so many steps; a handful is usual.
+STEPS = 60  # Newton's method takes at most this many steps; a handful is usual.
 CLOSE = 1e-9  # A step that moves theta by less is the last one.
 
 

@@ -20,7 +20,7 @@ from banditree.training.statistics import Statistics
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SHIFT_ROWS = 1000  # The shift is the mean of so many rows.
+SHIFT_ROWS = 1000  # The shift is the mean of this many rows.
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,10 +16,10 @@ from banditree.tasks.rewards import family_named
 from banditree.training.grades import outcome_counts
 from banditree.training.statistics import Statistics
 
-MAX_STEPS = 300  # EM takes at most so many steps.
+MAX_STEPS = 300  # EM takes at most this many steps.
 CLOSE = 1e-7  # EM stops when the relative gain in log-likelihood is below this.
-CANDIDATES = 8  # Each class of a start is the best of so many individuals.
-CHUNK = 500  # So many individuals are looked at at once.
+CANDIDATES = 8  # Each class of a start is the best of this many individuals.
+CHUNK = 500  # This many individuals are looked at at once.
 FLOOR = 1e-6  # Rates are kept this far from 0 and 1.
 
 Coefficients = Callable[[FloatArray], FloatArray]  # (C, K, q) sums per class and arm -> (K q, C)

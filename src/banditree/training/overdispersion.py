@@ -15,12 +15,12 @@ from banditree.tasks.arrays import FloatArray
 from banditree.training.dirichlet import fit_tastes, taste_likelihoods
 from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, refine_mixture
 
-ROUNDS = 4  # rho and the kinds are estimated in turn so often; they settle in two or three rounds.
+ROUNDS = 4  # rho and the kinds are estimated in turn this many times; they settle in two or three rounds.
 MOST = 0.95  # With a larger rho, further rewards of an individual would say hardly anything.
 
 
 def fit_kinds(sums: Sums, n_classes: int, n_starts: int, rng: np.random.Generator) -> Mixture:
-    """The best mixture of so many kinds, allowing for variation within kinds where rewards are 0 or 1."""
+    """The best mixture of the given number of kinds, allowing for variation within kinds where rewards are 0 or 1."""
     mixture = fit_mixture(sums, n_classes, n_starts, rng)
     if mixture.rates is None:
         return mixture

@@ -19,9 +19,9 @@ from banditree.training.collection import to_collection
 from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
 from banditree.training.statistics import Statistics, merge_statistics
 
-BLOCK = 20_000  # One job makes so many draws.
-SHIFT_DRAWS = 100  # The shift is the mean of so many draws.
-FIRST_DRAWS = 64  # Sequential training begins with so many draws of each task and arm.
+BLOCK = 20_000  # One job makes this many draws.
+SHIFT_DRAWS = 100  # The shift is the mean of this many draws.
+FIRST_DRAWS = 64  # Sequential training begins with this many draws of each task and arm.
 SHARE = 8  # NOTES 4: training ends when all means are within an eighth of the separation, as plans need them.
 
 

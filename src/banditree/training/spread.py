@@ -6,7 +6,7 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards import Rewards
 from banditree.training.statistics import Statistics
 
-ROUNDS = 3  # Individuals are weighed by what they tell, which depends on the spread, so often; it settles in two.
+ROUNDS = 3  # Cases are weighed by what they tell, which depends on the spread, three times; it settles in two.
 
 
 def estimate_spread(means: FloatArray, rewards: Rewards, individuals: Statistics, chances: FloatArray) -> FloatArray:

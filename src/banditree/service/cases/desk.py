@@ -31,14 +31,14 @@ from banditree.service.store.sites import limited, sees
 from banditree.service.store.splits import open_split, was_given
 from banditree.service.store.trail import note_action
 
-MOST_TOGETHER = 256  # One transaction holds at most so many commands.
-MOST_PLANS = 64  # At most so many plans are kept in memory.
+MOST_TOGETHER = 256  # One transaction holds at most this many commands.
+MOST_PLANS = 64  # At most this many plans are kept in memory.
 PATIENCE = 0.25  # A transaction waits for further commands for this share of the time that the last one took.
 WEIGHT = 10  # A case takes about as much memory as this many rounds, besides its own rounds.
 STOPPING = "The service is shutting down. Send the request again."
 IN_HAND = "The service stopped while it had this in hand. Look whether it is on record before you send it again."
-SCRUB_AGAIN = 0.5  # Clearing away what was erased is tried again after so many seconds.
-TRIES = 5  # A command that other servers get in the way of is tried so often before it is refused.
+SCRUB_AGAIN = 0.5  # Clearing away what was erased is tried again after this many seconds.
+TRIES = 5  # A command that other servers get in the way of is tried this many times before it is refused.
 
 
 @dataclass(eq=False)

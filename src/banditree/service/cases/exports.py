@@ -18,7 +18,7 @@ from banditree.service.store.database import Connection, Database
 from banditree.service.store.sites import limited
 from banditree.tasks.contexts import INTERCEPT, Feature
 
-ROWS_TOGETHER = 20_000  # Rows are written in groups of so many.
+ROWS_TOGETHER = 20_000  # Rows are written in groups of this many.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # A spreadsheet takes a text that begins with one of these for a formula.
 Columns = dict[str, type]
 Rows = Iterator[list[Any]]

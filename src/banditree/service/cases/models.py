@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, Strict, StringConstraints, model_validat
 from banditree.service.cases.case import MAX_NUMBER
 from banditree.service.edge.models import NO_NUL, Id, Name, Shape, Words
 
-MOST_OPENED = 1000  # One request opens at most so many rounds; each takes the one writer about 30 microseconds.
+MOST_OPENED = 1000  # One request opens at most this many rounds; each takes the one writer about 30 microseconds.
 ArmName = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=NO_NUL)]
 RoundNumber = Annotated[int, Strict(), Field(ge=1, le=MAX_NUMBER)]
 Number = Annotated[float, Strict()]

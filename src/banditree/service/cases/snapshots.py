@@ -15,8 +15,8 @@ from banditree.service.cases.case import Case, Report
 from banditree.service.cases.outlook import ahead_document, ahead_from
 from banditree.version import __version__
 
-EVERY = 256  # A snapshot is taken every so many events: folding that many takes about 25 ms.
-KEPT = 128  # A snapshot keeps so many of the last rounds with an outcome, for reports that are sent again.
+EVERY = 256  # Events between two snapshots: folding that many takes about 25 ms.
+KEPT = 128  # A snapshot keeps this many of the last rounds with an outcome, for reports that are sent again.
 
 
 class Forgotten(Exception):

@@ -15,9 +15,9 @@ from banditree.service.settings import Settings
 from banditree.service.store.people import Person, Role
 
 OPEN = ("/health", "/ready", "/login", "/api/v1/login")  # Strangers may ask for these paths.
-BURST = 5.0  # The requests of so many seconds may come at once.
-MOST_REMEMBERED = 10_000  # The requests of at most so many people and addresses are counted.
-FALSE = 10  # Of the requests that an address may send, one in so many may carry a token or log-in that is not valid.
+BURST = 5.0  # The requests of this many seconds may come at once.
+MOST_REMEMBERED = 10_000  # The requests of at most this many people and addresses are counted.
+FALSE = 10  # Of the requests that an address may send, one in this many may carry a token or log-in that is not valid.
 
 
 class Rates:

@@ -9,9 +9,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-HEAD_SECONDS = 10.0  # The head of a request must come within so many seconds.
-HEAD_BYTES = 65_536  # It may have so many bytes.
-PIECE = 16_384  # A head is looked at after every so many bytes, so that little of one that is too large is read.
+HEAD_SECONDS = 10.0  # The head of a request must come within this many seconds.
+HEAD_BYTES = 65_536  # It may have this many bytes.
+PIECE = 16_384  # Bytes between two looks at a head, so that little of one that is too large is read.
 TOO_LARGE = (
     b'{"error": {"code": "too_large", "message": "The headers of a request may have at most 65,536 bytes in all."}}'
 )

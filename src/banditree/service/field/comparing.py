@@ -39,7 +39,7 @@ def comparison(database: Database, settings: Mapping[str, Any], reports: Reports
 
 
 def followed_in(connection: Connection, split: Split) -> Iterator[Followed]:
-    """Every case that a split gave its plan, with the reward in its first rounds once it has had so many outcomes.
+    """Every case that a split gave its plan, with the reward in its first rounds once it has had that many outcomes.
 
     A case that was closed or erased is over, and so is one of which nothing was told for long.
     """

@@ -15,7 +15,7 @@ from banditree.service.problems import Refused
 from banditree.service.store import jobs, records
 from banditree.service.store.database import Connection, Database
 
-SECONDS = 10.0  # The receiver of an alarm must answer within so many seconds.
+SECONDS = 10.0  # The receiver of an alarm must answer within this many seconds.
 WAITS = (0.0, 2.0, 10.0)  # The seconds before each attempt to send.
 SAME = ("group", "arm", "where", "direction")  # Two alarms of one year that agree in these are the same alarm.
 

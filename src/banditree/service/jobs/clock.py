@@ -4,7 +4,7 @@ import time
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
-MOST_COMPILING = 600.0  # Up to so many seconds of compiling do not count; the search takes about a minute on one core.
+MOST_COMPILING = 600.0  # Seconds of compiling that do not count; the search takes about a minute on one core.
 COMPILING = "compiling, which happens once after an installation"
 
 

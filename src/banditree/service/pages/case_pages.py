@@ -43,11 +43,11 @@ from banditree.service.problems import Refused
 from banditree.service.store import case_lists, records
 from banditree.service.store.signing import PlanState
 
-SHOWN_CASES = 50  # A page of the list shows so many cases.
-SHOWN_EVENTS = 40  # So many events of the history are shown, unless all are asked for ...
-MOST_EVENTS = 10_000  # ... and then at most so many.
-SOON = 4.0  # A report within so many seconds of another one is asked about: a second tap is quickly made.
-MOST_CHANCES = 12  # So many tasks are shown with their chance.
+SHOWN_CASES = 50  # A page of the list shows this many cases.
+SHOWN_EVENTS = 40  # This many events of the history are shown, unless all are asked for ...
+MOST_EVENTS = 10_000  # ... and then at most this many.
+SOON = 4.0  # A report within this many seconds of another one is asked about: a second tap is quickly made.
+MOST_CHANCES = 12  # This many tasks are shown with their chance.
 ELSEWHERE = "How cases get here, and at what cost, is on the page of the plan."
 NOWHERE = 0  # Boxes are counted from 1, so this is the number of no box.
 MOST_BOXES = 1_500  # A plan of more boxes is not drawn, only put into words.

@@ -14,7 +14,7 @@ from banditree.service.store.people import Role, admit
 
 COOKIE = "banditree_sign_on"
 BACK = "/sign-on/back"
-MINUTES = 10  # A person has so many minutes at the provider.
+MINUTES = 10  # A person has this many minutes at the provider.
 
 router = APIRouter(include_in_schema=False)
 

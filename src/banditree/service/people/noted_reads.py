@@ -9,9 +9,9 @@ from banditree.service.cases.desk import Desk, Transaction
 from banditree.service.problems import Refused
 from banditree.service.store.trail import Line, add_lines
 
-PAUSE = 1.0  # What was seen is written every so many seconds.
-MOST_LINES = 10_000  # So many lines are kept in memory while the database cannot be written; the rest is only counted.
-LONGEST = 200  # So many characters of a path are noted.
+PAUSE = 1.0  # Seconds between two writings of what was seen.
+MOST_LINES = 10_000  # Lines that are kept in memory while the database cannot be written; the rest is only counted.
+LONGEST = 200  # This many characters of a path are noted.
 LOGIN = ("/login", "/api/v1/login")  # Refusals of these are noted where the password is checked.
 QUIET = {*LOGIN, "/", "/health", "/ready", "/metrics", "/static/{name}", "/api/v1/me", "/api/v1/openapi.json"}
 REFUSED = (401, 403, 429)

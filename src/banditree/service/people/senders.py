@@ -17,9 +17,9 @@ from banditree.service.store.people import LOCAL, Person, Role
 COOKIE = "banditree_session"
 CSRF_HEADER = "x-csrf-token"
 CSRF_FIELD = "csrf_token"
-REMEMBERED = 1.0  # A token that was valid is taken as valid for so many seconds.
+REMEMBERED = 1.0  # A token that was valid is taken as valid for this many seconds.
 NO_SECRET = "Log in, or send a token as 'Authorization: Bearer ...'."
-MOST_REMEMBERED = 10_000  # At most so many tokens are remembered.
+MOST_REMEMBERED = 10_000  # At most this many tokens are remembered.
 
 
 class Door:

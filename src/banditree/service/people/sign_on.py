@@ -24,11 +24,11 @@ from banditree.service.problems import Forbidden, Refused, Unavailable
 from banditree.service.settings import Settings
 from banditree.service.store.people import USER_NAME, Known, Role
 
-SECONDS = 10.0  # The provider must answer within so many seconds.
-FRESH = 3600.0  # What the provider says about itself is believed for so many seconds.
-KEYS_AGAIN = 60.0  # Its keys are fetched again after so many seconds for a signature that none of them made.
-LEEWAY = 60  # The clocks of provider and service may differ by so many seconds.
-MOST_TEXT = 100_000  # So many bytes of an answer of the provider are read.
+SECONDS = 10.0  # The provider must answer within this many seconds.
+FRESH = 3600.0  # What the provider says about itself is believed for this many seconds.
+KEYS_AGAIN = 60.0  # Its keys are fetched again after this many seconds for a signature that none of them made.
+LEEWAY = 60  # The clocks of provider and service may differ by this many seconds.
+MOST_TEXT = 100_000  # This many bytes of an answer of the provider are read.
 SCOPE = "openid profile email"
 SIGNATURES = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 

@@ -57,7 +57,7 @@ class BetweenOut(Shape):
 
 
 class ComparisonOut(Shape):
-    """Reward per case over the first `rounds` rounds, on cases that have had so many outcomes.
+    """Reward per case over the first `rounds` rounds, on cases that have had that many outcomes.
 
     Cases are counted in the order in which they began, up to the first that is still running. ended_early: cases that
     ended before that many rounds. behind: cases that have had them, and began after one that is still running.

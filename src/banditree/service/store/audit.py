@@ -19,7 +19,7 @@ from banditree.service.store.schema import audit, cases, events, snapshots, trai
 from banditree.service.store.seals import DELETED, SEALED, hash_of, key_of
 from banditree.service.store.trail import BEGINNING, ERASED_PROOF, HEAD, SEAL, WRITTEN, cover_text, leaf, link
 
-SHOWN_PROBLEMS = 20  # At most so many problems are put into words; the others are counted.
+SHOWN_PROBLEMS = 20  # At most this many problems are put into words; the others are counted.
 
 
 class Verified(NamedTuple):

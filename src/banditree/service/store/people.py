@@ -29,7 +29,7 @@ LOGIN_FAILED = "log-in failed"
 LEAST_PASSWORD = 10
 USER_NAME = r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}"
 RESERVED = {"service", "nobody", "local", "watch", "sign-on"}  # Names by which the trail means no person.
-HASHING = threading.Semaphore(2)  # At most so many passwords are checked at the same time.
+HASHING = threading.Semaphore(2)  # At most this many passwords are checked at the same time.
 
 hasher = PasswordHasher()
 NOBODY = hasher.hash(randomness.token_hex())  # Checked for unknown names, so that they take as long as known ones.

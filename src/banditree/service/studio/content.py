@@ -6,8 +6,8 @@ from pydantic import Field, StringConstraints
 
 from banditree.service.edge.models import NO_NUL, Name, Shape
 
-MOST_GRID = 30  # A grid of typed rates has at most so many kinds and options.
-MOST_HORIZON = 100_000  # A plan made in the browser is for at most so many rounds of one case.
+MOST_GRID = 30  # A grid of typed rates has at most this many kinds and options.
+MOST_HORIZON = 100_000  # A plan made in the browser is for at most this many rounds of one case.
 
 Cell = Annotated[str, StringConstraints(max_length=100, pattern=NO_NUL)]
 Outcomes = Literal["yes or no", "grades", "number"]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from banditree.training.logs import Reading
     from banditree.training.statistics import Statistics
 
-MOST_VALUES = 10  # Up to so many different outcomes may be grades.
-MOST_LISTED = 12  # The page names at most so many kinds.
+MOST_VALUES = 10  # Up to this many different outcomes may be grades.
+MOST_LISTED = 12  # The page names at most this many kinds.
 TRUE_OR_FALSE = {"0", "1", "true", "false"}
 GOOD = {"yes", "y", "success", "recovered", "recovery", "cured", "good", "bought", "better", "ja", "oui", "si", "sí"}
 # Parts of names that people give their columns; the usual names come first.

@@ -96,7 +96,7 @@ def _shares(cells: Sequence[str], kinds: Sequence[str]) -> list[float] | None:
 
 
 def resized(rates: Rates, kinds: int, options: int) -> Rates:
-    """The grid with so many rows and columns; what was typed stays where there is room."""
+    """The grid with the given numbers of rows and columns; what was typed stays where there is room."""
     kinds, options = (min(max(n, 2), MOST_GRID) for n in (kinds, options))
     names = [*rates.options, *(_letter(n) for n in range(len(rates.options), options))][:options]
     rows = [[*row, *[""] * options][:options] for row in rates.cells]

@@ -18,12 +18,12 @@ from banditree.service.problems import Refused
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_ROWS = 1_000_000  # A table may have so many rows ...
-MOST_COLUMNS = 200  # ... and so many columns.
-MOST_NAME = 100  # The name of a column may have so many characters.
-MOST_UNPACKED = 300_000_000  # A workbook or a Parquet file may unpack to so many bytes.
-FIRST_ROWS = 8  # A person is shown so many rows.
-MOST_SHOWN = 60  # So many characters of a cell are shown.
+MOST_ROWS = 1_000_000  # A table may have this many rows ...
+MOST_COLUMNS = 200  # ... and this many columns.
+MOST_NAME = 100  # The name of a column may have this many characters.
+MOST_UNPACKED = 300_000_000  # A workbook or a Parquet file may unpack to this many bytes.
+FIRST_ROWS = 8  # A person is shown this many rows.
+MOST_SHOWN = 60  # This many characters of a cell are shown.
 PARQUET, ZIP, OLD_OFFICE = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # Files of these kinds begin with these bytes.
 # What a spreadsheet would compute: "=1+1", and "+cmd|..." or "@SUM(...)"; a number with a sign is no formula.
 FORMULA = r"^\s*(=|[+@-].*[(|!])"

@@ -15,7 +15,7 @@ from banditree.tasks.collection import Collection
 
 
 def worth(database: Database, settings: Mapping[str, Any], reports: Reports) -> list[dict[str, Any]]:
-    """For each number of kinds, what telling so many apart earns on cases that they were not found from."""
+    """For each number of kinds, what telling that many apart earns on cases that they were not found from."""
     from banditree.cases.reading import read_cases
     from banditree.evaluation.worth import worth_of_kinds
     from banditree.tasks.rewards import family_named

@@ -23,7 +23,7 @@ from banditree.tasks.rewards.base import (
 FOUR_BINS = (-3, -1, 1, 3)  # The points of a normal reward, close to its best four-level rounding ...
 BIN_WIDTH = 0.98  # ... with cuts this many standard deviations from the middle one.
 FAR, FINE = 7.0, 0.02  # For bounds from below, outcomes are listed this far out and this close, in standard deviations.
-CENTRES = 6  # So many middle cuts are tried per arm.
+CENTRES = 6  # This many middle cuts are tried per arm.
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from banditree.figures.axes import Axis, tick_label
 
 WIDTH, HEIGHT = 640, 340
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 40, 52  # The margins.
-WIDE = 12.0  # Losses are shown by powers of ten if the largest is so many times the least.
+WIDE = 12.0  # Losses are shown by powers of ten if the largest is this many times the least.
 ROOM = 1.08  # The axis goes this far above the highest.
 GAP, NAME_HEIGHT = 6, 18  # The gap between a line across and its name above it, and the height of a name.
 FEW_POWERS = 4
