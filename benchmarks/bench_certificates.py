@@ -11,10 +11,11 @@ import time
 
 import numpy as np
 
+from banditree import ByOutcome, Give, Line, Plan, SafetyRule, Score, Watch, make_plan
 from banditree.certificates.certify import certify, regret_bound
 from banditree.certificates.outcomes import box_outcomes
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import Form, Plan, SafetyRule
+from banditree.plans.links import reading_order
+from banditree.plans.plan import renumbered
 from banditree.policies.follow import follow
 from banditree.simulation.engine import Player, simulate
 from banditree.tasks.collection import Collection
@@ -48,8 +49,11 @@ def score_plan(collection: Collection, n_tests: int, links_back: bool) -> Plan:
         floor, ceil = (int(level) for level in rng.integers(3, 20, 2))
         if links_back and place % 10 == 9:
             low, floor, ceil = place - int(rng.integers(1, 9)), 1, 1
-        tests.append(Box(int(rng.integers(collection.n_arms)), low, high, points=points, floor=floor, ceil=ceil))
-    return assemble([*tests, *(Box(k) for k in range(collection.n_arms))], collection, HORIZON)
+        arm = collection.arms[int(rng.integers(collection.n_arms))]
+        tests.append(Line(Give(arm), Score(ByOutcome(points), floor, ceil), low + 1, high + 1))
+    lines = [*tests, *(Line(Give(arm)) for arm in collection.arms)]
+    order = reading_order([[to - 1 for to in line.targets if isinstance(to, int)] for line in lines])
+    return make_plan(renumbered(lines, order), collection, HORIZON)
 
 
 def protocol(collection: Collection, n_lines: int, rule: SafetyRule | None) -> Plan:
@@ -60,16 +64,16 @@ def protocol(collection: Collection, n_lines: int, rule: SafetyRule | None) -> P
     for place in range(n_lines):
         arm, task = int(best[place % len(best)]), place % len(best)
         fall = min(max(1, round(collection.means[task, arm] / (1 - collection.means[task, arm]) / 2)), STEEPEST)
-        low = place + 1 if place + 1 < n_lines else 0
+        give, points = Give(collection.arms[arm]), ByOutcome((-fall, 1))
+        low = (place + 1) % n_lines + 1
         floor, ceil = (int(rng.choice(ROUND_LEVELS)) for _ in range(2))
         if place % 2:
-            lines.append(Box(arm, low, points=(-fall, 1), floor=max(floor, fall)))
+            lines.append(Line(give, Watch(points, max(floor, fall)), low))
         else:
             skip = min(place + int(rng.integers(1, 12)), n_lines - 1)
-            high = skip if place % 3 == 0 and skip > place else n_lines + arm
-            lines.append(Box(arm, low, high, points=(-fall, 1), floor=max(floor, fall), ceil=ceil))
-    ends = [Box(k) for k in range(collection.n_arms)]
-    return assemble([*lines, *ends], collection, HORIZON, form=Form.LINES, rule=rule)
+            high = skip + 1 if place % 3 == 0 and skip > place else Line(give)
+            lines.append(Line(give, Score(points, max(floor, fall), ceil), low, high))
+    return make_plan(lines, collection, HORIZON, rule=rule)
 
 
 def time_of_runs(plan: Plan, collection: Collection) -> float:

@@ -16,9 +16,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import beta
 
+from banditree import ByOutcome, Give, Line, Score, make_plan
 from banditree.monitoring.monitor import monitor
 from banditree.monitoring.simulated import simulate_cases
-from banditree.plans.assemble import Box, assemble
 from banditree.tasks.collection import Collection
 
 RATES = np.array([[0.8, 0.4, 0.3], [0.3, 0.75, 0.35], [0.35, 0.3, 0.8]])
@@ -61,14 +61,12 @@ def collections(setting: Setting, world: int) -> tuple[Collection, Collection]:
 
 def plan_for(known: Collection, rounds: int):
     """C for a while, then A, then B: a plan in which scores decide."""
-    boxes = [
-        Box(arm=2, low=1, high=4, points=(-3, 1), floor=1, ceil=2),
-        Box(arm=0, low=2, high=3, points=(-3, 2), floor=3, ceil=12),
-        Box(arm=1),
-        Box(arm=0),
-        Box(arm=2),
+    a, b, c = Give("A"), Give("B"), Give("C")
+    lines = [
+        Line(c, Score(ByOutcome((-3, 1)), floor=1, ceil=2), below=2, above=Line(c)),
+        Line(a, Score(ByOutcome((-3, 2)), floor=3, ceil=12), below=Line(b), above=Line(a)),
     ]
-    return assemble(boxes, known, horizon=rounds)
+    return make_plan(lines, known, horizon=rounds)
 
 
 def drift(fall: float, days: np.ndarray) -> np.ndarray:
@@ -96,7 +94,7 @@ def seasonal(plan, truth: Collection, cases: int, rounds: int, world: int):
     """Cases whose kinds come more often in some months than in others: thinned from more cases of equal shares."""
     from dataclasses import replace
 
-    from banditree.cases.table import only_cases
+    from banditree.cases.table import Cases, only_cases
 
     rng = np.random.default_rng([world, 2])
     seen = []
@@ -107,12 +105,12 @@ def seasonal(plan, truth: Collection, cases: int, rounds: int, world: int):
         seen.append(only_cases(drawn, np.flatnonzero(rng.random(cases) < chance)))
     began = np.concatenate([one.began for one in seen])
     order = np.argsort(began)
-    rows = {name: np.concatenate([getattr(one, name) for one in seen]) for name in ("arm", "reward", "at", "box")}
+    rows = {name: np.concatenate([getattr(one, name) for one in seen]) for name in ("arm", "outcomes", "at", "box")}
     picked = np.concatenate([np.arange(u * rounds, (u + 1) * rounds) for u in order])
     rows = {name: values[picked] for name, values in rows.items()}
     names = tuple(f"case {u}" for u in range(len(order)))
     first = np.arange(len(order) + 1) * rounds
-    return type(seen[0])(names, began[order], first, overridden=np.zeros(len(picked), bool), **rows)
+    return Cases(names, truth.arms, first, began=began[order], **rows)
 
 
 def main() -> None:

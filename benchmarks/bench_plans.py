@@ -24,7 +24,6 @@ import numpy as np
 
 from banditree.certificates.certify import certify
 from banditree.files.clinic import clinic
-from banditree.plans.plan import BoxKind
 from banditree.plans.reading_load import reading_load
 from banditree.scores.protocol import build_protocol
 from banditree.simulation.engine import simulate
@@ -85,7 +84,7 @@ def planned(name, seed, share, longest_path):
         "lines": plan.n_tests,
         "path": plan.depth,
         "load": reading_load(plan),
-        "passed": certificate.entered[:, plan.kind != BoxKind.EXPLOIT].sum(axis=1).mean(),
+        "passed": certificate.entered[:, [bool(row.counts.exits) for row in plan.rows]].sum(axis=1).mean(),
         "seconds": seconds,
         "soon": soon[0] if soon else np.nan,
         "certified": time.process_time() - start - seconds,

@@ -1,9 +1,11 @@
 """A slow and obvious player of contextual plans, written without looking at the library's: many cases at once."""
 
 import numpy as np
+from boxes import arrays_of
 
-from banditree.plans.by_context import PromiseTable
-from banditree.plans.plan import NONE, BoxKind
+from banditree.plans.counts import Counting
+from banditree.plans.gives import NONE
+from banditree.plans.points import PromiseTable
 from banditree.tasks.contexts import draw_contexts
 
 
@@ -43,9 +45,9 @@ def points_of(plan, box, x, arm, reward):
     """The points of one outcome: of its bin, or the rounded logarithm of a ratio of chances."""
     grading = plan.grading_of(box)
     if grading is None:
-        return int(plan.points[box][(plan.cuts[box] < reward).sum()])
+        return int(arrays_of(plan).points[box][(arrays_of(plan).cuts[box] < reward).sum()])
     if isinstance(grading, PromiseTable):
-        row = sum(promised(plan, int(plan.task[box]), x, arm) >= cut for cut in grading.cuts)
+        row = sum(promised(plan, int(arrays_of(plan).task[box]), x, arm) >= cut for cut in grading.cuts)
         return grading.rows[row][int(reward)]
     logs = []
     for task in (grading.favoured, grading.other):
@@ -69,21 +71,25 @@ def play(plan, truth, task, n_cases, horizon, seed):
         means = reward_means(truth, task, xs)
         rewards = truth.rewards.sample(means, rng)
         for x, mean, reward in zip(xs, means, rewards, strict=True):
-            arm = int(plan.arm[box]) if plan.arm[box] != NONE else arm_of(plan, int(plan.task[box]), x)
+            arm = (
+                int(arrays_of(plan).arm[box])
+                if arrays_of(plan).arm[box] != NONE
+                else arm_of(plan, int(arrays_of(plan).task[box]), x)
+            )
             regrets[case] += mean.max() - mean[arm]
-            end, rule = plan.kind[box] == BoxKind.EXPLOIT, plan.rule
+            end, rule = arrays_of(plan).kind[box] == Counting.EXPLOIT, plan.rule
             if end and rule is None:
                 continue
             if end:
                 score += rule.points[int((np.array(rule.cuts) < reward[arm]).sum())]
             else:
                 score += points_of(plan, box, x, arm, reward[arm])
-            cap, floor = (rule.cap, rule.floor) if end else (plan.cap[box], plan.floor[box])
+            cap, floor = (rule.cap, rule.floor) if end else (arrays_of(plan).cap[box], arrays_of(plan).floor[box])
             score = min(score, cap) if cap else score
-            if plan.kind[box] == BoxKind.SCORE and score >= plan.ceil[box]:
-                box, score = int(plan.high[box]), 0
+            if arrays_of(plan).kind[box] == Counting.SCORE and score >= arrays_of(plan).ceil[box]:
+                box, score = int(arrays_of(plan).high[box]), 0
             elif score <= -floor:
-                box, score = 0 if end else int(plan.low[box]), 0
+                box, score = 0 if end else int(arrays_of(plan).low[box]), 0
         boxes[case] = box
     return regrets, boxes
 
@@ -97,16 +103,16 @@ def play_tests(plan, truth, task, n_cases, horizon, seed):
     for _ in range(horizon):
         x = draw_contexts(truth.contexts, n_cases, rng)
         means = reward_means(truth, task, x)
-        arm = plan.arm[box].copy()
+        arm = arrays_of(plan).arm[box].copy()
         free = arm == NONE
         if free.any():
-            wanted = np.einsum("nd,nkd->nk", x[free], plan.theta[plan.task[box[free]]])
+            wanted = np.einsum("nd,nkd->nk", x[free], plan.theta[arrays_of(plan).task[box[free]]])
             arm[free] = wanted.argmax(axis=1)
         regret += means.max(axis=1) - means[every, arm]
         total += truth.rewards.sample(means[every, arm], rng)
         pulls += 1
-        done = (plan.kind[box] == BoxKind.FIXED) & (pulls == plan.pulls[box])
-        low = total <= plan.threshold[box] + 1e-9
-        box = np.where(done, np.where(low, plan.low[box], plan.high[box]), box)
+        done = (arrays_of(plan).kind[box] == Counting.FIXED) & (pulls == arrays_of(plan).pulls[box])
+        low = total <= arrays_of(plan).threshold[box] + 1e-9
+        box = np.where(done, np.where(low, arrays_of(plan).low[box], arrays_of(plan).high[box]), box)
         pulls[done], total[done] = 0, 0.0
     return regret, box

@@ -1,38 +1,24 @@
 """Small hand-made plans that tests share."""
 
-import numpy as np
+from boxes import Box, assemble, plan_of_boxes
 
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Fallback, Form, Plan, SafetyRule
+from banditree.plans.counts import Counting
+from banditree.plans.gives import HAND_OVER, NONE, SEVERAL
+from banditree.plans.plan import Fallback, Form, SafetyRule
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI, Gaussian
 
-F, S, E, W = BoxKind.FIXED, BoxKind.SCORE, BoxKind.EXPLOIT, BoxKind.WATCH
+F, S, E, W = Counting.FIXED, Counting.SCORE, Counting.EXPLOIT, Counting.WATCH
 
 
 def make_plan(boxes, *, arms=("A", "B", "C"), tasks=("one", "two", "three"), rewards=BERNOULLI, horizon=200, **more):
-    """A Plan from a list of dicts of the fields of each box; what a box does not say is zero or NONE."""
-    n = len(boxes)
-    bins = max((len(box.get("points", [0])) for box in boxes), default=1)
+    """A Plan from a list of dicts of the fields of each box, numbered as they are listed."""
+    made = [Box(**{"arm": NONE, **{name: _field(box[name]) for name in box if name != "kind"}}) for box in boxes]
+    return plan_of_boxes(made, arms=arms, tasks=tasks, rewards=rewards, horizon=horizon, **more)
 
-    def column(name, default, dtype=np.int64):
-        return np.array([box.get(name, default) for box in boxes], dtype=dtype)
 
-    fields = {
-        "kind": column("kind", E),
-        "arm": column("arm", NONE),
-        "low": column("low", NONE),
-        "high": column("high", NONE),
-        "pulls": column("pulls", 0),
-        "threshold": column("threshold", 0.0, float),
-        "cuts": np.array([box.get("cuts", [0.0] * (bins - 1)) for box in boxes]).reshape(n, bins - 1),
-        "points": np.array([box.get("points", [0] * bins) for box in boxes], dtype=np.int64).reshape(n, bins),
-        "floor": column("floor", 0),
-        "ceil": column("ceil", 0),
-        "cap": column("cap", 0),
-        "task": column("task", NONE),
-    }
-    return Plan(**fields, arms=arms, tasks=tasks, rewards=rewards, horizon=horizon, method="score", **more)
+def _field(value):
+    return tuple(value) if isinstance(value, list) else value
 
 
 def score_plan(**more):

@@ -1,8 +1,8 @@
 """A small plan and its kinds, for the tests of monitoring and relearning."""
 
 import numpy as np
+from boxes import Box, assemble
 
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Plan
 from banditree.tasks.collection import Collection
 

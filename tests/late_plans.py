@@ -2,9 +2,9 @@
 
 import dataclasses
 
+from boxes import Box, assemble
 from example_plans import FIVE, protocol, score_plan
 
-from banditree.plans.assemble import Box, assemble
 from banditree.tasks.collection import Collection
 
 THREE = Collection.bernoulli([[0.8, 0.3, 0.5], [0.2, 0.7, 0.4], [0.3, 0.4, 0.6]], arms=["A", "B", "C"])

@@ -3,7 +3,7 @@
 import json
 import re
 
-from banditree.plans.plan import Vocabulary
+from banditree.plans.words import Vocabulary
 from banditree.policies.base import Outcome
 
 NUMBER = r"[-+]?[\d.]+(?:e[-+]?\d+)?"

@@ -5,17 +5,21 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from boxes import Box, arrays_of, assemble
 from hypothesis import reject
 from hypothesis import strategies as st
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Decider, Fallback, Form, SafetyRule, Vocabulary
+from banditree.plans.counts import Counting
+from banditree.plans.gives import HAND_OVER, NONE, SEVERAL
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Decider, Fallback, Form, SafetyRule
+from banditree.plans.words import Vocabulary
 from banditree.policies.follow import follow
 from banditree.tasks.collection import Collection
 
-TESTS = (BoxKind.FIXED, BoxKind.SCORE)
+TESTS = (Counting.FIXED, Counting.SCORE)
 HOSTILE = (
     "next line", "line 4", "stay with B", "settle on E", "start again at line 1", "7", "+1/-3",
     "A; +1/-1. At +8: line 4",
@@ -69,7 +73,7 @@ def cases(draw, links_back=True, most_pulls=3, most_level=4):
 
 def fallbacks(n_arms):
     """No fallback, or one of each kind."""
-    given = [Fallback(), Fallback(Decider.PERSON), Fallback(Decider.OPTION, n_arms - 1)]
+    given = [Fallback(), Fallback(Decider.PERSON), Fallback(Decider.OPTION, f"arm {n_arms}")]
     return st.sampled_from([None, *given])
 
 
@@ -129,7 +133,7 @@ def enumerate_rewards(plan, collection, task, horizon):
         state = follow.init(params)
         chance, cost, n_tests = 1.0, 0.0, 0
         for t, reward in enumerate(rewards):
-            testing = plan.kind[state.place[0]] in TESTS
+            testing = arrays_of(plan).kind[state.place[0]] in TESTS
             arm = follow.choose(params, state, np.zeros(0), available, (0, 0, t))
             chance *= means[arm] if reward else 1 - means[arm]
             cost += gaps[arm]
@@ -139,14 +143,14 @@ def enumerate_rewards(plan, collection, task, horizon):
         regret += chance * cost
         tests += chance * n_tests
         leaves[box] += chance
-        if plan.kind[box] in TESTS:
+        if arrays_of(plan).kind[box] in TESTS:
             undecided += chance
     return regret, leaves, tests, undecided
 
 
 def leaf_tasks(plan):
     """The task that each box names, NONE for tests."""
-    return np.where(plan.kind == BoxKind.EXPLOIT, plan.task, NONE)
+    return np.where(arrays_of(plan).kind == Counting.EXPLOIT, arrays_of(plan).task, NONE)
 
 
 @st.composite
@@ -205,20 +209,20 @@ def slow_course(plan, means, horizon):
     at = {(0, 0): 1.0}
     entered, exits = np.zeros(plan.n_boxes), np.zeros((plan.n_boxes, 2))
     entered[0] = 1.0
-    regret, undecided = [0.0], [float(plan.kind[0] in TESTS)]
-    arm = np.where(plan.arm == HAND_OVER, -1 if plan.fallback is None else plan.fallback.arm, plan.arm)
+    regret, undecided = [0.0], [float(arrays_of(plan).kind[0] in TESTS)]
+    arm = np.where(arrays_of(plan).arm == HAND_OVER, machine_of(plan).fallback, arrays_of(plan).arm)
     for _ in range(horizon):
         regret.append(regret[-1] + sum(p * gaps[arm[box]] for (box, _), p in at.items()))
         after = {}
         for (box, score), p in at.items():
-            for reward, chance in ((0, 1 - means[plan.arm[box]]), (1, means[plan.arm[box]])):
+            for reward, chance in ((0, 1 - means[arrays_of(plan).arm[box]]), (1, means[arrays_of(plan).arm[box]])):
                 place, side = slow_step(plan, box, score, reward)
                 after[place] = after.get(place, 0.0) + p * chance
                 if side is not None:
                     entered[place[0]] += p * chance
                     exits[box, side] += p * chance
         at = after
-        undecided.append(sum(p for (box, _), p in at.items() if plan.kind[box] in TESTS))
+        undecided.append(sum(p for (box, _), p in at.items() if arrays_of(plan).kind[box] in TESTS))
     at_end = np.zeros(plan.n_boxes)
     for (box, _), p in at.items():
         at_end[box] += p
@@ -227,14 +231,23 @@ def slow_course(plan, means, horizon):
 
 def slow_step(plan, box, score, reward):
     """((box, score), the side on which the box was left or None) after one reward."""
-    if plan.kind[box] == BoxKind.EXPLOIT:
-        if plan.rule is None or plan.arm[box] == HAND_OVER:
+    if arrays_of(plan).kind[box] == Counting.EXPLOIT:
+        if plan.rule is None or arrays_of(plan).arm[box] == HAND_OVER:
             return (box, 0), None
         points, floor, ceil, cap, high = plan.rule.points, plan.rule.floor, None, plan.rule.cap, None
         low = plan.hand_over if plan.rule.hands_over else 0
     else:
-        points, floor, cap, low = plan.points[box], plan.floor[box], plan.cap[box], int(plan.low[box])
-        ceil, high = (plan.ceil[box], int(plan.high[box])) if plan.kind[box] == BoxKind.SCORE else (None, None)
+        points, floor, cap, low = (
+            arrays_of(plan).points[box],
+            arrays_of(plan).floor[box],
+            arrays_of(plan).cap[box],
+            int(arrays_of(plan).low[box]),
+        )
+        ceil, high = (
+            (arrays_of(plan).ceil[box], int(arrays_of(plan).high[box]))
+            if arrays_of(plan).kind[box] == Counting.SCORE
+            else (None, None)
+        )
     score += int(points[reward])
     score = min(score, int(cap)) if cap else score
     if ceil is not None and score >= ceil:

@@ -1,10 +1,10 @@
 """Logs of simulated cases whose truth is known, and a plan to evaluate on them."""
 
 import numpy as np
+from boxes import Box, assemble
 
 from banditree.cases.table import cases_of
 from banditree.certificates.certify import certify
-from banditree.plans.assemble import Box, assemble
 from banditree.tasks.collection import Collection
 
 TRUTH = Collection.bernoulli([[0.8, 0.4], [0.2, 0.6]], arms=["A", "B"])

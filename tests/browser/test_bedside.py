@@ -13,7 +13,7 @@ from banditree.service.store.people import Role, add_user, hashed
 pytestmark = pytest.mark.slow
 
 SIZES = pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
-TESTS = int(PLAN.pulls[0])
+TESTS = PLAN.lines[0].counts.rounds
 IN_VIEW = """
 const box = document.querySelector(arguments[0]).getBoundingClientRect();
 const top = document.elementFromPoint(box.left + 5, box.top + box.height / 2);

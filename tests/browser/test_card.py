@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from boxes import renamed
 from example_plans import FIVE, binned_protocol, protocol
 from printed_plan import PrintedProtocol
 from random_plans import HOSTILE
 
 from banditree.figures.card import card_html, card_info
-from banditree.plans.plan import Vocabulary
 from banditree.plans.wording import outcome_names
+from banditree.plans.words import Vocabulary
 from banditree.policies.session import start_session
 
 pytestmark = pytest.mark.slow
@@ -20,8 +21,8 @@ WORDS = Vocabulary(arm="treatment", task="patient group", success="recovery", fa
 PLANS = {
     "the five lines": lambda: replace(protocol(cap=20), vocabulary=WORDS),
     "without a rule": lambda: protocol(rule=None, cap=3),
-    "hostile names": lambda: replace(protocol(cap=2), arms=HOSTILE[:5]),
-    "more hostile names": lambda: replace(protocol(), arms=HOSTILE[8:13], vocabulary=WORDS),
+    "hostile names": lambda: renamed(protocol(cap=2), HOSTILE[:5]),
+    "more hostile names": lambda: renamed(replace(protocol(), vocabulary=WORDS), HOSTILE[8:13]),
     "numbers": binned_protocol,
 }
 CASES, ROUNDS = 200, 60

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
+from boxes import Box, assemble
 from scipy.stats import binom, norm
 
 from banditree.certificates.certify import certify, regret_bound
 from banditree.certificates.lateness import with_late_outcomes
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import HAND_OVER, Decider, Fallback, Form, SafetyRule, pack_survivors
+from banditree.plans.gives import HAND_OVER
+from banditree.plans.plan import Decider, Fallback, Form, SafetyRule
 from banditree.simulation.engine import simulate
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
@@ -37,9 +38,9 @@ def drawn(seed, radius=0.0):
         HORIZON,
         form=Form.LINES,
         rule=SafetyRule((-2, 1), 6, hands_over=seed % 4 == 3) if seed % 2 else None,
-        fallback=Fallback(Decider.OPTION, int(rng.integers(ARMS)), odds=ODDS, allow=radius),
+        fallback=Fallback(Decider.OPTION, collection.arms[int(rng.integers(ARMS))], odds=ODDS, allow=radius),
         kinds=collection.means,
-        survivors=pack_survivors([everyone] * 3 + right + [everyone[:0]], TASKS),
+        possible=[everyone] * 3 + right + [everyone[:0]],
     )
     return collection, plan
 
@@ -86,9 +87,9 @@ def turned(to=Decider.OPTION):
         two,
         400,
         form=Form.LINES,
-        fallback=Fallback(to, 0 if to is Decider.OPTION else -1, odds=100),
+        fallback=Fallback(to, two.arms[0] if to is Decider.OPTION else None, odds=100),
         kinds=two.means,
-        survivors=pack_survivors([np.arange(2), np.arange(1), np.arange(2), np.arange(0)], 2),
+        possible=[range(2), range(1), range(2), range(0)],
     )
 
 

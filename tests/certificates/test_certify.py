@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from boxes import Box, assemble
 
 from banditree.certificates import to_the_horizon
 from banditree.certificates.certify import certify, course, regret_bound
 from banditree.certificates.outcomes import Claim, box_outcomes
 from banditree.errors import InvalidInput
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import sampled_contexts

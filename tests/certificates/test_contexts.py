@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from boxes import arrays_of
 
 from banditree.certificates.certify import certify
 from banditree.certificates.outcomes import Claim
@@ -43,7 +44,7 @@ def test_means_of_clipped_predictions_are_those_that_are_simulated():
     for task in range(2):
         regret, box = play_tests(plan, two, task, 200, 2000, seed=task)
         assert agrees(regret.mean(), certificate.regret[task], regret.std(), 200)
-        assert (plan.task[box] != task).mean() <= certificate.wrong_task[task] + 5 * np.sqrt(0.01 / 200)
+        assert (arrays_of(plan).task[box] != task).mean() <= certificate.wrong_task[task] + 5 * np.sqrt(0.01 / 200)
 
 
 @pytest.mark.filterwarnings("ignore::banditree.trees.tree.PlanWarning")
@@ -116,8 +117,8 @@ def test_totals_over_a_sample_with_rare_large_contexts_are_bounded():
     plan = build_tree(rare, 1000)
     certificate = certify(plan, rare)
     for task in range(2):
-        _, box = play_tests(plan, rare, task, 4000, int(plan.pulls.max()), seed=task)
-        wrong = (plan.task[box] != task).mean()
+        _, box = play_tests(plan, rare, task, 4000, int(arrays_of(plan).pulls.max()), seed=task)
+        wrong = (arrays_of(plan).task[box] != task).mean()
         assert wrong <= certificate.wrong_task[task] + 5 * np.sqrt(certificate.wrong_task[task] / 4000) + 1e-3
 
 

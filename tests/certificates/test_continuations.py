@@ -2,11 +2,15 @@
 
 import numpy as np
 import pytest
+from boxes import Box, arrays_of, assemble
 
 from banditree.certificates.certify import certify
-from banditree.certificates.continuations import begun_at, continuations
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import BoxKind, SafetyRule
+from banditree.certificates.continuations import _begun_at, continuations
+from banditree.certificates.outcomes import box_outcomes
+from banditree.certificates.to_the_horizon import carry
+from banditree.plans.counts import Counting
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import SafetyRule
 from banditree.tasks.collection import Collection
 from banditree.theory.limits import continuations_of
 from banditree.theory.lower_bounds import list_beliefs
@@ -23,14 +27,13 @@ BOXES = [
 
 def test_a_plan_begun_at_a_box_is_what_follows_it():
     plan, long = assemble(BOXES, TWO, 60), 10**6
-    second = int(np.flatnonzero(plan.kind != BoxKind.EXPLOIT)[1])
-    later = begun_at(plan, second)
-    assert later.arm[0] == 1
-    assert sorted(later.arm[1:].tolist()) == [0, 1]
+    second = int(np.flatnonzero(arrays_of(plan).kind != Counting.EXPLOIT)[1])
+    later, outcomes = _begun_at(machine_of(plan), box_outcomes(plan, TWO), second)
+    assert later.n_rows == 3
     # What is spent at the second test, over a long horizon, is what is spent there per visit times the visits.
-    whole, part = certify(plan, TWO, long), certify(later, TWO, long)
-    assert whole.regret_at[:, second] == pytest.approx(whole.entered[:, second] * part.regret_at[:, 0], rel=1e-6)
-    assert begun_at(plan, 0) is plan
+    whole, part = certify(plan, TWO, long), carry(later, outcomes, long)
+    at_first = np.array([one.spent[0] for one in part]) * outcomes.cost[:, 0]
+    assert whole.regret_at[:, second] == pytest.approx(whole.entered[:, second] * at_first, rel=1e-6)
 
 
 def test_what_a_line_gives_up_is_at_least_what_the_best_saves():
@@ -51,7 +54,7 @@ def test_what_a_line_gives_up_is_at_least_what_the_best_saves():
 def test_a_safety_rule_is_part_of_what_follows():
     with_rule = assemble(BOXES, TWO, 400, rule=SafetyRule((-1, 1), 9))
     lines = continuations(with_rule, TWO, effort=3_000_000)
-    assert [line.box for line in lines] == np.flatnonzero(with_rule.kind != BoxKind.EXPLOIT).tolist()
+    assert [line.box for line in lines] == np.flatnonzero(arrays_of(with_rule).kind != Counting.EXPLOIT).tolist()
     assert all(line.loses >= line.at_least >= 0 for line in lines)
 
 

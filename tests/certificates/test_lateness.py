@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from boxes import arrays_of
 from example_plans import FIVE, handing_over
 from late_plans import PLANS
 
@@ -55,7 +56,7 @@ def test_outcomes_that_come_at_once_cost_what_the_certificate_says(name):
 
 def test_a_batch_as_long_as_the_horizon_never_learns():
     plan, collection = PLANS["lines and a rule"]
-    never = plan.horizon * (FIVE.means.max(axis=1) - FIVE.means[:, plan.arm[0]])
+    never = plan.horizon * (FIVE.means.max(axis=1) - FIVE.means[:, arrays_of(plan).arm[0]])
     for found in (
         with_late_outcomes(plan, collection, batch=plan.horizon),
         with_late_outcomes(plan, collection, late=plan.horizon),

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from boxes import Box, arrays_of, assemble
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_plans import certified, protocol_cases, slow_course, slow_step
@@ -14,7 +15,6 @@ from banditree.certificates.certify import certify
 from banditree.certificates.circle import circle_of
 from banditree.certificates.renewal import applies
 from banditree.certificates.rounding import LEVEL, UNIT
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import SafetyRule
 from banditree.tasks.collection import Collection
 
@@ -80,7 +80,7 @@ def test_line_by_line_is_round_by_round(rule):
 def test_a_restless_protocol_goes_line_by_line_by_itself():
     clinic = Collection.bernoulli([[0.6, 0.2], [0.3, 0.6]])
     plan = assemble([Box(0, 1, points=(-1, 1), floor=9, cap=3), Box(1, 0, points=(-1, 1), floor=9)], clinic, 20_000)
-    assert applies(plan.low, plan.high, plan.horizon)
+    assert applies(arrays_of(plan).low, arrays_of(plan).high, plan.horizon)
     found = certify(plan, clinic)
     np.testing.assert_allclose(found.regret, by_rounds(plan, clinic, None).regret, atol=1e-9 * plan.horizon)
 
@@ -90,7 +90,7 @@ def test_links_back_to_the_middle_go_round_by_round():
     back = assemble(
         [Box(0, 1, points=(-1, 1), floor=2), Box(1, 1, 2, points=(-1, 1), floor=2, ceil=2), Box(1)], two, 90
     )
-    assert not applies(back.low, back.high, 90)
+    assert not applies(arrays_of(back).low, arrays_of(back).high, 90)
     assert certify(back, two).regret.max() > 0
 
 
@@ -100,7 +100,7 @@ def exactly(plan, sixteenths, horizon):
     for _ in range(horizon):
         after, regret = {}, 16 * regret
         for (box, score), paths in at.items():
-            rate = sixteenths[plan.arm[box]]
+            rate = sixteenths[arrays_of(plan).arm[box]]
             regret += paths * (max(sixteenths) - rate)
             for reward, weight in ((0, 16 - rate), (1, rate)):
                 place, _side = slow_step(plan, box, score, reward)

@@ -4,12 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
+from boxes import arrays_of
 from example_plans import FIVE, expecting, protocol
 from late_plans import GRADED, GRADES, PLANS
 
 from banditree.certificates.waiting import MOST_OUT, Place, UnderWay, WaitingCosts
 from banditree.errors import InvalidInput
-from banditree.plans.plan import SEVERAL
+from banditree.plans.gives import SEVERAL
 from banditree.policies.rounds import MISSING
 from banditree.policies.session import resume_session, start_session
 from banditree.tasks.instances import linear
@@ -98,7 +99,7 @@ def test_nothing_is_said_where_nothing_is_known():
     session.ask(n=2)
     assert session.going_on() is None
     plan = expecting()
-    several = int(np.flatnonzero(plan.arm == SEVERAL)[0])
+    several = int(np.flatnonzero(arrays_of(plan).arm == SEVERAL)[0])
     assert WaitingCosts(plan, FIVE).of(Place(several, 0, 0.0), (UnderWay(1),)) is None
 
 

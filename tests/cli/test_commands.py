@@ -4,10 +4,10 @@ import subprocess
 import sys
 
 import pytest
+from boxes import Box, assemble
 
 from banditree.files.collections import save_collection
 from banditree.files.plans import load_plan, save_plan
-from banditree.plans.assemble import Box, assemble
 from banditree.tasks.collection import Collection
 
 MEANS = "task,A,B\nmild,0.9,0.1\nsevere,0.1,0.8\n"
@@ -90,7 +90,7 @@ def test_contextual_plans_ask_for_the_context(folder, cli):
 
     save_collection(linear(2, 3, 2, 0.3), "tasks.json")
     cli("plan", "tasks.json", "--horizon", 1000, "-o", "plan.json")
-    pulls = int(load_plan("plan.json").pulls[0])
+    pulls = load_plan("plan.json").lines[0].counts.rounds
     code, out, _ = cli("run", "plan.json", answers="0.5\n" * pulls + "old\n1.5\n0.4\nq\n")
     assert code == 0
     assert "x1 must be a finite number. Got 'old'" in out

@@ -36,7 +36,7 @@ def test_protocols_are_the_default_for_zero_one_rewards(capsys, means, tmp_path)
     assert "in the worst (exact)" in out
     assert " successes in the worst task.\n\n1. Give" in out  # the heading states the loss
     plan = load_plan(output)
-    assert plan.method == "protocol"
+    assert plan.origin.method == "protocol"
     assert plan.n_tests <= 3
 
 
@@ -63,8 +63,9 @@ def test_limits_reach_the_search(capsys, means):
         capsys, "plan", means, "--horizon", "1000", "--steps", "200", "--forward-only", "--longest-path", "2", "--json"
     )
     assert code == 0
-    boxes = json.loads(out)["boxes"]
-    assert all(box["low"] > box["box"] for box in boxes if box["kind"] in ("score", "watch"))
+    lines = json.loads(out)["lines"]
+    exits = [(number, line.get(side)) for number, line in enumerate(lines, 1) for side in ("below", "above")]
+    assert all(target > number for number, target in exits if isinstance(target, int))
 
 
 @pytest.mark.slow

@@ -9,10 +9,11 @@ from scipy import stats
 from banditree.errors import InvalidInput
 from banditree.policies.families import draw_reward, likelihood_table, log_likelihood, weigh_tasks
 from banditree.policies.follow import follow
-from banditree.policies.model import COMPILED_FAMILIES, model_of
+from banditree.policies.model import model_of
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import FAMILIES, Bounded, Family, Gaussian
+from banditree.tasks.rewards.compiled import COMPILED_FAMILIES
 from banditree.trees.tree import build_tree
 
 MEANS = [[0.3, 0.8], [0.6, 0.4]]

@@ -3,12 +3,12 @@
 import numpy as np
 import polars
 import pytest
+from boxes import Box, assemble
 
 from banditree import certify, evaluate
 from banditree.errors import InvalidInput
 from banditree.evaluation.evaluate import PLAN
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import NONE
+from banditree.plans.gives import NONE
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, Feature, sampled_contexts
 from banditree.tasks.rewards import BERNOULLI

@@ -2,11 +2,11 @@ import itertools
 
 import numpy as np
 import pytest
+from boxes import Box, plan_of_boxes
 
 from banditree.cases.table import cases_of, only_cases
 from banditree.evaluation.kinds import find_kinds
 from banditree.evaluation.promise import ALIKE, _likenesses, cases_like, promise_of
-from banditree.plans.assemble import Box, from_boxes
 from banditree.tasks.rewards import BERNOULLI, Gaussian, Graded
 
 ARMS = ("A", "B", "C")
@@ -16,7 +16,7 @@ LEADS = np.array([[0.7, 0.2, 0.1], [0.2, 0.2, 0.6]])
 
 def plan(rewards=BERNOULLI):
     boxes = [Box(arm=0, low=1, high=2, points=(-1, 1), floor=1, ceil=2, cuts=(0.5,)), Box(arm=2), Box(arm=0)]
-    return from_boxes(boxes, arms=ARMS, tasks=("one", "other"), rewards=rewards, horizon=12, method="by hand")
+    return plan_of_boxes(boxes, arms=ARMS, tasks=("one", "other"), rewards=rewards, horizon=12, method="by hand")
 
 
 def drawn(rng, n_cases, how):

@@ -58,7 +58,7 @@ def test_the_protocols_lose_what_the_page_says(panel, lines, load, mean):
     """(b) takes too long to certify; reproducing the figure plays it."""
     experiment = load_panel(panel)
     plan = load_plan(experiment.policies[-1].plan)
-    assert (plan.method, plan.n_tests, reading_load(plan)) == ("protocol", lines, load)
+    assert (plan.origin.method, plan.n_tests, reading_load(plan)) == ("protocol", lines, load)
     assert certify(plan, draw_tasks(experiment.collection)).mean_regret == pytest.approx(mean, abs=0.005)
 
 

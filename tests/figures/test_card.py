@@ -13,8 +13,8 @@ from banditree.figures.card import LEAST_ROWS, card_html, card_info, card_pages
 from banditree.figures.drawing import A4, LETTER
 from banditree.figures.scene import Line, Text
 from banditree.plans.explaining import reading_notes
-from banditree.plans.plan import Vocabulary
 from banditree.plans.wording import numbered_lines, rule_sentence
+from banditree.plans.words import Vocabulary
 
 PAPER = pytest.mark.parametrize("size", [A4, LETTER], ids=["A4", "letter"])
 WORDS = Vocabulary(arm="treatment", task="patient group", success="recovery", failure="relapse")

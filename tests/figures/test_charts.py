@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from boxes import arrays_of, survivors_at
 from figure_plans import made
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,7 @@ from banditree.figures.scene import PALETTE, Line, Text
 from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.svg import svg
 from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
-from banditree.plans.plan import BoxKind
+from banditree.plans.counts import Counting
 from banditree.simulation.engine import simulate
 from banditree.simulation.results import mean_band
 from banditree.tasks.collection import Collection
@@ -86,12 +87,19 @@ def test_survivors_against_following_the_plan():
     for task in range(known.n_tasks):
         for case in range(n):
             box, t = 0, 0
-            while plan.kind[box] != BoxKind.EXPLOIT:
-                until = t + int(plan.pulls[box])
-                counts[task, case, (info.rounds >= t) & (info.rounds < until)] = len(plan.survivors_at(box))
-                total = rng.binomial(plan.pulls[box], known.means[task, plan.arm[box]])
-                box, t = int(plan.low[box] if total <= plan.threshold[box] else plan.high[box]), until
-            counts[task, case, info.rounds >= t] = len(plan.survivors_at(box))
+            while arrays_of(plan).kind[box] != Counting.EXPLOIT:
+                until = t + int(arrays_of(plan).pulls[box])
+                counts[task, case, (info.rounds >= t) & (info.rounds < until)] = len(survivors_at(plan, box))
+                total = rng.binomial(arrays_of(plan).pulls[box], known.means[task, arrays_of(plan).arm[box]])
+                box, t = (
+                    int(
+                        arrays_of(plan).low[box]
+                        if total <= arrays_of(plan).threshold[box]
+                        else arrays_of(plan).high[box]
+                    ),
+                    until,
+                )
+            counts[task, case, info.rounds >= t] = len(survivors_at(plan, box))
     error = counts.std(axis=1).mean(axis=0) / np.sqrt(n * known.n_tasks)
     assert (np.abs(counts.mean(axis=(0, 1)) - info.series[0].value) <= 5 * error + 1e-6).all()
 

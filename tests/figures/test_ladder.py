@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from boxes import arrays_of, renamed
 from example_plans import binned_plan, protocol, score_plan
 from figure_plans import MAKERS, made
 
@@ -12,20 +13,20 @@ from banditree.figures.ladder import Leads, ladder_info
 from banditree.figures.reach import ReachInfo
 from banditree.figures.sources import dot, mermaid
 from banditree.figures.text import ladder_text
-from banditree.plans.plan import BoxKind, Vocabulary
+from banditree.plans.counts import Counting
 from banditree.plans.wording import numbered_lines
-from banditree.plans.words import vocabulary_from
+from banditree.plans.words import Vocabulary, vocabulary_from
 
 
 @pytest.mark.parametrize("name", MAKERS)
 def test_every_test_is_a_row_and_every_link_a_way(name):
     plan, _ = made(name)
     info = ladder_info(plan)
-    assert [row.number for row in info.rows] == (np.flatnonzero(plan.kind != BoxKind.EXPLOIT) + 1).tolist()
+    assert [row.number for row in info.rows] == (np.flatnonzero(arrays_of(plan).kind != Counting.EXPLOIT) + 1).tolist()
     for row in info.rows:
         assert sorted(way.box - 1 for way in row.ways) == sorted(plan.links[row.number - 1])
         for way in row.ways:
-            assert (way.leads is Leads.END) == (plan.kind[way.box - 1] == BoxKind.EXPLOIT)
+            assert (way.leads is Leads.END) == (arrays_of(plan).kind[way.box - 1] == Counting.EXPLOIT)
 
 
 def test_ends_are_inside_the_rows_and_jumps_are_told_apart():
@@ -55,9 +56,9 @@ def test_one_option_for_all_is_a_ladder_of_one_row():
 
 
 def replace_with_end(plan):
+    from boxes import Box, assemble
     from example_plans import FIVE
 
-    from banditree.plans.assemble import Box, assemble
     from banditree.plans.plan import Form
 
     return assemble([Box(1)], FIVE, plan.horizon, form=Form.LINES)
@@ -116,7 +117,7 @@ def test_names_cannot_break_the_sources():
 
 
 def test_quotation_marks_keep_names_apart_from_words():
-    plan = replace(protocol(), arms=("next line", "line 4", "C", "D", "stay with B"), vocabulary=Vocabulary())
+    plan = renamed(replace(protocol(), vocabulary=Vocabulary()), ("next line", "line 4", "C", "D", "stay with B"))
     thens = [way.then for row in ladder_info(plan).rows for way in row.ways]
     assert 'stay with "line 4"' in thens
     assert 'settle on "stay with B"' in thens

@@ -1,8 +1,7 @@
 """Names in other scripts: numbers keep their order beside them, and what a PDF cannot show is said."""
 
-from dataclasses import replace
-
 import pytest
+from boxes import renamed
 from example_plans import protocol
 
 from banditree.errors import PlanWarning
@@ -19,7 +18,7 @@ RUSSIAN = "\u0418\u0431\u0443\u043f\u0440\u043e\u0444\u0435\u043d"
 
 
 def plan_with(name):
-    return replace(protocol(), arms=(*protocol().arms[:3], name, "E"))
+    return renamed(protocol(), (*protocol().arms[:3], name, "E"))
 
 
 def test_a_name_from_right_to_left_does_not_turn_points_round():

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -99,10 +100,8 @@ def test_html_is_whole_and_fetches_nothing(name):
 
 
 def test_html_escapes_names():
-    plan, known = made("links back")
-    from dataclasses import replace
-
-    nasty = replace(plan, tasks=NASTY)
+    _, known = made("links back")
+    nasty = score_plan(tasks=NASTY)
     page = ladder_html(ladder_info(nasty), reach_info(nasty, replace(known, tasks=NASTY)))
     read(page)
     assert "<script>alert" not in page

@@ -3,6 +3,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from boxes import Box, arrays_of, assemble
 from figure_plans import MAKERS, made
 from hypothesis import given, settings
 from random_plans import cases
@@ -10,12 +11,12 @@ from random_plans import cases
 from banditree.certificates.certify import certify
 from banditree.certificates.equations import require_end
 from banditree.certificates.outcomes import box_outcomes
-from banditree.certificates.watched_scores import unfold
 from banditree.errors import InvalidInput
 from banditree.figures import reach
 from banditree.figures.reach import reach_info
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import BoxKind, Form, SafetyRule
+from banditree.plans.counts import Counting
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Form, SafetyRule
 from banditree.policies.session import start_session
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
@@ -26,7 +27,7 @@ def test_leaves_are_reached_as_the_certificate_says(name):
     plan, known = made(name)
     info = reach_info(plan, known)
     certificate = certify(plan, known, horizon=max(plan.horizon, 20_000))
-    leaves = plan.kind == BoxKind.EXPLOIT
+    leaves = arrays_of(plan).kind == Counting.EXPLOIT
     np.testing.assert_allclose(info.chance[:, leaves], certificate.at_end[:, leaves], atol=1e-9)
     np.testing.assert_allclose(info.chance[:, 0], 1.0)
     assert (info.cost[:, 0] == 0).all()
@@ -41,7 +42,7 @@ def test_one_pass_agrees_with_the_walk_that_stops_at_each_box(case):
     outcomes = box_outcomes(plan, known)
     exits = reach._exits(plan, outcomes)
     price = np.stack([outcomes.cost.T, np.ones_like(outcomes.cost.T)], axis=2)
-    for fast, slow in zip(reach._forward(plan, exits, price), reach._with_loops(plan, exits, price), strict=True):
+    for fast, slow in zip(reach._forward(plan, exits, price), reach._with_loops(plan.links, exits, price), strict=True):
         np.testing.assert_allclose(fast, slow, atol=1e-9)
 
 
@@ -49,19 +50,19 @@ def test_one_pass_agrees_with_the_walk_that_stops_at_each_box(case):
 @given(cases())
 def test_cost_at_the_leaves_is_that_of_the_tests(case):
     """Until a leaf, the mean cost is that of all tests: the same linear system, solved for another question."""
-    from banditree.certificates.certify import solve
+    from banditree.certificates.equations import solve
 
     plan, known = case
     outcomes = box_outcomes(plan, known)
     try:
-        down, up, pulls = require_end(plan, known, outcomes, 10_000)
+        down, up, pulls = require_end(machine_of(plan), known, outcomes, 10_000)
     except InvalidInput:
         return
     info = reach_info(plan, known)
-    leaves = plan.kind == BoxKind.EXPLOIT
+    leaves = arrays_of(plan).kind == Counting.EXPLOIT
     spent = np.nansum(info.cost[:, leaves] * info.chance[:, leaves], axis=1)
     cost = np.where(leaves[:, None], 0.0, pulls * outcomes.cost.T)
-    np.testing.assert_allclose(spent, solve(plan, down, up, cost), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(spent, solve(machine_of(plan), down, up, cost), rtol=1e-6, atol=1e-9)
 
 
 def simulated(plan, means, rng):
@@ -69,17 +70,17 @@ def simulated(plan, means, rng):
     box, t, first = 0, 0, {}
     while True:
         first.setdefault(box, t)
-        if plan.kind[box] == BoxKind.EXPLOIT:
+        if arrays_of(plan).kind[box] == Counting.EXPLOIT:
             return first
-        mean, score = means[plan.arm[box]], 0
-        if plan.kind[box] == BoxKind.FIXED:
-            score, t = rng.binomial(plan.pulls[box], mean), t + int(plan.pulls[box])
-            low = score <= plan.threshold[box]
+        mean, score = means[arrays_of(plan).arm[box]], 0
+        if arrays_of(plan).kind[box] == Counting.FIXED:
+            score, t = rng.binomial(arrays_of(plan).pulls[box], mean), t + int(arrays_of(plan).pulls[box])
+            low = score <= arrays_of(plan).threshold[box]
         else:
-            while -plan.floor[box] < score < plan.ceil[box]:
-                score, t = score + plan.points[box][int(rng.random() < mean)], t + 1
+            while -arrays_of(plan).floor[box] < score < arrays_of(plan).ceil[box]:
+                score, t = score + arrays_of(plan).points[box][int(rng.random() < mean)], t + 1
             low = score < 0
-        box = int(plan.low[box] if low else plan.high[box])
+        box = int(arrays_of(plan).low[box] if low else arrays_of(plan).high[box])
 
 
 def test_links_back_against_a_simulation():
@@ -103,9 +104,9 @@ def test_the_most_likely_path_ends_where_most_cases_end():
     info = reach_info(plan, known)
     for task, path in enumerate(info.paths):
         assert path[0] == 1
-        assert plan.task[path[-1] - 1] == task
+        assert arrays_of(plan).task[path[-1] - 1] == task
         for box, following in pairwise(path):
-            assert following - 1 in list(plan.children(box - 1))
+            assert following - 1 in list(plan.links[box - 1])
 
 
 def test_estimates_are_taken_as_they_are_and_unknown_laws_are_refused():
@@ -124,8 +125,8 @@ def test_pulls_of_a_score_by_side_against_step_by_step(case):
     plan, known = case
     outcomes = box_outcomes(plan, known)
     exits = reach._exits(plan, outcomes)
-    for box in np.flatnonzero(plan.kind == BoxKind.SCORE):
-        floor, ceil, points = plan.floor[box], plan.ceil[box], plan.points[box]
+    for box in np.flatnonzero(arrays_of(plan).kind == Counting.SCORE):
+        floor, ceil, points = arrays_of(plan).floor[box], arrays_of(plan).ceil[box], arrays_of(plan).points[box]
         for task in range(known.n_tasks):
             mass, spent = {0: 1.0}, np.zeros(2)
             for pull in range(1, 3000):
@@ -173,7 +174,7 @@ def test_the_cost_of_getting_to_a_line_is_that_of_a_walk_which_may_end_at_every_
     info = reach_info(plan, two)
     rng, n = np.random.default_rng(6), 4000
     for task in range(2):
-        arrived = [first_arrivals(unfold(plan), two, task, rng) for _ in range(n)]
+        arrived = [first_arrivals(plan, two, task, rng) for _ in range(n)]
         for box in (1, 2):
             costs, rounds = np.array([seen[box] for seen in arrived if box in seen]).T
             for found, seen in ((info.cost, costs), (info.rounds, rounds)):
@@ -184,13 +185,13 @@ def first_arrivals(plan, collection, task, rng):
     """(cost, rounds) until a case first gets to each box it gets to before a last round, by its coins."""
     box, score, cost, rounds, seen = 0, 0, 0.0, 0, {0: (0.0, 0)}
     while rng.random() < 1 - 1 / plan.horizon:
-        arm = plan.arm[box]
-        score += plan.points[box][int(rng.random() < collection.means[task, arm])]
+        arm = machine_of(plan).arm[box]
+        score += machine_of(plan).points[box][int(rng.random() < collection.means[task, arm])]
         cost, rounds, before = cost + collection.gaps[task, arm], rounds + 1, box
-        if score <= -plan.floor[box]:
-            box = int(plan.low[box])
-        elif plan.kind[box] == BoxKind.SCORE and score >= plan.ceil[box]:
-            box = int(plan.high[box])
+        if score <= -machine_of(plan).floor[box]:
+            box = int(machine_of(plan).low[box])
+        elif machine_of(plan).kind[box] == Counting.SCORE and score >= machine_of(plan).ceil[box]:
+            box = int(machine_of(plan).high[box])
         if box != before:
             score = 0
             seen.setdefault(box, (cost, rounds))

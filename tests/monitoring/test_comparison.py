@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from boxes import Box, assemble
 from field_worlds import switching_plan, three_kinds
 
 from banditree.cases.table import until_day
@@ -9,7 +10,6 @@ from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.monitoring.comparison import Followed, compare_cases, compare_plans, compare_totals, goes_to_new
 from banditree.monitoring.simulated import simulate_cases
-from banditree.plans.assemble import Box, assemble
 from banditree.tasks.rewards import Bounded, Gaussian
 
 

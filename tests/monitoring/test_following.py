@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from boxes import Box, arrays_of, assemble
 from field_worlds import switching_plan, three_kinds
 
 from banditree.cases.reading import read_cases
@@ -14,8 +15,8 @@ from banditree.monitoring.following import boxes_of, observe
 from banditree.monitoring.monitor import monitor
 from banditree.monitoring.simulated import simulate_cases
 from banditree.monitoring.summary import unfit_since
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import HAND_OVER, SEVERAL, Fallback
+from banditree.plans.gives import HAND_OVER, SEVERAL
+from banditree.plans.plan import Fallback
 from banditree.policies.alarm import init_evidence, make_evidence, update_evidence
 from banditree.policies.rounds import MISSING
 from banditree.policies.session import start_session
@@ -132,7 +133,7 @@ def test_what_cannot_be_monitored_is_refused() -> None:
 def test_what_the_plan_does_not_give_is_off_the_plan() -> None:
     seen = [Seen("a", 1, 2, 0.0, 1.0), Seen("a", 2, 1, 1.0, 2.0), Seen("a", 3, 0, 1.0, 3.0)]
     found = observe(switching_plan(), table_of(seen, ARMS))
-    assert found.box.tolist() == [0, -1, 1]  # B where A was due, as a fallback gives it
+    assert found.box.tolist() == [0, -1, 2]  # B where A was due, as a fallback gives it
 
 
 def test_plans_that_end_between_several_options_or_hand_over_are_monitored() -> None:
@@ -150,7 +151,7 @@ def test_plans_that_end_between_several_options_or_hand_over_are_monitored() -> 
     assert set(np.unique(seen.box)) == {0, 1, 2, 3, 4}
     found = monitor(plan, known, seen, every=200)
     assert not found.alarms
-    assert {cell.box for cell in found.summary.boxes} == set(np.flatnonzero(plan.arm >= 0).tolist())
+    assert {cell.box for cell in found.summary.boxes} == set(np.flatnonzero(arrays_of(plan).arm >= 0).tolist())
     assert monitor_text(plan, found)
 
 

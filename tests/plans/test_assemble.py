@@ -1,9 +1,9 @@
 """Plans from lists of boxes."""
 
 import pytest
+from boxes import Box, arrays_of, assemble
 
 from banditree.errors import InvalidInput
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.links import reading_order
 from banditree.plans.plan import Form
 from banditree.tasks.collection import Collection
@@ -34,7 +34,7 @@ def test_a_link_to_nowhere_is_named():
 
 
 def test_points_need_one_cut_fewer():
-    with pytest.raises(InvalidInput, match="Box 1 must have 3 points and 2 cuts"):
+    with pytest.raises(InvalidInput, match="cuts must be 2 increasing numbers"):
         assemble([Box(0, 1, 1, points=(-1, 0, 1), floor=1, ceil=1), Box(1)], TWO, horizon=10)
 
 
@@ -42,5 +42,5 @@ def test_lines_keep_their_order_and_ends_follow_once_per_arm():
     score = {"points": (-1, 1), "floor": 2, "ceil": 2}
     boxes = [Box(0, 3, 2, **score), Box(1), Box(0), Box(1, 4, 1, **score), Box(1), Box(0, 1, points=(-1, 1), floor=1)]
     plan = assemble(boxes, TWO, horizon=10, form=Form.LINES)
-    assert plan.arm.tolist() == [0, 1, 0, 1]
-    assert (plan.low.tolist(), plan.high.tolist()) == ([1, 3, -1, -1], [2, 3, -1, -1])
+    assert arrays_of(plan).arm.tolist() == [0, 1, 0, 1]
+    assert (arrays_of(plan).low.tolist(), arrays_of(plan).high.tolist()) == ([1, 3, -1, -1], [2, 3, -1, -1])

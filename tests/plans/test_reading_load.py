@@ -1,8 +1,8 @@
 """Reading load, against numbers worked out by hand."""
 
+from boxes import Box, assemble
 from example_plans import protocol, score_plan
 
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form
 from banditree.plans.reading_load import reading_load
 from banditree.tasks.collection import Collection

@@ -4,9 +4,8 @@ from example_plans import binned_plan, protocol, score_plan
 from banditree.errors import InvalidInput
 from banditree.nouns import counted
 from banditree.plans.case_wording import tally_sentence
-from banditree.plans.plan import Vocabulary
 from banditree.plans.wording import box_sentence
-from banditree.plans.words import number, times, vocabulary_from
+from banditree.plans.words import Vocabulary, number, times, vocabulary_from
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from boxes import Box, arrays_of, assemble
 from example_plans import FIVE, expecting, handing_over
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.files.plans import load_plan, plan_json, save_plan
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import HAND_OVER, SEVERAL, Decider, Fallback, Form
+from banditree.plans.gives import HAND_OVER, SEVERAL, HandOver
+from banditree.plans.line import Line
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Decider, Fallback, Form, right_kinds
 from banditree.policies.base import Outcome
 from banditree.policies.follow import follow
 from banditree.policies.hand_over import follow_thompson
@@ -22,7 +25,7 @@ from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.theory.doubt import log_odds_step
 
-OPTION, PERSON = Fallback(Decider.OPTION, 2), Fallback(Decider.PERSON)
+OPTION, PERSON = Fallback(Decider.OPTION, "C"), Fallback(Decider.PERSON)
 
 
 def failing(plan, rounds=5):
@@ -80,7 +83,7 @@ def test_files_keep_it(tmp_path, to):
     save_plan(plan, tmp_path / "plan.json")
     assert plan_json(load_plan(tmp_path / "plan.json")) == plan_json(plan)
     assert str(load_plan(tmp_path / "plan.json")) == str(plan)
-    assert '"banditree/plan/3"' in plan_json(plan)
+    assert '"banditree/plan/4"' in plan_json(plan)
 
 
 def test_the_plain_policy_refuses_what_it_cannot_follow():
@@ -89,14 +92,13 @@ def test_the_plain_policy_refuses_what_it_cannot_follow():
         follow.make(handing_over(), 100, {})
 
 
-@pytest.mark.parametrize("problem", ["no fallback", "nowhere to hand over", "arm", "one of several"])
+@pytest.mark.parametrize("problem", ["no fallback", "arm", "at once"])
 def test_a_plan_that_does_not_add_up_is_refused(problem):
     plan = handing_over()
     changes = {
         "no fallback": {"fallback": None},
-        "nowhere to hand over": {"arm": np.where(plan.arm == -2, 0, plan.arm)},
-        "arm": {"fallback": Fallback(Decider.OPTION, 9)},
-        "one of several": {"among": None},
+        "arm": {"fallback": Fallback(Decider.OPTION, "Z")},
+        "at once": {"lines": (Line(HandOver()),)},
     }
     with pytest.raises(InvalidInput):
         replace(plan, **changes[problem])
@@ -229,12 +231,12 @@ def test_the_most_that_an_arm_may_be_worth_is_given():
     rng, chosen = np.random.default_rng(0), set()
     for number in range(200):
         step = case.ask()
-        if plan.arm[case.explain().box] == SEVERAL:
+        if arrays_of(plan).arm[case.explain().box] == SEVERAL:
             upper = {}
-            for arm in plan.arms_at(case.explain().box):
+            for arm in machine_of(plan).arms_at(case.explain().box):
                 n, total = counts[arm]
                 times, left = 20 + n, plan.horizon - number
-                mean = (20 * plan.rates[case.explain().box, arm] + total) / times
+                mean = (20 * arrays_of(plan).rates[case.explain().box, arm] + total) / times
                 more = math.log(left / times) * mean * (1 - mean) / (2 * (times + 1)) if times < left else 0.0
                 upper[arm] = mean + math.sqrt(more)
             assert step.arm == max(upper, key=upper.get)
@@ -296,13 +298,14 @@ def test_expected_rates_and_odds_are_kept_in_files(tmp_path):
     again = load_plan(tmp_path / "plan.json")
     assert plan_json(again) == plan_json(plan)
     assert str(again) == str(plan)
-    assert np.array_equal(again.right_kinds, plan.right_kinds)
+    assert np.array_equal(right_kinds(again), right_kinds(plan))
 
 
-@pytest.mark.parametrize("changes", [{"worth": 0}, {"kinds": None}, {"fallback": Fallback()}, {"rates": None}])
-def test_expected_rates_and_odds_come_with_what_they_need(changes):
+@pytest.mark.parametrize("changes", [{"means": ()}, {"odds": 0}, {"means": ((0.5,),)}])
+def test_odds_come_with_what_they_need(changes):
+    plan = expecting()
     with pytest.raises(InvalidInput):
-        replace(expecting(), **changes)
+        replace(plan, fallback=replace(plan.fallback, **changes))
 
 
 @pytest.mark.slow

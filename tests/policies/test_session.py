@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from boxes import arrays_of, survivors_at
 from example_plans import score_plan
 
 from banditree.errors import InvalidInput
@@ -33,7 +34,7 @@ def test_asking_again_gives_the_same_open_round():
 
 def test_following_to_the_end_of_the_horizon():
     case = new_case(100)
-    pulls = case.subject.pulls[0]
+    pulls = case.subject.lines[0].counts.rounds
     for _ in range(pulls):
         assert case.ask().name == "A"
         case.tell(0)
@@ -49,7 +50,7 @@ def test_following_to_the_end_of_the_horizon():
 
 def test_batches_stop_at_the_end_of_the_box():
     case = new_case(100)
-    pulls = int(case.subject.pulls[0])
+    pulls = int(case.subject.lines[0].counts.rounds)
     steps = case.ask(n=60)
     assert [step.round for step in steps] == list(range(1, pulls + 1))
     assert case.ask(n=60) == steps
@@ -146,7 +147,7 @@ def test_an_arm_that_is_not_available_is_never_swapped():
 def test_asking_past_the_box_says_that_outcomes_are_needed():
     case = new_case()
     case.ask(n=100)
-    assert len(case.ask(n=100)) == case.subject.pulls[0]
+    assert len(case.ask(n=100)) == case.subject.lines[0].counts.rounds
 
 
 def test_contexts_enter_in_exploit_only():
@@ -158,7 +159,7 @@ def test_contexts_enter_in_exploit_only():
     assert case.ask().outcome is Outcome.CONTEXT_NEEDED
     named = case.ask(context={"x1": 0.5, "x2": -2})
     x = np.array([1.0, 0.5, -2.0])
-    task = plan.task[case.explain().box]
+    task = arrays_of(plan).task[case.explain().box]
     assert named.arm == (plan.theta[task] @ x).argmax()
     assert case.rounds[-1].context == x.tolist()
     case.tell(0.3)
@@ -206,7 +207,7 @@ def test_a_lazy_case_classifies():
 
 def test_a_line_that_rules_nothing_out_says_nothing_of_it():
     protocol = build_plan(CLINIC, 100, lines=1, steps=20)
-    assert protocol.survivors_at(0).tolist() == [0, 1]
+    assert survivors_at(protocol, 0).tolist() == [0, 1]
     assert "still possible" not in start_session(protocol).describe()
 
 
@@ -311,7 +312,7 @@ def test_a_correction_plays_the_case_again():
 
 def test_rounds_asked_on_the_strength_of_a_wrong_report_are_not_tallied_after_its_correction():
     case = new_case()
-    pulls = int(case.subject.pulls[0])
+    pulls = int(case.subject.lines[0].counts.rounds)
     for number in range(pulls):
         case.tell(int(number < 9), case.ask().round)  # one more than at most 8: to A
     for _ in range(4):

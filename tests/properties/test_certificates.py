@@ -1,16 +1,16 @@
 """What must hold of every certificate."""
 
 import numpy as np
+from boxes import Box, arrays_of, assemble
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_plans import cases, certified, protocol_cases
 
 from banditree.certificates.certify import certify, course, regret_bound
 from banditree.certificates.outcomes import Claim, box_outcomes
-from banditree.certificates.watched_scores import unfold
 from banditree.certificates.worst_cases import worst_cases
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import BoxKind
+from banditree.plans.counts import Counting
+from banditree.plans.machine import machine_of
 from banditree.tasks.collection import Collection
 
 
@@ -57,7 +57,7 @@ def test_the_worst_case_of_known_laws_is_exact(case, horizon):
     outcomes = box_outcomes(plan, collection)
     regret = course(plan, collection, horizon).regret[:, -1]
     nothing = np.zeros(plan.n_boxes)
-    worst = worst_cases(plan, outcomes, horizon)
+    worst = worst_cases(machine_of(plan), outcomes, horizon)
     for i in range(collection.n_tasks):
         value = worst(i, outcomes.cost[i], nothing)
         np.testing.assert_allclose(value, regret[i], rtol=1e-10, atol=1e-13)
@@ -80,9 +80,8 @@ def test_the_worst_case_of_a_known_protocol_is_hardly_above_it(case, horizon):
     """Above its height a watched score may be set back at will, which costs next to nothing."""
     plan, collection = case
     regret = course(plan, collection, horizon).regret[:, -1]
-    unfolded = unfold(plan)
-    outcomes = box_outcomes(unfolded, collection)
-    worst = worst_cases(unfolded, outcomes, horizon)
+    outcomes = box_outcomes(plan, collection)
+    worst = worst_cases(machine_of(plan), outcomes, horizon)
     value = [worst(i, outcomes.cost[i], np.zeros(plan.n_boxes)) for i in range(collection.n_tasks)]
     assert (np.array(value) >= regret - 1e-9 * horizon).all()
     np.testing.assert_allclose(value, regret, rtol=1e-9, atol=1e-9 * horizon)
@@ -103,8 +102,10 @@ def test_estimated_protocols_cover_every_truth_in_the_intervals(case, radius, se
     assert (real.regret <= bound.regret + 1e-7).all()
     assert (real.pulls <= bound.pulls + 1e-7).all()
     assert (real.undecided <= bound.undecided + 1e-9).all()
-    rest = ((plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)) & (plan.arm >= 0)
-    wrong = ((collection.gaps[:, plan.arm] > 1e-12) & rest) * real.at_end
+    rest = ((arrays_of(plan).kind == Counting.EXPLOIT) | (arrays_of(plan).kind == Counting.WATCH)) & (
+        arrays_of(plan).arm >= 0
+    )
+    wrong = ((collection.gaps[:, arrays_of(plan).arm] > 1e-12) & rest) * real.at_end
     assert (wrong.sum(axis=1) <= bound.wrong_arm + 1e-9).all()
     if plan.hand_over is not None:
         assert (real.handed_over <= bound.handed_over + 1e-9).all()
@@ -127,6 +128,6 @@ def test_estimated_certificates_cover_every_truth_in_the_intervals(case, radius,
     assert (real.pulls <= bound.pulls + 1e-9).all()
     assert (real.undecided <= bound.undecided + 1e-9).all()
     assert (real.wrong_task <= bound.wrong_task + 1e-9).all()
-    leaf = plan.kind == BoxKind.EXPLOIT
-    wrong = ((collection.gaps[:, plan.arm] > 1e-12) & leaf) * real.at_end
+    leaf = arrays_of(plan).kind == Counting.EXPLOIT
+    wrong = ((collection.gaps[:, arrays_of(plan).arm] > 1e-12) & leaf) * real.at_end
     assert (wrong.sum(axis=1) <= bound.wrong_arm + 1e-9).all()

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
+from boxes import arrays_of, survivors_at
 from hypothesis import given
 from hypothesis import strategies as st
 
 from banditree.errors import InvalidInput
-from banditree.files.plan_parts import PlanFile
-from banditree.files.plan_reading import plan_from_document
-from banditree.files.plans import plan_document
-from banditree.plans.plan import NONE, BoxKind
+from banditree.files.plans import PlanFile, plan_document, plan_from_document
+from banditree.plans.counts import Counting
+from banditree.plans.gives import NONE
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 from banditree.trees.optimal import build_optimal
@@ -23,16 +23,19 @@ def collections(draw):
 @given(collections())
 def test_every_path_ends_in_one_task_and_every_task_in_its_own_leaf(collection):
     plan = lazy_tree(collection, 10**9).freeze()
-    leaves = plan.kind == BoxKind.EXPLOIT
-    assert np.all(plan.task[leaves] != NONE)
+    leaves = arrays_of(plan).kind == Counting.EXPLOIT
+    assert np.all(arrays_of(plan).task[leaves] != NONE)
     assert plan.depth <= collection.n_tasks - 1
-    assert np.array_equal(plan.arm[leaves], collection.best_arms[plan.task[leaves]])
+    assert np.array_equal(arrays_of(plan).arm[leaves], collection.best_arms[arrays_of(plan).task[leaves]])
     for task in range(collection.n_tasks):
         box = 0
-        while plan.kind[box] == BoxKind.FIXED:  # with exact means instead of samples
-            low = collection.means[task, plan.arm[box]] * plan.pulls[box] <= plan.threshold[box]
-            box = plan.low[box] if low else plan.high[box]
-        assert plan.task[box] == task
+        while arrays_of(plan).kind[box] == Counting.FIXED:  # with exact means instead of samples
+            low = (
+                collection.means[task, arrays_of(plan).arm[box]] * arrays_of(plan).pulls[box]
+                <= arrays_of(plan).threshold[box]
+            )
+            box = arrays_of(plan).low[box] if low else arrays_of(plan).high[box]
+        assert arrays_of(plan).task[box] == task
 
 
 @given(collections(), st.floats(1.0001, 3.0))
@@ -73,11 +76,11 @@ def test_uncertain_means_decide_only_where_all_they_may_be_is_on_one_side(collec
             plan = build(estimated, 10**9)
         except InvalidInput:
             continue
-        for box in np.flatnonzero(plan.kind == BoxKind.FIXED):
-            arm, b = plan.arm[box], plan.threshold[box] / plan.pulls[box]
-            margin = plan.separation / 2 - plan.radius - 1.01 / plan.pulls[box]
-            members = plan.survivors_at(box)
+        for box in np.flatnonzero(arrays_of(plan).kind == Counting.FIXED):
+            arm, b = arrays_of(plan).arm[box], arrays_of(plan).threshold[box] / arrays_of(plan).pulls[box]
+            margin = plan.origin.separation / 2 - plan.origin.radius - 1.01 / arrays_of(plan).pulls[box]
+            members = survivors_at(plan, box)
             mu, rho = collection.means[:, arm], radius[:, arm]
-            for child, side in ((plan.low[box], mu - rho - b), (plan.high[box], b - mu - rho)):
-                dropped = np.setdiff1d(members, plan.survivors_at(child))
+            for child, side in ((arrays_of(plan).low[box], mu - rho - b), (arrays_of(plan).high[box], b - mu - rho)):
+                dropped = np.setdiff1d(members, survivors_at(plan, child))
                 assert np.all(side[dropped] >= margin)

@@ -6,6 +6,7 @@ from example_plans import binned_plan, binned_protocol, protocol, score_plan
 from numba import typeof
 
 from banditree.certificates.to_the_horizon import points_of
+from banditree.plans.machine import machine_of
 from banditree.policies import random
 from banditree.policies.follow import follow
 from banditree.simulation.compiling import compiled
@@ -38,7 +39,7 @@ def test_what_is_compiled_for_one_plan_serves_all():
     """A loop takes seconds to compile, and anew for arrays of another kind."""
     plans = [make() for make in PLANS.values()]
     assert len({typeof(follow.make(plan, plan.horizon, {})) for plan in plans}) == 1
-    assert len({typeof(points_of(plan)) for plan in plans}) == 1
+    assert len({typeof(points_of(machine_of(plan))) for plan in plans}) == 1
 
 
 @pytest.mark.slow

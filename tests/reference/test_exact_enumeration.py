@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from boxes import arrays_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_plans import cases, certified, enumerate_rewards, leaf_tasks, protocol_cases, slow_course
 
 from banditree.certificates.certify import certify, course
-from banditree.plans.plan import HAND_OVER, BoxKind, Decider
+from banditree.plans.counts import Counting
+from banditree.plans.gives import HAND_OVER
+from banditree.plans.plan import Decider
 
 
 @pytest.mark.slow
@@ -20,8 +23,8 @@ def test_certificate_is_the_enumeration(case):
     whole = course(plan, collection, horizon)
     for task in range(collection.n_tasks):
         regret, at_end, tests, undecided = enumerate_rewards(plan, collection, task, horizon)
-        leaves = at_end * (plan.kind == BoxKind.EXPLOIT)
-        wrong_arm = (collection.gaps[task][plan.arm] > 1e-12) @ leaves
+        leaves = at_end * (arrays_of(plan).kind == Counting.EXPLOIT)
+        wrong_arm = (collection.gaps[task][arrays_of(plan).arm] > 1e-12) @ leaves
         wrong_task = (leaf_tasks(plan) != task) @ leaves
         assert certificate.regret[task] == pytest.approx(regret, rel=1e-10, abs=1e-14)
         assert certificate.pulls[task] == pytest.approx(tests, rel=1e-10)
@@ -39,11 +42,15 @@ def test_the_certificate_of_a_protocol_is_the_enumeration(case):
     certificate, horizon = certified(plan, collection, 8), 8
     if certificate is None or (plan.fallback is not None and plan.fallback.to is Decider.PERSON):
         return  # what a person gives is not known
-    given = plan.arm if plan.fallback is None else np.where(plan.arm == HAND_OVER, plan.fallback.arm, plan.arm)
+    given = (
+        arrays_of(plan).arm
+        if plan.fallback is None
+        else np.where(arrays_of(plan).arm == HAND_OVER, plan.fallback.arm, arrays_of(plan).arm)
+    )
     assert certificate.error.max() < 1e-11
     for task in range(collection.n_tasks):
         regret, at_end, tests, undecided = enumerate_rewards(plan, collection, task, horizon)
-        rest = (plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)
+        rest = (arrays_of(plan).kind == Counting.EXPLOIT) | (arrays_of(plan).kind == Counting.WATCH)
         wrong_arm = ((collection.gaps[task][given] > 1e-12) & rest) @ at_end
         assert certificate.regret[task] == pytest.approx(regret, rel=1e-9, abs=1e-10)
         assert certificate.pulls[task] == pytest.approx(tests, rel=1e-9, abs=1e-10)

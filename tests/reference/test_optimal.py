@@ -4,6 +4,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from boxes import arrays_of, survivors_at
 from hypothesis import assume, given, settings
 from small_collections import (
     depth_by_definition,
@@ -53,11 +54,15 @@ def test_the_plan_has_that_depth_and_ends_in_the_right_task(collection):
     assert plan.depth <= build_tree(collection, 10**6, 0.3).depth
     for task, mu in enumerate(collection.means):
         box = 0
-        while plan.low[box] >= 0:
-            assert task in plan.survivors_at(box)
-            total = mu[plan.arm[box]] * plan.pulls[box]
-            box = plan.low[box] if total <= plan.threshold[box] + 1e-9 else plan.high[box]
-        assert plan.task[box] == task
+        while arrays_of(plan).low[box] >= 0:
+            assert task in survivors_at(plan, box)
+            total = mu[arrays_of(plan).arm[box]] * arrays_of(plan).pulls[box]
+            box = (
+                arrays_of(plan).low[box]
+                if total <= arrays_of(plan).threshold[box] + 1e-9
+                else arrays_of(plan).high[box]
+            )
+        assert arrays_of(plan).task[box] == task
 
 
 @pytest.mark.parametrize(("seed", "depth", "average"), [(3, 4, 3.25), (0, 4, None), (1, None, None), (2, None, None)])

@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from boxes import arrays_of, renamed
 from example_plans import binned_plan, binned_protocol, protocol, score_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from printed_plan import agrees, reader_of
 from random_plans import cases, hostile_names, protocols, vocabularies
 
-from banditree.plans.plan import BoxKind, Form
+from banditree.plans.counts import Counting
+from banditree.plans.plan import Form
 from banditree.plans.wording import outcome_names
 from banditree.policies.session import start_session
 from banditree.tasks.collection import Collection
@@ -46,7 +48,7 @@ def test_the_printed_plan_decides_as_the_session_does(name, seed):
         step = session.ask(context=x)
         assert step.name == reader.arm(dict(zip(names, x, strict=True)) if names else None)
         box = session.explain().box
-        assert box + 1 == reader.box or (plan.form is Form.LINES and plan.kind[box] == BoxKind.EXPLOIT)
+        assert box + 1 == reader.box or (plan.form is Form.LINES and arrays_of(plan).kind[box] == Counting.EXPLOIT)
         if plan.rewards.family is Family.BERNOULLI:
             reward = float(rng.random() < 0.5)
         else:
@@ -65,7 +67,7 @@ def follow_both(plan, data, rounds):
         assert agrees(step, reader.arm())
         if step.outcome is not None:
             return
-        assert box + 1 == reader.box or (plan.form is Form.LINES and plan.kind[box] == BoxKind.EXPLOIT)
+        assert box + 1 == reader.box or (plan.form is Form.LINES and arrays_of(plan).kind[box] == Counting.EXPLOIT)
         session.tell(reward, step.round)
         reader.tell(reward)
 
@@ -75,12 +77,12 @@ def follow_both(plan, data, rounds):
 def test_names_cannot_be_taken_for_the_rule(case, data):
     plan, _ = case
     names, words = data.draw(hostile_names(len(plan.arms))), data.draw(vocabularies())
-    follow_both(replace(plan, arms=names, vocabulary=words, horizon=30), data, 30)
+    follow_both(replace(renamed(plan, names), vocabulary=words, horizon=30), data, 30)
 
 
 def check_protocol(plan, data):
     names, words = data.draw(hostile_names(len(plan.arms))), data.draw(vocabularies())
-    follow_both(replace(plan, arms=names, vocabulary=words), data, plan.horizon)
+    follow_both(replace(renamed(plan, names), vocabulary=words), data, plan.horizon)
 
 
 @pytest.mark.slow

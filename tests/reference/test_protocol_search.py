@@ -7,7 +7,7 @@ import pytest
 
 from banditree.certificates.certify import certify
 from banditree.certificates.discounted import score_exits, watch_exits
-from banditree.plans.plan import Vocabulary
+from banditree.plans.words import Vocabulary
 from banditree.scores.choices import Judge, Places, added, best_line, judged_pair
 from banditree.scores.moves import Moves, judge_rules
 from banditree.scores.objectives import Limits

@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from boxes import Box, assemble
 
 from banditree.certificates.certify import certify
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form
 from banditree.plans.words import vocabulary_from
 from banditree.reports.beside import beside_text

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from boxes import Box, assemble
 from field_worlds import switching_plan, three_kinds
 
 from banditree.cases.values import DAY
@@ -13,7 +14,6 @@ from banditree.cli.app import main
 from banditree.files.plans import fingerprint, save_plan
 from banditree.monitoring.comparison import goes_to_new
 from banditree.monitoring.simulated import simulate_cases
-from banditree.plans.assemble import Box, assemble
 
 
 @pytest.mark.slow

@@ -4,13 +4,13 @@ import dataclasses
 
 import numpy as np
 import pytest
+from boxes import Box, assemble
 from example_plans import FIVE, expecting, handing_over, protocol
 
 from banditree.certificates.certify import certify
 from banditree.certificates.outcomes import Claim
 from banditree.certificates.watching import capped_delay, cusum_delay, noticed
 from banditree.errors import InvalidInput
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Decider, Fallback
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text
 from banditree.reports.promise import loss_sentence, promise_sentences

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from boxes import Box, assemble
 from reports.test_monitor import write_export
 
 from banditree.certificates.certify import certify
@@ -13,7 +14,6 @@ from banditree.cli.app import main
 from banditree.files.collections import load_collection, save_collection
 from banditree.files.plans import load_plan, save_plan
 from banditree.monitoring.simulated import simulate_cases
-from banditree.plans.assemble import Box, assemble
 from banditree.reports.relearn import Succession, is_better, loss_lines
 from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection

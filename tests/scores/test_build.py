@@ -3,9 +3,10 @@
 import warnings
 
 import pytest
+from boxes import arrays_of, survivors_at
 
 from banditree.errors import InvalidInput
-from banditree.plans.plan import Vocabulary
+from banditree.plans.words import Vocabulary
 from banditree.scores import build
 from banditree.scores.build import METHODS, Method, build_plan, choose_method
 from banditree.tasks.collection import Collection
@@ -26,13 +27,13 @@ PLAYS = {
 def test_the_default_is_the_first_method_that_can_do_the_tasks(collection, method):
     assert choose_method(collection).name == method
     if method == "tree":
-        assert build_plan(collection, 200).method == method
+        assert build_plan(collection, 200).origin.method == method
 
 
 def test_options_choose_among_the_methods_that_use_them():
-    assert build_plan(COINS, 200, stop_early=True).method == "tree"
-    assert build_plan(COINS, 200, effort=100).method == "optimal"
-    assert build_plan(COINS, 200, steps=50, separation=None).method == "protocol"
+    assert build_plan(COINS, 200, stop_early=True).origin.method == "tree"
+    assert build_plan(COINS, 200, effort=100).origin.method == "optimal"
+    assert build_plan(COINS, 200, steps=50, separation=None).origin.method == "protocol"
 
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
@@ -72,8 +73,8 @@ def test_ends_that_give_one_option_are_one_box(family):
         warnings.simplefilter("error")  # nor a warning about tests that are not done
         plans = [build_plan(collection, 100, method) for method in ("tree", "optimal", None)]
     for plan in plans:
-        assert (plan.n_boxes, plan.arm[0], plan.depth) == (1, 0, 0)
-        assert plan.survivors_at(0).tolist() == [0, 1]
+        assert (plan.n_boxes, arrays_of(plan).arm[0], plan.depth) == (1, 0, 0)
+        assert survivors_at(plan, 0).tolist() == [0, 1]
 
 
 def test_a_new_method_is_one_entry(monkeypatch):

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from boxes import arrays_of
 
 from banditree.certificates.certify import certify
 from banditree.certificates.outcomes import Claim
@@ -149,13 +150,13 @@ def test_the_session_gives_what_the_printed_rule_says():
     text = str(plan)
     for task in range(3):
         lines = rule_lines(plan, task)
-        assert "\n".join(lines) in text or task not in plan.task[plan.arm < 0]
+        assert "\n".join(lines) in text or task not in arrays_of(plan).task[arrays_of(plan).arm < 0]
         for x in collection.contexts.rows[:50]:
             values = {"price": x[1], "age": x[2], "sex": "m" if x[3] else "f"}
             assert plan.arms[arm_of(plan, task, x)] == printed_arm(lines, values)
     case = start_session(plan)
     assert case.ask().outcome is not None  # the context comes first
-    first = int(plan.task[0])
+    first = int(arrays_of(plan).task[0])
     step = case.ask(context={"price": 2.0, "age": 50, "sex": "f"})
     assert step.name == printed_arm(rule_lines(plan, first), {"price": 2.0, "age": 50, "sex": "f"})
 
@@ -236,7 +237,7 @@ def test_contextual_plans_come_back_from_their_files_the_same(tmp_path):
         build_plan(shop(), 50, steps=100, points="table", rule_size=3),
     ):
         save_plan(plan, tmp_path / "plan.json")
-        assert '"banditree/plan/3"' in plan_json(plan)
+        assert '"banditree/plan/4"' in plan_json(plan)
         assert plan_json(load_plan(tmp_path / "plan.json")) == plan_json(plan)
 
 
@@ -282,7 +283,7 @@ def test_options_for_contexts_are_refused_without_them():
     two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     with pytest.raises(InvalidInput, match="rule_size must be omitted for tasks without contexts"):
         build_plan(two, 100, rule_size=3)
-    with pytest.raises(InvalidInput, match="points must be fit, table or outcome"):
+    with pytest.raises(InvalidInput, match="points must be one of fit, table, outcome"):
         build_plan(shop(), 100, points="guess")
     with pytest.raises(InvalidInput, match="rule_size must be from 1 to 32"):
         build_plan(shop(), 100, rule_size=100)

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from boxes import arrays_of
 
 from banditree.certificates import renewal, to_the_horizon
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, TooLong
-from banditree.plans.plan import BoxKind, Form
+from banditree.plans.counts import Counting
+from banditree.plans.plan import Form
 from banditree.plans.reading_load import reading_load
 from banditree.scores.defaults import default_path
 from banditree.scores.front import pareto_front, shorter_and_shorter
@@ -23,8 +25,7 @@ HORIZON = 1000
 
 
 def same(one, other):
-    names = ("kind", "arm", "low", "high", "points", "floor", "ceil", "cap")
-    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names) and one.rule == other.rule
+    return one.lines == other.lines and one.rule == other.rule
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +34,7 @@ def plan():
 
 
 def test_a_protocol_is_lines_that_are_read_downwards(plan):
-    assert plan.method == "protocol"
+    assert plan.origin.method == "protocol"
     assert plan.form is Form.LINES
     assert plan.n_tests <= 6
     for box, children in enumerate(plan.links):
@@ -85,7 +86,7 @@ def test_links_back_may_lead_anywhere():
 
 def test_levels_are_round_unless_they_need_not_be(plan):
     easy = {0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 60}
-    assert {int(level) for level in (*plan.floor, *plan.ceil)} <= easy
+    assert {int(level) for level in (*arrays_of(plan).floor, *arrays_of(plan).ceil)} <= easy
     free = build_protocol(FOUR, HORIZON, steps=800, numbers="free")
     assert certify(free, FOUR).worst_regret < 1.02 * certify(plan, FOUR).worst_regret
 
@@ -227,5 +228,5 @@ def test_what_cannot_be_searched_is_said(options, message):
 
 
 def test_watch_lines_lead_on_and_nothing_else(plan):
-    watched = plan.kind == BoxKind.WATCH
-    assert (plan.high[watched] == -1).all()
+    watched = arrays_of(plan).kind == Counting.WATCH
+    assert (arrays_of(plan).high[watched] == -1).all()

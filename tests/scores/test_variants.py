@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from boxes import Box, assemble
 
 from banditree.certificates.certify import certify
 from banditree.certificates.varying import certify_cases
 from banditree.files.clinic import clinic
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import Form, Vocabulary
+from banditree.plans.gives import Give
+from banditree.plans.plan import Form
+from banditree.plans.words import Vocabulary
 from banditree.scores.front import pareto_front
 from banditree.scores.judging import judge, lost
 from banditree.scores.protocol import build_protocol
@@ -99,7 +101,7 @@ def test_one_arm_for_everyone_is_the_one_that_loses_least_in_its_worst_task():
     near = Nearby(plan, known, "worst", None, 10)
     everyone = near.as_plan(near.nothing)
     assert certify(everyone, known).worst_regret == pytest.approx(500)
-    assert everyone.arms[everyone.arm[0]] == "A"
+    assert everyone.lines[0].gives == Give("A")
 
 
 def random_rates(seed):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from boxes import arrays_of
 
 from banditree.errors import InvalidInput
 from banditree.policies.base import Facts, Policy
@@ -60,7 +61,7 @@ def test_plans_lazy_trees_and_players():
 def test_the_commitment_of_a_tree():
     plan = build_tree(TWO, 500)
     results = simulate(TWO, [plan], horizon=500, runs=5, rounds=range(1, 501))
-    first = int(plan.pulls[0]) + 1
+    first = int(arrays_of(plan).pulls[0]) + 1
     assert (results.committed == first).all()
     assert (results.phase[..., : first - 1] == Phase.EXPLORE).all()
     assert (results.phase[..., first - 1 :] == Phase.EXPLOIT).all()

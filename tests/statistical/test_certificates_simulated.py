@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from boxes import Box, arrays_of, assemble
 from example_plans import FIVE, protocol
 from numba import njit
 
 from banditree.certificates.certify import certify
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import BoxKind, SafetyRule
+from banditree.plans.counts import Counting
+from banditree.plans.plan import SafetyRule
 from banditree.policies.follow import follow, update_follow
 from banditree.simulation.compiling import compiled
 from banditree.simulation.engine import simulate
@@ -19,7 +20,7 @@ from banditree.tasks.rewards import BERNOULLI, Family
 from banditree.trees.tree import build_tree
 
 RUNS = 100_000
-EXPLOIT = int(BoxKind.EXPLOIT)
+EXPLOIT = int(Counting.EXPLOIT)
 
 
 @njit
@@ -66,8 +67,8 @@ def random_score_plan(collection, seed, horizon):
 
 def hasty(plan, share):
     """The plan with a fraction of the pulls, so that errors are frequent enough to be seen."""
-    pulls = np.maximum(plan.pulls // share, plan.pulls > 0)
-    limit = plan.threshold / np.maximum(plan.pulls, 1) * pulls
+    pulls = np.maximum(arrays_of(plan).pulls // share, arrays_of(plan).pulls > 0)
+    limit = arrays_of(plan).threshold / np.maximum(arrays_of(plan).pulls, 1) * pulls
     return replace(plan, pulls=pulls, threshold=np.floor(limit) if plan.rewards == BERNOULLI else limit)
 
 
@@ -100,12 +101,14 @@ def test_simulation_and_certificate_agree():
             seen = play(
                 compiled(update_follow), follow.init(params), params, means, gaps, sigma, plan.horizon, RUNS, seed
             )
-            wrong = np.isin(seen[:, 2], np.flatnonzero((gaps[plan.arm] > 1e-12) & (plan.kind == EXPLOIT)))
+            wrong = np.isin(
+                seen[:, 2], np.flatnonzero((gaps[arrays_of(plan).arm] > 1e-12) & (arrays_of(plan).kind == EXPLOIT))
+            )
             z += standardised(seen[:, 0], exact.regret[task])
             z += standardised(seen[:, 1], exact.pulls[task])
             z += standardised(wrong, exact.wrong_arm[task])
             z += standardised(seen[:, 2] == -1, exact.undecided[task])
-            for leaf in np.flatnonzero(plan.kind == EXPLOIT):
+            for leaf in np.flatnonzero(arrays_of(plan).kind == EXPLOIT):
                 z += standardised(seen[:, 2] == leaf, exact.at_end[task, leaf])
     assert len(z) > 150
     assert (np.abs(z) > 3).sum() <= 4

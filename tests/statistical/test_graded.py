@@ -48,7 +48,7 @@ def test_certificates_are_exact(method):
 
 def test_the_default_is_a_score_plan_with_points_per_grade_that_files_keep(tmp_path):
     plan = build_plan(RECOVERY, 200, steps=200)
-    assert plan.method == "protocol"
+    assert plan.origin.method == "protocol"
     assert "partial" in str(plan)
     save_plan(plan, tmp_path / "plan.json")
     save_collection(RECOVERY, tmp_path / "tasks.json")

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from boxes import arrays_of
 from scipy.stats import binom
 
 from banditree.policies.session import start_session
@@ -20,10 +21,12 @@ HORIZON = 2000
 def play(plan, draw_reward, n_arms, rng):
     """The task a case ends up as: boxes followed with whole tests drawn at once."""
     box = 0
-    while plan.low[box] >= 0:
-        total = draw_reward(int(plan.arm[box]), int(plan.pulls[box]), rng).sum()
-        box = int(plan.low[box] if total <= plan.threshold[box] + 1e-9 else plan.high[box])
-    return int(plan.task[box])
+    while arrays_of(plan).low[box] >= 0:
+        total = draw_reward(int(arrays_of(plan).arm[box]), int(arrays_of(plan).pulls[box]), rng).sum()
+        box = int(
+            arrays_of(plan).low[box] if total <= arrays_of(plan).threshold[box] + 1e-9 else arrays_of(plan).high[box]
+        )
+    return int(arrays_of(plan).task[box])
 
 
 def wrong_cases(plan, collection, n_cases, seed):

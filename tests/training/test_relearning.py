@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from boxes import Box, assemble
 from field_worlds import switching_plan, three_kinds
 
 from banditree.cases.table import Cases, Seen, only_cases, table_of
 from banditree.errors import InvalidInput
 from banditree.monitoring.simulated import simulate_cases
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Plan
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature

@@ -1,6 +1,7 @@
 """Theorem 4.4 exists once: the certificate and the analysis of a collection say the same."""
 
 import pytest
+from boxes import arrays_of
 
 from banditree.reports.analyze import analyze
 from banditree.tasks.collection import Collection
@@ -37,8 +38,8 @@ def test_there_is_none_for_estimated_contexts():
 def test_the_separation_is_stored_as_it_was_given():
     estimated = Collection.bernoulli(MEANS, radius=0.02)
     plan = build_tree(estimated, 10_000, 0.4)
-    assert (plan.separation, plan.radius) == (0.4, 0.02)
+    assert (plan.origin.separation, plan.origin.radius) == (0.4, 0.02)
     assert "separation 0.4)" in str(plan)
     tree = lazy_tree(estimated, 10_000, 0.4)
     assert (tree.separation, tree.asked) == (pytest.approx(0.36), 0.4)
-    assert plan.pulls[0] == tree.pulls_at_depth(1)
+    assert arrays_of(plan).pulls[0] == tree.pulls_at_depth(1)

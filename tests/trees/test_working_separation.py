@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from boxes import arrays_of, survivors_at
 from hypothesis import given
 from hypothesis import strategies as st
 
 from banditree.errors import InvalidInput
-from banditree.plans.plan import BoxKind
+from banditree.plans.counts import Counting
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 from banditree.trees.tree import build_tree
@@ -21,16 +22,18 @@ def test_one_mean_that_is_hardly_known_does_not_ruin_the_plan():
     radius = np.full((4, 4), 0.01)
     known = build_tree(Collection.bernoulli(FOUR, radius=radius), 1000)
     radius[:, 3] = 0.5  # an arm that tells nothing anyway
-    assert (build_tree(Collection.bernoulli(FOUR, radius=radius), 1000).pulls == known.pulls).all()
+    assert (
+        arrays_of(build_tree(Collection.bernoulli(FOUR, radius=radius), 1000)).pulls == arrays_of(known).pulls
+    ).all()
     radius[3, 0] = 0.9  # the first arm no longer tells the fourth task from anyone
     plan = build_tree(Collection.bernoulli(FOUR, radius=radius), 1000)
     both = [
-        set(plan.survivors_at(int(plan.low[box]))) & set(plan.survivors_at(int(plan.high[box])))
-        for box in np.flatnonzero((plan.kind == BoxKind.FIXED) & (plan.arm == 0))
-        if 3 in plan.survivors_at(box)
+        set(survivors_at(plan, int(arrays_of(plan).low[box]))) & set(survivors_at(plan, int(arrays_of(plan).high[box])))
+        for box in np.flatnonzero((arrays_of(plan).kind == Counting.FIXED) & (arrays_of(plan).arm == 0))
+        if 3 in survivors_at(plan, box)
     ]
     assert all(3 in kept for kept in both)
-    assert plan.pulls.max() == known.pulls.max() or plan.depth > known.depth
+    assert arrays_of(plan).pulls.max() == arrays_of(known).pulls.max() or plan.depth > known.depth
 
 
 def test_means_known_worse_than_an_eighth_take_no_part_when_the_separation_is_given():
@@ -39,7 +42,7 @@ def test_means_known_worse_than_an_eighth_take_no_part_when_the_separation_is_gi
     band = find_band(Collection.bernoulli(FOUR, radius=radius), 0.4)
     assert band == (0.4 - 2 * 0.02, 0.02, 0.05)
     plan = build_tree(Collection.bernoulli(FOUR, radius=radius), 1000, 0.4)
-    assert plan.pulls.max() == math.ceil(2 * 0.25 * math.log(2 * 1000 * plan.depth) / (0.2 - 2 * 0.02) ** 2)
+    assert arrays_of(plan).pulls.max() == math.ceil(2 * 0.25 * math.log(2 * 1000 * plan.depth) / (0.2 - 2 * 0.02) ** 2)
 
 
 def test_rho_is_no_larger_than_telling_the_tasks_apart_takes():
@@ -105,13 +108,13 @@ def test_every_test_leaves_the_promised_margin_to_whoever_it_decides(seed, scale
         plan = build_tree(collection, 10**7)
     except InvalidInput:
         return
-    margin = plan.separation / 2 - plan.radius
-    assert plan.pulls.max() == math.ceil(2 * 0.25 * math.log(2e7 * plan.depth) / margin**2)
-    for box in np.flatnonzero(plan.kind == BoxKind.FIXED):
-        arm, n = plan.arm[box], plan.pulls[box]
-        members = set(plan.survivors_at(int(box)))
-        for side, sign in ((plan.low[box], 1), (plan.high[box], -1)):
-            for task in members - set(plan.survivors_at(int(side))):
+    margin = plan.origin.separation / 2 - plan.origin.radius
+    assert arrays_of(plan).pulls.max() == math.ceil(2 * 0.25 * math.log(2e7 * plan.depth) / margin**2)
+    for box in np.flatnonzero(arrays_of(plan).kind == Counting.FIXED):
+        arm, n = arrays_of(plan).arm[box], arrays_of(plan).pulls[box]
+        members = set(survivors_at(plan, int(box)))
+        for side, sign in ((arrays_of(plan).low[box], 1), (arrays_of(plan).high[box], -1)):
+            for task in members - set(survivors_at(plan, int(side))):
                 worst = means[task, arm] - sign * radius[task, arm]
-                beyond = sign * (n * worst - plan.threshold[box])
+                beyond = sign * (n * worst - arrays_of(plan).threshold[box])
                 assert beyond >= n * margin * (1 - 1e-6) - 1  # a count of successes is rounded down by less than 1

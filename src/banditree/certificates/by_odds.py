@@ -7,11 +7,16 @@ leads, the odds against other tasks are enough: that is counted as if every such
 
 import numpy as np
 
-from banditree.plans.plan import Plan
+from banditree.plans.plan import Plan, right_kinds
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 
 SAME_RATE = 1e-9  # Rates that are off by no more than this besides what is allowed are those of a task.
+
+
+def has_odds(plan: Plan) -> bool:
+    """Whether the odds of a fallback may hand a case over from anywhere."""
+    return plan.fallback is not None and plan.fallback.odds > 0
 
 
 def rightly_at(plan: Plan, collection: Collection) -> BoolArray:
@@ -20,12 +25,12 @@ def rightly_at(plan: Plan, collection: Collection) -> BoolArray:
     It is where some task of the plan may lead whose rates, off by what the plan allows, may be its own. A task that is
     none of the plan's is nowhere.
     """
-    if plan.kinds is None or plan.fallback is None:
+    if plan.fallback is None or not has_odds(plan):
         return np.ones((collection.n_tasks, plan.n_boxes), dtype=bool)
     radius = np.broadcast_to(collection.radius, collection.means.shape)
-    off = np.abs(collection.means[:, None] - plan.kinds) + radius[:, None]
+    off = np.abs(collection.means[:, None] - np.array(plan.fallback.means)) + radius[:, None]
     alike = np.asarray((off <= plan.fallback.allow + SAME_RATE).all(axis=2))
-    return np.asarray((alike[:, None] & plan.right_kinds).any(axis=2))
+    return np.asarray((alike[:, None] & right_kinds(plan)).any(axis=2))
 
 
 def moved_by_odds(plan: Plan, right: BoolArray, wrongly: FloatArray) -> FloatArray:
@@ -35,7 +40,7 @@ def moved_by_odds(plan: Plan, right: BoolArray, wrongly: FloatArray) -> FloatArr
     the plan's.
     """
     moved = np.zeros(right.shape)
-    if plan.kinds is not None and plan.fallback is not None and plan.hand_over is not None:
+    if plan.fallback is not None and has_odds(plan) and plan.hand_over is not None:
         chance = np.minimum(1.0 / plan.fallback.odds + wrongly, 1.0)
         moved[:, plan.hand_over] = np.where(right.any(axis=1), chance, 0.0)
     return moved

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from banditree.certificates.by_odds import moved_by_odds, rightly_at
+from banditree.certificates.by_odds import has_odds, moved_by_odds, rightly_at
 from banditree.certificates.equations import require_end, solve
 from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
 from banditree.certificates.over_contexts import Contextual
 from banditree.certificates.to_the_horizon import carry
-from banditree.certificates.watched_scores import unfold
 from banditree.certificates.worst_cases import worst_cases
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.gives import HAND_OVER, SEVERAL
+from banditree.plans.machine import Machine, machine_of
+from banditree.plans.plan import Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.theory.thompson import Expected, expected_losses, thompson_loss
@@ -116,18 +118,18 @@ def certify(
 
         return certify_by_case(plan, collection, horizon)
     right = rightly_at(plan, collection)
-    plan, horizon = unfold(plan), _horizon(plan, horizon)
+    machine, horizon = machine_of(plan), _horizon(plan, horizon)
     outcomes = box_outcomes(plan, collection, over)
     if outcomes.claim.is_bound:
         return _certify_worst(plan, collection, outcomes, horizon, right)
     if must_rest:
-        require_end(plan, collection, outcomes, horizon)
-    carried = carry(plan, outcomes, horizon)
+        require_end(machine, collection, outcomes, horizon)
+    carried = carry(machine, outcomes, horizon)
     spent, at_end = np.array([c.spent for c in carried]), np.array([c.at_end for c in carried])
     entered, losses = np.array([c.entered for c in carried]), thompson_losses(plan, collection, horizon)
     by_thompson, moved = at_end * losses, moved_by_odds(plan, right, (entered * ~right).sum(axis=1))
     after = moved * (losses + horizon * outcomes.cost)
-    tests = (plan.kind == BoxKind.FIXED) | (plan.kind == BoxKind.SCORE)
+    tests = (machine.kind == Counting.FIXED) | (machine.kind == Counting.SCORE)
     return Certificate(
         tasks=collection.tasks,
         horizon=horizon,
@@ -147,21 +149,22 @@ def certify(
         shares=collection.shares,
         handed_over=None if plan.hand_over is None else np.minimum((at_end + moved)[:, plan.hand_over], 1.0),
         until_hand_over=None if plan.hand_over is None else horizon - spent[:, plan.hand_over],
-        by_odds=after.sum(axis=1) if plan.kinds is not None else None,
-        by_thompson=by_thompson.sum(axis=1) if plan.by_thompson.any() else None,
+        by_odds=after.sum(axis=1) if has_odds(plan) else None,
+        by_thompson=by_thompson.sum(axis=1) if machine.chooses.any() else None,
     )
 
 
 def thompson_losses(plan: Plan, collection: Collection, horizon: int) -> FloatArray:
     """About what is lost (M, N) at each end where Thompson sampling or an index chooses, in finding the best arm."""
-    losses = np.zeros((collection.n_tasks, plan.n_boxes))
-    several = np.flatnonzero(plan.arm == SEVERAL) if plan.rates is not None else np.zeros(0, dtype=int)
-    for box in np.setdiff1d(np.flatnonzero(plan.by_thompson), several):
-        losses[:, box] = thompson_loss(collection, horizon, plan.arms_at(int(box)))
-    if several.size and plan.rates is not None:
+    machine = machine_of(plan)
+    losses = np.zeros((collection.n_tasks, machine.n_rows))
+    several = np.flatnonzero(machine.arm == SEVERAL) if machine.worth else np.zeros(0, dtype=int)
+    for row in np.setdiff1d(np.flatnonzero(machine.chooses), several):
+        losses[:, row] = thompson_loss(collection, horizon, machine.arms_at(row))
+    if several.size:
         odds = 0 if plan.fallback is None else plan.fallback.odds
-        among = {box: plan.arms_at(int(box)) for box in several}
-        ends = [Expected(arms, plan.rates[box, arms], plan.worth, odds) for box, arms in among.items()]
+        among = {row: machine.arms_at(row) for row in several}
+        ends = [Expected(arms, machine.rates[row, arms], int(machine.worth), odds) for row, arms in among.items()]
         losses[:, several] = expected_losses(collection, horizon, ends).T
     return losses
 
@@ -178,14 +181,14 @@ def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Co
     """
     if _has_case_features(collection):
         raise InvalidInput("A course is not computed where features stay the same for a whole case. Use certify.")
-    plan, horizon = unfold(plan), _horizon(plan, horizon)
+    machine, horizon = machine_of(plan), _horizon(plan, horizon)
     outcomes, M = box_outcomes(plan, collection), collection.n_tasks
     if outcomes.claim.is_bound:
         reasons = "; ".join(outcomes.reasons)
         raise InvalidInput(f"There is no exact course of this plan: {reasons}. Use certify for bounds.")
     if M * horizon > MOST_COURSE:
         raise invalid("horizon", f"at most {MOST_COURSE // M:,} rounds for a course of {M} tasks", horizon)
-    carried = carry(plan, outcomes, horizon, whole=True)
+    carried = carry(machine, outcomes, horizon, whole=True)
     return Course(*(frozen([c.course[part] for c in carried], float) for part in (0, 1)))
 
 
@@ -206,22 +209,22 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     if _has_case_features(collection):
         return certify(plan, collection, horizon).regret
     right = rightly_at(plan, collection)
-    plan, horizon = unfold(plan), _horizon(plan, horizon)
+    machine, horizon = machine_of(plan), _horizon(plan, horizon)
     outcomes = box_outcomes(plan, collection)
     if outcomes.claim.is_bound:
         return _certify_worst(plan, collection, outcomes, horizon, right).regret
-    down, up, pulls = require_end(plan, collection, outcomes, horizon)
-    leaf = plan.kind == BoxKind.EXPLOIT
+    down, up, pulls = require_end(machine, collection, outcomes, horizon)
+    leaf = machine.kind == Counting.EXPLOIT
     losses = thompson_losses(plan, collection, horizon)
-    value = solve(plan, down, up, np.where(leaf[:, None], horizon, pulls) * outcomes.cost.T + losses.T)
+    value = solve(machine, down, up, np.where(leaf[:, None], horizon, pulls) * outcomes.cost.T + losses.T)
     most = horizon * outcomes.cost.max(axis=1) + losses.max(axis=1)
-    wrongly = solve(plan, down, up, (~right).T.astype(float))
+    wrongly = solve(machine, down, up, (~right).T.astype(float))
     moved = moved_by_odds(plan, right, np.ones(len(right)) if wrongly is None else wrongly)
     after = (moved * (losses + horizon * outcomes.cost)).sum(axis=1)
-    watched = plan.kind == BoxKind.WATCH
+    watched = machine.kind == Counting.WATCH
     if watched.any():
-        if (plan.cap[watched] > 0).all() and not losses.any():
-            most = np.minimum(most, _before_a_last_round(plan, outcomes, horizon))
+        if (machine.cap[watched] > 0).all() and not losses.any():
+            most = np.minimum(most, _before_a_last_round(machine, outcomes, horizon))
         return np.asarray((most if value is None else np.minimum(value, most)) + after)
     assert value is not None  # the equations of a plan that ends have a solution
     return np.asarray(value + after)
@@ -231,15 +234,15 @@ def _has_case_features(collection: Collection) -> bool:
     return collection.contexts is not None and bool(collection.contexts.per_case.any())
 
 
-def _before_a_last_round(plan: Plan, outcomes: Outcomes, horizon: int) -> FloatArray:
+def _before_a_last_round(machine: Machine, outcomes: Outcomes, horizon: int) -> FloatArray:
     """A bound of the regret (M,) over the horizon: that over a horizon of random length, mean H, times at most e."""
     from banditree.certificates.discounted import discounted_exits
 
     if horizon == 1:
         return np.asarray(outcomes.cost.max(axis=1))
     going = 1.0 - 1.0 / horizon
-    down, up, rounds = discounted_exits(plan, outcomes, going)
-    value = solve(plan, down, up, rounds * outcomes.cost.T)
+    down, up, rounds = discounted_exits(machine, outcomes, going)
+    value = solve(machine, down, up, rounds * outcomes.cost.T)
     return np.asarray(horizon * outcomes.cost.max(axis=1) if value is None else value / going ** (horizon - 1))
 
 
@@ -253,10 +256,11 @@ def _horizon(plan: Plan, horizon: int | None) -> int:
 def _certify_worst(
     plan: Plan, collection: Collection, outcomes: Outcomes, horizon: int, right: BoolArray
 ) -> Certificate:
-    rest = (plan.kind == BoxKind.EXPLOIT) | (plan.kind == BoxKind.WATCH)
-    nothing, away = np.zeros(plan.n_boxes), plan.arm == HAND_OVER
+    machine = machine_of(plan)
+    rest = (machine.kind == Counting.EXPLOIT) | (machine.kind == Counting.WATCH)
+    nothing, away = np.zeros(machine.n_rows), machine.arm == HAND_OVER
     M = collection.n_tasks
-    worst = worst_cases(plan, outcomes, horizon)
+    worst = worst_cases(machine, outcomes, horizon)
 
     losses = thompson_losses(plan, collection, horizon)
 
@@ -280,9 +284,9 @@ def _certify_worst(
         shares=collection.shares,
         handed_over=None
         if plan.hand_over is None
-        else np.minimum(chance(np.broadcast_to(away, (M, plan.n_boxes))) + moved[:, plan.hand_over], 1.0),
+        else np.minimum(chance(np.broadcast_to(away, (M, machine.n_rows))) + moved[:, plan.hand_over], 1.0),
         until_hand_over=None
         if plan.hand_over is None
         else np.array([worst(i, np.where(away, 0.0, 1.0), nothing) for i in range(M)]),
-        by_odds=after.sum(axis=1) if plan.kinds is not None else None,
+        by_odds=after.sum(axis=1) if has_odds(plan) else None,
     )

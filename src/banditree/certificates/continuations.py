@@ -6,16 +6,22 @@ The difference is the most that the box, and all that follows it, loses beyond t
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from banditree.certificates.certify import certify
-from banditree.certificates.outcomes import Claim
-from banditree.certificates.watched_scores import unfold
-from banditree.plans.plan import NONE, BoxKind, Form, Plan
-from banditree.tasks.arrays import FloatArray
+from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
+from banditree.certificates.to_the_horizon import carry
+from banditree.plans.gives import NONE
+from banditree.plans.links import reached
+from banditree.plans.machine import Machine, machine_of
+from banditree.plans.plan import Plan
+from banditree.tasks.arrays import frozen
 from banditree.tasks.collection import Collection
 from banditree.theory.limits import continuations_of
+
+BY_ROW = ("kind", "pulls", "threshold", "points", "floor", "ceil", "cap")  # What carries a case from row to row.
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ def continuations(
     >>> [round(part.at_most_more, 1) for part in continuations(build_tree(two, 1000), two, effort=10_000_000)]
     [15.4]
     """
-    written_out = unfold(plan)
+    machine, outcomes = machine_of(plan), box_outcomes(plan, collection)
     H = plan.horizon if horizon is None else horizon
     whole = certify(plan, collection, H)
     if whole.claim is not Claim.EXACT or whole.entered is None:
@@ -56,36 +62,24 @@ def continuations(
     shares = np.zeros(collection.n_tasks)
     shares[list(best.tasks)] = best.prior
     found = []
-    for box in np.flatnonzero(plan.kind != BoxKind.EXPLOIT).tolist():
+    for box in [box for box, row in enumerate(plan.rows) if row.counts.exits]:
         weights = shares * whole.entered[:, box]
         known = shares * early.entered[:, box] if early is not None and early.entered is not None else 0 * shares
-        loses = float(weights @ _from_box(written_out, box, collection, H))
+        loses = float(weights @ [carried.regret for carried in carry(*_begun_at(machine, outcomes, box), H)])
         found.append(Continuation(box, float(weights.sum()), loses, best.at_least(known)))
     return found
 
 
-def _from_box(plan: Plan, box: int, collection: Collection, horizon: int) -> FloatArray:
-    """What the plan loses in each task over `horizon` rounds, begun at `box`."""
-    return certify(begun_at(plan, box), collection, horizon, must_rest=False).regret
-
-
-def begun_at(plan: Plan, box: int) -> Plan:
-    """The plan that begins at `box`: that box first, then those it leads to, in their order."""
-    if box == 0:
-        return plan
-    reached, waiting = {box}, [box]
-    while waiting:
-        new = [child for child in plan.links[waiting.pop()] if child not in reached]
-        reached.update(new)
-        waiting += new
-    order = np.array([box, *sorted(reached - {box})])
-    number = np.full(plan.n_boxes + 1, NONE)
+def _begun_at(machine: Machine, outcomes: Outcomes, row: int) -> tuple[Machine, Outcomes]:
+    """The machine that begins at a row, and what its rows do: that row first, then those it leads to, in order."""
+    order = np.array([row, *sorted(reached([row], machine.links) - {row})])
+    number = np.full(machine.n_rows + 1, NONE)
     number[order] = np.arange(len(order))
-    some = {name: getattr(plan, name)[order] for name in BY_BOX}
-    several = {name: getattr(plan, name)[order] for name in MAYBE_BY_BOX if getattr(plan, name) is not None}
-    links = {side: number[getattr(plan, side)[order]] for side in ("low", "high")}
-    return replace(plan, form=Form.BOXES, **some, **several, **links)
-
-
-BY_BOX = ("kind", "arm", "pulls", "threshold", "cuts", "points", "floor", "ceil", "cap", "task")
-MAYBE_BY_BOX = ("among", "rates", "survivors", "grading")
+    by_row: dict[str, Any] = {
+        name: frozen(getattr(machine, name)[order], getattr(machine, name).dtype) for name in BY_ROW
+    }
+    links: dict[str, Any] = {side: frozen(number[getattr(machine, side)[order]], np.int64) for side in ("low", "high")}
+    least, most, cost = (
+        np.ascontiguousarray(part[:, order]) for part in (outcomes.least, outcomes.most, outcomes.cost)
+    )
+    return machine._replace(**by_row, **links), replace(outcomes, least=least, most=most, cost=cost)

@@ -10,7 +10,8 @@ import numpy as np
 
 from banditree.certificates.outcomes import Outcomes
 from banditree.certificates.walks import exits_from
-from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.machine import Machine
 from banditree.tasks.arrays import FloatArray, IntArray
 
 NO_CAP = 1_000  # Above this, more points make no difference, so a score without a cap is computed with this one.
@@ -32,23 +33,23 @@ def watch_exits(
     return down, rounds
 
 
-def discounted_exits(plan: Plan, outcomes: Outcomes, going: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+def discounted_exits(machine: Machine, outcomes: Outcomes, going: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(chance of the low side, of the high side, expected rounds) of each box under each task, all (N, M), before a
-    last round that comes with chance 1 - going after each. The plan is an unfolded one."""
-    N, M = plan.n_boxes, len(outcomes.cost)
+    last round that comes with chance 1 - going after each."""
+    N, M = machine.n_rows, len(outcomes.cost)
     down, up, rounds = np.zeros((N, M)), np.zeros((N, M)), np.full((N, M), 1.0 / (1.0 - going))
     for box in range(N):
-        floors, bins = np.array([plan.floor[box]]), np.ascontiguousarray(outcomes.least[:, box, :].T)
-        points = plan.points[box].copy()  # not read-only, as in a search: what is compiled for one serves the other
-        if plan.kind[box] == BoxKind.FIXED:
-            still = going ** int(plan.pulls[box])
+        floors, bins = np.array([machine.floor[box]]), np.ascontiguousarray(outcomes.least[:, box, :].T)
+        points = machine.points[box].copy()  # not read-only, as in a search: what is compiled for one serves the other
+        if machine.kind[box] == Counting.FIXED:
+            still = going ** int(machine.pulls[box])
             down[box], up[box] = bins[0] * still, bins[1] * still
             rounds[box] = (1.0 - still) / (1.0 - going)
-        elif plan.kind[box] == BoxKind.SCORE:
-            levels = (points, bins[: plan.points.shape[1]], going, floors, plan.ceil[box : box + 1])
+        elif machine.kind[box] == Counting.SCORE:
+            levels = (points, bins[: machine.points.shape[1]], going, floors, machine.ceil[box : box + 1])
             down[box], up[box], rounds[box] = (part[0, 0] for part in score_exits(*levels))
-        elif plan.kind[box] == BoxKind.WATCH:
-            caps = np.array([int(plan.cap[box]) or NO_CAP])
-            levels = (points, bins[: plan.points.shape[1]], going, floors, caps)
+        elif machine.kind[box] == Counting.WATCH:
+            caps = np.array([int(machine.cap[box]) or NO_CAP])
+            levels = (points, bins[: machine.points.shape[1]], going, floors, caps)
             down[box], rounds[box] = (part[0, 0] for part in watch_exits(*levels))
     return down, up, rounds

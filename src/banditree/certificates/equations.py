@@ -1,13 +1,12 @@
 """A plan without its clock: where each box leads and what it takes, and totals over a case as linear equations."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from banditree.certificates.outcomes import Outcomes
 from banditree.certificates.watched_scores import leaving
 from banditree.errors import InvalidInput
-from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.machine import Machine
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
@@ -15,35 +14,35 @@ MOST_NUMBERS = 100_000_000  # The exits of one score are found with so many numb
 ENDLESS = 1e4  # A plan that tests for so many horizons on average is refused as one that may never end.
 
 
-def exit_distributions(plan: Plan, outcomes: Outcomes, horizon: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def exit_distributions(machine: Machine, outcomes: Outcomes, horizon: int) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(chance of the low side, of the high side, expected pulls) of each box under each task, all (N, M).
 
     Exact for tests however long they take; for watch lines, bounds of the chance of leaving in the horizon and of the
-    rounds until then. The plan is an unfolded one.
+    rounds until then.
     """
     down, up = outcomes.least[:, :, 0].T.copy(), outcomes.least[:, :, 1].T.copy()
-    pulls = np.repeat(plan.pulls[:, None].astype(float), down.shape[1], axis=1)
-    boxes = np.flatnonzero(plan.kind == BoxKind.SCORE)
+    pulls = np.repeat(machine.pulls[:, None].astype(float), down.shape[1], axis=1)
+    boxes = np.flatnonzero(machine.kind == Counting.SCORE)
     if boxes.size:
         from banditree.certificates.walks import leave_all
 
-        _require_memory(plan, boxes, down.shape[1])
-        chance = np.ascontiguousarray(outcomes.least[:, boxes, : plan.points.shape[1]].transpose(1, 2, 0))
+        _require_memory(machine, boxes, down.shape[1])
+        chance = np.ascontiguousarray(outcomes.least[:, boxes, : machine.points.shape[1]].transpose(1, 2, 0))
         down[boxes], up[boxes], pulls[boxes] = leave_all(
-            plan.points[boxes], plan.floor[boxes], plan.ceil[boxes], chance
+            machine.points[boxes], machine.floor[boxes], machine.ceil[boxes], chance
         )
-    watched = np.flatnonzero(plan.kind == BoxKind.WATCH)
+    watched = np.flatnonzero(machine.kind == Counting.WATCH)
     if watched.size:
-        chances = outcomes.least[:, watched, : plan.points.shape[1]]
-        down[watched], pulls[watched] = leaving(plan, watched, chances, horizon)
+        chances = outcomes.least[:, watched, : machine.points.shape[1]]
+        down[watched], pulls[watched] = leaving(machine, watched, chances, horizon)
         up[watched] = 0.0
     return down, up, pulls
 
 
-def _require_memory(plan: Plan, boxes: IntArray, n_tasks: int) -> None:
+def _require_memory(machine: Machine, boxes: IntArray, n_tasks: int) -> None:
     """Scores with a way too long for memory are refused before it is taken."""
-    falls = np.maximum(-plan.points[boxes].min(axis=1), 0) + 1
-    numbers = (plan.floor[boxes] + plan.ceil[boxes]) * falls * n_tasks
+    falls = np.maximum(-machine.points[boxes].min(axis=1), 0) + 1
+    numbers = (machine.floor[boxes] + machine.ceil[boxes]) * falls * n_tasks
     if numbers.max() > MOST_NUMBERS:
         raise InvalidInput(
             f"Box {boxes[numbers.argmax()] + 1} of this plan counts too far to be certified: it needs "
@@ -51,7 +50,7 @@ def _require_memory(plan: Plan, boxes: IntArray, n_tasks: int) -> None:
         )
 
 
-def solve(plan: Plan, down: FloatArray, up: FloatArray, cost: FloatArray) -> FloatArray | None:
+def solve(machine: Machine, down: FloatArray, up: FloatArray, cost: FloatArray) -> FloatArray | None:
     """The expected total (M,) of `cost` (N, M) from box 0 to a leaf, or None if it is not finite.
 
     V = cost + down V[low] + up V[high], a leaf's V being its cost. One pass from the last box to the first gives every
@@ -61,10 +60,10 @@ def solve(plan: Plan, down: FloatArray, up: FloatArray, cost: FloatArray) -> Flo
 
     if not np.isfinite(cost).all():
         return None
-    targets = back_targets(plan)
-    slot = np.full(plan.n_boxes, -1)
+    targets = back_targets(machine)
+    slot = np.full(machine.n_rows, -1)
     slot[targets] = np.arange(targets.size)
-    value = substitute(plan.low, plan.high, down, up, cost, slot, targets.size)
+    value = substitute(machine.low, machine.high, down, up, cost, slot, targets.size)
     if targets.size == 0:
         return np.asarray(value[0, 0])
     weights = value[targets, 1:].transpose(2, 0, 1)
@@ -77,27 +76,27 @@ def solve(plan: Plan, down: FloatArray, up: FloatArray, cost: FloatArray) -> Flo
     return np.asarray(value[0, 0] + np.einsum("sm,ms->m", value[0, 1:], known), dtype=np.float64)
 
 
-def back_targets(plan: Plan) -> IntArray:
+def back_targets(machine: Machine) -> IntArray:
     """The boxes that some link leads back to."""
-    back = [child for box, children in enumerate(plan.links) for child in children if child <= box]
+    back = [child for box, children in enumerate(machine.links) for child in children if child <= box]
     return np.unique(np.array(back, dtype=np.int64))
 
 
 def require_end(
-    plan: Plan, collection: Collection, outcomes: Outcomes, horizon: int
+    machine: Machine, collection: Collection, outcomes: Outcomes, horizon: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What `exit_distributions` returns, or an error if the tests may go on for ever or so long that it makes no
     difference, or if the plan never comes to rest under some task."""
-    down, up, pulls = exit_distributions(plan, outcomes, horizon)
-    if not plan.has_links_back and np.isfinite(pulls).all():
+    down, up, pulls = exit_distributions(machine, outcomes, horizon)
+    if not back_targets(machine).size and np.isfinite(pulls).all():
         return down, up, pulls
-    leaves, watched = down.copy(), np.flatnonzero(plan.kind == BoxKind.WATCH)
+    leaves, watched = down.copy(), np.flatnonzero(machine.kind == Counting.WATCH)
     if watched.size:
         # Caps are set aside: they make every case leave some day, but not before it has rested.
-        uncapped = replace(plan, cap=np.zeros_like(plan.cap))
-        leaves[watched] = leaving(uncapped, watched, outcomes.least[:, watched, : plan.points.shape[1]], horizon)[0]
-    testing = np.where((plan.kind == BoxKind.WATCH)[:, None], 0.0, pulls)
-    expected = solve(plan, leaves, up, testing)
+        uncapped = machine._replace(cap=np.zeros_like(machine.cap))
+        leaves[watched] = leaving(uncapped, watched, outcomes.least[:, watched, : machine.points.shape[1]], horizon)[0]
+    testing = np.where((machine.kind == Counting.WATCH)[:, None], 0.0, pulls)
+    expected = solve(machine, leaves, up, testing)
     if expected is None or expected.max() > ENDLESS * horizon:
         where = "" if expected is None else f" for task {collection.tasks[int(expected.argmax())]!r}"
         raise InvalidInput(

@@ -18,9 +18,11 @@ from scipy import sparse
 from banditree.certificates.certify import Certificate, certify, thompson_losses
 from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
 from banditree.certificates.to_the_horizon import boxes_under
-from banditree.certificates.watched_scores import unfold
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.plan import HAND_OVER, BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.gives import HAND_OVER, NONE
+from banditree.plans.machine import Machine, machine_of
+from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
@@ -74,13 +76,12 @@ def with_late_outcomes(
     certificate = certify(plan, sure, horizon, must_rest=False)
     if certificate.exits is None:
         raise InvalidInput(f"There is no exact loss with late outcomes: {'; '.join(certificate.reasons)}.")
-    unfolded = unfold(plan)
-    outcomes = box_outcomes(unfolded, sure)
+    outcomes = box_outcomes(plan, sure)
     delay = Delay(late, batch)
-    regret = _exact(unfolded, sure, outcomes, certificate.horizon, delay, most_work)
+    regret = _exact(plan, sure, outcomes, certificate.horizon, delay, most_work)
     if regret is not None and certificate.by_odds is not None:
         regret = regret + certificate.by_odds
-    moves = _moves(unfolded, certificate)
+    moves = _moves(machine_of(plan), certificate)
     return Lateness(
         late,
         batch,
@@ -110,23 +111,23 @@ def _check(plan: Plan, late: int, batch: int) -> None:
         raise InvalidInput("Late outcomes of plans that look at a context are not worked out. Simulate the plan.")
 
 
-def _in_force(plan: Plan) -> IntArray:
+def _in_force(machine: Machine) -> IntArray:
     """The option (N,) that each box gives; negative where what was learned or a person chooses."""
-    fallback = plan.fallback.arm if plan.fallback is not None else HAND_OVER
-    return np.asarray(np.where(plan.arm == HAND_OVER, fallback, plan.arm))
+    fallback = HAND_OVER if machine.fallback == NONE else machine.fallback
+    return np.asarray(np.where(machine.arm == HAND_OVER, fallback, machine.arm))
 
 
-def _turns(plan: Plan) -> FloatArray:
+def _turns(machine: Machine) -> FloatArray:
     """Whether (N, 2) leaving a box below or above leads to another option."""
-    arm = _in_force(plan)
-    sides = np.stack([plan.low, plan.high], axis=1)
+    arm = _in_force(machine)
+    sides = np.stack([machine.low, machine.high], axis=1)
     return np.asarray((sides >= 0) & ((arm[sides] != arm[:, None]) | (arm[sides] < 0)), float)
 
 
-def _moves(plan: Plan, certificate: Certificate) -> FloatArray:
+def _moves(machine: Machine, certificate: Certificate) -> FloatArray:
     """How often (M, N) a case leaves each box for another option."""
     assert certificate.exits is not None
-    return np.asarray((certificate.exits * _turns(plan)).sum(axis=2))
+    return np.asarray((certificate.exits * _turns(machine)).sum(axis=2))
 
 
 def _bound(certificate: Certificate, outcomes: Outcomes, moves: FloatArray, delay: Delay) -> FloatArray:
@@ -143,9 +144,9 @@ def _exact(
     plan: Plan, collection: Collection, outcomes: Outcomes, horizon: int, delay: Delay, most_work: float
 ) -> FloatArray | None:
     """The loss (M,), or None where it takes too much work."""
-    losses, found, work = thompson_losses(plan, collection, horizon), [], 0.0
+    machine, losses, found, work = machine_of(plan), thompson_losses(plan, collection, horizon), [], 0.0
     for task in range(collection.n_tasks):
-        chain = _chain(plan, boxes_under(plan, outcomes, task, horizon), delay)
+        chain = _chain(machine, boxes_under(machine, outcomes, task, horizon), delay)
         work += chain.move.nnz * float(horizon)
         if work > most_work:
             return None
@@ -170,14 +171,14 @@ class Chain(NamedTuple):
     start: int
 
 
-def _chain(plan: Plan, boxes: "Boxes", delay: Delay) -> Chain:
-    n, kind = plan.n_boxes, plan.kind
-    watched = kind == BoxKind.WATCH
-    walks = watched | (kind == BoxKind.SCORE)
-    inside = np.where(walks, boxes.floor - 1 + boxes.height, np.where(kind == BoxKind.FIXED, boxes.pulls, 1))
+def _chain(machine: Machine, boxes: "Boxes", delay: Delay) -> Chain:
+    n, kind = machine.n_rows, machine.kind
+    watched = kind == Counting.WATCH
+    walks = watched | (kind == Counting.SCORE)
+    inside = np.where(walks, boxes.floor - 1 + boxes.height, np.where(kind == Counting.FIXED, boxes.pulls, 1))
     first = np.cumsum(inside + watched) - (inside + watched)  # a watch line has one more state: to stay for good
     entry = first + np.where(walks, boxes.floor - 1, 0)
-    ways = _Ways(plan, delay, entry, int((inside + watched).sum()))
+    ways = _Ways(machine, delay, entry, int((inside + watched).sum()))
     rows, to, chance = [], [], []
 
     def add(source: IntArray, target: IntArray | int, p: FloatArray | float) -> None:
@@ -187,14 +188,14 @@ def _chain(plan: Plan, boxes: "Boxes", delay: Delay) -> Chain:
 
     for box in range(n):
         scores = first[box] + np.arange(inside[box])
-        if kind[box] == BoxKind.EXPLOIT:
+        if kind[box] == Counting.EXPLOIT:
             add(scores, scores, 1.0)
-        elif kind[box] == BoxKind.FIXED:
+        elif kind[box] == Counting.FIXED:
             add(scores[:-1], scores[1:], 1.0)
-            for side, next_box in enumerate((plan.low[box], plan.high[box])):
+            for side, next_box in enumerate((machine.low[box], machine.high[box])):
                 add(scores[-1:], ways.to(box, int(next_box)), boxes.chance[box, side])
         else:
-            _add_walk(plan, boxes, box, scores, ways, add)
+            _add_walk(machine, boxes, box, scores, ways, add)
     stays = first[watched] + inside[watched]
     add(stays, stays, 1.0)
     for source, target in ways.steps:
@@ -204,11 +205,11 @@ def _chain(plan: Plan, boxes: "Boxes", delay: Delay) -> Chain:
     leak = np.zeros(size)
     leak[stays] = boxes.leak[watched]
     owner = np.concatenate([np.repeat(np.arange(n), inside + watched), np.array(ways.box, np.int64)])
-    rest = np.concatenate([first[kind == BoxKind.EXPLOIT], stays])
+    rest = np.concatenate([first[kind == Counting.EXPLOIT], stays])
     return Chain(move, ways.release(), boxes.cost[owner], owner, rest, leak, int(entry[0]))
 
 
-def _add_walk(plan: Plan, boxes: "Boxes", box: int, scores: IntArray, ways: "_Ways", add: object) -> None:
+def _add_walk(machine: Machine, boxes: "Boxes", box: int, scores: IntArray, ways: "_Ways", add: object) -> None:
     """One round of a score: within the box, out of it below or above, or to where a watched one stays for good."""
     assert callable(add)
     n, places = len(scores), np.arange(len(scores))
@@ -220,10 +221,10 @@ def _add_walk(plan: Plan, boxes: "Boxes", box: int, scores: IntArray, ways: "_Wa
         below, above = after < 0, after >= n
         add(scores[~below & ~above], scores[after[~below & ~above]], p)
         if below.any():
-            add(scores[below], ways.to(box, int(plan.low[box])), p)
+            add(scores[below], ways.to(box, int(machine.low[box])), p)
         if above.any():
-            stays = plan.kind[box] == BoxKind.WATCH
-            add(scores[above], scores[-1] + 1 if stays else ways.to(box, int(plan.high[box])), p)
+            stays = machine.kind[box] == Counting.WATCH
+            add(scores[above], scores[-1] + 1 if stays else ways.to(box, int(machine.high[box])), p)
 
 
 class _Ways:
@@ -233,8 +234,8 @@ class _Ways:
     many rounds before (see `_follow`). Batches: one state for each old option, left when the batch is complete.
     """
 
-    def __init__(self, plan: Plan, delay: Delay, entry: IntArray, size: int) -> None:
-        self.arm, self.delay, self.entry, self.size = _in_force(plan), delay, entry, size
+    def __init__(self, machine: Machine, delay: Delay, entry: IntArray, size: int) -> None:
+        self.arm, self.delay, self.entry, self.size = _in_force(machine), delay, entry, size
         self.box: list[int] = []
         self.steps: list[tuple[int, int]] = []
         self.known: dict[tuple[int, int], int] = {}

@@ -14,7 +14,10 @@ from banditree.certificates.over_contexts import (
     looks_at_contexts,
 )
 from banditree.errors import InvalidInput
-from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Plan
+from banditree.plans.counts import Counting, Rounds
+from banditree.plans.gives import HAND_OVER, NONE, SEVERAL
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Plan
 from banditree.plans.wording import unit
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
@@ -105,36 +108,38 @@ class Outcomes:
 def box_outcomes(plan: Plan, collection: Collection, over: Contextual | None = None) -> Outcomes:
     """What all boxes of `plan` do under all tasks of `collection`, which must have the same arms and rewards."""
     _check_match(plan, collection)
-    M, N, B = collection.n_tasks, plan.n_boxes, max(2, plan.points.shape[1])
+    machine = machine_of(plan)
+    M, N, B = collection.n_tasks, machine.n_rows, max(2, machine.points.shape[1])
     least, most = np.zeros((M, N, B)), np.zeros((M, N, B))
     if over is None and collection.theta is not None:
         over = contextual(plan, collection)
     for boxes, (low, high) in _chances(plan, collection, over):
         least[:, boxes, : low.shape[2]], most[:, boxes, : low.shape[2]] = low, high
-    rest = ((plan.kind == BoxKind.EXPLOIT) & (plan.arm >= NONE)) | (plan.kind == BoxKind.WATCH)
+    rest = ((machine.kind == Counting.EXPLOIT) & (machine.arm >= NONE)) | (machine.kind == Counting.WATCH)
     cost, least_cost = _costs(plan, collection, over)
     at_estimates = cost
     if collection.is_estimated:
         certain = None if over is None else over if over.margin is None else contextual(plan, collection, certain=True)
         at_estimates, least_cost = _costs(plan, collection, certain, certain=True)
     # A rate above rounding error means another option is better; for estimates this is asked of the estimates.
-    settled = rest | (plan.arm == HAND_OVER) & (plan.fallback is not None and plan.fallback.arm != NONE)
+    settled = rest | (machine.arm == HAND_OVER) & (machine.fallback != NONE)
     wrong_arm = (at_estimates > least_cost[:, None] + SAME_VALUE) & settled
     wrong_task = None
-    if (plan.task[rest] != NONE).all():
-        named = np.array([plan.tasks[task] if task != NONE else "" for task in plan.task])
+    if (machine.task[rest] != NONE).all():
+        named = np.array([plan.tasks[task] if task != NONE else "" for task in machine.task])
         wrong_task = (named[None, :] != np.array(collection.tasks)[:, None]) & rest
     by_moments = collection.contexts is not None and collection.contexts.kind is ContextKind.MOMENTS
     reasons, remarks = _reasons(plan, collection), _context_remarks(plan, collection)
-    thompson = bool(plan.by_thompson.any()) or plan.kinds is not None
+    thompson = plan.outcomes_choose
     remarks = (*remarks, *_remarks_on_others(plan))
     return Outcomes(least, most, cost, wrong_arm, wrong_task, reasons, remarks, by_moments, thompson)
 
 
 def _chances(plan: Plan, collection: Collection, over: Contextual | None) -> Iterator[tuple[IntArray, Bounds]]:
     """(boxes, bounds) of all boxes that test or watch."""
-    fixed = np.flatnonzero(plan.kind == BoxKind.FIXED)
-    scored = np.flatnonzero((plan.kind == BoxKind.SCORE) | (plan.kind == BoxKind.WATCH))
+    machine = machine_of(plan)
+    fixed = np.flatnonzero(machine.kind == Counting.FIXED)
+    scored = np.flatnonzero((machine.kind == Counting.SCORE) | (machine.kind == Counting.WATCH))
     looking = looks_at_contexts(plan, scored)
     plain = np.setdiff1d(scored, looking)
     if fixed.size:
@@ -171,28 +176,31 @@ def _reasons(plan: Plan, collection: Collection) -> tuple[str, ...]:
             f"the estimated means are within {collection.radius.max():.3g}{slopes}, and every {unit(plan)} takes its "
             "worst means"
         )
-    totals = bool((plan.kind == BoxKind.FIXED).any())
-    reasons += collection.rewards.doubts(cells_of(collection, plan.arm[:1]), totals)
+    totals = any(isinstance(line.counts, Rounds) for line in plan.lines)
+    reasons += collection.rewards.doubts(cells_of(collection, machine_of(plan).arm[:1]), totals)
     return tuple(reasons)
 
 
 def _fixed_chances(plan: Plan, collection: Collection, boxes: np.ndarray) -> Bounds:
     """Bounds (M, boxes, 2) of the chances that a total is at most, or above, the threshold."""
-    cells = cells_of(collection, plan.arm[boxes])
-    return collection.rewards.totals(cells, plan.pulls[boxes], plan.threshold[boxes])
+    machine = machine_of(plan)
+    cells = cells_of(collection, machine.arm[boxes])
+    return collection.rewards.totals(cells, machine.pulls[boxes], machine.threshold[boxes])
 
 
 def _bin_chances(plan: Plan, collection: Collection, boxes: np.ndarray) -> Bounds:
     """Bounds (M, boxes, B) of the chances of the bins of one reward."""
-    return collection.rewards.bins(cells_of(collection, plan.arm[boxes]), plan.cuts[boxes])
+    machine = machine_of(plan)
+    return collection.rewards.bins(cells_of(collection, machine.arm[boxes]), machine.cuts[boxes])
 
 
 def _costs(
     plan: Plan, collection: Collection, over: Contextual | None, certain: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """What a round costs at each box (M, N), at the worst means unless `certain`; and the least of any option (M,)."""
-    by_context = plan.arm == NONE
-    arm = np.where(by_context, 0, plan.arm)
+    machine = machine_of(plan)
+    by_context = machine.arm == NONE
+    arm = np.where(by_context, 0, machine.arm)
     if over is None:
         radius, rewards = np.zeros_like(collection.radius) if certain else collection.radius, collection.rewards
         least, most = (
@@ -205,7 +213,7 @@ def _costs(
         return cost, np.zeros(collection.n_tasks)
     by_arm, by_task = over.gaps
     cost = by_arm[:, arm]
-    cost[:, by_context] = by_task[:, plan.task[by_context]]
+    cost[:, by_context] = by_task[:, machine.task[by_context]]
     return cost, best_options(plan, by_arm, by_task)
 
 
@@ -221,13 +229,14 @@ def _shared_gaps(plan: Plan, box: int, least: FloatArray, most: FloatArray) -> F
 
     What Thompson sampling loses in finding their best is not part of it, nor is what a person loses.
     """
-    if plan.fallback is not None and plan.arm[box] == HAND_OVER:
-        return np.zeros(len(least)) if plan.fallback.arm == NONE else _arm_gaps(least, most)[:, plan.fallback.arm]
-    gaps = _missed(plan.arms_at(box), least, most)
-    if plan.rates is None:
+    machine = machine_of(plan)
+    if machine.arm[box] == HAND_OVER:
+        return np.zeros(len(least)) if machine.fallback == NONE else _arm_gaps(least, most)[:, machine.fallback]
+    gaps = _missed(machine.arms_at(box), least, most)
+    if not machine.worth:
         return gaps
     middle = (least + most) / 2  # what is missed there is part of `theory.thompson.expected_losses`
-    return np.asarray(gaps - _missed(plan.arms_at(box), middle, middle))
+    return np.asarray(gaps - _missed(machine.arms_at(box), middle, middle))
 
 
 def _missed(arms: IntArray, least: FloatArray, most: FloatArray) -> FloatArray:
@@ -239,8 +248,9 @@ def _missed(arms: IntArray, least: FloatArray, most: FloatArray) -> FloatArray:
 def _remarks_on_others(plan: Plan) -> list[str]:
     """What is not exact where someone other than the plan chooses."""
     remarks = []
-    expected = (plan.arm == SEVERAL) & (plan.rates is not None)
-    if (plan.by_thompson & ~expected).any():
+    machine = machine_of(plan)
+    expected = (machine.arm == SEVERAL) & (machine.worth > 0)
+    if (machine.chooses & ~expected).any():
         remarks.append(THOMPSON_REMARK)
     if expected.any():
         remarks.append(SEVERAL_REMARK)
@@ -259,7 +269,7 @@ def _context_remarks(plan: Plan, collection: Collection) -> tuple[str, ...]:
         remarks.append(f"Costs are averages over {N_AVERAGED:,} drawn contexts, known to about 1%.")
     if contexts.kind is ContextKind.MOMENTS:
         remarks.append("Only the moments of the contexts are known: the numbers hold as if contexts were Gaussian.")
-    if collection.is_estimated and plan.method == "protocol":
+    if collection.is_estimated and plan.origin.method == "protocol":
         remarks.append("The search for this plan took the estimates at their word; these numbers do not.")
     if collection.is_estimated and collection.theta_error is None:
         remarks.append("Nothing is known about how far slopes may be off: they are taken as given.")

@@ -7,8 +7,11 @@ from functools import cached_property
 
 import numpy as np
 
-from banditree.plans.by_context import Grading, PromiseTable, choices_of, promises_of
-from banditree.plans.plan import NONE, BoxKind, Plan
+from banditree.plans.gives import NONE
+from banditree.plans.kind_rule import choices_of, promises_of
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Plan
+from banditree.plans.points import Fit, Points, PromiseTable
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import averaging_rows
@@ -52,7 +55,7 @@ class Contextual:
         chosen: IntArray = self.choices[task] if arm == NONE else np.full(len(self.rows), arm)
         return chosen
 
-    def bins(self, arms: IntArray, cuts: FloatArray, grading: Grading | None, pair: FloatArray | None) -> Bounds:
+    def bins(self, arms: IntArray, cuts: FloatArray, grading: Fit | None, pair: FloatArray | None) -> Bounds:
         """Bounds (M, B) of the chances of the bins of a round in which each context gets its arm (n,).
 
         pair: (2, n, K), what the two tasks of the grading predict.
@@ -76,7 +79,7 @@ class Contextual:
         radius = np.zeros_like(means) if self.off is None else self.off[:, every, arms]
         low, high = np.clip(means - radius, 0.0, 1.0), np.clip(means + radius, 0.0, 1.0)
         given = np.array(table.rows)[table.rows_at(promise)]  # (n, 2), the points of a failure and of a success
-        failure, success = (given[:, [side]] == np.array(table.points) for side in (0, 1))  # (n, B)
+        failure, success = (given[:, [side]] == np.array(table.bins) for side in (0, 1))  # (n, B)
         both = (high - low) @ (failure & success)  # either way the same points
         least = (1 - high) @ failure + low @ success + both
         most = (1 - low) @ failure + high @ success - both
@@ -101,16 +104,17 @@ class Contextual:
 
 def looks_at_contexts(plan: Plan, boxes: IntArray) -> IntArray:
     """Those of the boxes whose outcomes depend on the context by more than the mean of one arm."""
-    graded = np.zeros(len(boxes), bool) if plan.grading is None else plan.grading[boxes] != NONE
-    return np.asarray(boxes[(plan.arm[boxes] == NONE) | graded], dtype=np.int64)
+    machine = machine_of(plan)
+    graded = machine.gradings.number[boxes] != NONE
+    return np.asarray(boxes[(machine.arm[boxes] == NONE) | graded], dtype=np.int64)
 
 
 def context_bins(plan: Plan, boxes: IntArray, over: Contextual) -> Bounds:
     """Bounds (M, boxes, B) of the chances of the bins of boxes that look at the context."""
     assert plan.theta is not None
-    known = over.known
+    machine, known = machine_of(plan), over.known
     for box in boxes:
-        arm, task, grading = int(plan.arm[box]), int(plan.task[box]), plan.grading_of(box)
+        arm, task, grading = int(machine.arm[box]), int(machine.task[box]), _points(plan, box)
         key = _key(plan, box)
         if key in known:
             continue
@@ -119,10 +123,11 @@ def context_bins(plan: Plan, boxes: IntArray, over: Contextual) -> Bounds:
             known[key] = over.table_bins(given, grading, _promise(plan, task, over.rows, given))
             continue
         pair = None
-        if grading is not None:
-            both = plan.theta[[grading.favoured, grading.other]]
+        if isinstance(grading, Fit):
+            both = plan.theta[[plan.task_numbers[task] for task in (grading.favoured, grading.other)]]
             pair = np.stack([predict(one, over.rows, plan.rewards) for one in both])
-        known[key] = over.bins(over.arms(arm, task), plan.cuts[box], grading, pair)
+        fit = grading if isinstance(grading, Fit) else None
+        known[key] = over.bins(over.arms(arm, task), machine.cuts[box], fit, pair)
     found = [known[_key(plan, box)] for box in boxes]
     return np.stack([least for least, _ in found], axis=1), np.stack([most for _, most in found], axis=1)
 
@@ -138,7 +143,19 @@ def _promise(plan: Plan, task: int, rows: FloatArray, arms: IntArray) -> FloatAr
 
 def _key(plan: Plan, box: int) -> tuple[object, ...]:
     """What the bins of a box depend on."""
-    return int(plan.arm[box]), int(plan.task[box]), plan.grading_of(box), tuple(plan.cuts[box].tolist())
+    machine = machine_of(plan)
+    return int(machine.arm[box]), int(machine.task[box]), _points(plan, box), tuple(machine.cuts[box].tolist())
+
+
+def _points(plan: Plan, box: int) -> Points:
+    """The points of a row that keeps a score, those of the safety rule at an end: beside others that look at the
+    context, a table of one row."""
+    own = plan.rows[box].counts.points
+    if own is None:
+        assert plan.rule is not None
+        own = plan.rule.counts.points
+    most = len(machine_of(plan).points[box]) // 2
+    return own if own.looks_at_context or most < 2 else PromiseTable((), (own.bins,), most)  # type: ignore[arg-type]
 
 
 def contextual(plan: Plan, collection: Collection, certain: bool = False) -> Contextual:
@@ -151,5 +168,5 @@ def contextual(plan: Plan, collection: Collection, certain: bool = False) -> Con
 
 def best_options(plan: Plan, by_arm: FloatArray, by_task: FloatArray) -> FloatArray:
     """The least that any arm, or treating as any task that the plan knows, costs in each task (M,)."""
-    used = np.unique(plan.task[(plan.arm == NONE) & (plan.kind != BoxKind.FIXED)])
+    used = [plan.task_numbers[row.gives.task] for row in plan.rows if row.gives.task is not None]
     return np.asarray(np.minimum(by_arm.min(axis=1), by_task[:, used].min(axis=1, initial=np.inf)))

@@ -13,7 +13,7 @@ from numba import njit
 
 from banditree.tasks.arrays import FloatArray, IntArray
 
-FIXED, SCORE, EXPLOIT, WATCH = 0, 1, 2, 3  # BoxKind, as numbers that numba takes as constants
+FIXED, SCORE, EXPLOIT, WATCH = 0, 1, 2, 3  # Counting, as numbers that numba takes as constants
 NARROW = 48  # So few scores are moved faster than searched for those that hold next to nobody.
 BOX_WORK = 300  # Moving one box in a round costs as much as moving so many scores.
 

@@ -45,7 +45,7 @@ def applies(low: IntArray, high: IntArray, horizon: int) -> bool:
 
 
 class Renewal:
-    """The numbers of an unfolded plan for which `applies` is true, task by task, in the same memory.
+    """The numbers of a machine for which `applies` is true, task by task, in the same memory.
 
     Memory that is new must be cleared by the system, which takes longer than filling it with transforms.
     """

@@ -7,7 +7,8 @@ import numpy as np
 from banditree.certificates.outcomes import Outcomes
 from banditree.certificates.watched_scores import STAYS, heights
 from banditree.errors import TooLong
-from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.machine import Machine
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 
 if TYPE_CHECKING:
@@ -37,18 +38,18 @@ class Carried(NamedTuple):
     course: tuple[FloatArray, FloatArray]
 
 
-def carry(plan: Plan, outcomes: Outcomes, horizon: int, whole: bool = False) -> list[Carried]:
-    """Carry every task of `outcomes` to the horizon of an unfolded plan; whole: with its course, round by round.
+def carry(machine: Machine, outcomes: Outcomes, horizon: int, whole: bool = False) -> list[Carried]:
+    """Carry every task of `outcomes` to the horizon of a machine; whole: with its course, round by round.
 
     Round by round is exact in every digit and soon done where cases come to rest. Where they go on moving in one task,
     and lines only lead on or back to the first, this and the tasks after it are carried line by line.
     """
-    renewal = None if whole else _renewal(plan, horizon)
+    renewal = None if whole else _renewal(machine, horizon)
     n_tasks = len(outcomes.cost)
-    work = MOST_WORK / n_tasks if renewal is None else FIRST_TRY * plan.n_boxes
+    work = MOST_WORK / n_tasks if renewal is None else FIRST_TRY * machine.n_rows
     carried = []
     for task in range(n_tasks):
-        boxes = boxes_under(plan, outcomes, task, horizon)
+        boxes = boxes_under(machine, outcomes, task, horizon)
         found = _by_rounds(boxes, horizon, work, whole) if work else None
         if found is None and renewal is not None:
             found, work = _by_lines(boxes, renewal), 0.0
@@ -63,13 +64,13 @@ def carry(plan: Plan, outcomes: Outcomes, horizon: int, whole: bool = False) -> 
     return carried
 
 
-def _renewal(plan: Plan, horizon: int) -> "Renewal | None":
+def _renewal(machine: Machine, horizon: int) -> "Renewal | None":
     """What carries the plan line by line, if it can be."""
-    if not (plan.kind == BoxKind.WATCH).any():
+    if not (machine.kind == Counting.WATCH).any():
         return None
     from banditree.certificates.renewal import Renewal, applies
 
-    return Renewal(plan.n_boxes, horizon) if applies(plan.low, plan.high, horizon) else None
+    return Renewal(machine.n_rows, horizon) if applies(machine.low, machine.high, horizon) else None
 
 
 def _by_rounds(boxes: "Boxes", horizon: int, work: float, whole: bool) -> Carried | None:
@@ -130,32 +131,34 @@ def _by_lines(boxes: "Boxes", renewal: "Renewal") -> Carried | None:
     )
 
 
-def boxes_under(plan: Plan, outcomes: Outcomes, task: int, horizon: int) -> "Boxes":
-    """The boxes of an unfolded plan under one task."""
+def boxes_under(machine: Machine, outcomes: Outcomes, task: int, horizon: int) -> "Boxes":
+    """The boxes of a machine under one task."""
     from banditree.certificates.propagation import Boxes
 
     chance, cost = (np.ascontiguousarray(part[task]) for part in (outcomes.least, outcomes.cost))
-    height, leak = plan.ceil.copy(), np.zeros(plan.n_boxes)
-    watched = np.flatnonzero(plan.kind == BoxKind.WATCH)
+    height, leak = machine.ceil.copy(), np.zeros(machine.n_rows)
+    watched = np.flatnonzero(machine.kind == Counting.WATCH)
     if watched.size:
-        height[watched], leak[watched] = heights(plan, watched, chance[watched], horizon)
+        height[watched], leak[watched] = heights(machine, watched, chance[watched], horizon)
     # A test that outlasts the horizon is never left, however long it is; scipy knows no chances beyond MOST_PULLS.
-    pulls = frozen(np.where(plan.pulls > MOST_PULLS, plan.pulls, np.minimum(plan.pulls, horizon + 1)), np.int64)
-    kept = int((plan.floor + height).sum() + pulls.sum())
+    pulls = frozen(
+        np.where(machine.pulls > MOST_PULLS, machine.pulls, np.minimum(machine.pulls, horizon + 1)), np.int64
+    )
+    kept = int((machine.floor + height).sum() + pulls.sum())
     if kept > MOST_SCORES:
         raise TooLong(
             f"The boxes of this plan keep {kept:,} scores and pulls over {horizon:,} rounds, too many to certify. "
             "Certify it over a shorter horizon, or simulate it."
         )
-    size = np.where(plan.kind == BoxKind.FIXED, pulls, np.maximum(plan.floor - 1 + height, 0))
-    first = np.zeros(plan.n_boxes, np.int64)
-    for group in (plan.kind == BoxKind.FIXED, plan.kind != BoxKind.FIXED):
+    size = np.where(machine.kind == Counting.FIXED, pulls, np.maximum(machine.floor - 1 + height, 0))
+    first = np.zeros(machine.n_rows, np.int64)
+    for group in (machine.kind == Counting.FIXED, machine.kind != Counting.FIXED):
         first[group] = np.cumsum(size[group]) - size[group]
-    arrays = (plan.kind, plan.low, plan.high, pulls, points_of(plan), plan.floor, plan.cap)
+    arrays = (machine.kind, machine.low, machine.high, pulls, points_of(machine), machine.floor, machine.cap)
     return Boxes(*arrays, height, leak, chance, cost, first)
 
 
-def points_of(plan: Plan) -> IntArray:
+def points_of(machine: Machine) -> IntArray:
     """The points of at least two bins per box. Where no box scores they are frozen like those of a plan, so that what
     is compiled for the one serves the other."""
-    return plan.points if plan.points.shape[1] > 1 else frozen(np.zeros((plan.n_boxes, 2)), np.int64)
+    return machine.points if machine.points.shape[1] > 1 else frozen(np.zeros((machine.n_rows, 2)), np.int64)

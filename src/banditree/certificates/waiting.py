@@ -18,9 +18,10 @@ from typing import NamedTuple
 import numpy as np
 
 from banditree.certificates.outcomes import box_outcomes
-from banditree.certificates.watched_scores import unfold
 from banditree.errors import InvalidInput
-from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
@@ -62,10 +63,11 @@ class GoingOn:
 class WaitingCosts:
     """What going on costs at every place of a plan.
 
-    >>> from banditree.plans.assemble import Box, assemble
+    >>> from banditree import ByOutcome, Give, Line, Score, make_plan
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
-    >>> switch = [Box(arm=0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(arm=1), Box(arm=0)]
-    >>> costs = WaitingCosts(assemble(switch, two, horizon=100), two)
+    >>> count = Score(ByOutcome((-1, 1)), floor=1, ceil=3)
+    >>> switch = [Line(Give("A"), count, below=Line(Give("B")), above=Line(Give("A")))]
+    >>> costs = WaitingCosts(make_plan(switch, two, horizon=100), two)
     >>> found = costs.of(Place(0, 0, 0.0), (UnderWay(0),))  # a failure leads to B; where B is better, A costs 0.3
     >>> round(found.chance, 2), round(found.loss, 2)
     (0.7, 0.21)
@@ -75,8 +77,8 @@ class WaitingCosts:
         if plan.theta is not None or collection.theta is not None:
             raise InvalidInput("What waiting costs is not worked out for plans that look at a context. Simulate both.")
         sure = replace(collection, radius=np.zeros(())) if collection.is_estimated else collection
-        self.plan, self.at_estimates = unfold(plan), collection.is_estimated
-        outcomes = box_outcomes(self.plan, sure)
+        self.machine, self.at_estimates = machine_of(plan), collection.is_estimated
+        outcomes = box_outcomes(plan, sure)
         self.chance, self.cost, self.is_known = outcomes.most, outcomes.cost, not outcomes.reasons
         self.values = sure.rewards.support
         self.of_values = sure.rewards.outcome_chances(sure.parameters) if self.values else None
@@ -84,11 +86,11 @@ class WaitingCosts:
 
     def of(self, place: Place, under_way: tuple[UnderWay, ...]) -> GoingOn | None:
         """What one more round costs now; None where what was learned or a person chooses."""
-        fixed = self.plan.kind[place.box] == BoxKind.FIXED
+        fixed = self.machine.kind[place.box] == Counting.FIXED
         return self._known(place if fixed else place._replace(pulls=0), under_way)
 
     def _work_out(self, place: Place, under_way: tuple[UnderWay, ...]) -> GoingOn | None:
-        arm = int(self.plan.arm[place.box])
+        arm = int(self.machine.arm[place.box])
         if arm < 0:
             return None
         n_out = sum(entry.reward is None for entry in under_way)
@@ -100,50 +102,52 @@ class WaitingCosts:
         """The chance (M,) that what is under way leads to another option."""
         M = len(self.cost)
         states = {place: np.ones(M)}
-        for entry in under_way[:MOST_OUT] if self.plan.kind[place.box] != BoxKind.EXPLOIT else ():
+        for entry in under_way[:MOST_OUT] if self.machine.kind[place.box] != Counting.EXPLOIT else ():
             following: dict[Place, FloatArray] = {}
             for here, p in states.items():
                 for there, q in self._after(here, entry):
                     following[there] = following.get(there, 0.0) + p * q
             states = following
-        elsewhere = sum((p for here, p in states.items() if self.plan.arm[here.box] != arm), start=np.zeros(M))
-        many = len(under_way) > MOST_OUT and self.plan.kind[place.box] != BoxKind.EXPLOIT
+        elsewhere = sum((p for here, p in states.items() if self.machine.arm[here.box] != arm), start=np.zeros(M))
+        many = len(under_way) > MOST_OUT and self.machine.kind[place.box] != Counting.EXPLOIT
         return np.ones(M) if many or not self.is_known else np.minimum(elsewhere, 1.0)
 
     def _after(self, here: Place, entry: UnderWay) -> Iterator[tuple[Place, FloatArray | float]]:
         """Where the outcome of a round leads from a place, with the chance (M,) of each."""
-        plan, box = self.plan, here.box
-        counts = plan.arm[box] == entry.arm and entry.reward == entry.reward
-        if not counts or plan.kind[box] == BoxKind.EXPLOIT:
+        machine, box = self.machine, here.box
+        counts = machine.arm[box] == entry.arm and entry.reward == entry.reward
+        if not counts or machine.kind[box] == Counting.EXPLOIT:
             yield here, 1.0
-        elif plan.kind[box] == BoxKind.FIXED:
+        elif machine.kind[box] == Counting.FIXED:
             yield from self._after_one_of_many(here, entry)
         elif entry.reward is not None:
-            bin_ = int(np.searchsorted(plan.cuts[box], entry.reward, side="left"))
-            yield self._scored(here, int(plan.points[box, bin_])), 1.0
+            bin_ = int(np.searchsorted(machine.cuts[box], entry.reward, side="left"))
+            yield self._scored(here, int(machine.points[box, bin_])), 1.0
         else:
-            for bin_, points in enumerate(plan.points[box].tolist()):
+            for bin_, points in enumerate(machine.points[box].tolist()):
                 yield self._scored(here, points), self.chance[:, box, bin_]
 
     def _scored(self, here: Place, points: int) -> Place:
-        plan, box, total = self.plan, here.box, here.total + points
-        if plan.cap[box] > 0:
-            total = min(total, float(plan.cap[box]))
-        if plan.kind[box] == BoxKind.SCORE and total >= plan.ceil[box]:
-            return Place(int(plan.high[box]), 0, 0.0)
-        return Place(int(plan.low[box]), 0, 0.0) if total <= -plan.floor[box] else Place(box, 0, total)
+        machine, box, total = self.machine, here.box, here.total + points
+        if machine.cap[box] > 0:
+            total = min(total, float(machine.cap[box]))
+        if machine.kind[box] == Counting.SCORE and total >= machine.ceil[box]:
+            return Place(int(machine.high[box]), 0, 0.0)
+        return Place(int(machine.low[box]), 0, 0.0) if total <= -machine.floor[box] else Place(box, 0, total)
 
     def _after_one_of_many(self, here: Place, entry: UnderWay) -> Iterator[tuple[Place, FloatArray | float]]:
         """One round of a fixed number."""
-        plan, box, pulls = self.plan, here.box, here.pulls + 1
-        done = pulls == plan.pulls[box]
+        machine, box, pulls = self.machine, here.box, here.pulls + 1
+        done = pulls == machine.pulls[box]
         if entry.reward is None and self.of_values is None:  # any total is possible: the worse end counts
-            other = next((side for side in plan.links[box] if plan.arm[side] != plan.arm[box]), plan.links[box][0])
+            other = next(
+                (side for side in machine.links[box] if machine.arm[side] != machine.arm[box]), machine.links[box][0]
+            )
             yield Place(other, 0, 0.0) if done else Place(box, pulls, here.total), 1.0
             return
         for value, chance in self._values(entry):
             total = here.total + value
-            side = plan.low if total <= plan.threshold[box] + SLACK else plan.high
+            side = machine.low if total <= machine.threshold[box] + SLACK else machine.high
             yield Place(int(side[box]), 0, 0.0) if done else Place(box, pulls, total), chance
 
     def _values(self, entry: UnderWay) -> Iterator[tuple[float, FloatArray | float]]:

@@ -5,57 +5,12 @@ with a decay theta > 0 for which E exp(-theta points) <= 1, a score s falls to -
 exp(-theta (s + floor)). Above some height a case is therefore counted as staying for good, at a proven error.
 """
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 
-from banditree.plans.by_context import PromiseTable
-from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Form, Plan, SafetyRule
-from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.plans.machine import Machine
+from banditree.tasks.arrays import FloatArray, IntArray
 
 STAYS = 1e-11  # A case that leaves with a smaller chance counts as staying for good, and the chance as an error.
-
-
-def unfold(plan: Plan) -> Plan:
-    """The same plan with its safety rule written out: every end becomes a watch line that leads back to box 0, or
-    to where cases are handed over.
-
-    >>> from banditree.plans.assemble import Box, assemble
-    >>> from banditree.plans.plan import SafetyRule
-    >>> from banditree.tasks.collection import Collection
-    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
-    >>> plan = assemble([Box(0, 1, points=(-2, 1), floor=4), Box(1)], two, 100, rule=SafetyRule((-3, 1), 6))
-    >>> unfold(plan).low.tolist(), unfold(plan).floor.tolist()
-    ([1, 0], [4, 6])
-    """
-    rule = plan.rule
-    if rule is None:
-        return plan
-    end = (plan.kind == BoxKind.EXPLOIT) & ~np.isin(plan.arm, (HAND_OVER, SEVERAL))
-    changes: dict[str, Any] = {
-        "kind": np.where(end, BoxKind.WATCH, plan.kind),
-        "low": np.where(end, plan.rule_target, plan.low),
-        "floor": np.where(end, rule.floor, plan.floor),
-        "cap": np.where(end, rule.cap, plan.cap),
-    }
-    return replace(plan, **changes, **_rule_points(plan, rule, end), rule=None, form=Form.BOXES)
-
-
-def _rule_points(plan: Plan, rule: SafetyRule, end: BoolArray) -> dict[str, Any]:
-    """Points, cuts and gradings of all boxes, those of the ends by the rule."""
-    if plan.grading is not None:  # of 0/1 rewards: the rule is a table of one row
-        failure, success = rule.points
-        table = PromiseTable((), ((failure, success),), plan.gradings[0].most)
-        points = np.where(end[:, None], np.array(table.points), plan.points)
-        grading = np.where(end, len(plan.gradings), plan.grading)
-        return {"points": points, "gradings": (*plan.gradings, table), "grading": grading}
-    bins = len(rule.points)
-    points, cuts = np.zeros((plan.n_boxes, bins), np.int64), np.zeros((plan.n_boxes, bins - 1))
-    if not end.all():
-        points[:], cuts[:] = plan.points, plan.cuts
-    points[end], cuts[end] = rule.points, rule.cuts
-    return {"points": points, "cuts": cuts}
 
 
 def decay(points: IntArray, most: FloatArray, least: FloatArray) -> FloatArray:
@@ -84,14 +39,14 @@ def lowest_chances(points: IntArray, most: FloatArray, least: FloatArray) -> Flo
     return chance
 
 
-def heights(plan: Plan, boxes: IntArray, chance: FloatArray, horizon: int) -> tuple[IntArray, FloatArray]:
+def heights(machine: Machine, boxes: IntArray, chance: FloatArray, horizon: int) -> tuple[IntArray, FloatArray]:
     """For watch lines under one task: the score from which a case stays for good, and the chance that it does not.
 
     chance: (len(boxes), B), of the bins. A capped score that may fall from its cap within the horizon has no such
     height: it gets the first score above its cap. A score that does not drift upwards gets a height that it cannot
     reach within the horizon (Hoeffding's inequality); who does get there is counted as an error.
     """
-    points, floor, cap = plan.points[boxes], plan.floor[boxes], plan.cap[boxes]
+    points, floor, cap = machine.points[boxes], machine.floor[boxes], machine.cap[boxes]
     theta = decay(points, chance, chance)
     with np.errstate(divide="ignore", over="ignore"):
         safe = np.maximum(np.ceil(-np.log(STAYS) / theta) - floor, 1.0)
@@ -104,13 +59,13 @@ def heights(plan: Plan, boxes: IntArray, chance: FloatArray, horizon: int) -> tu
     return np.where(stuck, cap + 1, height).astype(np.int64), np.where(stuck, 0.0, leak)
 
 
-def leaving(plan: Plan, boxes: IntArray, chance: FloatArray, horizon: int) -> tuple[FloatArray, FloatArray]:
+def leaving(machine: Machine, boxes: IntArray, chance: FloatArray, horizon: int) -> tuple[FloatArray, FloatArray]:
     """Upper bounds, for watch lines under M tasks, of the chance of leaving in the horizon and the rounds until then.
 
     chance: (M, len(boxes), B). Both (len(boxes), M); the rounds are at most the horizon. A score that drifts downwards
     falls by at most floor + fall - 1, so that it lasts at most that divided by the drift, on average (Wald's equation).
     """
-    points, floor, cap = plan.points[boxes], plan.floor[boxes], plan.cap[boxes]
+    points, floor, cap = machine.points[boxes], machine.floor[boxes], machine.cap[boxes]
     chances = np.empty((len(boxes), len(chance)))
     rounds = np.full_like(chances, float(horizon))
     farthest = floor - points.min(axis=1) - 1.0

@@ -11,8 +11,9 @@ import numpy as np
 
 from banditree.certificates.certify import Certificate
 from banditree.certificates.outcomes import box_outcomes
-from banditree.certificates.watched_scores import unfold
-from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
@@ -45,18 +46,18 @@ def noticed(plan: Plan, collection: Collection, certificate: Certificate, drop: 
     come down from there (Wald's equation): an approximation.
 
     >>> from banditree.certificates.certify import certify
-    >>> from banditree.plans.assemble import Box, assemble
-    >>> two = Collection.bernoulli([[0.9, 0.2], [0.3, 0.8]])
-    >>> lines = [Box(0, 1, points=(-3, 1), floor=6, cap=10), Box(1)]
-    >>> plan = assemble(lines, two, 1000)
+    >>> from banditree import ByOutcome, Give, Line, Watch, make_plan
+    >>> two = Collection.bernoulli([[0.9, 0.2], [0.3, 0.8]], arms=["A", "B"])
+    >>> line = Line(Give("A"), Watch(ByOutcome((-3, 1)), floor=6, cap=10), below=Line(Give("B")))
+    >>> plan = make_plan([line], two, 1000)
     >>> found = noticed(plan, two, certify(plan, two), 0.4)
     >>> found.unwatched.tolist(), found.rounds.round(1).tolist()
     ([False, True], [14.9, 500.0])
     """
-    plan = unfold(plan)
-    watches = plan.kind == BoxKind.WATCH
+    machine = machine_of(plan)
+    watches = machine.kind == Counting.WATCH
     assert certificate.at_end is not None
-    box = np.where(watches | (plan.kind == BoxKind.EXPLOIT), certificate.at_end, -1.0).argmax(axis=1)
+    box = np.where(watches | (machine.kind == Counting.EXPLOIT), certificate.at_end, -1.0).argmax(axis=1)
     unwatched = ~watches[box]
     rest = certificate.horizon - certificate.horizon // 2
     if not watches.any():
@@ -65,13 +66,13 @@ def noticed(plan: Plan, collection: Collection, certificate: Certificate, drop: 
     before, after = box_outcomes(plan, collection).least, box_outcomes(plan, worse).least
     rounds = np.full(collection.n_tasks, float(rest))
     for i in np.flatnonzero(~unwatched):
-        points, floor, cap = plan.points[box[i]], int(plan.floor[box[i]]), int(plan.cap[box[i]])
+        points, floor, cap = machine.points[box[i]], int(machine.floor[box[i]]), int(machine.cap[box[i]])
         chances = before[i, box[i]], after[i, box[i]]
         uncapped = not cap
         rounds[i] = (
             _from_afar(points, floor, *chances, rest) if uncapped else _until(points, floor, cap, *chances, rest)
         )
-    return Noticed(drop, rest, rounds, unwatched, ~unwatched & (plan.cap[box] == 0))
+    return Noticed(drop, rest, rounds, unwatched, ~unwatched & (machine.cap[box] == 0))
 
 
 def _from_afar(points: IntArray, floor: int, before: FloatArray, after: FloatArray, rest: int) -> float:

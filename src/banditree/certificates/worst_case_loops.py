@@ -8,7 +8,7 @@ from numba import njit
 
 from banditree.tasks.arrays import FloatArray, IntArray
 
-FIXED, SCORE, EXPLOIT, WATCH = 0, 1, 2, 3  # BoxKind, as numbers that numba takes as constants
+FIXED, SCORE, EXPLOIT, WATCH = 0, 1, 2, 3  # Counting, as numbers that numba takes as constants
 
 
 @njit(cache=True)

@@ -8,7 +8,8 @@ from banditree.certificates.outcomes import Outcomes
 from banditree.certificates.to_the_horizon import MOST_WORK, points_of
 from banditree.certificates.watched_scores import STAYS, decay
 from banditree.errors import TooLong
-from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.machine import Machine
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 
 # A watched score is followed up to this height at most. Above, whoever sets the chances may also set the score back to
@@ -27,23 +28,23 @@ class Worst(Protocol):
         ...
 
 
-def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Worst:
-    """What the worst distributions make of sums over the horizon of an unfolded plan."""
+def worst_cases(machine: Machine, outcomes: Outcomes, horizon: int) -> Worst:
+    """What the worst distributions make of sums over the horizon of a machine."""
     from banditree.certificates.worst_case_loops import worst_case
 
     height = np.array(
-        [_heights(plan, least, most, horizon) for least, most in zip(outcomes.least, outcomes.most, strict=True)]
+        [_heights(machine, least, most, horizon) for least, most in zip(outcomes.least, outcomes.most, strict=True)]
     )
-    work = float((plan.floor + height + BOX_WORK).sum()) * horizon * QUANTITIES
+    work = float((machine.floor + height + BOX_WORK).sum()) * horizon * QUANTITIES
     if work > MOST_WORK:
         raise TooLong(
             f"This plan takes too long to certify over {horizon:,} rounds with estimated means. Certify it over a "
             "shorter horizon, or simulate it."
         )
-    arrays = (plan.low, plan.high, plan.pulls, points_of(plan), plan.floor, plan.cap)
+    arrays = (machine.low, machine.high, machine.pulls, points_of(machine), machine.floor, machine.cap)
 
     def worst(task: int, cost: FloatArray, prize: FloatArray, ends: BoolArray | None = None) -> float:
-        kind = plan.kind if ends is None else frozen(np.where(ends, BoxKind.EXPLOIT, plan.kind), plan.kind.dtype)
+        kind = machine.kind if ends is None else frozen(np.where(ends, Counting.EXPLOIT, machine.kind), np.int64)
         bounds = (outcomes.least[task], outcomes.most[task])
         costs = (np.ascontiguousarray(cost), np.ascontiguousarray(prize))
         return float(worst_case(kind, *arrays, height[task], *bounds, *costs, horizon))
@@ -51,14 +52,14 @@ def worst_cases(plan: Plan, outcomes: Outcomes, horizon: int) -> Worst:
     return worst
 
 
-def _heights(plan: Plan, least: FloatArray, most: FloatArray, horizon: int) -> IntArray:
+def _heights(machine: Machine, least: FloatArray, most: FloatArray, horizon: int) -> IntArray:
     """Up to which score each box is followed: its ceiling or cap, or where falling back within the horizon is rare."""
-    height = np.where(plan.kind == BoxKind.FIXED, 1, plan.ceil)
-    boxes = np.flatnonzero(plan.kind == BoxKind.WATCH)
+    height = np.where(machine.kind == Counting.FIXED, 1, machine.ceil)
+    boxes = np.flatnonzero(machine.kind == Counting.WATCH)
     if not boxes.size:
         return height
-    theta = decay(plan.points[boxes], most[boxes], least[boxes])
+    theta = decay(machine.points[boxes], most[boxes], least[boxes])
     with np.errstate(divide="ignore"):
-        rare = np.ceil(np.log(horizon / STAYS) / theta) - plan.floor[boxes]
-    height[boxes] = np.where(plan.cap[boxes] > 0, plan.cap[boxes] + 1, np.clip(rare, 1, HIGHEST))
+        rare = np.ceil(np.log(horizon / STAYS) / theta) - machine.floor[boxes]
+    height[boxes] = np.where(machine.cap[boxes] > 0, machine.cap[boxes] + 1, np.clip(rare, 1, HIGHEST))
     return height

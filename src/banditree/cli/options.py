@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.plan import Vocabulary
+from banditree.plans.words import Vocabulary
 
 if TYPE_CHECKING:
     from banditree.tasks.collection import Collection

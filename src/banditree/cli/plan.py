@@ -23,7 +23,8 @@ from banditree.scores.settings import PlanSettings
 
 if TYPE_CHECKING:
     from banditree.certificates.certify import Certificate
-    from banditree.plans.plan import Plan, Vocabulary
+    from banditree.plans.plan import Plan
+    from banditree.plans.words import Vocabulary
     from banditree.tasks.collection import Collection
 
 LONG = 60  # A plan of more boxes is summed up in the terminal rather than printed whole.
@@ -104,8 +105,8 @@ def _show(built: "Plan", known: "Collection", settings: PlanSettings) -> None:
         typer.echo(varying_sentence(varying, built.vocabulary))
     if untold:
         typer.echo(f"\nWhat the plan loses is not known. {untold}")
-    by_others = built.fallback is not None or built.by_thompson.any()  # nothing is sought beside such a plan
-    if built.method == "protocol" and settings.numbers != "free" and not by_others and not untold:
+    by_others = built.fallback is not None or built.outcomes_choose  # nothing is sought beside such a plan
+    if built.origin.method == "protocol" and settings.numbers != "free" and not by_others and not untold:
         asked = settings.model_dump(include={"objective", "longest_path", "steps"})
         typer.echo(f"\n{variants_text(variants(built, known, **asked), settings.objective)}")
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
@@ -160,7 +161,7 @@ def _marked(built: "Plan", known: "Collection") -> "Plan":
 
     if not known.provenance.endswith(TRUSTED):
         return built
-    return replace(built, versions={**built.versions, "means": TRUSTED})
+    return replace(built, origin=built.origin.marked(TRUSTED))
 
 
 def _what_was_known(radius: float, provenance: str) -> str:

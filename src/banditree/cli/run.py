@@ -121,7 +121,8 @@ def _prompt(what: str) -> str:
 
 def _outcomes(session: "Session") -> "tuple[Outcome, ...]":
     """The outcomes to choose from, in the words of the plan; empty where a number is typed."""
-    from banditree.plans.plan import Plan, Vocabulary
+    from banditree.plans.plan import Plan
+    from banditree.plans.words import Vocabulary
 
     words = session.subject.vocabulary if isinstance(session.subject, Plan) else Vocabulary()
     return session.rewards.outcomes(words.success, words.failure)

@@ -20,6 +20,7 @@ from banditree.evaluation.weighting import (
     self_normalised,
     weighted,
 )
+from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
 from banditree.policies.registry import policy_named
 from banditree.policies.rounds import arm_number
@@ -92,11 +93,12 @@ def evaluate(
     shuffle: draw a new order of every case's rounds, for logs whose order means nothing.
 
     >>> from banditree.cases.table import cases_of
-    >>> from banditree.plans.assemble import Box, assemble
+    >>> from banditree import ByOutcome, Give, Line, Score, make_plan
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
-    >>> switch = [Box(arm=0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(arm=1), Box(arm=0)]
+    >>> count = Score(ByOutcome((-1, 1)), floor=1, ceil=3)
+    >>> switch = [Line(Give("A"), count, below=Line(Give("B")), above=Line(Give("A")))]
     >>> history = cases_of(["ann"] * 4 + ["bob"] * 4, ["A", "B"], [[0, 1]] * 4 + [[1, 0]] * 4)
-    >>> [(row.name, row.value.value) for row in evaluate(assemble(switch, two, horizon=4), history).rows[:2]]
+    >>> [(row.name, row.value.value) for row in evaluate(make_plan(switch, two, horizon=4), history).rows[:2]]
     [('this plan', 0.875), ('A for all', 0.5)]
     """
     horizon = plan.horizon if horizon is None else horizon
@@ -182,7 +184,7 @@ def _check_contexts(plan: Plan, history: Cases, collection: Collection | None) -
 
 def _check_support(plan: Plan, history: Cases) -> None:
     tried = [bool(history.known[:, k].any()) for k in range(len(plan.arms))]
-    lacking = [plan.arms[k] for k in sorted(set(plan.arm.tolist())) if k >= 0 and not tried[k]]
+    lacking = [plan.arms[k] for k in sorted(set(machine_of(plan).arm.tolist())) if k >= 0 and not tried[k]]
     if lacking:
         raise InvalidInput(
             f"There is no support: the plan gives {', '.join(map(repr, lacking[:5]))}, and the log never does. "

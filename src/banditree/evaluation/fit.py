@@ -16,8 +16,10 @@ from banditree.evaluation.kinds import Kinds, find_kinds, settled
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.promise import Promise, promise_of
 from banditree.evaluation.splits import hold_out
-from banditree.plans.assemble import Box, from_boxes
-from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.gives import Give
+from banditree.plans.line import Line
+from banditree.plans.plan import Origin, Plan
+from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
 from banditree.scores.build import build_plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
@@ -212,8 +214,13 @@ class Maker:
 
     def always(self, arms: tuple[str, ...], arm: int) -> Plan:
         """The plan that gives everyone the same arm."""
-        about = {"arms": arms, "tasks": ("everyone",), "rewards": self.rewards, "vocabulary": self.vocabulary}
-        return from_boxes([Box(arm=arm)], horizon=self.horizon, method="one option", **about)
+        about: dict[str, Any] = {
+            "arms": arms,
+            "tasks": ("everyone",),
+            "rewards": self.rewards,
+            "vocabulary": self.vocabulary,
+        }
+        return Plan((Line(Give(arms[arm])),), horizon=self.horizon, origin=Origin("one option"), **about)
 
     def plan(self, collection: Collection, lines: int, steps: int = STEPS) -> Plan:
         """The plan of at most so many lines that loses least on average over the kinds in their shares."""
@@ -223,7 +230,7 @@ class Maker:
         # Comparing plans over cases that vary takes longer than such a short search, and no other plans are shown.
         options["compared"] = not collection.varies
         plan = build_plan(collection, self.rounds, "protocol", vocabulary=self.vocabulary, **options)
-        return replace(plan, horizon=self.horizon, versions={**plan.versions, "means": TRUSTED})
+        return replace(plan, horizon=self.horizon, origin=plan.origin.marked(TRUSTED))
 
 
 def _fitted(

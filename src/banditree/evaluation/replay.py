@@ -99,11 +99,12 @@ def replay(
     `replay_case`. runs: how often the policy is played, for policies that draw at random.
 
     >>> from banditree.cases.table import cases_of
-    >>> from banditree.plans.assemble import Box, assemble
+    >>> from banditree import ByOutcome, Give, Line, Score, make_plan
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
-    >>> switch = [Box(arm=0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(arm=1), Box(arm=0)]
+    >>> count = Score(ByOutcome((-1, 1)), floor=1, ceil=3)
+    >>> switch = [Line(Give("A"), count, below=Line(Give("B")), above=Line(Give("A")))]
     >>> history = cases_of(["ann"] * 4, ["A", "B"], [[0, 1], [0, 1], [1, 0], [0, 1]])
-    >>> replay(assemble(switch, two, horizon=4), history, 4).total.tolist()
+    >>> replay(make_plan(switch, two, horizon=4), history, 4).total.tolist()
     [2.0]
     """
     if policy is None:

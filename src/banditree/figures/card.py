@@ -6,16 +6,15 @@ It holds the plan as it is printed, what its words mean, what it promises, and a
 from dataclasses import dataclass
 from html import escape
 
-import numpy as np
-
 from banditree.figures.document import Sheets
 from banditree.figures.drawing import A4
 from banditree.figures.html import asset, page, written
 from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, rectangle
 from banditree.nouns import counted, plural
 from banditree.plans.context_wording import note_sentences
+from banditree.plans.counts import Rounds
 from banditree.plans.explaining import cap_level, named_outcomes, score_levels, short_points, watch_level
-from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.plan import Form, Plan
 from banditree.plans.wording import foot_sentences, heading, numbered_lines, outcome_names, rule_sentence, unit
 from banditree.plans.words import capital, times, with_article
 
@@ -76,9 +75,8 @@ def _unknown(plan: Plan) -> tuple[str, ...]:
 def _meanings(plan: Plan) -> list[tuple[str, str]]:
     """The phrases that occur in this plan, with its own numbers, in the order in which a reader meets them."""
     text, words, place = "\n".join(numbered_lines(plan)), plan.vocabulary, unit(plan)
-    kinds = set(plan.kind.tolist())
     found = []
-    if kinds & {BoxKind.SCORE, BoxKind.WATCH} or plan.rule is not None:
+    if plan.points or plan.rule is not None:
         found.append(("the score", f"Starts at 0 on every {place}. After each outcome add its points."))
     if points := short_points(plan):
         found.append((points, f"The points of {named_outcomes(plan)}."))
@@ -97,8 +95,8 @@ def _meanings(plan: Plan) -> list[tuple[str, str]]:
         found.append(("hand over", "The last sentence of the plan says who decides from now on."))
     if "start again" in text or (plan.rule is not None and not plan.rule.hands_over):
         found.append((f"start again at {place} 1", f"Go back to {place} 1. Its score starts at 0."))
-    if BoxKind.FIXED in kinds:
-        often = times(int(plan.pulls[np.flatnonzero(plan.kind == BoxKind.FIXED)[0]]))
+    if fixed := [row.counts for row in plan.rows if isinstance(row.counts, Rounds)]:
+        often = times(fixed[0].rounds)
         found.append((often, f"Give {with_article(words.arm)} that often, whatever happens, then compare."))
     return found
 

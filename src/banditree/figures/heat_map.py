@@ -6,7 +6,7 @@ import numpy as np
 
 from banditree.figures.scene import GREY, INK, PAPER, Line, Scene, Shape, Text, fitted, rectangle, text_width
 from banditree.nouns import counted, plural
-from banditree.plans.plan import Vocabulary
+from banditree.plans.words import Vocabulary
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation, tolerance

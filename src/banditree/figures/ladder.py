@@ -12,7 +12,7 @@ from banditree.figures.reach import ReachInfo
 from banditree.nouns import counted, plural
 from banditree.plans.context_wording import note_sentences, prediction_lines
 from banditree.plans.explaining import reading_notes
-from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.plan import Form, Plan
 from banditree.plans.wording import (
     box_action,
     end_phrase,
@@ -92,7 +92,7 @@ def ladder_info(plan: Plan, reach: ReachInfo | None = None, loss: str = "") -> L
     ('Any of 2 tasks', 'Give A 113 times',
      [('At most 56 successes', 'Task severe: give B from now on'), ('Otherwise', 'Task mild: give A from now on')])
     """
-    tests = [box for box in range(plan.n_boxes) if plan.kind[box] != BoxKind.EXPLOIT] or [0]
+    tests = [box for box, row in enumerate(plan.rows) if row.counts.exits] or [0]
     place = {box: number for number, box in enumerate(tests)}
     rows = tuple(_row(plan, box, place, reach) for box in tests)
     return LadderInfo(
@@ -116,8 +116,8 @@ def require_drawable(info: LadderInfo) -> None:
 
 
 def _row(plan: Plan, box: int, place: dict[int, int], reach: ReachInfo | None) -> Row:
-    survivors = plan.survivors_at(box)
-    members = None if survivors is None else tuple(survivors.tolist())
+    possible = plan.rows[box].possible
+    members = None if possible is None else tuple(plan.task_numbers[task] for task in possible)
     ways = []
     for way in exits(plan, box):
         if way.box not in place:

@@ -8,9 +8,10 @@ import numpy as np
 from banditree.certificates.certify import certify
 from banditree.certificates.equations import exit_distributions
 from banditree.certificates.outcomes import Outcomes, box_outcomes
-from banditree.certificates.watched_scores import unfold
 from banditree.errors import InvalidInput
-from banditree.plans.plan import BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.machine import Machine, machine_of
+from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
@@ -61,13 +62,13 @@ def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
     if outcomes.reasons:
         raise InvalidInput(f"The chances of the boxes are not known: {'; '.join(outcomes.reasons)}.")
     note = "" if known is collection else "if the means are as estimated"
-    if plan.rule is not None or (plan.kind == BoxKind.WATCH).any():
+    if (machine_of(plan).kind == Counting.WATCH).any():
         return _over_the_horizon(plan, known, note)
     exits = _exits(plan, outcomes)
     price = np.stack(
         [outcomes.cost.T, np.ones_like(outcomes.cost.T)], axis=2
     )  # (N, M, 2): regret and rounds of one pull
-    chance, spent = _forward(plan, exits, price) if not plan.has_links_back else _with_loops(plan, exits, price)
+    chance, spent = _forward(plan, exits, price) if not plan.has_links_back else _with_loops(plan.links, exits, price)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(chance[:, :, None] > 0, spent / chance[:, :, None], np.nan)
     paths = tuple(_likely_path(plan, exits.chance[:, task]) for task in range(collection.n_tasks))
@@ -91,11 +92,10 @@ def _over_the_horizon(plan: Plan, collection: Collection, note: str) -> ReachInf
 def _until_first_there(plan: Plan, collection: Collection) -> tuple[FloatArray, FloatArray]:
     """(cost, rounds), (M, N) each, of a plan with watch lines or a rule until a case first gets to a box; nan where
     none does, or where that takes too long to compute."""
-    plan = unfold(plan)
     outcomes = box_outcomes(plan, collection)
     price = np.stack([outcomes.cost.T, np.ones_like(outcomes.cost.T)], axis=2)
     try:
-        chance, spent = _with_loops(plan, _discounted(plan, outcomes), price)
+        chance, spent = _with_loops(machine_of(plan).links, _discounted(plan, outcomes), price)
     except InvalidInput:
         return np.full_like(outcomes.cost, np.nan), np.full_like(outcomes.cost, np.nan)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -112,29 +112,29 @@ def _discounted(plan: Plan, outcomes: Outcomes) -> Exits:
 
     going, step = 1.0 - 1.0 / plan.horizon, 0.01 / plan.horizon
     less, here, more = (
-        np.stack(discounted_exits(plan, outcomes, going + sign * step)[:2], axis=2) for sign in (-1, 0, 1)
+        np.stack(discounted_exits(machine_of(plan), outcomes, going + sign * step)[:2], axis=2) for sign in (-1, 0, 1)
     )
     return Exits(here, going * (more - less) / (2 * step))
 
 
 def _exits(plan: Plan, outcomes: Outcomes) -> Exits:
     """What each test does; the pulls of a score box are not independent of the side on which it is left."""
-    down, up, pulls = exit_distributions(plan, outcomes, plan.horizon)
+    down, up, pulls = exit_distributions(machine_of(plan), outcomes, plan.horizon)
     chance = np.stack([down, up], axis=2)
     joint = chance * np.where(np.isfinite(pulls), pulls, 0.0)[:, :, None]
-    for box in np.flatnonzero(plan.kind == BoxKind.SCORE):
+    for box in np.flatnonzero(machine_of(plan).kind == Counting.SCORE):
         for task in np.flatnonzero(np.isfinite(pulls[box])):
-            low = _pulls_if_low(plan, int(box), outcomes.least[task, box])
+            low = _pulls_if_low(machine_of(plan), int(box), outcomes.least[task, box])
             joint[box, task] = low, pulls[box, task] - low
     return Exits(chance, joint)
 
 
-def _pulls_if_low(plan: Plan, box: int, chances: FloatArray) -> float:
+def _pulls_if_low(machine: Machine, box: int, chances: FloatArray) -> float:
     """E[pulls; left below] of a score that starts at 0: with h the chance of leaving below, (I - P) g = h."""
-    floor, ceil = int(plan.floor[box]), int(plan.ceil[box])
+    floor, ceil = int(machine.floor[box]), int(machine.ceil[box])
     n = floor + ceil - 1  # scores from 1 - floor to ceil - 1
     step, below = np.eye(n), np.zeros(n)
-    for points, p in zip(plan.points[box].tolist(), chances.tolist(), strict=False):
+    for points, p in zip(machine.points[box].tolist(), chances.tolist(), strict=False):
         inside = np.arange(max(0, -points), min(n, n - points))
         step[inside, inside + points] -= p
         below[: max(0, min(n, -points))] += p
@@ -148,25 +148,25 @@ def _forward(plan: Plan, exits: Exits, price: FloatArray) -> tuple[FloatArray, F
     chance, spent = np.zeros((plan.n_boxes, M)), np.zeros((plan.n_boxes, M, 2))
     chance[0] = 1.0
     for box in range(plan.n_boxes):
-        for side, child in enumerate(plan.children(box)):
+        for side, child in enumerate(plan.links[box]):
             p, pulls = exits.chance[box, :, side], exits.pulls[box, :, side]
             chance[child] += chance[box] * p
             spent[child] += spent[box] * p[:, None] + (chance[box] * pulls)[:, None] * price[box]
     return chance, spent
 
 
-def _with_loops(plan: Plan, exits: Exits, price: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _with_loops(links: list[list[int]], exits: Exits, price: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The same where links lead back: for each box in turn, the walk that stops on its first arrival there.
 
     With x the expected visits of each box before that, and h the chance of still getting there,
     E[price; reached] is the sum over links u -> v of x_u price_u E[pulls of u; it leads to v] h_v.
     """
-    n, M = plan.n_boxes, price.shape[1]
+    n, M = len(links), price.shape[1]
     if M * n**4 > MOST_WORK:
         raise InvalidInput(f"The chances of {n} boxes with links back take too long. Show the plan without chances.")
     move, pulls = np.zeros((M, n, n)), np.zeros((M, n, n))
     for box in range(n):
-        for side, child in enumerate(plan.children(box)):
+        for side, child in enumerate(links[box]):
             move[:, box, child] += exits.chance[box, :, side]
             pulls[:, box, child] += exits.pulls[box, :, side]
     chance, spent = np.zeros((n, M)), np.zeros((n, M, 2))
@@ -202,10 +202,10 @@ def _likely_path(plan: Plan, chance: FloatArray) -> tuple[int, ...]:
         if box in best:
             continue
         best[box] = (length, parent)
-        if box >= n or plan.kind[box] == BoxKind.EXPLOIT:
+        if box >= n or not plan.rows[box].counts.exits:
             break
-        ways = [(child, chance[box, side]) for side, child in enumerate(plan.children(box))]
-        if plan.kind[box] == BoxKind.WATCH:
+        ways = [(child, chance[box, side]) for side, child in enumerate(plan.links[box])]
+        if plan.rows[box].counts.rests:
             ways.append((n + box, 1.0 - chance[box].sum()))
         for child, p in ways:
             if p > 0:

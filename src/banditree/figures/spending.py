@@ -9,7 +9,7 @@ from banditree.errors import InvalidInput
 from banditree.figures.axes import tick_label, tick_step
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, Line, Scene, Shape, Text, fitted, rectangle
 from banditree.nouns import plural
-from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.plan import Form, Plan
 from banditree.plans.wording import box_action, given
 from banditree.plans.words import capital
 
@@ -62,7 +62,7 @@ def spending_info(plan: Plan, certificate: Certificate) -> SpendingInfo:
         Spent(
             int(box) + 1,
             _label(plan, int(box)),
-            bool(plan.kind[box] == BoxKind.EXPLOIT),
+            not plan.rows[box].counts.exits,
             float(mean[box]),
             float(most[box]),
             certificate.tasks[task[box]],
@@ -74,9 +74,9 @@ def spending_info(plan: Plan, certificate: Certificate) -> SpendingInfo:
 
 def _label(plan: Plan, box: int) -> str:
     """A box by its number and what it gives; the ends of a protocol have no numbers."""
-    if plan.kind[box] == BoxKind.EXPLOIT and plan.form is Form.LINES:
+    if not plan.rows[box].counts.exits and plan.form is Form.LINES:
         return box_action(plan, box)
-    scored = plan.kind[box] in (BoxKind.SCORE, BoxKind.WATCH)
+    scored = plan.rows[box].counts.points is not None
     return f"{box + 1}. {capital(given(plan, box)) if scored else box_action(plan, box)}"
 
 

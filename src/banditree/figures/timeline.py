@@ -10,6 +10,7 @@ from banditree.figures.axes import CHART_HEIGHT, CHART_WIDTH, axes, frame
 from banditree.figures.curves import CurvePanel
 from banditree.figures.scene import INK, PALETTE, Line, Polygon, Scene, Shape, Text, fitted, text_width
 from banditree.nouns import counted, plural
+from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
@@ -92,7 +93,7 @@ def survivors_info(plan: Plan, collection: Collection) -> TimelineInfo:
     """
     rounds = _thinned(plan.horizon)
     fixed = plan.most_pulls is not None
-    if plan.survivors is not None and fixed:
+    if machine_of(plan).survivors.size and fixed:
         possible = _possible(plan, box_outcomes(plan, collection).least)[:, rounds]
         title, name = f"{plural(plan.vocabulary.task).capitalize()} still possible", "how many"
     else:
@@ -110,14 +111,14 @@ def _possible(plan: Plan, chance: FloatArray) -> FloatArray:
     """The expected number of survivors (M, H+1) of a plan of FIXED boxes, which end at a few times only."""
     M, H = chance.shape[0], plan.horizon
     change = np.zeros((M, H + 1))
-    size = [len(members) if (members := plan.survivors_at(box)) is not None else 0 for box in range(plan.n_boxes)]
+    size = [len(row.possible or ()) for row in plan.rows]
     change[:, 0] = size[0]
     arrivals: list[dict[int, FloatArray]] = [{} for _ in range(plan.n_boxes)]
     arrivals[0][0] = np.ones(M)
     for box in range(plan.n_boxes):
-        for side, child in enumerate(plan.children(box)):
+        for side, child in enumerate(plan.links[box]):
             for time, mass in arrivals[box].items():
-                later = time + int(plan.pulls[box])
+                later = time + plan.rows[box].counts.numbers.pulls
                 if later > H:
                     continue
                 moved = mass * chance[:, box, side]

@@ -8,9 +8,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic.fields import FieldInfo
 
 from banditree.errors import InvalidInput
 
@@ -115,17 +116,19 @@ def read_json(path: Path) -> Any:
 
 def parse(model: type[Model], data: Any, source: str) -> Model:
     """`data` as a document of the wanted kind, or an error that names the kind, the version or the field."""
-    _check_schema(data, str(model.model_fields["schema_"].default), source)
+    _check_schema(data, model.model_fields["schema_"], source)
     try:
         return model.model_validate(data)
     except ValidationError as problem:
         first = problem.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         rest = f" ({problem.error_count() - 1} more)" if problem.error_count() > 1 else ""
-        raise InvalidInput(f"{source}: {place}: {first['msg']}.{rest}") from None
+        what = first["msg"].removeprefix("Value error, ").removesuffix(".")
+        raise InvalidInput(f"{source}: {place}: {what}.{rest}") from None
 
 
-def _check_schema(data: Any, wanted: str, source: str) -> None:
+def _check_schema(data: Any, field: FieldInfo, source: str) -> None:
+    wanted, known = str(field.default), get_args(field.annotation)
     kind, version = re.fullmatch(r"(banditree/\w+)/(\d+)", wanted).groups()  # type: ignore[union-attr]
     given = data.get("schema") if isinstance(data, dict) else None
     match = re.fullmatch(r"(banditree/\w+)/(\d+)", given) if isinstance(given, str) else None
@@ -137,6 +140,11 @@ def _check_schema(data: Any, wanted: str, source: str) -> None:
     if len(match[2]) > MOST_DIGITS or int(match[2]) > int(version):
         newer = str(given)[:60]
         raise InvalidInput(f"{source} was written by a newer banditree ({newer}; this one reads {wanted}). Upgrade it.")
+    if given not in known:
+        raise InvalidInput(
+            f"{source} was written by an older banditree ({given}; this one reads {wanted}). "
+            "Make it again with this one."
+        )
 
 
 def dump(document: Document) -> str:

@@ -1,34 +1,65 @@
-"""Plans in files: JSON with one object per box, numbered and named as a person sees them."""
+"""Plans in files: JSON with one object per line, in the words of its parts (`plans.line`), names and all."""
 
 import hashlib
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from banditree.files.collections import features_part, rewards_part
-from banditree.files.documents import dump, parse, read_json, write_text
-from banditree.files.plan_parts import (
-    FIRST_SCHEMA,
-    SCHEMA,
-    SECOND_SCHEMA,
-    BoxPart,
-    ExploitBox,
-    FallbackPart,
-    FitPart,
-    FixedBox,
-    HandOverBox,
-    KindRulePart,
-    PlanFile,
-    PromiseRow,
-    RuleNode,
-    RulePart,
-    ScoreBox,
-    SeveralBox,
-    VocabularyPart,
-    WatchBox,
+import numpy as np
+from pydantic import Field
+
+from banditree.errors import InvalidInput
+from banditree.files.collections import (
+    FeaturePart,
+    RewardsPart,
+    features_from_part,
+    features_part,
+    rewards_from_part,
+    rewards_part,
 )
-from banditree.files.plan_reading import plan_from_document
-from banditree.plans.by_context import Grading, PromiseTable
-from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, BoxKind, Fallback, Form, Plan, SafetyRule
+from banditree.files.documents import Document, Part, dump, parse, read_json, write_text
+from banditree.plans.gives import NONE
+from banditree.plans.kind_rule import KindRule
+from banditree.plans.line import Line
+from banditree.plans.plan import Fallback, Origin, Plan, SafetyRule
+from banditree.plans.words import Vocabulary
+
+
+class RuleNode(Part):
+    """A question of the rule of a task (a `feature` up to `cut` leads to node `low`, above it to node `high`, counted
+    from 1), or an `arm`."""
+
+    feature: int | None = Field(None, description="number of the feature, counted from 1")
+    cut: float | None = None
+    low: int | None = None
+    high: int | None = None
+    arm: str | None = None
+    promise: float | None = Field(None, description="chance of success that a leaf promises")
+
+
+class KindRulePart(Part):
+    """What is best for a task at a context; `loss`: what the rule gives away per round against the predictions."""
+
+    task: str
+    loss: float = 0.0
+    nodes: list[RuleNode]
+
+
+class PlanFile(Document):
+    """An exploration plan: its lines in reading order, starting at line 1, and what they are about."""
+
+    schema_: Literal["banditree/plan/4"] = Field("banditree/plan/4", alias="schema")
+    origin: Origin
+    horizon: int
+    arms: list[str]
+    tasks: list[str]
+    rewards: RewardsPart
+    vocabulary: Vocabulary
+    features: list[FeaturePart] = Field(default_factory=list)
+    lines: list[Line]
+    rule: SafetyRule | None = None
+    fallback: Fallback | None = None
+    theta: list[list[list[float]]] | None = None
+    kind_rules: list[KindRulePart] | None = None
 
 
 def load_plan(path: str | Path) -> Plan:
@@ -39,7 +70,7 @@ def load_plan(path: str | Path) -> Plan:
 
 def save_plan(plan: Plan, path: str | Path) -> None:
     """Write a plan as JSON."""
-    write_text(Path(path), dump(plan_document(plan)))
+    write_text(Path(path), plan_json(plan))
 
 
 def plan_json(plan: Plan) -> str:
@@ -54,44 +85,24 @@ def fingerprint(plan: Plan) -> str:
 
 def plan_document(plan: Plan) -> PlanFile:
     """The plan as it is written."""
-    boxes, rule = [_box_part(plan, box) for box in range(plan.n_boxes)], plan.rule
+    rules = zip(plan.tasks, plan.kind_rules, strict=False)
     return PlanFile(
-        schema_=_version(plan, boxes),
-        form="lines" if plan.form is Form.LINES else None,
-        method=plan.method,
+        origin=plan.origin,
         horizon=plan.horizon,
         arms=list(plan.arms),
         tasks=list(plan.tasks),
         rewards=rewards_part(plan.rewards),
-        separation=plan.separation,
-        radius=plan.radius,
-        seed=plan.seed,
-        vocabulary=VocabularyPart(**vars(plan.vocabulary)),
-        versions=plan.versions,
+        vocabulary=plan.vocabulary,
         features=features_part(plan.features),
-        boxes=boxes,
-        rule=None if rule is None else _rule_part(rule),
-        fallback=None if plan.fallback is None else _fallback_part(plan, plan.fallback),
-        worth=plan.worth or None,
+        lines=list(plan.lines),
+        rule=plan.rule,
+        fallback=plan.fallback,
         theta=None if plan.theta is None else plan.theta.tolist(),
-        kind_rules=[_kind_rule(plan, task) for task, rule in enumerate(plan.kind_rules) if rule is not None] or None,
+        kind_rules=[_rule_part(plan, task, rule) for task, rule in rules if rule is not None] or None,
     )
 
 
-def _version(plan: Plan, boxes: list[BoxPart]) -> Literal["banditree/plan/1", "banditree/plan/2", "banditree/plan/3"]:
-    """The earliest version that can say the plan."""
-    scored = [box for box in boxes if isinstance(box, ScoreBox | WatchBox)]
-    by_others = plan.fallback is not None or plan.among is not None
-    by_context = any(box.arm is None or box.fit is not None or box.table is not None for box in scored)
-    if by_others or plan.kind_rules or by_context:
-        return SCHEMA
-    first = plan.form is Form.BOXES and plan.rule is None and not any(isinstance(box, WatchBox) for box in boxes)
-    return FIRST_SCHEMA if first else SECOND_SCHEMA
-
-
-def _kind_rule(plan: Plan, task: int) -> KindRulePart:
-    rule = plan.kind_rules[task]
-    assert rule is not None
+def _rule_part(plan: Plan, task: str, rule: KindRule) -> KindRulePart:
     columns = (rule.feature, rule.cut, rule.low, rule.high, rule.arm, rule.promise)
     nodes = [
         RuleNode(arm=plan.arms[arm], promise=float(promise) or None)
@@ -99,72 +110,51 @@ def _kind_rule(plan: Plan, task: int) -> KindRulePart:
         else RuleNode(feature=int(feature) + 1, cut=float(cut), low=int(low) + 1, high=int(high) + 1)
         for feature, cut, low, high, arm, promise in zip(*columns, strict=True)
     ]
-    return KindRulePart(task=plan.tasks[task], loss=rule.loss, nodes=nodes)
+    return KindRulePart(task=task, loss=rule.loss, nodes=nodes)
 
 
-def _fit_part(plan: Plan, box: int) -> FitPart | None:
-    grading = plan.grading_of(box)
-    if not isinstance(grading, Grading):
-        return None
-    favoured, other = plan.tasks[grading.favoured], plan.tasks[grading.other]
-    return FitPart(favoured=favoured, other=other, unit=grading.unit, most=grading.most)
-
-
-def _table_part(plan: Plan, box: int) -> list[PromiseRow] | None:
-    table = plan.grading_of(box)
-    if not isinstance(table, PromiseTable):
-        return None
-    asked = (None, *table.cuts)
-    return [
-        PromiseRow(at_least=cut, failure=failure, success=success)
-        for cut, (failure, success) in zip(asked, table.rows, strict=True)
-    ]
-
-
-def _rule_part(rule: SafetyRule) -> RulePart:
-    return RulePart(
-        cuts=list(rule.cuts),
-        points=list(rule.points),
-        floor=rule.floor,
-        cap=rule.cap or None,
-        hands_over=True if rule.hands_over else None,
-    )
-
-
-def _fallback_part(plan: Plan, fallback: Fallback) -> FallbackPart:
-    return FallbackPart(
-        to=fallback.to,
-        arm=None if fallback.arm == NONE else plan.arms[fallback.arm],
-        odds=fallback.odds or None,
-        allow=fallback.allow or None,
-        kinds=None if plan.kinds is None else plan.kinds.tolist(),
-    )
-
-
-def _box_part(plan: Plan, box: int) -> BoxPart:
-    members = plan.survivors_at(box)
-    possible = None if members is None else [plan.tasks[i] for i in members]
-    kind, arm, task = BoxKind(plan.kind[box]), int(plan.arm[box]), int(plan.task[box])
-    if arm == HAND_OVER:
-        return HandOverBox(box=box + 1, possible=possible)
-    if arm == SEVERAL:
-        expected = None if plan.rates is None else plan.rates[box, plan.arms_at(box)].tolist()
-        names = [plan.arms[k] for k in plan.arms_at(box)]
-        return SeveralBox(box=box + 1, arms=names, expected=expected, possible=possible)
-    if kind is BoxKind.EXPLOIT:
-        return ExploitBox(
-            box=box + 1,
-            arm=None if arm == NONE else plan.arms[arm],
-            task=None if task == NONE else plan.tasks[task],
-            possible=possible,
+def plan_from_document(document: PlanFile, source: str) -> Plan:
+    """The plan that a file describes; `source` names the file in errors."""
+    try:
+        return Plan(
+            lines=tuple(document.lines),
+            arms=tuple(document.arms),
+            tasks=tuple(document.tasks),
+            rewards=rewards_from_part(document.rewards),
+            horizon=document.horizon,
+            rule=document.rule,
+            fallback=document.fallback,
+            features=features_from_part(document.features),
+            theta=None if document.theta is None else np.array(document.theta),
+            kind_rules=_kind_rules(document),
+            vocabulary=document.vocabulary,
+            origin=document.origin,
         )
-    shared: dict[str, Any] = {"box": box + 1, "low": int(plan.low[box]) + 1, "possible": possible}
-    if kind is BoxKind.FIXED:
-        pulls, at_most = int(plan.pulls[box]), float(plan.threshold[box])
-        return FixedBox(arm=plan.arms[arm], pulls=pulls, at_most=at_most, high=int(plan.high[box]) + 1, **shared)
-    shared |= {"arm": None if arm == NONE else plan.arms[arm], "task": None if task == NONE else plan.tasks[task]}
-    shared |= {"fit": _fit_part(plan, box), "table": _table_part(plan, box)}
-    shared |= {"cuts": plan.cuts[box].tolist(), "points": plan.points[box].tolist(), "floor": int(plan.floor[box])}
-    if kind is BoxKind.WATCH:
-        return WatchBox(cap=int(plan.cap[box]) or None, **shared)
-    return ScoreBox(ceil=int(plan.ceil[box]), high=int(plan.high[box]) + 1, **shared)
+    except (ValueError, OverflowError) as problem:  # InvalidInput, or numpy's of ragged lists and huge numbers
+        raise InvalidInput(f"{source}: {problem}") from None
+
+
+def _kind_rules(document: PlanFile) -> tuple[KindRule | None, ...]:
+    if document.kind_rules is None:
+        return ()
+    rules = {part.task: part for part in document.kind_rules}
+    if unknown := sorted(rules.keys() - set(document.tasks)):
+        raise InvalidInput(f"A rule is about the task {unknown[0]!r}, which the plan does not have.")
+    return tuple(_kind_rule(rules[task], document.arms) if task in rules else None for task in document.tasks)
+
+
+def _kind_rule(part: KindRulePart, arms: list[str]) -> KindRule:
+    for node in part.nodes:
+        if node.arm is None and None in (node.feature, node.cut, node.low, node.high):
+            raise InvalidInput(f"A node of the rule of task {part.task!r} has neither an arm nor a whole question.")
+        if node.arm is not None and node.arm not in arms:
+            raise InvalidInput(f"The rule of task {part.task!r} names the arm {node.arm!r}, which the plan lacks.")
+    return KindRule(
+        np.array([NONE if node.arm is not None else (node.feature or 0) - 1 for node in part.nodes]),
+        np.array([node.cut or 0.0 for node in part.nodes]),
+        np.array([(node.low or 0) - 1 for node in part.nodes]),
+        np.array([(node.high or 0) - 1 for node in part.nodes]),
+        np.array([NONE if node.arm is None else arms.index(node.arm) for node in part.nodes]),
+        part.loss,
+        np.array([node.promise or 0.0 for node in part.nodes]),
+    )

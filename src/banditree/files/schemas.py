@@ -7,7 +7,7 @@ from typing import Any
 
 from banditree.files.collections import CollectionFile
 from banditree.files.documents import Document
-from banditree.files.plan_parts import PlanFile
+from banditree.files.plans import PlanFile
 from banditree.files.results import ResultsFile
 from banditree.files.sessions import CaseFile
 from banditree.files.statistics import StatisticsFile

@@ -7,7 +7,8 @@ import numpy as np
 
 from banditree.cases.table import NO_BOX, Cases, only_cases, with_arms
 from banditree.errors import InvalidInput
-from banditree.plans.plan import Plan
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Plan, chosen_from
 from banditree.policies.follow import BOX
 from banditree.policies.session import policy_for
 from banditree.tasks.arrays import IntArray
@@ -19,14 +20,15 @@ def observe(plan: Plan, cases: Cases) -> Cases:
     """The cases that followed a plan, in the order in which they began, with the box that gave each round's arm.
 
     >>> from banditree.cases.table import Seen, table_of
-    >>> from banditree.plans.assemble import Box, assemble
+    >>> from banditree import ByOutcome, Give, Line, Score, make_plan
     >>> from banditree.tasks.collection import Collection
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
-    >>> switch = [Box(arm=0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(arm=1), Box(arm=0)]
-    >>> plan = assemble(switch, two, horizon=4)
+    >>> count = Score(ByOutcome((-1, 1)), floor=1, ceil=3)
+    >>> switch = [Line(Give("A"), count, below=Line(Give("B")), above=Line(Give("A")))]
+    >>> plan = make_plan(switch, two, horizon=4)
     >>> rounds = [Seen("ann", 1, 0, 0.0, 5.0), Seen("ann", 2, 1, 1.0, 6.0)]
     >>> observe(plan, table_of(rounds, ["A", "B"])).box.tolist()
-    [0, 1]
+    [0, 2]
     """
     if plan.theta is not None or plan.features:
         raise InvalidInput("Plans that look at a context are not monitored. Monitor a plan without contexts.")
@@ -36,12 +38,18 @@ def observe(plan: Plan, cases: Cases) -> Cases:
     return replace(found, box=boxes_of(plan, found))
 
 
+def _arms_at(plan: Plan, row: int) -> set[int]:
+    """The arms that may be given at a row."""
+    arm = int(machine_of(plan).arm[row])
+    return {arm} if arm >= 0 else {plan.arm_numbers[name] for name in chosen_from(plan, row) or plan.arms}
+
+
 def boxes_of(plan: Plan, cases: Cases) -> IntArray:
     """The box (R,) that gave the arm of every round, as whoever follows the plan goes through it; NO_BOX off it."""
     policy = policy_for(plan)
     params = policy.make(plan, plan.horizon, {})
     box = np.full(len(cases.arm), NO_BOX)
-    given = [{arm} if arm >= 0 else set(plan.arms_at(here).tolist()) for here, arm in enumerate(plan.arm.tolist())]
+    given = [_arms_at(plan, row) for row in range(plan.n_boxes)]
     arms, rewards, overridden = cases.arm.tolist(), cases.reward.tolist(), cases.overridden.tolist()
     for begin, end in zip(cases.first[:-1].tolist(), cases.first[1:].tolist(), strict=True):
         state = policy.init(params)

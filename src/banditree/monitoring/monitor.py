@@ -11,6 +11,7 @@ from banditree.monitoring.likelihood import counted_rounds
 from banditree.monitoring.promised import promised_for
 from banditree.monitoring.summary import Summary, beliefs, summarise
 from banditree.monitoring.years import YEAR, Alarm, Course, WatchedYear
+from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
 from banditree.tasks.collection import Collection
 
@@ -113,9 +114,9 @@ def _check(
 
 def questions_of(plan: Plan) -> tuple[Question, ...]:
     """For every option, whether it gives less or more than assumed; and for each of its boxes if it has several."""
-    found = []
-    for arm in sorted({arm for arm in plan.arm.tolist() if arm >= 0}):
-        boxes = tuple(np.flatnonzero(plan.arm == arm).tolist())
+    found, arms = [], machine_of(plan).arm
+    for arm in sorted({arm for arm in arms.tolist() if arm >= 0}):
+        boxes = tuple(np.flatnonzero(arms == arm).tolist())
         for direction in (-1, 1):
             found.append(Question(arm, boxes, direction, boxes[0] if len(boxes) == 1 else None))
             if len(boxes) > 1:

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 
 from banditree.certificates.certify import certify, course
-from banditree.certificates.watched_scores import unfold
 from banditree.errors import InvalidInput
+from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.changes import trust_estimates
@@ -58,7 +58,7 @@ def promised_for(plan: Plan, collection: Collection, rounds: IntArray) -> Promis
 
 def in_force_at(plan: Plan, known: Collection, rounds: int) -> FloatArray:
     """The chance (M, K) that each option is in force after so many rounds."""
-    certificate, boxes = certify(plan, known, rounds, must_rest=False), unfold(plan)
+    certificate, boxes = certify(plan, known, rounds, must_rest=False), machine_of(plan)
     assert certificate.at_end is not None
     chance = np.zeros(known.means.shape)
     one = boxes.arm >= 0  # ends at which several options are given are part of none

@@ -10,7 +10,9 @@ from banditree.cases.table import Cases
 from banditree.monitoring.evidence import Null, at_rates
 from banditree.monitoring.promised import Promised
 from banditree.monitoring.sequences import mean_sequence, ratio_sequence
-from banditree.plans.plan import NONE, BoxKind, Plan
+from banditree.plans.gives import NONE
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Plan
 from banditree.policies.alarm import FALSE_ALARM_RATE, RHO, allowance
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
@@ -102,7 +104,7 @@ def summarise(
     due = None if promised is None else promised.loss(belief, rounds)
     settled, after, last_arm = _settling(plan, observed)
     unfit = unfit_since(observed, collection)
-    K = collection.n_arms
+    K, arm = collection.n_arms, machine_of(plan).arm
     ends = np.bincount(last_arm[begun], minlength=K) / max(begun.sum(), 1)
     told = ~np.isnan(observed.at)
     most = float(max(plan.horizon, rounds.max()))
@@ -117,9 +119,7 @@ def summarise(
         off_plan=int((~observed.planned & known).sum()),
         unfit=int(np.isfinite(unfit).sum()),
         options=tuple(cell(known & (observed.arm == k), k, None) for k in range(K)),
-        boxes=tuple(
-            cell(known & (observed.box == b), int(plan.arm[b]), b) for b in np.flatnonzero(plan.arm >= 0).tolist()
-        ),
+        boxes=tuple(cell(known & (observed.box == b), int(arm[b]), b) for b in np.flatnonzero(arm >= 0).tolist()),
         shares=tuple(belief[begun].mean(axis=0).tolist()),
         assumed=None if collection.shares is None else tuple(collection.shares.tolist()),
         settled=float(settled[begun].mean()),
@@ -158,7 +158,7 @@ def _settling(plan: Plan, observed: Cases) -> tuple[BoolArray, IntArray, IntArra
     """Whether each case (U,) was at rest in its last planned round, after how many rounds its option changed no more,
     and that option."""
     U = observed.n_cases
-    rests = np.isin(plan.kind, (BoxKind.EXPLOIT, BoxKind.WATCH))
+    rests = np.array([row.counts.rests for row in plan.rows])
     settled, after, last = np.zeros(U, bool), np.zeros(U, np.int64), np.zeros(U, np.int64)
     for u, (begin, end) in enumerate(zip(observed.first[:-1].tolist(), observed.first[1:].tolist(), strict=True)):
         if end == begin:

@@ -10,7 +10,7 @@ from banditree.monitoring.evidence import Evidence, Question
 from banditree.monitoring.likelihood import Rounds
 from banditree.monitoring.sequences import rare_events
 from banditree.monitoring.summary import MONTH, unfit_since
-from banditree.plans.plan import NONE
+from banditree.plans.gives import NONE
 from banditree.policies.alarm import FALSE_ALARM_RATE
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection

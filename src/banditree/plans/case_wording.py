@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 
 from banditree.nouns import counted
-from banditree.plans.plan import BoxKind, Plan, Vocabulary
+from banditree.plans.counts import Rounds
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Plan
 from banditree.plans.wording import outcome_names
-from banditree.plans.words import number, signed
+from banditree.plans.words import Vocabulary, number, signed
 from banditree.tasks.rewards import Rewards
 
 MOST_NAMES = 12  # A sentence lists so many names; the rest is only counted.
@@ -13,9 +15,9 @@ MOST_NAMES = 12  # A sentence lists so many names; the rest is only counted.
 
 def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
     """What has been counted so far in a box."""
-    if plan.kind[box] == BoxKind.FIXED:
-        needed, limit = int(plan.pulls[box]), float(plan.threshold[box])
-        return fixed_tally(plan.rewards, plan.vocabulary, pulls, needed, limit, total)
+    counts = plan.rows[box].counts
+    if isinstance(counts, Rounds):
+        return fixed_tally(plan.rewards, plan.vocabulary, pulls, counts.rounds, counts.at_most, total)
     low, high = score_levels(plan, box)
     ends = f"at {low:+d}" if high is None else f"at {high:+d} and at {low:+d}"
     return f"{counted(pulls, 'round')} tallied, score {signed(int(total))}; it ends {ends}."
@@ -23,15 +25,13 @@ def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
 
 def score_levels(plan: Plan, box: int) -> tuple[int, int | None]:
     """The scores at which a box is left, below and above (None: nowhere); at an end they are those of the rule."""
-    if plan.kind[box] == BoxKind.EXPLOIT:
-        return (-plan.rule.floor if plan.rule is not None else 0), None
-    return -int(plan.floor[box]), int(plan.ceil[box]) if plan.kind[box] == BoxKind.SCORE else None
+    machine = machine_of(plan)
+    return -int(machine.floor[box]), int(machine.ceil[box]) or None
 
 
 def is_scored(plan: Plan, box: int) -> bool:
     """Whether a case in this box has a score: on a score or watch line, or at an end with a safety rule."""
-    by_rule = plan.kind[box] == BoxKind.EXPLOIT and plan.rule is not None and plan.arm[box] >= 0
-    return bool(by_rule or plan.kind[box] in (BoxKind.SCORE, BoxKind.WATCH))
+    return bool(machine_of(plan).floor[box] > 0)
 
 
 def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:

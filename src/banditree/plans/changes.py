@@ -26,13 +26,16 @@ class Change(NamedTuple):
 def changed_lines(old: Plan, new: Plan) -> list[Change]:
     """The lines of both plans in one list: those that stay, go and are new.
 
-    >>> from banditree.plans.assemble import Box, assemble
+    >>> from banditree.plans.gives import Give
+    >>> from banditree.plans.line import Line
+    >>> from banditree.plans.plan import make_plan
     >>> from banditree.tasks.collection import Collection
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
-    >>> for change in changed_lines(assemble([Box(arm=0)], two, 50), assemble([Box(arm=1)], two, 50))[-2:]:
+    >>> old, new = (make_plan([Line(Give(arm))], two, 50) for arm in two.arms)
+    >>> for change in changed_lines(old, new)[-2:]:
     ...     print(f"{change.kind}: {change.text}")
-    gone: Box 1. Give A from now on.
-    new: Box 1. Give B from now on.
+    gone: 1. Give A from now on.
+    new: 1. Give B from now on.
     """
     before, after = plan_text(old).splitlines(), plan_text(new).splitlines()
     found: list[Change] = []

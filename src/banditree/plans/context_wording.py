@@ -3,10 +3,9 @@
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
-from banditree.plans.by_context import Grading, KindRule, PromiseTable
-from banditree.plans.plan import NONE, Form, Plan
+from banditree.plans.kind_rule import KindRule
+from banditree.plans.plan import Form, Plan
+from banditree.plans.points import Fit, PromiseTable
 from banditree.plans.words import number, quoted, with_article
 from banditree.tasks.contexts import INTERCEPT
 from banditree.tasks.rewards import Link
@@ -32,7 +31,7 @@ def rule_notes(plan: Plan) -> list[list[str]]:
         words = plan.vocabulary
         highest = f"{words.give.lower()} the {words.arm} with its highest prediction"
         parts.append([f"To treat as {with_article(words.task)}: {highest}."])
-    if any(isinstance(grading, Grading) for grading in plan.gradings):
+    if any(isinstance(points, Fit) for points in plan.points):
         parts.append([fit_sentence(plan)])
     if any(promising(plan, task) for task in treated(plan)):
         parts.append([promise_sentence(plan)])
@@ -41,8 +40,7 @@ def rule_notes(plan: Plan) -> list[list[str]]:
 
 def promising(plan: Plan, task: int) -> bool:
     """Whether some points are by what treating as a task promises."""
-    boxes = np.flatnonzero((plan.arm == NONE) & (plan.task == task))
-    tables = (plan.grading_of(int(box)) for box in boxes)
+    tables = [row.counts.points for row in plan.rows if row.gives.task == plan.tasks[task]]
     return any(isinstance(table, PromiseTable) and bool(table.cuts) for table in tables)
 
 
@@ -59,12 +57,12 @@ def promise_sentence(plan: Plan) -> str:
 
 def treated(plan: Plan) -> list[int]:
     """The tasks that some box treats a case as."""
-    return [int(task) for task in np.unique(plan.task[plan.arm == NONE])]
+    return sorted({plan.task_numbers[row.gives.task] for row in plan.rows if row.gives.task is not None})
 
 
 def fit_sentence(plan: Plan) -> str:
     """What "fit" means, once for the whole plan."""
-    words, most = plan.vocabulary, max(one.most for one in plan.gradings if isinstance(one, Grading))
+    words, most = plan.vocabulary, max(one.most for one in plan.points if isinstance(one, Fit))
     noise = f" Outcomes are normal around the prediction, with standard deviation {plan.rewards.sigma:g}."
     return (
         f"Fit of one {words.task} over another: the natural logarithm of the chance of the outcome by the prediction "
@@ -148,8 +146,8 @@ def prediction_lines(plan: Plan) -> list[str]:
         return []
     words = plan.vocabulary
     ruled = [task for task, rule in enumerate(plan.kind_rules) if rule is not None]
-    fits = [grading for grading in plan.gradings if isinstance(grading, Grading)]
-    compared = [task for grading in fits for task in (grading.favoured, grading.other)]
+    fits = [points for points in plan.points if isinstance(points, Fit)]
+    compared = [plan.task_numbers[task] for fit in fits for task in (fit.favoured, fit.other)]
     used = sorted((set(treated(plan)) - set(ruled)) | set(compared))
     if not used:
         return []

@@ -2,17 +2,15 @@
 
 from collections.abc import Iterator
 
-import numpy as np
-
-from banditree.plans.by_context import PromiseTable
-from banditree.plans.plan import BoxKind, Form, Plan
-from banditree.plans.wording import outcome_names, points_phrase, unit
+from banditree.plans.counts import Score, Watch
+from banditree.plans.plan import Form, Plan
+from banditree.plans.wording import outcome_names, unit
 from banditree.plans.words import number, with_article
 
 
 def reading_notes(plan: Plan) -> tuple[str, ...]:
     """How to read a plan that keeps a score, in the words of a person who explains it."""
-    if not np.isin(plan.kind, (BoxKind.SCORE, BoxKind.WATCH)).any() and plan.rule is None:
+    if not plan.points and plan.rule is None:
         return ()
     notes = [f"Every {unit(plan)} counts its own score from 0."]
     if (levels := score_levels(plan)) is not None:
@@ -26,20 +24,18 @@ def reading_notes(plan: Plan) -> tuple[str, ...]:
 
 def score_levels(plan: Plan) -> tuple[int, int] | None:
     """The scores at which the first line with two exits is left."""
-    lines = np.flatnonzero(plan.kind == BoxKind.SCORE)
-    return (int(plan.ceil[lines[0]]), -int(plan.floor[lines[0]])) if lines.size else None
+    return next(((row.counts.ceil, -row.counts.floor) for row in plan.rows if isinstance(row.counts, Score)), None)
 
 
 def watch_level(plan: Plan) -> int | None:
     """The score above which the first watch line is kept."""
-    lines = np.flatnonzero(plan.kind == BoxKind.WATCH)
-    return -int(plan.floor[lines[0]]) if lines.size else None
+    return next((-row.counts.floor for row in plan.rows if isinstance(row.counts, Watch)), None)
 
 
 def cap_level(plan: Plan) -> int | None:
     """The first score that is never counted above."""
-    caps = [*plan.cap[plan.cap > 0].tolist(), *([plan.rule.cap] if plan.rule is not None and plan.rule.cap else [])]
-    return caps[0] if caps else None
+    watched = [row.counts for row in plan.rows] + ([] if plan.rule is None else [plan.rule.counts])
+    return next((counts.cap for counts in watched if isinstance(counts, Watch) and counts.cap), None)
 
 
 def short_points(plan: Plan) -> str:
@@ -50,20 +46,16 @@ def short_points(plan: Plan) -> str:
 
 def _points(plan: Plan) -> Iterator[str]:
     """The points after the first line, in short where a protocol is."""
-    for box in range(1, plan.n_boxes):
-        if plan.kind[box] in (BoxKind.SCORE, BoxKind.WATCH):
-            grading = plan.grading_of(box)
-            if grading is None:
-                yield points_phrase(plan, plan.points[box], plan.cuts[box], spelled=False)
-            elif isinstance(grading, PromiseTable):
-                yield from (points_phrase(plan, np.array(row), np.array([0.5]), spelled=False) for row in grading.rows)
+    for row in plan.rows[1:]:
+        if row.counts.points is not None:
+            yield from row.counts.points.short_phrases(plan)
     if plan.rule is not None and plan.n_tests:
-        yield points_phrase(plan, np.array(plan.rule.points), np.array(plan.rule.cuts), spelled=False)
+        yield from plan.rule.counts.points.short_phrases(plan)
 
 
 def named_outcomes(plan: Plan) -> str:
     """What the points in short stand for, in their order: "recovery and of relapse"."""
     if names := [name for _, name in outcome_names(plan)]:
         return " and of ".join(filter(None, [", of ".join(names[:-1]), names[-1]]))
-    first, *others = (f"above {number(cut)}" for cut in plan.cuts[0][::-1])
+    first, *others = (f"above {number(cut)}" for cut in plan.first_cuts[::-1])
     return ", one ".join([f"{with_article(plan.vocabulary.reward)} {first}", *others]) + " and any other"

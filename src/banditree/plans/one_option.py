@@ -1,30 +1,26 @@
 """A plan all of whose ends give the same option has nothing to find out."""
 
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
-import numpy as np
-
-from banditree.plans.plan import NONE, BoxKind, Plan
-
-OF_THE_PLAN = {"theta"}  # Arrays that belong to the whole plan and have no row per box.
+from banditree.plans.line import Line
+from banditree.plans.plan import Plan
 
 
 def at_once(plan: Plan) -> Plan:
     """The plan that gives its option at once if all its ends give the same one; otherwise the plan itself.
 
-    >>> from banditree.plans.assemble import Box, assemble
+    >>> from banditree.plans.counts import Score
+    >>> from banditree.plans.gives import Give
+    >>> from banditree.plans.plan import make_plan
+    >>> from banditree.plans.points import ByOutcome
     >>> from banditree.tasks.collection import Collection
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.6, 0.3]], arms=["A", "B"])
-    >>> test = Box(arm=1, low=1, high=2, points=(-2, 1), floor=4, ceil=6)
-    >>> at_once(assemble([test, Box(arm=0), Box(arm=0)], two, horizon=100)).n_boxes
+    >>> test = Line(Give("B"), Score(ByOutcome((-2, 1)), 4, 6), below=Line(Give("A")), above=Line(Give("A")))
+    >>> at_once(make_plan([test], two, horizon=100)).n_boxes
     1
     """
-    ends = np.flatnonzero(plan.kind == BoxKind.EXPLOIT)
-    staying = plan.arm[np.isin(plan.kind, (BoxKind.EXPLOIT, BoxKind.WATCH))]  # a watch line may never be left either
-    if plan.n_boxes == 1 or not ends.size or staying.min() != staying.max() or staying[0] < 0:
+    staying = {row.gives for row in plan.rows if row.counts.rests}  # a watch line may never be left either
+    ends = [row for row in plan.rows if not row.counts.exits]
+    if plan.n_boxes == 1 or not ends or len(staying) > 1 or not ends[0].gives.is_scored or ends[0].gives.task:
         return plan
-    arrays = {f.name: value for f in fields(plan) if isinstance(value := getattr(plan, f.name), np.ndarray)}
-    rows: dict[str, Any] = {name: value[ends[:1]] for name, value in arrays.items() if name not in OF_THE_PLAN}
-    rows |= {"task": np.array([NONE]), "survivors": None if plan.survivors is None else plan.survivors[:1]}
-    return replace(plan, rule=None, **rows)
+    return replace(plan, lines=(Line(ends[0].gives, possible=plan.lines[0].possible),), rule=None)

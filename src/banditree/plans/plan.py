@@ -1,39 +1,31 @@
-"""Plan: an exploration plan as flat arrays, self-contained and frozen."""
+"""Plan: the lines that people read, and what they are about. `machine` has the form that computers run."""
 
 import platform
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from enum import IntEnum, StrEnum
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
-from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from banditree.errors import invalid
-from banditree.plans.by_context import AnyGrading, KindRule
-from banditree.plans.links import longest_path
-from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
+from banditree.plans.counts import ForGood, Rounds, Watch
+from banditree.plans.gives import BestOf, HandOver
+from banditree.plans.kind_rule import KindRule
+from banditree.plans.line import Exit, Line
+from banditree.plans.links import longest_path, reading_order
+from banditree.plans.points import ByOutcome, Points
+from banditree.plans.words import Part, Vocabulary
+from banditree.tasks.arrays import BoolArray, FloatArray, frozen
+from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Rewards
 from banditree.version import __version__
 
-NONE = -1  # In place of an arm, a task or a box: there is none.
-HAND_OVER = -2  # The arm of the end at which a case goes to the fallback of the plan.
-SEVERAL = -3  # The arm of an end with several arms, among which the outcomes so far choose.
-
-
-class BoxKind(IntEnum):
-    """What a box asks for: a fixed number of pulls, pulls until a score is reached, one arm for good, or one arm for as
-    long as its score stays above a floor."""
-
-    FIXED = 0
-    SCORE = 1
-    EXPLOIT = 2
-    WATCH = 3
-
 
 class Form(StrEnum):
-    """How a plan is read: numbered boxes, or the lines of a protocol with their ends inside."""
+    """How a plan is read: numbered boxes, its ends among them, or the lines of a protocol with their ends inside."""
 
     BOXES = "boxes"
     LINES = "lines"
@@ -48,30 +40,32 @@ class Decider(StrEnum):
 
 
 @dataclass(frozen=True)
-class Fallback:
+class Fallback(Part):
     """Who decides after a hand-over: Thompson sampling that has learned since the first round, one arm, or a person.
 
-    odds: a case is handed over from wherever it is as soon as its outcomes speak so many to one against every task that
-    may lead there, allowing for rates that are off by `allow`; 0 if only lines and the safety rule hand over.
+    odds: a case is handed over from wherever it is as soon as its outcomes speak this many to one against every task
+    that may lead there, allowing for rates that are off by `allow`; 0 if only lines and the safety rule hand over.
+    means: of every arm (inner) in every task (outer), by which a plan computes the odds; exactly where it has odds.
     """
 
     to: Decider = Decider.THOMPSON
-    arm: int = NONE
+    arm: str | None = None
     odds: int = 0
     allow: float = 0.0
+    means: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         if self.odds < 0 or self.odds == 1:
             raise invalid("the odds of a fallback", "at least 2, or 0 for none", self.odds)
         if not 0 <= self.allow < np.inf:
             raise invalid("what a fallback allows for", "at least 0", self.allow)
-        if (self.to is Decider.OPTION) != (self.arm != NONE):
+        if (self.to is Decider.OPTION) != (self.arm is not None):
             raise invalid("fallback", "one arm exactly where it goes to an option", (str(self.to), self.arm))
 
 
 @dataclass(frozen=True)
-class SafetyRule:
-    """Whenever an arm is used for good it is scored from 0; at -floor or less the case starts again at box 0.
+class SafetyRule(Part):
+    """Whenever an arm is used for good it is scored from 0; at -floor or less the case starts again at line 1.
 
     points: one for each bin of a reward, lowest first; cuts: the limits between bins. cap: the score is never counted
     above it; 0 for no cap. hands_over: the case goes to the plan's fallback instead of starting again.
@@ -84,185 +78,155 @@ class SafetyRule:
     hands_over: bool = False
 
     def __post_init__(self) -> None:
-        if not (self.points and min(self.points) < 0 < max(self.points)):
-            raise invalid("the points of the safety rule", "of both signs", self.points)
-        if len(self.cuts) != len(self.points) - 1 or any(b <= a for a, b in pairwise(self.cuts)):
-            raise invalid("the cuts of the safety rule", f"{len(self.points) - 1} increasing numbers", self.cuts)
-        if self.floor < 1:
-            raise invalid("the floor of the safety rule", "at least 1", self.floor)
-        if self.cap < 0:
-            raise invalid("the cap of the safety rule", "at least 1, or 0 for none", self.cap)
+        _ = self.counts
+
+    @cached_property
+    def counts(self) -> Watch:
+        """The rule as the watched score of an end."""
+        return Watch(ByOutcome(tuple(self.points), tuple(self.cuts)), self.floor, self.cap)
 
 
 @dataclass(frozen=True)
-class Vocabulary:
-    """The user's words for an arm, a task, a reward of 1 and of 0, a reward, and the verb of a pull."""
+class Origin(Part):
+    """How a plan was made: the method, what was asked of it, the margin of the means that it was made from, the seed
+    of the search, and the versions of what made it."""
 
-    arm: str = "arm"
-    task: str = "task"
-    success: str = "success"
-    failure: str = "failure"
-    reward: str = "reward"
-    give: str = "Give"
+    method: str = "by hand"
+    separation: float | None = None
+    radius: float = 0.0
+    seed: int | None = None
+    versions: dict[str, str] = field(default_factory=lambda: current_versions())
+
+    def marked(self, means: str) -> "Origin":
+        """The same with a word on the means that the plan was made from."""
+        return replace(self, versions={**self.versions, "means": means})
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """N boxes, starting at box 0; where a case stands is (box, pulls, total). Arrays are of length N.
+    """What people read and sign: lines, starting at line 1, and everything that their words are about."""
 
-    kind: a `BoxKind`. arm: the arm to pull, for good if EXPLOIT; NONE for "treat as the task": the arm that is best for
-    it at the context, by its rule (kind_rules, one per task) or, without one, the highest x'theta; HAND_OVER at the one
-    end where a case that fits no task goes to the fallback; SEVERAL at an end between some arms, which are those of its
-    row of among (N, K), None where there is no such end. rates (N, K), None or what each of them is expected to give,
-    as if from `worth` rounds: the highest `horizon_index` is then given; without rates Thompson sampling chooses.
-    kinds (M, K), None or the means of the tasks, by which a fallback with odds sees that a case is none of them; with
-    rates, a task is drawn by how well it fits, and its means are expected: `rates` are those of the one that is likely.
-    low, high: the next box; both NONE exactly for EXPLOIT, high alone for WATCH.
-    pulls, threshold (FIXED): after n pulls, a total of at most the threshold leads to low, else to high.
-    cuts (N, B-1), points (N, B) (SCORE): the reward's bin gives integer points; floor, ceil: score <= -floor leads to
-    low, score >= ceil to high; the tally is fresh on entry. WATCH has no ceil, and never counts its score above cap
-    (0: no cap). task: the one that is treated as or, at an EXPLOIT box, classified; or NONE.
-    grading (N,), gradings: which of them gives the points of a box, in place of cuts; NONE, or no array, for cuts.
-    rule: scores every EXPLOIT box with one arm from 0 and starts again at box 0 or hands over, or None. form: LINES are
-    protocols: first the lines (SCORE or WATCH) in reading order, then the EXPLOIT boxes, at most one per arm, which are
-    printed inside the lines.
-    survivors: packed bits (N, ceil(M/8)) of the tasks still possible, or None. theta: (M, K, d), or None.
-    """
-
-    kind: IntArray
-    arm: IntArray
-    low: IntArray
-    high: IntArray
-    pulls: IntArray
-    threshold: FloatArray
-    cuts: FloatArray
-    points: IntArray
-    floor: IntArray
-    ceil: IntArray
-    cap: IntArray
-    task: IntArray
-    arms: tuple[str, ...]
-    tasks: tuple[str, ...]
-    rewards: Rewards
-    horizon: int
-    method: str
-    rule: SafetyRule | None = None
-    fallback: Fallback | None = None
-    among: BoolArray | None = None
-    rates: FloatArray | None = None
-    worth: int = 0
-    kinds: FloatArray | None = None
-    form: Form = Form.BOXES
-    survivors: ByteArray | None = None
-    theta: FloatArray | None = None
-    kind_rules: tuple[KindRule | None, ...] = ()
-    grading: IntArray | None = None
-    gradings: tuple[AnyGrading, ...] = ()
-    features: tuple[Feature, ...] = ()
-    separation: float | None = None
-    radius: float = 0.0
-    seed: int | None = None
-    vocabulary: Vocabulary = field(default_factory=Vocabulary)
-    versions: dict[str, str] = field(default_factory=lambda: current_versions())
+    lines: tuple[Line, ...]  # in reading order
+    arms: tuple[str, ...]  # the names of the K arms
+    tasks: tuple[str, ...]  # the names of the M tasks
+    rewards: Rewards  # the family of the rewards
+    horizon: int  # H, the rounds of one case
+    rule: SafetyRule | None = None  # scores every arm that is used for good
+    fallback: Fallback | None = None  # who decides about a case that is handed over
+    features: tuple[Feature, ...] = ()  # the d columns of a context
+    theta: FloatArray | None = None  # (M, K, d), the predictions x'theta of every task and arm
+    kind_rules: tuple[KindRule | None, ...] = ()  # the printed rule of each task that lines treat as, or none
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)  # the user's words
+    origin: Origin = field(default_factory=Origin)  # how it was made
 
     def __post_init__(self) -> None:
-        for name in (f.name for f in fields(self)):
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray):
-                object.__setattr__(self, name, frozen(value, value.dtype))
+        if self.theta is not None:
+            object.__setattr__(self, "theta", frozen(self.theta, float))
         from banditree.plans.checks import check_plan
 
         check_plan(self)
 
-    def grading_of(self, box: int) -> AnyGrading | None:
-        """How the points of a box look at the context, or None where they are those of the outcome alone."""
-        number = NONE if self.grading is None else int(self.grading[box])
-        return None if number == NONE else self.gradings[number]
+    @cached_property
+    def arm_numbers(self) -> dict[str, int]:
+        """The number of each arm by its name."""
+        return {name: number for number, name in enumerate(self.arms)}
+
+    @cached_property
+    def task_numbers(self) -> dict[str, int]:
+        """The number of each task by its name."""
+        return {name: number for number, name in enumerate(self.tasks)}
+
+    @cached_property
+    def form(self) -> Form:
+        """Boxes if ends have numbers of their own or lines count rounds; else the lines of a protocol."""
+        ends = len(self.lines) > 1 and any(isinstance(line.counts, ForGood) for line in self.lines)
+        return Form.BOXES if ends or any(isinstance(line.counts, Rounds) for line in self.lines) else Form.LINES
+
+    @cached_property
+    def rows(self) -> tuple[Line, ...]:
+        """The places where a case can stand: the lines, then the ends inside them, each once, the hand-over last."""
+        inside = self._inside
+        if self.hands_over_anywhere and not any(isinstance(line.gives, HandOver) for line in self.lines):
+            inside.append(Line(HandOver(), possible=None if self.lines[0].possible is None else ()))
+        ends = {_option(end): end for end in reversed(inside)}
+        return (*self.lines, *sorted(ends.values(), key=lambda end: end.gives.order(self)))
+
+    @property
+    def _inside(self) -> list[Line]:
+        return [target for line in self.lines for target in line.targets if isinstance(target, Line)]
+
+    @property
+    def hands_over_anywhere(self) -> bool:
+        """Whether the safety rule or the odds of the fallback may hand a case over."""
+        ends = [line for line in (*self.lines, *self._inside) if not line.counts.exits and line.gives.is_scored]
+        by_rule = self.rule is not None and self.rule.hands_over and bool(ends)
+        return self.fallback is not None and (by_rule or self.fallback.odds > 0)
+
+    @cached_property
+    def links(self) -> list[list[int]]:
+        """For each row those that it leads to, below first; where the rule leads is not among them."""
+        place = {_option(end): row for row, end in enumerate(self.rows) if row >= len(self.lines)}
+
+        def row_of(target: Exit) -> int:
+            return target - 1 if isinstance(target, int) else place[_option(target)]
+
+        sides = [(line.below, line.above) for line in self.rows]
+        return [[row_of(target) for target in both if target is not None] for both in sides]
 
     @property
     def n_boxes(self) -> int:
-        """N, tests and leaves together."""
-        return len(self.kind)
+        """N, the number of rows: tests and ends together."""
+        return len(self.rows)
 
     @property
     def n_tests(self) -> int:
-        """How many boxes are tests."""
-        return int((self.kind != BoxKind.EXPLOIT).sum())
+        """How many lines or boxes are tests."""
+        return sum(bool(row.counts.exits) for row in self.rows)
 
     @cached_property
     def hand_over(self) -> int | None:
-        """The box at which a case goes to the fallback, or None."""
-        found = np.flatnonzero((self.kind == BoxKind.EXPLOIT) & (self.arm == HAND_OVER))
-        return int(found[0]) if found.size else None
-
-    @cached_property
-    def by_thompson(self) -> BoolArray:
-        """The boxes (N,) at which the outcomes so far choose: ends with several arms, and perhaps the hand-over."""
-        chosen = self.arm == SEVERAL
-        if self.fallback is not None and self.fallback.to is Decider.THOMPSON:
-            chosen = chosen | (self.arm == HAND_OVER)
-        return np.asarray(chosen)
-
-    @cached_property
-    def right_kinds(self) -> BoolArray:
-        """The tasks (N, M) that a case may be of while it is rightly at a box: at an end with one arm, or between some
-        of which nothing is expected, those that may lead there."""
-        right = np.ones((self.n_boxes, len(self.tasks)), dtype=bool)
-        for box in np.flatnonzero((self.kind == BoxKind.EXPLOIT) & (self.arm != HAND_OVER)):
-            survivors = self.survivors_at(int(box))
-            if survivors is not None and survivors.size and not self.draws_tasks(int(box)):
-                right[box] = np.isin(np.arange(len(self.tasks)), survivors)
-        return right
-
-    def draws_tasks(self, box: int) -> bool:
-        """Whether a box is an end between several arms at which what is expected depends on a task that is drawn."""
-        return bool(self.arm[box] == SEVERAL and self.rates is not None and self.kinds is not None)
-
-    def arms_at(self, box: int) -> IntArray:
-        """The arms that a box of `by_thompson` chooses from."""
-        several = self.among is not None and self.arm[box] == SEVERAL
-        return np.flatnonzero(self.among[box]) if several and self.among is not None else np.arange(len(self.arms))
+        """The row at which a case goes to the fallback, or None."""
+        return next((row for row, line in enumerate(self.rows) if isinstance(line.gives, HandOver)), None)
 
     @property
     def rule_target(self) -> int:
-        """The box that the safety rule leads to."""
+        """The row that the safety rule leads to."""
         hands_over = self.rule is not None and self.rule.hands_over
         return self.hand_over if hands_over and self.hand_over is not None else 0
 
     @cached_property
+    def outcomes_choose(self) -> bool:
+        """Whether the outcomes so far choose at some row, or hand over by odds."""
+        by_odds = self.fallback is not None and self.fallback.odds > 0
+        return by_odds or any(chosen_from(self, row) is not None for row in range(self.n_boxes))
+
+    @cached_property
+    def points(self) -> tuple[Points, ...]:
+        """The points of all lines that keep a score."""
+        return tuple(row.counts.points for row in self.rows if row.counts.points is not None)
+
+    @cached_property
+    def first_cuts(self) -> tuple[float, ...]:
+        """The cuts of the first line, which later ones need not repeat."""
+        points = self.lines[0].counts.points
+        return points.cuts if isinstance(points, ByOutcome) else ()
+
+    @cached_property
     def has_links_back(self) -> bool:
-        """Whether some box leads back to an earlier one."""
-        return any(child <= box for box, children in enumerate(self.links) for child in children)
+        """Whether some row leads back to an earlier one."""
+        return any(child <= row for row, children in enumerate(self.links) for child in children)
 
     @cached_property
     def depth(self) -> int:
         """D, the most tests or lines on a path, not counting links back."""
-        return longest_path(self.links, (self.kind != BoxKind.EXPLOIT).tolist(), range(self.n_boxes))
+        return longest_path(self.links, [int(bool(row.counts.exits)) for row in self.rows], range(self.n_boxes))
 
     @cached_property
     def most_pulls(self) -> int | None:
         """The most pulls before an arm is used for good, or None if a score, a link back or a rule sets no limit."""
-        scored = (self.kind == BoxKind.SCORE) | (self.kind == BoxKind.WATCH)
-        if self.has_links_back or self.rule is not None or scored.any():
+        if self.has_links_back or self.rule is not None or self.points:
             return None
-        return longest_path(self.links, self.pulls.tolist(), range(self.n_boxes))
-
-    def survivors_at(self, box: int) -> IntArray | None:
-        """The tasks still possible at `box`, or None if the plan does not say."""
-        if self.survivors is None:
-            return None
-        bits = np.unpackbits(self.survivors[box], count=len(self.tasks))
-        return np.flatnonzero(bits).astype(np.int64)
-
-    def children(self, box: int) -> Iterator[int]:
-        """The boxes that `box` leads to, low first."""
-        return iter(self.links[box])
-
-    @cached_property
-    def links(self) -> list[list[int]]:
-        """For each box, those it leads to, low first; where the rule leads is not among them."""
-        sides = zip(self.low.tolist(), self.high.tolist(), strict=True)
-        return [[side for side in both if side != NONE] for both in sides]
+        return longest_path(self.links, [row.counts.numbers.pulls for row in self.rows], range(self.n_boxes))
 
     def __str__(self) -> str:
         from banditree.plans.wording import plan_text
@@ -275,15 +239,67 @@ class Plan:
         return plan_bundle(self)
 
 
-def pack_survivors(sets: list[IntArray], n_tasks: int) -> ByteArray:
-    """Sets of task numbers as one array of packed bits, shape (len(sets), ceil(M/8))."""
-    packed = np.zeros((len(sets), (n_tasks + 7) // 8), dtype=np.uint8)
-    row = np.zeros(n_tasks, dtype=bool)
-    for index, members in enumerate(sets):
-        row[:] = False
-        row[members] = True
-        packed[index] = np.packbits(row)
-    return packed
+def chosen_from(plan: Plan, row: int) -> tuple[str, ...] | None:
+    """The arms among which the outcomes so far choose at a row; None where the plan says what to give."""
+    gives = plan.rows[row].gives
+    if isinstance(gives, HandOver):
+        by_thompson = plan.fallback is not None and plan.fallback.to is Decider.THOMPSON
+        return plan.arms if by_thompson else None
+    return getattr(gives, "arms", None)
+
+
+def right_kinds(plan: Plan) -> BoolArray:
+    """The tasks (N, M) that a case may be of while it is rightly at a row: at an end with one arm, or between some of
+    which nothing is expected, those that may lead there."""
+    right = np.ones((plan.n_boxes, len(plan.tasks)), dtype=bool)
+    by_odds = plan.fallback is not None and plan.fallback.odds > 0
+    for number, row in enumerate(plan.rows):
+        draws_tasks = isinstance(row.gives, BestOf) and bool(row.gives.expected) and by_odds
+        if not row.counts.exits and row.possible and not isinstance(row.gives, HandOver) and not draws_tasks:
+            right[number] = [task in row.possible for task in plan.tasks]
+    return right
+
+
+def _option(end: Line) -> tuple[Any, ...]:
+    """What makes two ends the same."""
+    return end.gives, end.task
+
+
+def make_plan(lines: Sequence[Line], collection: Collection, horizon: int, **more: Any) -> Plan:
+    """The plan with these lines for a collection, without lines that cannot be reached. more: other fields of a Plan.
+
+    A fallback that nothing leads to is omitted.
+
+    >>> from banditree.plans.counts import Score
+    >>> from banditree.plans.gives import Give
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
+    >>> test = Line(Give("A"), Score(ByOutcome((-2, 1)), 4, 6), below=Line(Give("B")), above=Line(Give("A")))
+    >>> print(make_plan([test], two, horizon=100))
+    Plan for 2 tasks and 2 arms over 100 rounds (method by hand): 1 line, longest path: 1 line, reading load 1.0.
+    <BLANKLINE>
+    1. Give A; success +1, failure -2. At +6: stay with A. At -4: settle on B.
+    """
+    links = [[target - 1 for target in line.targets if isinstance(target, int)] for line in lines]
+    kept = sorted(reading_order(links))
+    about: dict[str, Any] = {"arms": collection.arms, "tasks": collection.tasks}
+    about["rewards"] = collection.rewards.of_a_plan
+    plan = Plan(renumbered(lines, kept), horizon=horizon, **about, **more)
+    if plan.fallback is None or plan.hand_over is not None:
+        return plan
+    rule = None if plan.rule is None else replace(plan.rule, hands_over=False)
+    return replace(plan, fallback=None, rule=rule)
+
+
+def renumbered(lines: Sequence[Line], order: Sequence[int]) -> tuple[Line, ...]:
+    """Some of the lines in a new order (places counted from 0), with exits that lead to the same lines as before."""
+    number = {place: new for new, place in enumerate(order, 1)}
+
+    def moved(target: Exit | None) -> Exit | None:
+        return number[target - 1] if isinstance(target, int) else target
+
+    return tuple(
+        replace(lines[place], below=moved(lines[place].below), above=moved(lines[place].above)) for place in order
+    )
 
 
 def current_versions() -> dict[str, str]:

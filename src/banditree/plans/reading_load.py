@@ -6,10 +6,8 @@ line with two exits that lead on downwards.
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from banditree.plans.by_context import PromiseTable
-from banditree.plans.plan import NONE, BoxKind, Form, Plan
+from banditree.plans.gives import BestOf
+from banditree.plans.plan import Form, Plan
 
 LINE = 1.0  # A line or box with two exits is the unit.
 ONE_EXIT = 0.75  # A line with one exit has nothing to compare.
@@ -31,18 +29,21 @@ def reading_load(plan: Plan) -> float:
 
     Five lines of the demo have 6.0; `docs/protocols.md` gives the reasons for the weights.
     """
-    tests = [box for box in range(plan.n_boxes) if plan.kind[box] != BoxKind.EXPLOIT]
+    tests = [box for box, row in enumerate(plan.rows) if row.counts.exits]
     # The ends of a protocol are inside its lines; those of a tree are boxes that the reader turns to.
     places = set(tests if plan.form is Form.LINES else range(plan.n_boxes))
     load = sum(_line(plan, box, places) for box in tests) or NO_EXIT
     if plan.form is Form.BOXES:
         load += END * (plan.n_boxes - len(tests))
-    load += RULE_OF_POINTS * max(len(_rules_of_points(plan, tests)) - 1, 0)
-    used = set(plan.task[plan.arm == NONE].tolist())
-    load += LEAF * sum(rule.n_leaves for task, rule in enumerate(plan.kind_rules) if rule is not None and task in used)
+    ways = [points.ways for points in plan.points] + ([] if plan.rule is None else [plan.rule.counts.points.ways])
+    load += RULE_OF_POINTS * max(len(set().union(*ways)) - 1, 0)
+    used = {row.gives.task for row in plan.rows}
+    rules = zip(plan.tasks, plan.kind_rules, strict=False)  # a plan may have none
+    load += LEAF * sum(rule.n_leaves for task, rule in rules if rule is not None and task in used)
     if plan.rule is not None:
-        load += SAFETY_RULE + _levels([plan.rule.floor, plan.rule.cap])
-    load += LAST_LINE * ((plan.fallback is not None) + (plan.among is not None))
+        load += SAFETY_RULE + _levels(plan.rule.counts.levels)
+    several = any(isinstance(row.gives, BestOf) for row in plan.rows)
+    load += LAST_LINE * ((plan.fallback is not None) + several)
     return float(load)
 
 
@@ -51,25 +52,9 @@ def _line(plan: Plan, box: int, places: set[int]) -> float:
     links = plan.links[box]
     turns = [target for target in links if target in places]
     jumps = sum(SKIP if target > box + 1 or target == 0 else BACK if target <= box else 0.0 for target in turns)
-    levels = [plan.pulls[box], plan.threshold[box], plan.floor[box], plan.ceil[box], plan.cap[box]]
-    return (ONE_EXIT if len(links) == 1 else LINE) + jumps + _levels(levels)
+    return (ONE_EXIT if len(links) == 1 else LINE) + jumps + _levels(plan.rows[box].counts.levels)
 
 
 def _levels(values: Sequence[float]) -> float:
     """The surcharge of large numbers."""
-    return LARGE * float((np.array(values) > LARGE_FROM).sum() + (np.array(values) > HUGE_FROM).sum())
-
-
-def _rules_of_points(plan: Plan, tests: list[int]) -> set[tuple[float, ...]]:
-    """The different ways of scoring on the lines and in the safety rule."""
-    scored = [box for box in tests if plan.kind[box] != BoxKind.FIXED]
-    rules = {rule for box in scored for rule in _points_of(plan, box)}
-    return rules if plan.rule is None else rules | {(*plan.rule.points, *plan.rule.cuts)}
-
-
-def _points_of(plan: Plan, box: int) -> set[tuple[float, ...]]:
-    """The ways of scoring on a line: one, or one per row of its table."""
-    table = plan.grading_of(box)
-    if isinstance(table, PromiseTable):
-        return {(*row, 0.5) for row in table.rows}
-    return {(*plan.points[box].tolist(), *plan.cuts[box].tolist())}
+    return LARGE * sum((value > LARGE_FROM) + (value > HUGE_FROM) for value in values)

@@ -2,9 +2,29 @@
 
 import json
 import re
+from dataclasses import dataclass
+from typing import ClassVar
 
 from banditree.errors import invalid
-from banditree.plans.plan import Vocabulary
+
+
+class Part:
+    """What a plan file is made of: nothing unknown in it, and no NaN or infinity."""
+
+    __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "allow_inf_nan": False}
+
+
+@dataclass(frozen=True)
+class Vocabulary(Part):
+    """The user's words for an arm, a task, a reward of 1 and of 0, a reward, and the verb of a pull."""
+
+    arm: str = "arm"
+    task: str = "task"
+    success: str = "success"
+    failure: str = "failure"
+    reward: str = "reward"
+    give: str = "Give"
+
 
 # A name is printed bare if no reader can take part of it for the sentence around it: it has a letter, and none of the
 # marks and phrases that hold a sentence together. Any other name is printed in quotation marks.

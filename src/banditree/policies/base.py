@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from banditree.plans.plan import Vocabulary
+from banditree.plans.words import Vocabulary
 from banditree.tasks.arrays import BoolArray, FloatArray
 
 Rng = tuple[int, int, int]  # (seed, run or case, round)

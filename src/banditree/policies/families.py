@@ -8,12 +8,13 @@ import math
 
 import numpy as np
 
-from banditree.policies.model import GAUSSIAN, GRADED, Model, predicted
+from banditree.policies.model import Model, predicted
 from banditree.policies.random import normal
 from banditree.tasks.arrays import FloatArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import LOG_FLOOR
 from banditree.tasks.rewards.base import LEAST_CHANCE
+from banditree.tasks.rewards.compiled import GAUSSIAN, GRADED
 
 # Weights are kept up to a common factor and never quite reach 0, so that rewards which every task calls impossible
 # leave a comparison to make (means of 0 and 1). Each step keeps total >= 1e-50 / M * 1e-200 > 1e-300.

@@ -8,19 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.errors import InvalidInput
-from banditree.plans.plan import HAND_OVER, SEVERAL, BoxKind, Plan
+from banditree.plans.counts import Counting
+from banditree.plans.gives import HAND_OVER
+from banditree.plans.machine import Machine, machine_of
+from banditree.plans.plan import Plan
 from banditree.policies.base import FALLBACK, NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
 from banditree.policies.families import log_ratio
 from banditree.policies.model import mean_at
 from banditree.policies.options import take_options
-from banditree.policies.plan_arrays import FollowParams, follow_params
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
 # Plain numbers, which numba takes as constants.
-FIXED, SCORE, EXPLOIT, WATCH = int(BoxKind.FIXED), int(BoxKind.SCORE), int(BoxKind.EXPLOIT), int(BoxKind.WATCH)
+FIXED, SCORE, EXPLOIT, WATCH = int(Counting.FIXED), int(Counting.SCORE), int(Counting.EXPLOIT), int(Counting.WATCH)
 ARM_NOT_AVAILABLE, CONTEXT_NEEDED = int(Outcome.ARM_NOT_AVAILABLE), int(Outcome.CONTEXT_NEEDED)
+PERSON_NEEDED = int(Outcome.PERSON_NEEDED)
 UNLIMITED = 2**31  # More rounds than any case has.
 TOTAL_SLACK = 1e-9  # NOTES 17: sums of rewards are compared with this much rounding forgiven.
 
@@ -34,26 +37,26 @@ class FollowState(NamedTuple):
     total: FloatArray
 
 
-def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> FollowParams:
-    """The plan's arrays, unless Thompson sampling chooses at some of its ends."""
-    if plan.by_thompson.any() or plan.kinds is not None:
+def make_follow(plan: Plan, horizon: int, options: Mapping[str, Any]) -> Machine:
+    """The machine of the plan, unless Thompson sampling chooses at some of its ends."""
+    if plan.outcomes_choose:
         raise InvalidInput("At some ends of this plan the outcomes so far choose. Follow it with policy_for(plan).")
-    return follow_params(plan)
+    return machine_of(plan)
 
 
-def init_follow(params: FollowParams) -> FollowState:
+def init_follow(params: Machine) -> FollowState:
     """At box 0 with nothing tallied."""
     return FollowState(np.zeros(2, np.int64), np.zeros(1))
 
 
-def choose_follow(params: FollowParams, state: FollowState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
+def choose_follow(params: Machine, state: FollowState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
     """The arm of the current box; never another one in place of an arm that is not available."""
     box = state.place[BOX]
     arm = params.arm[box]
     if arm == HAND_OVER:
         arm = params.fallback
         if arm < 0:
-            return int(arm)
+            return PERSON_NEEDED
     elif arm < 0 or (params.gradings.number[box] >= 0 and params.gradings.n_rows[params.gradings.number[box]] == 0):
         if context_missing(context):
             return CONTEXT_NEEDED
@@ -72,7 +75,7 @@ def context_missing(context: FloatArray) -> bool:
     return missing
 
 
-def treated_as(params: FollowParams, task: int, context: FloatArray) -> int:
+def treated_as(params: Machine, task: int, context: FloatArray) -> int:
     """The arm that is given when treating as `task`: by its rule, or else the highest prediction."""
     rules = params.rules
     node = rules.root[task]
@@ -81,7 +84,7 @@ def treated_as(params: FollowParams, task: int, context: FloatArray) -> int:
     return int(rules.arm[leaf_of(params, node, context)])
 
 
-def fit_points(params: FollowParams, number: int, context: FloatArray, arm: int, reward: float) -> int:
+def fit_points(params: Machine, number: int, context: FloatArray, arm: int, reward: float) -> int:
     """The points of a round by grading `number`: how much better the reward fits one task than another."""
     by = params.gradings
     first = prediction(params, by.favoured[number], context, arm)
@@ -91,7 +94,7 @@ def fit_points(params: FollowParams, number: int, context: FloatArray, arm: int,
     return int(min(max(math.floor(ratio / by.unit[number] + 0.5), -most), most))
 
 
-def table_points(params: FollowParams, number: int, task: int, context: FloatArray, arm: int, reward: float) -> int:
+def table_points(params: Machine, number: int, task: int, context: FloatArray, arm: int, reward: float) -> int:
     """The points of a round by table `number`: those of its outcome in the row of what treating as `task` promised."""
     by, row = params.gradings, 0
     if by.n_rows[number] > 1:
@@ -101,7 +104,7 @@ def table_points(params: FollowParams, number: int, task: int, context: FloatArr
     return int(by.points[number, row, 1 if reward > 0.5 else 0])
 
 
-def promised(params: FollowParams, task: int, context: FloatArray, arm: int) -> float:
+def promised(params: Machine, task: int, context: FloatArray, arm: int) -> float:
     """The chance of success that treating as `task` promises: that of the leaf of its rule, or the prediction."""
     rules = params.rules
     node = rules.root[task]
@@ -110,7 +113,7 @@ def promised(params: FollowParams, task: int, context: FloatArray, arm: int) -> 
     return float(rules.promise[leaf_of(params, node, context)])
 
 
-def leaf_of(params: FollowParams, node: int, context: FloatArray) -> int:
+def leaf_of(params: Machine, node: int, context: FloatArray) -> int:
     """The leaf of a rule that a context comes to from a node."""
     rules = params.rules
     while rules.feature[node] >= 0:
@@ -118,7 +121,7 @@ def leaf_of(params: FollowParams, node: int, context: FloatArray) -> int:
     return int(node)
 
 
-def prediction(params: FollowParams, task: int, context: FloatArray, arm: int) -> float:
+def prediction(params: Machine, task: int, context: FloatArray, arm: int) -> float:
     """What a task predicts of an arm at a context."""
     value = 0.0
     for f in range(params.theta.shape[2]):
@@ -139,11 +142,11 @@ def best_prediction(theta: FloatArray, task: int, context: FloatArray) -> int:
     return best
 
 
-def update_follow(params: FollowParams, state: FollowState, context: FloatArray, arm: int, reward: float) -> None:
+def update_follow(params: Machine, state: FollowState, context: FloatArray, arm: int, reward: float) -> None:
     """Tally the reward; at the end of the box go on to the next with a fresh tally."""
     box = state.place[BOX]
     kind = params.kind[box]
-    if kind == EXPLOIT and not is_scored_end(params, box):
+    if kind == EXPLOIT:
         return
     state.place[PULLS] += 1
     following = -1
@@ -152,10 +155,6 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
         if state.place[PULLS] == params.pulls[box]:
             stays_low = state.total[0] <= params.threshold[box] + TOTAL_SLACK
             following = params.low[box] if stays_low else params.high[box]
-    elif kind == EXPLOIT:
-        tally(state, points_of(params.rule_cuts, params.rule_points, reward), params.rule_cap)
-        if state.total[0] <= -params.rule_floor:
-            following = params.rule_target
     else:
         number = params.gradings.number[box]
         if number >= 0:
@@ -176,11 +175,6 @@ def update_follow(params: FollowParams, state: FollowState, context: FloatArray,
         state.total[0] = 0.0
 
 
-def is_scored_end(params: FollowParams, box: int) -> bool:
-    """Whether the safety rule scores an end: others than the plan choose at a hand-over and between several arms."""
-    return bool(params.rule_floor > 0 and params.arm[box] != HAND_OVER and params.arm[box] != SEVERAL)
-
-
 def points_of(cuts: FloatArray, points: IntArray, reward: float) -> int:
     """The points of the bin that `reward` falls into."""
     bin_ = 0
@@ -196,16 +190,14 @@ def tally(state: FollowState, points: int, cap: int) -> None:
         state.total[0] = cap
 
 
-def patience_follow(params: FollowParams, state: FollowState) -> int:
+def patience_follow(params: Machine, state: FollowState) -> int:
     """Pulls until the earliest end of the current box."""
     box = state.place[BOX]
     kind = params.kind[box]
     if kind == FIXED:
         return int(params.pulls[box] - state.place[PULLS])
     if kind == EXPLOIT:
-        if not is_scored_end(params, box):
-            return UNLIMITED
-        return pulls_to_move(params.rule_points, -1, state.total[0] + params.rule_floor)
+        return UNLIMITED
     fall = pulls_to_move(params.points[box], -1, state.total[0] + params.floor[box])
     if kind == WATCH:
         return fall
@@ -220,7 +212,7 @@ def pulls_to_move(points: IntArray, direction: int, distance: float) -> int:
     return math.ceil(distance / most)
 
 
-def explain_follow(params: FollowParams, state: FollowState) -> Facts:
+def explain_follow(params: Machine, state: FollowState) -> Facts:
     """The box, its tally, and the tasks still possible there."""
     box = int(state.place[BOX])
     arm, possible, details = int(params.arm[box]), None, {}
@@ -241,7 +233,7 @@ def explain_follow(params: FollowParams, state: FollowState) -> Facts:
     )
 
 
-def commitment_follow(params: FollowParams, state: FollowState) -> int:
+def commitment_follow(params: Machine, state: FollowState) -> int:
     """The task of a box to exploit or watch, where it names one."""
     box = state.place[BOX]
     if params.kind[box] != EXPLOIT and params.kind[box] != WATCH:
@@ -264,7 +256,7 @@ follow = Policy(
 )
 
 
-def make_dt_ece(collection: Collection, horizon: int, options: Mapping[str, Any]) -> FollowParams:
+def make_dt_ece(collection: Collection, horizon: int, options: Mapping[str, Any]) -> Machine:
     """The tree of `collection`, to be followed; options `separation` and `stop_early` as in `build_tree`."""
     taken = take_options(options, separation=None, stop_early=False)
     return make_follow(build_tree(collection, horizon, **taken), horizon, {})

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditree.plans.plan import NONE, SEVERAL, Plan
+from banditree.plans.gives import NONE, SEVERAL
+from banditree.plans.machine import Machine, machine_of
+from banditree.plans.plan import Plan, right_kinds
 from banditree.policies.base import ADAPTIVE, Facts, Policy, Rng
 from banditree.policies.classic import ArmParams, ArmState, drawn_mean, init_arms, make_arms, update_arms
 from banditree.policies.follow import (
@@ -28,7 +30,6 @@ from banditree.policies.follow import (
     update_follow,
 )
 from banditree.policies.model import NO_ARM_AVAILABLE
-from banditree.policies.plan_arrays import FollowParams, follow_params
 from banditree.policies.random import uniform
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen
 from banditree.theory.doubt import LEAST_CHANCE, log_odds_step, normal_log_odds
@@ -37,7 +38,7 @@ from banditree.theory.horizon_index import horizon_index
 
 class Doubt(NamedTuple):
     """lows, highs: (K, M), between which the mean of each arm lies in each task, scaled to rewards from 0 to 1 where
-    these have a range; means: (K, M), in the middle. right: (N, M), see `Plan.right_kinds`; limit: the log of the odds;
+    these have a range; means: (K, M), in the middle. right: (N, M), see `right_kinds`; limit: the log of the odds;
     target: the hand-over."""
 
     means: FloatArray
@@ -49,17 +50,10 @@ class Doubt(NamedTuple):
 
 
 class ThompsonParams(NamedTuple):
-    """The plan, its arms, and where what was learned chooses (N,), among which arms (N, K).
+    """The machine of the plan, its arms, the rounds of a case, and the test of the fallback's odds."""
 
-    rates (N, K), worth: what the plan expects of them, as if from so many rounds; worth is 0 where it expects nothing.
-    """
-
-    plan: FollowParams
+    plan: Machine
     arms: ArmParams
-    chooses: BoolArray
-    among: BoolArray
-    rates: FloatArray
-    worth: float
     horizon: int
     doubt: Doubt
 
@@ -77,28 +71,23 @@ class ThompsonState(NamedTuple):
 
 
 def make_thompson(plan: Plan, horizon: int, options: Mapping[str, Any]) -> ThompsonParams:
-    """The plan's arrays. No options."""
-    among = np.zeros((plan.n_boxes, len(plan.arms)), dtype=bool)
-    for box in np.flatnonzero(plan.by_thompson):
-        among[box, plan.arms_at(int(box))] = True
+    """The machine of the plan. No options."""
     arms = make_arms(plan, horizon, options)
-    rates = np.zeros((0, 0)) if plan.rates is None else plan.rates
-    chooses = (frozen(plan.by_thompson, bool), frozen(among, bool), frozen(rates, float))
-    return ThompsonParams(follow_params(plan), arms, *chooses, float(plan.worth), horizon, _doubt(plan, arms))
+    return ThompsonParams(machine_of(plan), arms, horizon, _doubt(plan, arms))
 
 
 def _doubt(plan: Plan, arms: ArmParams) -> Doubt:
     """The test of the fallback's odds; without any, one of no tasks."""
     fallback = plan.fallback
-    if plan.kinds is None or fallback is None or plan.hand_over is None:
+    if fallback is None or not fallback.odds or plan.hand_over is None:
         nothing = frozen(np.zeros((len(plan.arms), 0)), float)
         return Doubt(nothing, nothing, nothing, frozen(np.zeros((plan.n_boxes, 0)), bool), math.inf, NONE)
-    scaled, allow = (plan.kinds.T - arms.low) / arms.width, fallback.allow / arms.width
+    scaled, allow = (np.array(fallback.means).T - arms.low) / arms.width, fallback.allow / arms.width
     lows, highs = scaled - allow, scaled + allow
     if arms.in_range:
         lows, highs = np.clip(lows, 0.0, 1.0), np.clip(highs, 0.0, 1.0)
     means, lows, highs = (frozen(each, float) for each in (scaled, lows, highs))
-    return Doubt(means, lows, highs, frozen(plan.right_kinds, bool), math.log(fallback.odds), plan.hand_over)
+    return Doubt(means, lows, highs, frozen(right_kinds(plan), bool), math.log(fallback.odds), plan.hand_over)
 
 
 def init_thompson(params: ThompsonParams) -> ThompsonState:
@@ -109,7 +98,7 @@ def init_thompson(params: ThompsonParams) -> ThompsonState:
 
 def is_thompsons(params: ThompsonParams, state: ThompsonState) -> bool:
     """Whether Thompson sampling chooses where the case stands."""
-    return bool(params.chooses[state.plan.place[BOX]])
+    return bool(params.plan.chooses[state.plan.place[BOX]])
 
 
 def choose_thompson(
@@ -119,11 +108,11 @@ def choose_thompson(
     if not is_thompsons(params, state):
         return choose_follow(params.plan, state.plan, context, available, rng)
     box = state.plan.place[BOX]
-    expected, left = params.worth > 0.0 and params.plan.arm[box] == SEVERAL, rounds_left(params, state)
+    expected, left = params.plan.worth > 0.0 and params.plan.arm[box] == SEVERAL, rounds_left(params, state)
     task = drawn_task(state, rng) if expected else NONE
     arm, highest = NO_ARM_AVAILABLE, -math.inf
-    for k in range(params.among.shape[1]):
-        if (params.among[box, k] or task != NONE) and available[k]:
+    for k in range(params.plan.among.shape[1]):
+        if (params.plan.among[box, k] or task != NONE) and available[k]:
             value = (
                 upper_mean(params, state, expected_rate(params, box, task, k), k, left)
                 if expected
@@ -160,14 +149,14 @@ def drawn_task(state: ThompsonState, rng: Rng) -> int:
 def expected_rate(params: ThompsonParams, box: int, task: int, arm: int) -> float:
     """What is expected of an arm at an end: by the task that was drawn, or as the end says."""
     if task == NONE:
-        return float(params.rates[box, arm])
+        return float(params.plan.rates[box, arm])
     return float(params.arms.low + params.arms.width * params.doubt.means[arm, task])
 
 
 def upper_mean(params: ThompsonParams, state: ThompsonState, rate: float, arm: int, left: float) -> float:
     """What an arm may be worth of which a rate is expected."""
-    worth = params.worth + state.arms.pulls[arm]
-    mean = (params.worth * rate + state.arms.sums[arm]) / worth
+    worth = params.plan.worth + state.arms.pulls[arm]
+    mean = (params.plan.worth * rate + state.arms.sums[arm]) / worth
     variance = params.arms.variance
     if params.arms.in_range:
         variance = max((mean - params.arms.low) * (params.arms.low + params.arms.width - mean), 0.0)
@@ -179,7 +168,7 @@ def update_thompson(params: ThompsonParams, state: ThompsonState, context: Float
     in_doubt = state.plan.place[BOX] != params.doubt.target
     if in_doubt:
         add_log_odds(params, state, arm, reward)
-        if params.worth > 0.0:
+        if params.plan.worth > 0.0:
             add_fit(params, state, arm, reward)
     update_arms(params.arms, state.arms, context, arm, reward)
     update_follow(params.plan, state.plan, context, arm, reward)
@@ -206,10 +195,10 @@ def add_log_odds(params: ThompsonParams, state: ThompsonState, arm: int, reward:
 
 def add_fit(params: ThompsonParams, state: ThompsonState, arm: int, reward: float) -> None:
     """Add the log of the chance that each task, its rates being uncertain, gave one more reward of an arm."""
-    low, width, known = params.arms.low, params.arms.width, params.worth + state.arms.pulls[arm]
+    low, width, known = params.arms.low, params.arms.width, params.plan.worth + state.arms.pulls[arm]
     total, x = (state.arms.sums[arm] - state.arms.pulls[arm] * low) / width, (reward - low) / width
     for i in range(state.fit.shape[0]):
-        mean = (params.worth * params.doubt.means[arm, i] + total) / known
+        mean = (params.plan.worth * params.doubt.means[arm, i] + total) / known
         if params.arms.in_range:
             state.fit[i] += x * math.log(max(mean, LEAST_CHANCE)) + (1.0 - x) * math.log(max(1.0 - mean, LEAST_CHANCE))
         else:  # its variance is the same for all tasks, and so is the rest of the density

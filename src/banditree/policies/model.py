@@ -4,29 +4,19 @@ Everything below `model_of` is in the subset that numba compiles (see `policies.
 """
 
 import math
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from banditree.errors import InvalidInput
 from banditree.policies.base import Outcome
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind
-from banditree.tasks.rewards import Family, Link, Rewards
+from banditree.tasks.rewards import Link
+from banditree.tasks.rewards.compiled import compiled_family
 
 STEEP = 700.0  # Beyond it a logistic curve is 0 or 1 in double precision, and its exponential overflows.
 CONTEXT_NEEDED, NO_ARM_AVAILABLE = int(Outcome.CONTEXT_NEEDED), int(Outcome.NO_ARM_AVAILABLE)
-
-# The number by which compiled functions know a family. TWO_POINT rewards take the two ends of their range.
-TWO_POINT, GAUSSIAN, GRADED = 0, 1, 2
-COMPILED_FAMILIES: Mapping[Family, int] = {
-    Family.BERNOULLI: TWO_POINT,
-    Family.BOUNDED: TWO_POINT,
-    Family.GAUSSIAN: GAUSSIAN,
-    Family.GRADED: GRADED,
-}
 
 
 class Model(NamedTuple):
@@ -78,16 +68,6 @@ def model_of(collection: Collection) -> Model:
         frozen(np.full(collection.means.shape, rewards.sigma) if noise is None else noise, float),
         frozen(np.zeros(collection.means.shape) if noise is None else np.log(noise / rewards.sigma), float),
     )
-
-
-def compiled_family(rewards: Rewards) -> int:
-    """The number of the family of `rewards`, or an error if nobody wrote its arithmetic in `policies.families`."""
-    if rewards.family not in COMPILED_FAMILIES:
-        raise InvalidInput(
-            f"{rewards.family} rewards can be neither simulated nor followed: policies/families.py has no lines for "
-            f"them, only for {', '.join(COMPILED_FAMILIES)} ones. docs/design/families.md says what a new family needs."
-        )
-    return COMPILED_FAMILIES[rewards.family]
 
 
 def lacks_context(theta: FloatArray, context: FloatArray) -> bool:

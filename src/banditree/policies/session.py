@@ -323,7 +323,7 @@ def policy_for(subject: Plan | LazyTree) -> Policy:
     """The policy that follows a plan, held whole or computed box by box, with Thompson sampling where it chooses."""
     if isinstance(subject, LazyTree):
         return follow_lazily
-    return follow_thompson if subject.by_thompson.any() or subject.kinds is not None else follow
+    return follow_thompson if subject.outcomes_choose else follow
 
 
 def start_session(

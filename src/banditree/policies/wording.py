@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 from banditree.nouns import counted, plural
 from banditree.plans.case_wording import MOST_NAMES, fixed_tally, is_scored, possible_sentence, tally_sentence
-from banditree.plans.plan import HAND_OVER, BoxKind, Plan, Vocabulary
+from banditree.plans.plan import Plan
 from banditree.plans.wording import box_sentence, fallback_sentence, place_name, rule_sentence
-from banditree.plans.words import number, quoted, times
+from banditree.plans.words import Vocabulary, number, quoted, times
 from banditree.policies.base import Facts
 from banditree.trees.tree import LazyTree
 
@@ -58,9 +58,9 @@ def going_on_sentence(session: "Session", found: "GoingOn") -> str:
 
 
 def _place(plan: Plan, box: int) -> str:
-    at_end = plan.rule is not None and plan.kind[box] == BoxKind.EXPLOIT and is_scored(plan, box)
+    at_end = not plan.rows[box].counts.exits and is_scored(plan, box)
     rule = f" {rule_sentence(plan)}" if at_end else ""
-    if plan.arm[box] == HAND_OVER:
+    if box == plan.hand_over:
         return fallback_sentence(plan)
     return f"The case is at {place_name(plan, box)}: {box_sentence(plan, box)}{rule}"
 

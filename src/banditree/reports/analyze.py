@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from banditree.nouns import counted
-from banditree.plans.plan import Vocabulary
+from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress, goes_on, named_part
 from banditree.reports.limits import QUICK, limit_or_none, limit_sentence
 from banditree.tasks.collection import Collection

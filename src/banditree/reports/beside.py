@@ -67,7 +67,7 @@ def _this(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
 
 def _tree(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
     """The tree of the paper, unless the plan is it or there is none."""
-    if plan.method == "tree":
+    if plan.origin.method == "tree":
         return []
     try:
         with warnings.catch_warnings():

@@ -13,10 +13,10 @@ from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
 from banditree.nouns import counted, plural
-from banditree.plans.plan import BoxKind, Plan, Vocabulary
+from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import unit
-from banditree.plans.words import amount
+from banditree.plans.words import Vocabulary, amount
 from banditree.reports.field import FieldReport, field_document, field_report, field_sentences
 from banditree.reports.limits import (
     A_SECOND,
@@ -68,7 +68,7 @@ def certificate_report(
     """
     asked = CertifySettings(**settings)
     certificate, effort = certify(plan, collection, asked.horizon), int(asked.limit_seconds * A_SECOND)
-    if collection.provenance.endswith(TRUSTED) or TRUSTED in plan.versions.values():
+    if collection.provenance.endswith(TRUSTED) or TRUSTED in plan.origin.versions.values():
         remark = f"This rests on {TRUSTED}, so it is no promise about new cases."
         certificate = replace(certificate, remarks=(*certificate.remarks, remark))
     bound = dt_ece_guarantee(collection, certificate.horizon)
@@ -77,7 +77,7 @@ def certificate_report(
     words, field = plan.vocabulary, field_report(plan, collection, certificate, asked)
     lines = lines_or_none(plan, collection, certificate.horizon, effort) if by_line else None
     return CertificateReport(
-        certificate, bound, plan.n_boxes, plan.method, words, collection, varying, found, field, plan, lines
+        certificate, bound, plan.n_boxes, plan.origin.method, words, collection, varying, found, field, plan, lines
     )
 
 
@@ -223,7 +223,7 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
 def lines_passed(plan: Plan, certificate: Certificate) -> float:
     """How many lines or tests a case passes on average over the tasks; one that starts again counts them again."""
     assert certificate.entered is not None
-    passed = certificate.entered[:, plan.kind != BoxKind.EXPLOIT].sum(axis=1)
+    passed = certificate.entered[:, [bool(row.counts.exits) for row in plan.rows]].sum(axis=1)
     return float(np.average(passed, weights=certificate.shares))
 
 

@@ -11,8 +11,9 @@ from banditree.certificates.varying import certify_cases
 from banditree.certificates.watching import Noticed, noticed
 from banditree.errors import InvalidInput
 from banditree.nouns import counted, plural
-from banditree.plans.plan import SEVERAL, Decider, Plan, Vocabulary
-from banditree.plans.words import with_article
+from banditree.plans.gives import BestOf
+from banditree.plans.plan import Decider, Plan
+from banditree.plans.words import Vocabulary, with_article
 from banditree.reports.settings import CertifySettings
 from banditree.simulation.engine import simulate
 from banditree.tasks.arrays import FloatArray, IntArray
@@ -118,7 +119,7 @@ def _rule_costs(plan: Plan, collection: Collection, certificate: Certificate) ->
 
 def _is_simulated(plan: Plan) -> bool:
     """Whether what the odds of the fallback do can only be simulated; what a person does cannot even be simulated."""
-    return plan.kinds is not None and plan.fallback is not None and plan.fallback.to is not Decider.PERSON
+    return plan.fallback is not None and plan.fallback.odds > 0 and plan.fallback.to is not Decider.PERSON
 
 
 def _near(plan: Plan, collection: Collection, horizon: int, allow: float) -> Near | None:
@@ -138,7 +139,7 @@ def _near(plan: Plan, collection: Collection, horizon: int, allow: float) -> Nea
 
 
 def _known(plan: Plan, collection: Collection, horizon: int) -> Played | None:
-    if not (_is_simulated(plan) and (plan.arm == SEVERAL).any()):
+    if not (_is_simulated(plan) and any(isinstance(row.gives, BestOf) for row in plan.rows)):
         return None
     sure = replace(collection, radius=np.zeros(()), spread=None)
     lost = simulate(sure, {"plan": plan}, horizon=horizon, runs=KNOWN_RUNS, rounds=[horizon]).regret[0, ..., -1]

@@ -5,9 +5,9 @@ from typing import Any
 from banditree.certificates.continuations import Continuation, continuations
 from banditree.errors import InvalidInput
 from banditree.nouns import plural
-from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.plan import Plan
 from banditree.plans.wording import place_name
-from banditree.plans.words import amount
+from banditree.plans.words import Vocabulary, amount
 from banditree.progress import OnProgress
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection

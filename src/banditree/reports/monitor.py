@@ -9,7 +9,8 @@ from banditree.monitoring.monitor import Monitoring, Part
 from banditree.monitoring.summary import Between, Cell, Month, Summary
 from banditree.monitoring.years import Alarm
 from banditree.nouns import counted
-from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.gives import Give
+from banditree.plans.plan import Form, Plan
 from banditree.plans.wording import place_name
 from banditree.plans.words import capital
 from banditree.reports.certify import table_lines
@@ -44,8 +45,9 @@ def _gives(plan: Plan, less: bool) -> str:
 
 def box_name(plan: Plan, box: int) -> str:
     """Where a box is, as a person calls it: "line 2", "settled on B"."""
-    if plan.form is Form.LINES and plan.kind[box] == BoxKind.EXPLOIT:
-        return f"settled on {plan.arms[plan.arm[box]]}"
+    gives = plan.rows[box].gives
+    if plan.form is Form.LINES and not plan.rows[box].counts.exits and isinstance(gives, Give):
+        return f"settled on {gives.arm}"
     return place_name(plan, box)
 
 

@@ -37,7 +37,7 @@ class Succession:
 
 def succeed(old: Plan, collection: Collection, on_progress: OnProgress | None = None, **options: Any) -> Succession:
     """The plan that may follow `old`: made in the same way and words, for the same rounds, from the new collection."""
-    method = old.method if old.method in {known.name for known in METHODS} else None
+    method = old.origin.method if old.origin.method in {known.name for known in METHODS} else None
     options = {"vocabulary": old.vocabulary, "on_progress": on_progress, **options}
     new = build_plan(collection, old.horizon, method, **options)
     known = trust_estimates(collection)

@@ -29,11 +29,12 @@ from banditree.figures.scene import Scene
 from banditree.figures.spending import spending_info, spending_scene
 from banditree.figures.timeline import course_info, regret_info, survivors_info, timeline_scene
 from banditree.nouns import counted, plural
-from banditree.plans.assemble import Box, from_boxes
-from banditree.plans.plan import Form, Plan, Vocabulary, current_versions
+from banditree.plans.gives import Give
+from banditree.plans.line import Line
+from banditree.plans.plan import Plan, current_versions, make_plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import heading, unit
-from banditree.plans.words import number
+from banditree.plans.words import Vocabulary, number
 from banditree.progress import Progress
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
 from banditree.reports.beside import Lost, beside_text, thompson_loss
@@ -151,7 +152,7 @@ def _known(plan: Plan, collection: Collection) -> list[Block]:
         blocks += _estimates(collection, plan.vocabulary)
     else:
         blocks.append(Paragraph("The means were taken as known exactly; nothing was estimated."))
-    scene = heat_map_scene(heat_map_info(collection, plan.separation, plan.vocabulary))
+    scene = heat_map_scene(heat_map_info(collection, plan.origin.separation, plan.vocabulary))
     return [*blocks, Figures(((scene, "Darker is higher; a slash marks pairs that no test tells apart well enough."),))]
 
 
@@ -240,7 +241,11 @@ def _asked(plan: Plan, collection: Collection) -> float | None:
     The two differ for estimates: a separation that is asked for is a claim about the true means.
     """
     own = least_separation(collection).value
-    return None if plan.separation is None or abs(plan.separation - own) <= tolerance(own) else plan.separation
+    return (
+        None
+        if plan.origin.separation is None or abs(plan.origin.separation - own) <= tolerance(own)
+        else plan.origin.separation
+    )
 
 
 def _comparison(
@@ -295,7 +300,7 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
         "tree, stopping early": {"method": "tree", "max_boxes": MAX_ALTERNATIVE, "stop_early": True},
         "tree of least depth": {"method": "optimal"},
     }
-    if plan.method != "protocol":
+    if plan.origin.method != "protocol":
         others["protocol, short search"] = {"method": "protocol", "steps": PROTOCOL_STEPS * collection.n_tasks}
     found += [_built(name, collection, horizon, options) for name, options in others.items()]
     return [*found, *_without_a_plan(plan, collection)]
@@ -303,9 +308,7 @@ def alternatives(plan: Plan, collection: Collection, certificate: Certificate | 
 
 def _without_a_plan(plan: Plan, collection: Collection) -> list[Alternative]:
     """One arm for all and arms at random, certified as plans of one box: bounds beside bounds, exact beside exact."""
-    same = {"horizon": plan.horizon, "arms": collection.arms, "tasks": collection.tasks, "rewards": collection.rewards}
-    line = {"method": "one option", "form": Form.LINES, **same}
-    singles = [from_boxes([Box(arm=arm)], **line) for arm in range(collection.n_arms)]
+    singles = [make_plan([Line(Give(arm))], collection, plan.horizon) for arm in collection.arms]
     try:
         every = [certify(single, collection) for single in singles]
     except InvalidInput as problem:
@@ -353,14 +356,14 @@ def _simulated(results: Results, horizon: int, shares: FloatArray | None) -> lis
 
 def settings(plan: Plan, collection: Collection) -> list[tuple[str, str]]:
     """What made the plan and this report."""
-    made = ", ".join(f"{name} {version}" for name, version in plan.versions.items())
+    made = ", ".join(f"{name} {version}" for name, version in plan.origin.versions.items())
     now = ", ".join(f"{name} {version}" for name, version in current_versions().items())
     return [
-        ("method", plan.method),
+        ("method", plan.origin.method),
         ("rounds of one case", f"{plan.horizon:,}"),
-        ("separation", "not used" if plan.separation is None else number(plan.separation)),
-        ("radius of the means", number(plan.radius)),
-        ("seed", "none: nothing is random" if plan.seed is None else str(plan.seed)),
+        ("separation", "not used" if plan.origin.separation is None else number(plan.origin.separation)),
+        ("radius of the means", number(plan.origin.radius)),
+        ("seed", "none: nothing is random" if plan.origin.seed is None else str(plan.origin.seed)),
         ("rewards", str(collection.rewards.family)),
         ("source of the means", collection.provenance),
         ("plan made by", made),

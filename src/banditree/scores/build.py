@@ -8,7 +8,8 @@ from typing import Any
 
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.one_option import at_once
-from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.plan import Plan
+from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
 from banditree.scores.protocol import build_protocol, why_no_protocol
 from banditree.scores.settings import PlanSettings
@@ -66,7 +67,7 @@ def build_plan(
     would give the same option, the plan gives it at once.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
-    >>> build_plan(two, 1000, steps=300).method, build_plan(two, 1000, stop_early=True).method
+    >>> build_plan(two, 1000, steps=300).origin.method, build_plan(two, 1000, stop_early=True).origin.method
     ('protocol', 'tree')
     >>> build_plan(two, 1000, "tree", steps=300)
     Traceback (most recent call last):

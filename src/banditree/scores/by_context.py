@@ -5,16 +5,17 @@ outcomes of such an option are independent from round to round, and the search f
 arm: it needs the mean rewards V[i, j] of every option in every kind, and the chances of the bins of its points.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from banditree.certificates.over_contexts import Contextual
 from banditree.errors import InvalidInput
-from banditree.plans.assemble import Box
-from banditree.plans.by_context import AnyGrading, Grading, KindRule, PromiseTable, choices_of, promises_of
-from banditree.plans.plan import NONE, SafetyRule
+from banditree.plans.gives import NONE, Give, Gives, TreatAs
+from banditree.plans.kind_rule import KindRule, choices_of, promises_of
+from banditree.plans.plan import SafetyRule
+from banditree.plans.points import Fit, Points, PromiseTable
 from banditree.scores.promise_tables import FULL_PAIRS, MOST_OF_TABLES, one_row_tables, tables_for
 from banditree.scores.scoring import Templates, unit_of
 from banditree.scores.worlds import World, one_by_one
@@ -25,7 +26,7 @@ from banditree.tasks.predictions import predict
 from banditree.tasks.rewards import Gaussian
 from banditree.trees.tree import round_significant
 
-Points = Literal["fit", "table", "outcome"]
+PointsBy = Literal["fit", "table", "outcome"]
 
 UNITS = (0.25, 1.0)  # Log-likelihood ratio per point: fine steps, and coarse ones for outcomes that tell much.
 MOST_POINTS = 6  # The most points of one round, up or down.
@@ -48,12 +49,12 @@ class ContextualTasks:
     world: World
     options: Options
     rules: tuple[KindRule | None, ...]
-    gradings: tuple[AnyGrading, ...]
+    gradings: tuple[Points, ...]
 
-    def box(self, box: Box) -> Box:
-        """A box about the option `arm` of the search as one about an arm, or a task to treat as."""
-        option = box.arm
-        return replace(box, arm=int(self.options.arm[option]), task=int(self.options.task[option]))
+    def gives(self, option: int, collection: Collection) -> Gives:
+        """What an option of the search gives: an arm, or a task to treat as."""
+        arm, task = int(self.options.arm[option]), int(self.options.task[option])
+        return TreatAs(collection.tasks[task]) if arm == NONE else Give(collection.arms[arm])
 
     @property
     def has_rules(self) -> bool:
@@ -72,16 +73,12 @@ class ContextualTasks:
     def fields_of_a_plan(self, collection: Collection) -> dict[str, Any]:
         """What a plan carries so that it can be followed alone."""
         assert collection.theta is not None
-        contextual = {
-            "theta": round_significant(collection.theta),
-            "features": collection.features,
-            "kind_rules": self.rules,
-        }
-        return {**contextual, "gradings": self.gradings}
+        theta = round_significant(collection.theta)
+        return {"theta": theta, "features": collection.features, "kind_rules": self.rules}
 
 
 def contextual_tasks(
-    collection: Collection, points: Points, rules: tuple[KindRule | None, ...] = ()
+    collection: Collection, points: PointsBy, rules: tuple[KindRule | None, ...] = ()
 ) -> ContextualTasks:
     """The world of a contextual collection.
 
@@ -111,7 +108,7 @@ def _parts(world: World) -> tuple[Collection, IntArray, FloatArray, FloatArray]:
     return world.scenarios, world.group, world.weight, world.share
 
 
-def _options(collection: Collection, choices: IntArray, points: Points) -> Options:
+def _options(collection: Collection, choices: IntArray, points: PointsBy) -> Options:
     """Treating as each kind and, where points are of outcomes alone, every arm besides: one that tells kinds apart."""
     M, K, n = collection.n_tasks, collection.n_arms, choices.shape[1]
     if points == "fit":
@@ -124,7 +121,7 @@ def _options(collection: Collection, choices: IntArray, points: Points) -> Optio
     )
 
 
-def _values(collection: Collection, choices: IntArray, rows: FloatArray, points: Points) -> FloatArray:
+def _values(collection: Collection, choices: IntArray, rows: FloatArray, points: PointsBy) -> FloatArray:
     """V (M, O): the mean reward of every option in every kind, less than the best policy's by what it costs."""
     by_arm, by_task = Contextual(collection, choices, rows, certain=True).gaps
     gaps = by_task if points == "fit" else np.concatenate([by_arm, by_task], axis=1)
@@ -137,7 +134,7 @@ def _by_table(
     over: Contextual,
     values: FloatArray,
     rules: tuple[KindRule | None, ...],
-) -> tuple[Templates, tuple[AnyGrading, ...]]:
+) -> tuple[Templates, tuple[Points, ...]]:
     """Templates whose points are by what was promised, and those of the outcome alone, which are tables of one row."""
     everyone, promises = range(len(options.arm)), _promises(collection, options, over, rules)
     own = collection.rewards.scorings([*(values[:, option] for option in everyone), values.ravel()])
@@ -157,10 +154,10 @@ def _by_table(
         for option in some:
             bins = over.table_bins(options.choices[option], table, promises[option])[0]
             chance[number, option] = bins.T
-            usable[number, option] = np.ptp(bins @ np.array(table.points)) > SAME
+            usable[number, option] = np.ptp(bins @ np.array(table.bins)) > SAME
     if not usable.any():
         raise InvalidInput('No table of points tells these kinds apart. Use points="fit", which compares predictions.')
-    points = np.array([table.points for table in suits])
+    points = np.array([table.bins for table in suits])
     cuts, unit = np.zeros((T, 2 * MOST_OF_TABLES)), np.ones(T, np.int64)
     return Templates(points, cuts, chance, unit, usable, np.arange(T) < common, np.arange(T)), tuple(suits)
 
@@ -181,26 +178,27 @@ def _promises(
 
 def _by_fit(
     collection: Collection, options: Options, over: Contextual, values: FloatArray
-) -> tuple[Templates, tuple[AnyGrading, ...]]:
+) -> tuple[Templates, tuple[Points, ...]]:
     """Templates whose points compare two kinds."""
     M, theta = collection.n_tasks, collection.theta
     assert theta is not None
     predicted = [predict(own, over.rows, collection.rewards) for own in theta]
-    gradings = [Grading(i, j, unit, MOST_POINTS) for unit in UNITS for i in range(M) for j in range(M) if i != j]
+    names, pairs = collection.tasks, [(i, j, unit) for unit in UNITS for i in range(M) for j in range(M) if i != j]
+    gradings = [Fit(names[i], names[j], unit, MOST_POINTS) for i, j, unit in pairs]
     chance = np.zeros((len(gradings), M, 2 * MOST_POINTS + 1, M))
     usable = np.zeros((len(gradings), M), dtype=bool)
-    for number, grading in enumerate(gradings):
-        pair = np.stack([predicted[grading.favoured], predicted[grading.other]])
-        asked = range(M) if M <= FULL_PAIRS else (grading.favoured,)
+    for number, (grading, (favoured, other, _unit)) in enumerate(zip(gradings, pairs, strict=True)):
+        pair = np.stack([predicted[favoured], predicted[other]])
+        asked = range(M) if M <= FULL_PAIRS else (favoured,)
         for option in asked:
             bins = over.bins(options.choices[option], np.zeros(0), grading, pair)[0]
             chance[number, option] = bins.T
-            usable[number, option] = np.ptp(bins @ np.array(grading.points)) > SAME
+            usable[number, option] = np.ptp(bins @ np.array(grading.bins)) > SAME
         chance[number, ~usable[number], MOST_POINTS] = 1.0
         chance[number, ~usable[number], :MOST_POINTS] = chance[number, ~usable[number], MOST_POINTS + 1 :] = 0.0
     if not usable.any():
         raise InvalidInput("All kinds give the same rewards at every context, so nothing can be found out. Merge them.")
-    points = np.array([grading.points for grading in gradings])
+    points = np.array([grading.bins for grading in gradings])
     T = len(gradings)
     cuts, unit = np.zeros((T, 2 * MOST_POINTS)), np.ones(T, np.int64)
     return Templates(points, cuts, chance, unit, usable, np.zeros(T, bool), np.arange(T)), tuple(gradings)
@@ -208,7 +206,7 @@ def _by_fit(
 
 def _by_outcome(
     collection: Collection, options: Options, over: Contextual, values: FloatArray
-) -> tuple[Templates, tuple[AnyGrading, ...]]:
+) -> tuple[Templates, tuple[Points, ...]]:
     """Templates whose points are those of the outcome, with chances averaged over contexts."""
     rewards = collection.rewards
     n_options = len(options.arm)

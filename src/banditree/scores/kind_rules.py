@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from banditree.errors import invalid
-from banditree.plans.by_context import NO_NODE, KindRule
+from banditree.plans.kind_rule import NO_NODE, KindRule
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, averaging_rows

@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from banditree.certificates.over_contexts import Contextual
-from banditree.plans.by_context import PromiseTable
+from banditree.plans.points import PromiseTable
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Scoring
 

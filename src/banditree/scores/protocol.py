@@ -14,8 +14,9 @@ from banditree.certificates.certify import certify
 from banditree.certificates.over_contexts import Contextual, contextual
 from banditree.errors import InvalidInput, TooLong, invalid
 from banditree.nouns import counted
-from banditree.plans.plan import Decider, Fallback, Plan, Vocabulary
+from banditree.plans.plan import Decider, Fallback, Plan
 from banditree.plans.reading_load import reading_load
+from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress, Progress
 from banditree.scores.defaults import FEW_TASKS, default_lines, default_path, default_steps
 from banditree.scores.judging import judge, loses, lost
@@ -30,8 +31,8 @@ from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection
 
 if TYPE_CHECKING:
-    from banditree.plans.by_context import KindRule
-    from banditree.scores.by_context import ContextualTasks, Points
+    from banditree.plans.kind_rule import KindRule
+    from banditree.scores.by_context import ContextualTasks, PointsBy
     from banditree.scores.draft import Draft
     from banditree.scores.moves import Moves
 
@@ -72,7 +73,7 @@ def build_protocol(
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> plan = build_protocol(two, horizon=1000, lines=1, rule=False, steps=200)
-    >>> plan.n_tests, plan.method
+    >>> plan.n_tests, plan.origin.method
     (1, 'protocol')
     """
     how = ProtocolSettings(**settings)
@@ -147,7 +148,7 @@ def why_no_protocol(collection: Collection) -> str:
     return ""
 
 
-def _by_context(collection: Collection, points: "Points | None", rule_size: int | None) -> "ContextualTasks | None":
+def _by_context(collection: Collection, points: "PointsBy | None", rule_size: int | None) -> "ContextualTasks | None":
     """How the search sees tasks with contexts; None for tasks without."""
     if collection.theta is None:
         for name, value in (("points", points), ("rule_size", rule_size)):
@@ -187,12 +188,12 @@ def fallback_named(given: str, arms: Sequence[str]) -> Fallback:
     """The fallback that a user names: "thompson", "person", or an arm.
 
     >>> fallback_named("person", ["A", "B"]).to, fallback_named("B", ["A", "B"]).arm
-    (<Decider.PERSON: 'person'>, 1)
+    (<Decider.PERSON: 'person'>, 'B')
     """
     if given in (Decider.THOMPSON, Decider.PERSON):
         return Fallback(Decider(given))
     if given in arms:
-        return Fallback(Decider.OPTION, list(arms).index(given))
+        return Fallback(Decider.OPTION, given)
     some = ", ".join([*arms[:5], *["..."][: len(arms) > 5]])
     raise invalid("fallback", f"thompson, person, or an arm ({some})", given)
 

@@ -1,13 +1,19 @@
 """From a draft to the Plan that people read: the lines in an order with few skips, and the kinds still possible."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from banditree.errors import InvalidInput
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import HAND_OVER, NONE, SEVERAL, Fallback, Form, Plan, SafetyRule, Vocabulary, pack_survivors
+from banditree.plans.counts import Score, Watch
+from banditree.plans.gives import NONE, BestOf, Give, Gives, HandOver
+from banditree.plans.line import Exit, Line
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Fallback, Origin, Plan, SafetyRule, make_plan
+from banditree.plans.points import ByOutcome, Points
+from banditree.plans.words import Vocabulary
 from banditree.scores.worlds import Chooser
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
@@ -47,11 +53,29 @@ def plan_of(
     by_rule = draft.rule != NO_RULE and tables.rules[draft.rule, HANDS_OVER]
     used = {draft.root, *draft.links.ravel().tolist(), *([K - 1] if by_rule or fallback is not None else [])}
     places = order + [place for place in range(K) if place in used]
-    number = {place: index for index, place in enumerate(places)} | {K: 0, NONE: NONE}
-    boxes = [_end(place, tables, choosers) if place < K else _line(draft, place - first, number) for place in places]
-    more = {} if by_context is None else by_context.fields_of_a_plan(collection)
-    if by_context is not None:
-        boxes = [by_context.box(box) for box in boxes]
+    entered = _entered(draft)[places]
+    entered = entered[:, : collection.n_tasks] if members is None else entered @ members
+    # The odds against other tasks hand over whoever settles where its own is not possible: no more than a few.
+    most = np.inf if fallback is None else 1.0
+    possible = {
+        place: tuple(collection.tasks[i] for i in np.flatnonzero(row >= STILL_POSSIBLE * min(row.sum(), most)))
+        for place, row in zip(places, entered, strict=True)
+    }
+
+    def gives(option: int) -> Gives:
+        if by_context is not None:
+            return by_context.gives(option, collection)
+        return _given(option, tables, collection, choosers)
+
+    def exit_to(place: int) -> Exit:
+        if place >= K:
+            return 1 if place == K else order.index(place) + 1
+        option = gives(place)
+        return Line(option, possible=() if option == HandOver() else possible[place])
+
+    lines = [_line(draft, place - first, gives, exit_to, possible[place], by_context) for place in order]
+    if not lines:
+        lines = [exit_to(draft.root)]  # type: ignore[list-item]
     rule = None
     if draft.rule != NO_RULE and len(places) > len(order):
         template, floor, cap, _level, over = (int(value) for value in tables.rules[draft.rule])
@@ -60,56 +84,52 @@ def plan_of(
             rule = by_context.rule(template, floor, cap)
         else:
             rule = SafetyRule(points, floor, cuts, cap, bool(over))
-    entered = _entered(draft)[places]
-    entered = entered[:, : collection.n_tasks] if members is None else entered @ members
-    possible = [np.flatnonzero(row >= STILL_POSSIBLE * row.sum()) for row in entered]
-    if fallback is not None:
-        # The odds against other tasks hand over whoever settles where its own is not possible: no more than a few.
-        possible = [np.flatnonzero(row >= STILL_POSSIBLE * min(row.sum(), 1.0)) for row in entered]
-        possible = [here[:0] if box.arm == HAND_OVER else here for box, here in zip(boxes, possible, strict=True)]
-    return assemble(
-        boxes,
+    if fallback is not None and fallback.odds:
+        fallback = replace(fallback, means=tuple(map(tuple, collection.means.tolist())))
+    return make_plan(
+        lines,
         collection,
         horizon,
-        "protocol",
         rule=rule,
         fallback=fallback,
-        kinds=None if fallback is None or not fallback.odds else collection.means,
-        worth=max((one.worth for one in choosers), default=0) if any(box.rates for box in boxes) else 0,
-        form=Form.LINES,
-        survivors=pack_survivors(possible, collection.n_tasks),
-        radius=float(collection.radius.max()),
-        seed=seed,
         vocabulary=vocabulary,
-        **more,
+        origin=Origin("protocol", radius=float(collection.radius.max()), seed=seed),
+        **({} if by_context is None else by_context.fields_of_a_plan(collection)),
     )
 
 
-def _end(place: int, tables: "Tables", choosers: Sequence[Chooser]) -> Box:
-    """The end at a place: an arm, and behind the arms those at which others choose, the hand-over last."""
-    if place < tables.n_arms:
-        return Box(place)
-    if place == tables.n_ends - 1:
-        return Box(HAND_OVER)
-    chooser = choosers[place - tables.n_arms]
-    return Box(SEVERAL, among=chooser.among, rates=chooser.rates)
+def _given(option: int, tables: "Tables", collection: Collection, choosers: Sequence[Chooser]) -> Gives:
+    """What the search gives: an arm, and behind the arms what is chosen by others, the hand-over last."""
+    if option < tables.n_arms:
+        return Give(collection.arms[option])
+    if option == tables.n_ends - 1:
+        return HandOver()
+    chooser = choosers[option - tables.n_arms]
+    worth = chooser.worth if chooser.rates else 0
+    return BestOf(tuple(collection.arms[k] for k in chooser.among), tuple(chooser.rates), worth)
 
 
-def _line(draft: "Draft", n: int, number: dict[int, int]) -> Box:
-    line, templates = draft.line(n), draft.tables.templates
-    template = int(draft.tables.template[line.way])
-    low, high = (int(place) for place in draft.links[n])
-    return Box(
-        arm=int(draft.tables.arm[line.way]),
-        low=number[low],
-        high=number[high] if line.ceil else NONE,
-        points=_whole(templates.points[template]),
-        floor=line.floor,
-        ceil=line.ceil,
-        cuts=_real(templates.cuts[template]),
-        cap=line.cap,
-        grading=NONE if templates.grading is None else int(templates.grading[template]),
-    )
+def _line(
+    draft: "Draft",
+    n: int,
+    gives: Callable[[int], Gives],
+    exit_to: Callable[[int], Exit],
+    possible: tuple[str, ...],
+    by_context: "ContextualTasks | None",
+) -> Line:
+    line, tables = draft.line(n), draft.tables
+    template = int(tables.template[line.way])
+    grading = NONE if tables.templates.grading is None else int(tables.templates.grading[template])
+    points: Points
+    if by_context is not None and grading != NONE:
+        points = by_context.gradings[grading]
+    else:
+        points = ByOutcome(_whole(tables.templates.points[template]), _real(tables.templates.cuts[template]))
+    low, high = (exit_to(int(place)) for place in draft.links[n])
+    option = gives(int(tables.arm[line.way]))
+    if line.ceil:
+        return Line(option, Score(points, line.floor, line.ceil), low, high, possible=possible)
+    return Line(option, Watch(points, line.floor, line.cap), low, possible=possible)
 
 
 def _whole(values: Sequence[int] | np.ndarray) -> tuple[int, ...]:
@@ -171,31 +191,30 @@ def _entered(draft: "Draft") -> FloatArray:
 
 def scorings_of(plan: Plan) -> list[Scoring]:
     """The ways to score that the lines and the rule of a protocol use."""
-    used = [Scoring(_whole(plan.points[box]), _real(plan.cuts[box])) for box in range(plan.n_tests)]
-    if plan.rule is not None:
-        used.append(Scoring(plan.rule.points, plan.rule.cuts))
-    return list(dict.fromkeys(used))
+    points = [*plan.points, *([] if plan.rule is None else [plan.rule.counts.points])]
+    return list(dict.fromkeys(Scoring(one.points, one.cuts) for one in points if isinstance(one, ByOutcome)))
 
 
 def draft_of(plan: Plan, tables: "Tables", back: bool = False) -> "Draft":
     """The draft of a protocol, among the lines of `tables`: what `plan_of` made a plan of, or a plan from a file."""
     from banditree.scores.draft import NO_RULE, drafted
-    from banditree.scores.tables import HANDS_OVER, Line
+    from banditree.scores.tables import HANDS_OVER
+    from banditree.scores.tables import Line as DraftLine
 
-    if plan.by_thompson.any() or plan.fallback is not None:
+    if plan.outcomes_choose or plan.fallback is not None:
         raise InvalidInput("A plan at whose ends others choose cannot be changed line by line. Search for it again.")
-    K, templates = tables.n_ends, tables.templates
+    K, templates, machine = tables.n_ends, tables.templates, machine_of(plan)
     scorings = list(zip(map(_whole, templates.points), map(_real, templates.cuts), strict=True))
     ways = {(int(arm), scorings[t]): way for way, (arm, t) in enumerate(zip(tables.arm, tables.template, strict=True))}
     N = plan.n_tests
-    place = [K + 1 + box if box < N else int(plan.arm[box]) for box in range(plan.n_boxes)]
+    place = [K + 1 + row if row < N else int(machine.arm[row]) for row in range(plan.n_boxes)]
     restart = place[0] if back else K
     lines, links = [], []
-    for box in range(N):
-        scoring = (_whole(plan.points[box]), _real(plan.cuts[box]))
-        floor, ceil, cap = (int(column[box]) for column in (plan.floor, plan.ceil, plan.cap))
-        lines.append(Line(ways[int(plan.arm[box]), scoring], floor, ceil, cap))
-        low, high = (restart if side == 0 else place[side] for side in (plan.low[box], plan.high[box]))
+    for row in range(N):
+        scoring = (_whole(machine.points[row]), _real(machine.cuts[row]))
+        floor, ceil, cap = (int(column[row]) for column in (machine.floor, machine.ceil, machine.cap))
+        lines.append(DraftLine(ways[int(machine.arm[row]), scoring], floor, ceil, cap))
+        low, high = (restart if side == 0 else place[side] for side in (machine.low[row], machine.high[row]))
         links.append((low, high if ceil else low))
     rule = NO_RULE
     if plan.rule is not None:

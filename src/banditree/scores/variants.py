@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
+from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
 from banditree.scores.defaults import default_path, default_steps
 from banditree.scores.judging import Judged, judge, loses, lost
@@ -72,7 +73,7 @@ def _others(
     on_progress: OnProgress | None = None,
 ) -> Iterator[tuple[str, Plan]]:
     """The plans of these names, each when it is found."""
-    by_others = plan.fallback is not None or plan.by_thompson.any()
+    by_others = plan.fallback is not None or plan.outcomes_choose
     if plan.n_tests == 0 or collection.theta is not None or by_others:  # nothing is sought beside such a plan yet
         return
     objective = objective_named(objective or Objective.WORST)
@@ -97,8 +98,7 @@ def _known_others(*_asked: Any) -> dict[str, Plan]:
 
 def _content(plan: Plan) -> tuple[Any, ...]:
     """What makes a protocol the same for a search, whatever its words."""
-    arrays = (plan.kind, plan.arm, plan.low, plan.high, plan.points, plan.cuts, plan.floor, plan.ceil, plan.cap)
-    return (*(array.tobytes() for array in arrays), plan.rule, plan.horizon, plan.seed)
+    return plan.lines, plan.rule, plan.horizon, plan.origin.seed
 
 
 def settled(plan: Plan, collection: Collection, *, thorough: bool, **options: Any) -> Plan:
@@ -146,7 +146,7 @@ class Nearby:
         from banditree.scores.scenarios import hardest_parameters
         from banditree.scores.tables import build_tables
 
-        self.collection, self.horizon, self.seed = collection, plan.horizon, plan.seed or 0
+        self.collection, self.horizon, self.seed = collection, plan.horizon, plan.origin.seed or 0
         self.objective, self.on_progress, self.stopped = objective_named(objective), on_progress, False
         self.steps = max(1, int(SHARE * (steps or default_steps(collection))))
         self.world = known_world(collection, self.seed)
@@ -175,8 +175,6 @@ class Nearby:
 
     def as_plan(self, draft: "Draft") -> Plan:
         """The draft as a plan."""
-        from banditree.plans.plan import Vocabulary
-
         made_for = (self.collection, self.horizon, self.seed, Vocabulary())
         return plan_of(draft, *made_for, members=self.world.by_task)
 

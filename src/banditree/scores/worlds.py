@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditree.plans.plan import NONE, Fallback
+from banditree.plans.plan import Fallback
 from banditree.scores.scoring import Templates
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.cases import draw_cases
@@ -182,7 +182,8 @@ def choosers_for(collection: Collection, fallback: Fallback) -> tuple[Chooser, .
 
     What a person would lose after a hand-over is taken to be what Thompson sampling loses.
     """
-    everyone = tuple(range(collection.n_arms)) if fallback.arm == NONE else (fallback.arm,)
+    names = collection.arms
+    everyone = tuple(range(len(names))) if fallback.arm is None else (names.index(fallback.arm),)
     if not collection.varies or collection.spread is None:
         return (Chooser(everyone),)
     worth, sets = expected_worth(collection), list[Chooser]()

@@ -11,8 +11,11 @@ from banditree.files.clinic import HORIZON, WORDS, clinic
 from banditree.files.collections import collection_document
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint
-from banditree.plans.assemble import Box, assemble
-from banditree.plans.plan import Form, Plan, SafetyRule
+from banditree.plans.counts import Score, Watch
+from banditree.plans.gives import Give
+from banditree.plans.line import Line
+from banditree.plans.plan import Plan, SafetyRule, make_plan
+from banditree.plans.points import ByOutcome
 from banditree.plans.words import vocabulary_from
 from banditree.scores.build import build_plan
 from banditree.service.cases.case import Case
@@ -41,16 +44,15 @@ def clinic_protocol(patience: int = 4) -> Plan:
 
     patience: how far the score of the second line may fall.
     """
-    a, b, c, d, e = range(5)
+    even, strict, mild = (ByOutcome(points) for points in ((-1, 1), (-3, 1), (-3, 2)))
     lines = [
-        Box(e, low=1, high=3, points=(-1, 1), floor=2, ceil=5),
-        Box(d, low=2, points=(-3, 1), floor=patience),
-        Box(a, low=0, points=(-3, 1), floor=6),
-        Box(b, low=4, points=(-3, 2), floor=8),
-        Box(c, low=5, points=(-3, 2), floor=8),
-        Box(e),
+        Line(Give("E"), Score(even, floor=2, ceil=5), below=2, above=4),
+        Line(Give("D"), Watch(strict, floor=patience), below=3),
+        Line(Give("A"), Watch(strict, floor=6), below=1),
+        Line(Give("B"), Watch(mild, floor=8), below=5),
+        Line(Give("C"), Watch(mild, floor=8), below=Line(Give("E"))),
     ]
-    return assemble(lines, CLINIC, HORIZON, form=Form.LINES, rule=SafetyRule((-3, 2), floor=25), vocabulary=WORDS)
+    return make_plan(lines, CLINIC, HORIZON, rule=SafetyRule((-3, 2), floor=25), vocabulary=WORDS)
 
 
 def fill(settings: Settings, seed: int = 0) -> None:

@@ -129,7 +129,8 @@ def _player(name: str | None, given: Given, believed: Collection) -> Player:
     if isinstance(given, Player):
         return given if name is None else replace(given, name=name)
     if isinstance(given, Plan | LazyTree):
-        return Player(name or given.method, policy_for(given), given)
+        method = given.origin.method if isinstance(given, Plan) else given.method
+        return Player(name or method, policy_for(given), given)
     policy = policy_named(given) if isinstance(given, str) else given
     return Player(name or policy.name, policy, believed)
 

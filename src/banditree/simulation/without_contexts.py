@@ -8,9 +8,9 @@ no policy's subject then has either, these twins are compiled in place of the fu
 from collections.abc import Callable
 from typing import Any
 
+from banditree.plans.machine import Machine
 from banditree.policies.follow import context_missing, fit_points, table_points, treated_as
 from banditree.policies.model import CONTEXT_NEEDED, Model, best_mean, lacks_context, predicted
-from banditree.policies.plan_arrays import FollowParams
 from banditree.simulation.playing import World, draw_context
 from banditree.tasks.arrays import FloatArray
 
@@ -39,17 +39,17 @@ def nothing_missing(context: FloatArray) -> bool:
     return False
 
 
-def nothing_to_treat_by(params: FollowParams, task: int, context: FloatArray) -> int:
+def nothing_to_treat_by(params: Machine, task: int, context: FloatArray) -> int:
     """`treated_as`, which only a box with rules or predictions asks."""
     return CONTEXT_NEEDED
 
 
-def no_fit(params: FollowParams, number: int, context: FloatArray, arm: int, reward: float) -> int:
+def no_fit(params: Machine, number: int, context: FloatArray, arm: int, reward: float) -> int:
     """`fit_points`, which only a box with a grading asks."""
     return 0
 
 
-def no_table(params: FollowParams, number: int, task: int, context: FloatArray, arm: int, reward: float) -> int:
+def no_table(params: Machine, number: int, task: int, context: FloatArray, arm: int, reward: float) -> int:
     """`table_points`, likewise."""
     return 0
 

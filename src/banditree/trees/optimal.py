@@ -14,7 +14,8 @@ import numpy as np
 
 from banditree.errors import InvalidInput
 from banditree.plans.one_option import at_once
-from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.plan import Plan
+from banditree.plans.words import Vocabulary
 from banditree.tasks.arrays import BoolArray, ByteArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.theory.separating_tests import EvenTests, even_tests

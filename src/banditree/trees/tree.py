@@ -9,10 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from banditree.errors import InvalidInput, PlanWarning, invalid
-from banditree.plans.assemble import Box, assemble
+from banditree.plans.counts import Rounds
+from banditree.plans.gives import NONE, Give, TreatAs
+from banditree.plans.line import Line
 from banditree.plans.links import longest_path, reading_order
 from banditree.plans.one_option import at_once
-from banditree.plans.plan import NONE, Plan, Vocabulary, pack_survivors
+from banditree.plans.plan import Origin, Plan, make_plan, renumbered
+from banditree.plans.words import Vocabulary
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature
@@ -164,30 +167,32 @@ class LazyTree:
             rule = f"large enough for tests of at most {MOST_PULLS:,} rounds"
             raise invalid("separation", rule, self.separation, f"It takes {pulls:.2g}. Merge the closest tasks.")
         boxes = [
-            self._leaf(members) if split is None else self._test(split, children, pulls)
+            self._leaf(members) if split is None else self._test(members, split, children, pulls)
             for (members, split), children in zip(splits.values(), links, strict=True)
         ]
-        return assemble(
-            boxes,
+        return make_plan(
+            renumbered(boxes, reading_order(links)),
             collection,
             self.horizon,
-            method,
-            survivors=pack_survivors([members for members, _split in splits.values()], collection.n_tasks),
             theta=None if collection.theta is None else round_significant(collection.theta),
             features=collection.features,
-            separation=self.separation if self.asked is None else self.asked,
-            radius=self.radius,
             vocabulary=self.vocabulary,
+            origin=Origin(method, self.separation if self.asked is None else self.asked, self.radius),
         )
 
-    def _test(self, split: Split, links: tuple[int, ...], pulls: int) -> Box:
-        low, high = links
-        return Box(split.arm, low, high, pulls=pulls, threshold=self.total_at_most(split, pulls))
+    def _test(self, members: IntArray, split: Split, links: tuple[int, ...], pulls: int) -> Line:
+        low, high = (place + 1 for place in links)
+        count, arm = Rounds(pulls, self.total_at_most(split, pulls)), Give(self.arms[split.arm])
+        return Line(arm, count, low, high, possible=self._names(members))
 
-    def _leaf(self, members: IntArray) -> Box:
-        contextual = self.collection.theta is not None
-        task = int(members[0]) if len(members) == 1 else NONE
-        return Box(NONE if contextual else self.shared_arm(members), task=task)
+    def _leaf(self, members: IntArray) -> Line:
+        task = self.tasks[members[0]] if len(members) == 1 else None
+        if self.collection.theta is not None and task is not None:
+            return Line(TreatAs(task), possible=self._names(members))
+        return Line(Give(self.arms[self.shared_arm(members)]), task=task, possible=self._names(members))
+
+    def _names(self, members: IntArray) -> tuple[str, ...]:
+        return tuple(self.tasks[i] for i in members)
 
 
 def expand(start: IntArray, split: Callable[[IntArray], Split | None], max_boxes: int = MAX_BOXES) -> Splits:

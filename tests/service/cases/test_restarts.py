@@ -2,10 +2,10 @@
 
 import json
 
+from boxes import Box, assemble
 from example_plans import protocol
 from running_service import client_of
 
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form
 from banditree.policies.session import policy_for, resume_session
 from banditree.service.cases.case import Case, Followed

@@ -16,9 +16,7 @@ from running_service import CLINIC, client_of, clinic_plan, in_thread, local, ne
 from banditree.errors import InvalidInput
 from banditree.files.collections import CollectionFile, collection_document, collection_from_document
 from banditree.files.documents import parse
-from banditree.files.plan_parts import PlanFile
-from banditree.files.plan_reading import plan_from_document
-from banditree.files.plans import plan_document
+from banditree.files.plans import PlanFile, plan_document, plan_from_document
 from banditree.tasks.instances import linear
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "files"

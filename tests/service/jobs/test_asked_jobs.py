@@ -6,14 +6,12 @@ import io
 import ibis  # noqa: F401  (here once, so that the children that read logs have it)
 import numpy as np
 import pytest
+from boxes import Box, assemble
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
 from banditree.files.collections import CollectionFile, collection_from_document
 from banditree.files.documents import parse
-from banditree.files.plan_parts import PlanFile
-from banditree.files.plan_reading import plan_from_document
-from banditree.files.plans import fingerprint
-from banditree.plans.assemble import Box, assemble
+from banditree.files.plans import PlanFile, fingerprint, plan_from_document
 from banditree.plans.plan import Form, SafetyRule
 from banditree.service.client import ServiceError
 from banditree.service.jobs import routes as job_routes
@@ -119,7 +117,7 @@ def test_a_search_tells_of_each_plan_that_it_finds(running):
     assert best["loss"] == min(one["loss"] for one in job.found)
     assert {one["lines"] for one in job.found} >= {0, 1}
     plan = plan_from_document(parse(PlanFile, best["plan"], "x"), "x")
-    assert (plan.vocabulary.arm, plan.seed, fingerprint(plan)) == ("drug", 5, best["id"])
+    assert (plan.vocabulary.arm, plan.origin.seed, fingerprint(plan)) == ("drug", 5, best["id"])
     loads = [(job.found[number]["reading_load"], job.found[number]["loss"]) for number in job.result["unbeaten"]]
     assert loads == sorted(loads)
     assert sorted((loss for _, loss in loads), reverse=True) == [loss for _, loss in loads]

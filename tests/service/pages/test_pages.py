@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from boxes import Box, arrays_of, assemble
 from figure_plans import made
 from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 
 from banditree.certificates.certify import certify
-from banditree.plans.assemble import Box, assemble
 from banditree.plans.plan import Form
 from banditree.plans.words import amount, vocabulary_from
 from banditree.reports.certify import certificate_document, certificate_report
@@ -129,11 +129,11 @@ def test_the_case_page_says_how_likely_each_task_is(http, case):
 def test_the_outlook_follows_the_case_to_its_end(http, case):
     api = client_of(http)
     plan = build_tree(CLINIC, 100, vocabulary=WORDS)
-    n = int(plan.pulls[0])
+    n = int(arrays_of(plan).pulls[0])
     for number in range(1, n + 1):
         api.tell(case, number, 1, ask=1)
     outlook = http.get(f"/api/v1/cases/{case}/outlook").json()["data"]
-    assert outlook["path"] == [1, int(plan.high[0]) + 1]
+    assert outlook["path"] == [1, int(arrays_of(plan).high[0]) + 1]
     likelihood = np.array([0.9**n, 0.1**n])
     assert [one["chance"] for one in outlook["chances"]] == pytest.approx((likelihood / likelihood.sum()).tolist())
     page = http.get(f"/cases/{case}").text

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.errors import InvalidInput
-from banditree.plans.plan import BoxKind
 from banditree.policies.latent import PosteriorState, init_posterior, make_posterior, update_posterior
 from banditree.policies.rounds import Missing
 from banditree.policies.snapshots import fill_state, state_to_json
@@ -131,7 +130,7 @@ def _advance(ahead: Ahead, followed: Followed, params: Any, outcomes: list[Outco
 
 
 def _is_test(followed: Followed, box: int) -> bool:
-    return bool(followed.plan.kind[box] != BoxKind.EXPLOIT)
+    return bool(followed.plan.rows[box].counts.exits)
 
 
 def outlook(seen: Seen) -> Outlook:

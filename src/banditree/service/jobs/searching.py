@@ -13,8 +13,8 @@ from banditree.errors import InvalidInput
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint, plan_document
 from banditree.nouns import counted
-from banditree.plans.plan import Plan, Vocabulary
-from banditree.plans.words import vocabulary_from
+from banditree.plans.plan import Plan
+from banditree.plans.words import Vocabulary, vocabulary_from
 from banditree.progress import OnProgress, Progress
 from banditree.service.jobs.messages import Reports
 from banditree.service.jobs.models import SearchSettings

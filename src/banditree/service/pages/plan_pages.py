@@ -13,9 +13,9 @@ from banditree.figures.html import ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
 from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
-from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.plan import Plan
 from banditree.plans.wording import heading, plan_text
-from banditree.plans.words import amount
+from banditree.plans.words import Vocabulary, amount
 from banditree.reports.promise import lost_word
 from banditree.service.edge.replies import read, write
 from banditree.service.jobs.routes import computed

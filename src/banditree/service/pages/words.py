@@ -8,7 +8,8 @@ from typing import Any
 from banditree.figures.html import Mark
 from banditree.nouns import counted, plural
 from banditree.plans.case_wording import is_scored, score_levels, tally_sentence
-from banditree.plans.plan import BoxKind, Form, Plan
+from banditree.plans.counts import Rounds
+from banditree.plans.plan import Form, Plan
 from banditree.plans.wording import box_sentence, place_name, rule_sentence, unit
 from banditree.plans.words import amount, capital
 from banditree.service.cases.models import Standing
@@ -36,11 +37,7 @@ def where(plan: Plan, standing: Standing) -> str:
     if standing.box is None:
         return f"The plan is no longer followed, since the evidence fits no {plan.vocabulary.task} of the collection."
     box = standing.box - 1
-    rule = (
-        f" {rule_sentence(plan)}"
-        if plan.rule is not None and plan.kind[box] == BoxKind.EXPLOIT and is_scored(plan, box)
-        else ""
-    )
+    rule = f" {rule_sentence(plan)}" if not plan.rows[box].counts.exits and is_scored(plan, box) else ""
     return f"{capital(place_name(plan, box))}: {box_sentence(plan, box)}{rule}"
 
 
@@ -62,10 +59,11 @@ def tally(plan: Plan, standing: Standing) -> Tally | None:
     if standing.box is None or standing.pulls is None:
         return None
     box, pulls = standing.box - 1, standing.pulls
-    if not (is_scored(plan, box) or plan.kind[box] == BoxKind.FIXED):
+    counts = plan.rows[box].counts
+    if not (is_scored(plan, box) or isinstance(counts, Rounds)):
         return None
     sentence = tally_sentence(plan, box, pulls, standing.total or 0.0)
-    return Tally(sentence, pulls, int(plan.pulls[box])) if plan.kind[box] == BoxKind.FIXED else Tally(sentence)
+    return Tally(sentence, pulls, counts.rounds) if isinstance(counts, Rounds) else Tally(sentence)
 
 
 def mark(plan: Plan, standing: Standing, path: list[int]) -> Mark:

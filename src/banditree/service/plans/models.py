@@ -37,7 +37,7 @@ class NewPlan(Shape):
     """
 
     name: Name
-    plan: dict[str, Any] = Field(description='the content of a plan file ("banditree/plan/2")')
+    plan: dict[str, Any] = Field(description='the content of a plan file ("banditree/plan/4")')
     collection: Id | None = None
     replaces: Id | None = None
     sign: SignPlan | None = None

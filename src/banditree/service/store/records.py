@@ -10,9 +10,7 @@ import sqlalchemy as sa
 
 from banditree.files.collections import CollectionFile, collection_document, collection_from_document
 from banditree.files.documents import dump, parse
-from banditree.files.plan_parts import PlanFile
-from banditree.files.plan_reading import plan_from_document
-from banditree.files.plans import fingerprint, plan_json
+from banditree.files.plans import PlanFile, fingerprint, plan_from_document, plan_json
 from banditree.plans.plan import Plan
 from banditree.service.cases.case import Case, Followed, utc_now
 from banditree.service.cases.events import Event

@@ -1,9 +1,7 @@
 """A plan of those that a search found, taken: on record as a draft."""
 
 from banditree.files.documents import parse
-from banditree.files.plan_parts import PlanFile
-from banditree.files.plan_reading import plan_from_document
-from banditree.files.plans import fingerprint
+from banditree.files.plans import PlanFile, fingerprint, plan_from_document
 from banditree.nouns import counted
 from banditree.plans.plan import Plan
 from banditree.service.problems import NotFound

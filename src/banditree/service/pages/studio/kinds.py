@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from banditree.plans.plan import Vocabulary
+from banditree.plans.words import Vocabulary
 from banditree.service.edge.replies import write
 from banditree.service.jobs.routes import computed
 from banditree.service.pages.forms import fields, shaped, whole

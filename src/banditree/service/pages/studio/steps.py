@@ -7,7 +7,8 @@ from markupsafe import Markup
 
 from banditree.figures.html import ladder_list
 from banditree.figures.ladder import ladder_info
-from banditree.plans.plan import Plan, Vocabulary
+from banditree.plans.plan import Plan
+from banditree.plans.words import Vocabulary
 from banditree.service.edge.replies import read, write
 from banditree.service.pages.forms import fields, to, whole
 from banditree.service.pages.rendering import page

@@ -1,7 +1,6 @@
-"""How a box may use the context: the rule of a kind says what to give, and points say how well an outcome fits."""
+"""The printed rule of a kind: what treating as it gives at a context, and what it promises."""
 
 from dataclasses import dataclass, field, fields
-from itertools import pairwise
 
 import numpy as np
 
@@ -65,70 +64,6 @@ class KindRule:
             step = np.where(value <= self.cut[node], self.low[node], self.high[node])
             node = np.where(inner, step, node)
         return node
-
-
-@dataclass(frozen=True)
-class Grading:
-    """The points of a round: how much better its outcome fits the `favoured` task than the `other` one.
-
-    The logarithm of the ratio of the two chances (or densities) of the outcome at the context, for the arm that was
-    given, divided by `unit`, rounded to a whole number (halves upwards) and kept within `most` up or down.
-    """
-
-    favoured: int
-    other: int
-    unit: float
-    most: int
-
-    def __post_init__(self) -> None:
-        if self.favoured == self.other:
-            raise invalid("the two tasks that points compare", "different", self.favoured)
-        if not (np.isfinite(self.unit) and self.unit > 0):
-            raise invalid("the unit of points", "a number above 0", self.unit)
-        if self.most < 1:
-            raise invalid("the most points of a round", "at least 1", self.most)
-
-    @property
-    def points(self) -> tuple[int, ...]:
-        """The points of its bins."""
-        return tuple(range(-self.most, self.most + 1))
-
-
-@dataclass(frozen=True)
-class PromiseTable:
-    """The points of a 0/1 outcome by what was promised: the chance of success, at the context, for the task treated as.
-
-    cuts: increasing. A promise of at least r of them takes row r of `rows`, the points of a failure and of a success.
-    most: no points are larger, up or down. One row: points of the outcome alone.
-
-    >>> PromiseTable((0.8,), ((-1, 2), (-4, 1)), 6).rows_at(np.array([0.5, 0.8])).tolist()
-    [0, 1]
-    """
-
-    cuts: tuple[float, ...]
-    rows: tuple[tuple[int, int], ...]
-    most: int
-
-    def __post_init__(self) -> None:
-        if len(self.rows) != len(self.cuts) + 1 or any(len(row) != 2 for row in self.rows):
-            raise invalid("the rows of a table of points", "pairs, one more than cuts", self.rows)
-        if any(b <= a for a, b in pairwise((0.0, *self.cuts, 1.0 + 1e-9))):
-            raise invalid("the cuts of a table of points", "increasing, above 0 and at most 1", self.cuts)
-        every = [points for row in self.rows for points in row]
-        if not (min(every) < 0 < max(every) and max(map(abs, every)) <= self.most):
-            raise invalid("a table of points", f"of both signs, none larger than {self.most}", self.rows)
-
-    @property
-    def points(self) -> tuple[int, ...]:
-        """The points of its bins."""
-        return tuple(range(-self.most, self.most + 1))
-
-    def rows_at(self, promise: FloatArray) -> IntArray:
-        """The row (n,) that each promise takes."""
-        return np.asarray((promise[:, None] >= np.array(self.cuts)[None, :]).sum(axis=1))
-
-
-AnyGrading = Grading | PromiseTable
 
 
 def promises_of(

@@ -1,0 +1,214 @@
+"""How a line counts: a fixed number of rounds, a score between two levels, a watched score, or not at all (for good).
+
+Each class answers for its own words, checks, reading load and numbers in the machine.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from pydantic import Field
+
+from banditree.errors import invalid
+from banditree.nouns import plural
+from banditree.plans.points import Points
+from banditree.plans.words import Part, number, times
+
+if TYPE_CHECKING:
+    from banditree.plans.gives import Gives
+    from banditree.plans.plan import Plan
+
+LARGEST = 1_000_000  # Nobody counts further, and what is computed about a score takes memory in proportion.
+BELOW, ABOVE = "below", "above"  # The two exits of a line.
+
+
+class Counting(IntEnum):
+    """How a row of a machine counts."""
+
+    FIXED = 0
+    SCORE = 1
+    EXPLOIT = 2
+    WATCH = 3
+
+
+class Numbers(NamedTuple):
+    """What a count is in the machine; points apart."""
+
+    kind: Counting
+    pulls: int = 0
+    threshold: float = 0.0
+    floor: int = 0
+    ceil: int = 0
+    cap: int = 0
+
+
+@dataclass(frozen=True)
+class ForGood(Part):
+    """Not at all: what is given is given from now on."""
+
+    kind: Literal["for good"] = "for good"
+    exits: ClassVar[tuple[str, ...]] = ()
+    points: ClassVar[Points | None] = None
+    rests: ClassVar[bool] = True  # Whether a case may stay for ever.
+
+    numbers: ClassVar[Numbers] = Numbers(Counting.EXPLOIT)
+    levels: ClassVar[tuple[float, ...]] = ()  # The numbers that a reader compares with.
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan, or nothing."""
+        return ""
+
+    def action(self, plan: "Plan", give: str, spelled: bool) -> str:
+        """What to do on the line, without its exits."""
+        return f"{give} from now on"
+
+    def condition(self, plan: "Plan", side: str) -> str:
+        """When an exit is taken."""
+        raise AssertionError("a line for good has no exits")
+
+
+@dataclass(frozen=True)
+class Rounds(Part):
+    """A fixed number of rounds: a total of at most `at_most` leads below, else above."""
+
+    rounds: int
+    at_most: float
+    kind: Literal["rounds"] = "rounds"
+    exits: ClassVar[tuple[str, ...]] = (BELOW, ABOVE)
+    points: ClassVar[Points | None] = None
+    rests: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.rounds < 1:
+            raise invalid("the rounds of a line", "at least 1", self.rounds)
+        if not np.isfinite(self.at_most):
+            raise invalid("the threshold of a line", "finite", self.at_most)
+
+    @property
+    def numbers(self) -> Numbers:
+        """What it is in the machine."""
+        return Numbers(Counting.FIXED, self.rounds, self.at_most)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The numbers that a reader compares with."""
+        return self.rounds, self.at_most
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan, or nothing."""
+        if gives.task is not None or gives.chooses:
+            return "counts a fixed number of rounds, which is for one arm"
+        fraction = plan.rewards.counts and self.at_most != round(self.at_most)
+        return "compares a count with a fraction" if fraction else ""
+
+    def action(self, plan: "Plan", give: str, spelled: bool) -> str:
+        """What to do on the line, without its exits."""
+        return f"{give} {times(self.rounds)}"
+
+    def condition(self, plan: "Plan", side: str) -> str:
+        """When an exit is taken."""
+        words, limit = plan.vocabulary, self.at_most
+        if side == ABOVE:
+            return "Otherwise"
+        if plan.rewards.counts:
+            return f"At most {number(limit)} {words.success if limit == 1 else plural(words.success)}"
+        return f"Total {words.reward} at most {number(limit)}"
+
+
+@dataclass(frozen=True)
+class Score(Part):
+    """A score from 0: at `ceil` or more it leads above, at -`floor` or less below."""
+
+    points: Annotated[Points, Field(discriminator="kind")]
+    floor: int
+    ceil: int
+    kind: Literal["score"] = "score"
+    exits: ClassVar[tuple[str, ...]] = (ABOVE, BELOW)
+    rests: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _check_levels(self.points, self.floor, self.ceil)
+
+    @property
+    def numbers(self) -> Numbers:
+        """What it is in the machine."""
+        return Numbers(Counting.SCORE, floor=self.floor, ceil=self.ceil)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The numbers that a reader compares with."""
+        return self.floor, self.ceil
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan, or nothing."""
+        return _needs_an_arm(gives) or self.points.check(plan, gives)
+
+    def action(self, plan: "Plan", give: str, spelled: bool) -> str:
+        """What to do on the line, without its exits."""
+        return f"{give}; {self.points.phrase(plan, spelled)}"
+
+    def condition(self, plan: "Plan", side: str) -> str:
+        """When an exit is taken."""
+        return f"At {self.ceil if side == ABOVE else -self.floor:+d}"
+
+
+@dataclass(frozen=True)
+class Watch(Part):
+    """A score from 0 that keeps what is given for as long as it stays above -`floor`; it is never counted above `cap`
+    (0: no cap)."""
+
+    points: Annotated[Points, Field(discriminator="kind")]
+    floor: int
+    cap: int = 0
+    kind: Literal["watch"] = "watch"
+    exits: ClassVar[tuple[str, ...]] = (BELOW,)
+    rests: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_levels(self.points, self.floor, 1)
+        if not 0 <= self.cap <= LARGEST:
+            raise invalid("the cap of a score", f"from 1 to {LARGEST:,}, or 0 for none", self.cap)
+
+    @property
+    def numbers(self) -> Numbers:
+        """What it is in the machine."""
+        return Numbers(Counting.WATCH, floor=self.floor, cap=self.cap)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The numbers that a reader compares with."""
+        return self.floor, self.cap
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan, or nothing."""
+        return _needs_an_arm(gives) or self.points.check(plan, gives)
+
+    def action(self, plan: "Plan", give: str, spelled: bool) -> str:
+        """What to do on the line, without its exits."""
+        level = f"stays above {-self.floor:+d}{self.cap_phrase}"
+        return f"{give} for as long as the score ({self.points.phrase(plan, spelled)}) {level}"
+
+    @property
+    def cap_phrase(self) -> str:
+        """How the cap is added to a sentence."""
+        return f"; never count above {self.cap:+d}" if self.cap else ""
+
+    def condition(self, plan: "Plan", side: str) -> str:
+        """When an exit is taken."""
+        return "Then"
+
+
+Counts = ForGood | Rounds | Score | Watch
+FOR_GOOD = ForGood()
+
+
+def _check_levels(points: Points, floor: int, ceil: int) -> None:
+    if min(floor, ceil) < 1:
+        raise invalid("the levels of a score", "at least 1, or it leaves at once", min(floor, ceil))
+    if (most := max(floor, ceil, *map(abs, points.bins))) > LARGEST:
+        raise invalid("the numbers of a score", f"at most {LARGEST:,}", most)
+
+
+def _needs_an_arm(gives: "Gives") -> str:
+    return "" if gives.is_scored else "keeps a score of what it does not choose"

@@ -1,0 +1,185 @@
+"""What a line gives: one arm, what is best for a kind, the best of several arms, or nothing more (it hands over).
+
+Each class answers for its own words, checks, place among the ends of a plan and numbers in the machine.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from banditree.errors import invalid
+from banditree.plans.words import Part, quoted
+
+if TYPE_CHECKING:
+    from banditree.plans.plan import Plan
+
+NONE = -1  # In place of an arm, a task or a row of a machine: there is none.
+HAND_OVER = -2  # The arm of a row at which a case goes to the fallback of the plan.
+SEVERAL = -3  # The arm of a row with several arms, among which the outcomes so far choose.
+
+
+@dataclass(frozen=True)
+class Give(Part):
+    """One arm."""
+
+    arm: str
+    kind: Literal["give"] = "give"
+    is_scored: ClassVar[bool] = True  # Whether the safety rule scores it where it is given for good.
+    chooses: ClassVar[bool] = False  # Whether the outcomes so far choose what is given.
+    task: ClassVar[str | None] = None  # The task that is treated as.
+
+    def check(self, plan: "Plan") -> str:
+        """What is wrong with it in this plan, or nothing."""
+        return "" if self.arm in plan.arm_numbers else f"names the arm {self.arm!r}, which the plan does not have"
+
+    def numbers(self, plan: "Plan") -> tuple[int, int]:
+        """(arm, task) in the machine."""
+        return plan.arm_numbers[self.arm], NONE
+
+    def order(self, plan: "Plan") -> tuple[float, ...]:
+        """Its place among the ends of a plan."""
+        return 0, *self.numbers(plan)
+
+    def phrase(self, plan: "Plan") -> str:
+        """In the middle of a sentence: "give A"."""
+        give = plan.vocabulary.give
+        return f"{give[:1].lower()}{give[1:]} {quoted(self.arm)}"
+
+    def settling(self, plan: "Plan", before: "Gives") -> str:
+        """What to do on coming to rest here from a line that gives `before`: "stay with A"."""
+        return f"{'stay with' if self == before else 'settle on'} {quoted(self.arm)}"
+
+
+@dataclass(frozen=True)
+class TreatAs(Part):
+    """The best arm for a task at the context: by its printed rule or, without one, the highest prediction."""
+
+    task: str
+    kind: Literal["treat as"] = "treat as"
+    is_scored: ClassVar[bool] = True
+    chooses: ClassVar[bool] = False
+
+    def check(self, plan: "Plan") -> str:
+        """What is wrong with it in this plan, or nothing."""
+        if self.task not in plan.task_numbers:
+            return f"names the task {self.task!r}, which the plan does not have"
+        return "treats as a task, and the plan has no predictions" if plan.theta is None else ""
+
+    def numbers(self, plan: "Plan") -> tuple[int, int]:
+        """(arm, task) in the machine."""
+        return NONE, plan.task_numbers[self.task]
+
+    def order(self, plan: "Plan") -> tuple[float, ...]:
+        """Its place among the ends of a plan."""
+        return 0, *self.numbers(plan)
+
+    def phrase(self, plan: "Plan") -> str:
+        """In the middle of a sentence: "treat as early"."""
+        return f"treat as {quoted(self.task)}"
+
+    def settling(self, plan: "Plan", before: "Gives") -> str:
+        """What to do on coming to rest here from a line that gives `before`."""
+        name = quoted(self.task)
+        return f"keep treating as {name}" if self == before else f"treat as {name} from now on"
+
+
+@dataclass(frozen=True)
+class BestOf(Part):
+    """The best of several arms, for good: what was learned since the first round chooses.
+
+    expected: the mean that each arm is expected to have, as if from `worth` rounds: the highest `horizon_index` is then
+    given; without them Thompson sampling chooses.
+    """
+
+    arms: tuple[str, ...]
+    expected: tuple[float, ...] = ()
+    worth: int = 0
+    kind: Literal["best of"] = "best of"
+    is_scored: ClassVar[bool] = False
+    chooses: ClassVar[bool] = True
+    task: ClassVar[str | None] = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.arms)) < 2:
+            raise invalid("the arms of an end between several", "at least two different ones", self.arms)
+        if self.expected and (len(self.expected) != len(self.arms) or not np.isfinite(self.expected).all()):
+            raise invalid("the expected means of an end between several", "one number per arm", self.expected)
+        if (self.worth >= 1) != bool(self.expected):
+            raise invalid("worth", "at least 1 exactly where means are expected", self.worth)
+
+    def check(self, plan: "Plan") -> str:
+        """What is wrong with it in this plan, or nothing."""
+        unknown = [arm for arm in self.arms if arm not in plan.arm_numbers]
+        if unknown:
+            return f"names the arm {unknown[0]!r}, which the plan does not have"
+        return "is between several arms, which a plan with contexts cannot be" if plan.theta is not None else ""
+
+    def numbers(self, plan: "Plan") -> tuple[int, int]:
+        """(arm, task) in the machine."""
+        return SEVERAL, NONE
+
+    def arms_in(self, plan: "Plan") -> list[int]:
+        """The numbers of its arms."""
+        return [plan.arm_numbers[arm] for arm in self.arms]
+
+    def order(self, plan: "Plan") -> tuple[float, ...]:
+        """Its place among the ends of a plan."""
+        return 1, *self.arms_in(plan), *self.expected
+
+    def phrase(self, plan: "Plan") -> str:
+        """In the middle of a sentence."""
+        give = plan.vocabulary.give
+        return f"{give[:1].lower()}{give[1:]} {self.names}"
+
+    @property
+    def names(self) -> str:
+        """The arms: "the best of D, B and Q", with what is expected of each."""
+        names = [_in_a_list(arm) for arm in self.arms]
+        if self.expected:
+            names = [f"{name} ({rate:g})" for name, rate in zip(names, self.expected, strict=True)]
+        return f"the best of {', '.join(names[:-1])} and {names[-1]}"
+
+    def settling(self, plan: "Plan", before: "Gives") -> str:
+        """What to do on coming to rest here."""
+        return f"settle on {self.names}"
+
+
+@dataclass(frozen=True)
+class HandOver(Part):
+    """Nothing more: the case fits no task, and the fallback of the plan decides from now on."""
+
+    kind: Literal["hand over"] = field(default="hand over")
+    is_scored: ClassVar[bool] = False
+    task: ClassVar[str | None] = None
+    chooses: ClassVar[bool] = False
+
+    def check(self, plan: "Plan") -> str:
+        """What is wrong with it in this plan, or nothing."""
+        return "hands over, and the plan does not say to whom" if plan.fallback is None else ""
+
+    def numbers(self, plan: "Plan") -> tuple[int, int]:
+        """(arm, task) in the machine."""
+        return HAND_OVER, NONE
+
+    def order(self, plan: "Plan") -> tuple[float, ...]:
+        """Its place among the ends of a plan: the last."""
+        return (2,)
+
+    def phrase(self, plan: "Plan") -> str:
+        """In the middle of a sentence."""
+        return "hand over"
+
+    def settling(self, plan: "Plan", before: "Gives") -> str:
+        """What to do on leaving a line for it."""
+        return "hand over"
+
+
+Gives = Give | TreatAs | BestOf | HandOver
+
+
+def _in_a_list(name: str) -> str:
+    plain = quoted(name)
+    apart = plain == name and ("," in name or " and " in f" {name} ")
+    return json.dumps(name, ensure_ascii=not name.isprintable()) if apart else plain

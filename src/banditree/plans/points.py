@@ -1,0 +1,198 @@
+"""What a round adds to a score: points by the outcome, by what was promised, or by how well the outcome fits.
+
+Each class answers for its own words, checks and reading load; `machine` turns it into the rows that computers run.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from banditree.errors import invalid
+from banditree.plans.words import Part, number, quoted, signed, with_article
+from banditree.tasks.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from banditree.plans.gives import Gives
+    from banditree.plans.plan import Plan
+
+
+@dataclass(frozen=True)
+class ByOutcome(Part):
+    """Points of the outcome alone: one for each bin of a reward, lowest first; cuts: the limits between bins."""
+
+    points: tuple[int, ...]
+    cuts: tuple[float, ...] = (0.5,)
+    kind: Literal["outcome"] = "outcome"
+    looks_at_context: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not (self.points and min(self.points) < 0 < max(self.points)):
+            raise invalid("points", "of both signs, or a score can never leave on one side", self.points)
+        if len(self.cuts) != len(self.points) - 1 or any(not b > a for a, b in pairwise(self.cuts)):
+            raise invalid("cuts", f"{len(self.points) - 1} increasing numbers", self.cuts)
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan, or nothing."""
+        return ""
+
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """The points of its bins."""
+        return self.points
+
+    @property
+    def ways(self) -> set[tuple[float, ...]]:
+        """The ways of scoring that a reader learns."""
+        return {(*self.points, *self.cuts)}
+
+    def phrase(self, plan: "Plan", spelled: bool = True) -> str:
+        """The best outcome first: "success +1, failure -3" or, once the reader knows, "+1/-3".
+
+        Rewards that are numbers are always spelled out unless their cuts are those of the first line.
+        """
+        words = plan.vocabulary
+        if outcomes := plan.rewards.outcomes(words.success, words.failure):
+            each = [(name, self.points[sum(cut < value for cut in self.cuts)]) for value, name in outcomes]
+            if spelled:
+                return ", ".join(f"{quoted(name)} {signed(p)}" for name, p in each)
+            return "/".join(signed(p) for _, p in each)
+        best_first = [signed(p) for p in self.points[::-1]]
+        if not spelled and self.cuts == plan.first_cuts:
+            return "/".join(best_first)
+        above = [f"{p} above {number(cut)}" for p, cut in zip(best_first, self.cuts[::-1], strict=False)]
+        above[0] = above[0].replace(" above ", f" for {with_article(words.reward)} above ", 1)
+        return f"{', '.join(above)}, {best_first[-1]} otherwise"
+
+    def short_phrases(self, plan: "Plan") -> tuple[str, ...]:
+        """Its points without the names of outcomes."""
+        return (self.phrase(plan, spelled=False),)
+
+
+@dataclass(frozen=True)
+class PromiseTable(Part):
+    """The points of a 0/1 outcome by what was promised: the chance of success, at the context, for the task treated as.
+
+    cuts: increasing. A promise of at least r of them takes row r of `rows`, the points of a failure and of a success.
+    most: no points are larger, up or down. One row: points of the outcome alone.
+
+    >>> PromiseTable((0.8,), ((-1, 2), (-4, 1)), 6).rows_at(np.array([0.5, 0.8])).tolist()
+    [0, 1]
+    """
+
+    cuts: tuple[float, ...]
+    rows: tuple[tuple[int, int], ...]
+    most: int
+    kind: Literal["promise"] = "promise"
+    looks_at_context: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if len(self.rows) != len(self.cuts) + 1 or any(len(row) != 2 for row in self.rows):
+            raise invalid("the rows of a table of points", "pairs, one more than cuts", self.rows)
+        if any(b <= a for a, b in pairwise((0.0, *self.cuts, 1.0 + 1e-9))):
+            raise invalid("the cuts of a table of points", "increasing, above 0 and at most 1", self.cuts)
+        every = [points for row in self.rows for points in row]
+        if not (min(every) < 0 < max(every) and max(map(abs, every)) <= self.most):
+            raise invalid("a table of points", f"of both signs, none larger than {self.most}", self.rows)
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan, or nothing."""
+        if not plan.rewards.counts:
+            return "has a table of points, which is for 0/1 rewards"
+        if self.cuts and gives.task is None:
+            return "has points by what was promised, and treats as no task that promises"
+        return _needs_predictions(plan)
+
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """The points of its bins."""
+        return tuple(range(-self.most, self.most + 1))
+
+    @property
+    def ways(self) -> set[tuple[float, ...]]:
+        """The ways of scoring that a reader learns, one per row."""
+        return {(*row, 0.5) for row in self.rows}
+
+    def rows_at(self, promise: FloatArray) -> IntArray:
+        """The row (n,) that each promise takes."""
+        return np.asarray((promise[:, None] >= np.array(self.cuts)[None, :]).sum(axis=1))
+
+    def phrase(self, plan: "Plan", spelled: bool = True) -> str:
+        """ "promised 80% or more: success +1, failure -4; less: success +2, failure -1"."""
+        rows = [_pair(plan, row, spelled) for row in self.rows]
+        if not self.cuts:
+            return rows[0]
+        above = [f"{number(round(100 * cut, 6))}% or more: {row}" for cut, row in zip(self.cuts, rows[1:], strict=True)]
+        return f"promised {'; '.join([*reversed(above), f'less: {rows[0]}'])}"
+
+    def short_phrases(self, plan: "Plan") -> tuple[str, ...]:
+        """The points of its rows without the names of outcomes."""
+        return tuple(_pair(plan, row, spelled=False) for row in self.rows if any(row))
+
+
+def _pair(plan: "Plan", row: tuple[int, int], spelled: bool) -> str:
+    """The points of a success and of a failure."""
+    words, (failure, success) = plan.vocabulary, row
+    if not any(row):
+        return "no points"
+    if not spelled:
+        return f"{signed(success)}/{signed(failure)}"
+    return f"{quoted(words.success)} {signed(success)}, {quoted(words.failure)} {signed(failure)}"
+
+
+@dataclass(frozen=True)
+class Fit(Part):
+    """Points by how much better an outcome fits the `favoured` task than the `other` one.
+
+    The logarithm of the ratio of the two chances (or densities) of the outcome at the context, for the arm that was
+    given, divided by `unit`, rounded to a whole number (halves upwards) and kept within `most` up or down.
+    """
+
+    favoured: str
+    other: str
+    unit: float
+    most: int
+    kind: Literal["fit"] = "fit"
+    looks_at_context: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.favoured == self.other:
+            raise invalid("the two tasks that points compare", "different", self.favoured)
+        if not (np.isfinite(self.unit) and self.unit > 0):
+            raise invalid("the unit of points", "a number above 0", self.unit)
+        if self.most < 1:
+            raise invalid("the most points of a round", "at least 1", self.most)
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan, or nothing."""
+        for task in (self.favoured, self.other):
+            if task not in plan.task_numbers:
+                return f"names the task {task!r}, which the plan does not have"
+        return _needs_predictions(plan)
+
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """The points of its bins."""
+        return tuple(range(-self.most, self.most + 1))
+
+    @property
+    def ways(self) -> set[tuple[float, ...]]:
+        """The ways of scoring that a reader learns: all fits are counted alike."""
+        return {self.bins}
+
+    def phrase(self, plan: "Plan", spelled: bool = True) -> str:
+        """ "fit of early over late, 1 point per 0.5"."""
+        return f"fit of {quoted(self.favoured)} over {quoted(self.other)}, 1 point per {number(self.unit)}"
+
+    def short_phrases(self, plan: "Plan") -> tuple[str, ...]:
+        """A computer counts these."""
+        return ()
+
+
+def _needs_predictions(plan: "Plan") -> str:
+    known = plan.theta is not None and plan.rewards.has_likelihood
+    return "" if known else "has points that need predictions of every outcome, which the plan does not have"
+
+
+Points = ByOutcome | PromiseTable | Fit
