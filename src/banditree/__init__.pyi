@@ -60,7 +60,6 @@ from banditree.tasks.contexts import fixed_context as fixed_context
 from banditree.tasks.contexts import gaussian_contexts as gaussian_contexts
 from banditree.tasks.contexts import moment_contexts as moment_contexts
 from banditree.tasks.contexts import sampled_contexts as sampled_contexts
-from banditree.tasks.rewards import Rewards as Rewards
 from banditree.tasks.separation import least_separation as least_separation
 from banditree.training.learning import learn as learn
 from banditree.training.relearning import relearn as relearn

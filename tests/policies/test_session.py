@@ -337,3 +337,12 @@ def test_snapshots_from_before_overrides_are_read():
     for entry in old["rounds"]:
         del entry["overridden"], entry["tallied"]
     assert state_of(resume_session(case.subject, old)) == state_of(case)
+
+
+def test_one_who_does_not_wait_gets_one_more_round_each_time():
+    case = start_session(build_plan(CLINIC, 3, lines=1, steps=20))
+    first = case.ask()
+    assert case.ask() == first
+    assert [case.ask(wait=False).round for _ in range(2)] == [2, 3]
+    assert case.ask(wait=False).outcome is Outcome.HORIZON_REACHED
+    assert case.open_rounds == [1, 2, 3]

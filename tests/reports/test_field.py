@@ -13,6 +13,7 @@ from banditree.certificates.watching import capped_delay, cusum_delay, noticed
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Decider, Fallback
 from banditree.reports.certify import certificate_document, certificate_report, certificate_text
+from banditree.reports.pareto import front_rows, front_text
 from banditree.reports.promise import loss_sentence, promise_sentences
 from banditree.reports.settings import CertifySettings
 from banditree.simulation.engine import simulate
@@ -69,6 +70,17 @@ def test_an_estimate_is_never_called_exact_nor_a_bound():
         assert loss_sentence(plan, certificate).startswith("It loses about ")
         assert "it loses about " in promise_sentences(plan, certificate)[0]
     assert "upper bounds apart from what Thompson sampling loses" in certificate_text(report)
+
+
+def test_what_the_best_of_several_loses_makes_the_whole_an_estimate():
+    """It is up to twice and down to half of what simulations show: no page calls it exact, or an upper bound."""
+    plan, uncertain = expecting(), dataclasses.replace(FIVE, radius=np.full(FIVE.means.shape, 0.01))
+    assert certify(plan, FIVE).claim == "estimate"
+    assert "These are" not in certificate_text(certificate_report(plan, FIVE, limit_seconds=0))
+    assert "apart from what finding the best of several loses" in certificate_text(
+        certificate_report(plan, uncertain, limit_seconds=0)
+    )
+    assert front_text(front_rows([plan], FIVE)).startswith("Regret: estimate.\n\n")
 
 
 def test_a_plan_that_does_not_watch_says_so():

@@ -31,9 +31,9 @@ class Certificate:
     """What a plan costs in each of the M tasks of a collection over `horizon` rounds.
 
     regret: (M,), expected up to the horizon, Eq. (1). pulls: (M,), expected rounds of testing. wrong_arm, wrong_task:
-    (M,), the chance that the arm in force when the horizon ends is not the best, or of another task (None if the plan
-    names none). undecided: (M,), the chance of still testing then; a watch line is no test. All of them are what
-    `claim` says. Only if exact: at_end (M, N), the chance of being at each box at the end; entered (M, N), how
+    (M,), the chance of having settled, when the horizon ends, on an arm that is not the best, or of another task (None
+    if the plan names none). undecided: (M,), the chance of still testing then; a watch line is no test. All of them
+    are what `claim` says. Only if exact: at_end (M, N), the chance of being at each box at the end; entered (M, N), how
     often each box is entered; exits (M, N, 2), how often it is left below and above; regret_at (M, N), the regret spent
     at each box; within (M,), the rounds after which 95% of the cases are decided, or the horizon. error: (M,), how far
     the chances may be off, at most, where scores have no ceiling; the regret has its own such error added. shares:

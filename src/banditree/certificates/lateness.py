@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from banditree.certificates.propagation import Boxes
 
 MOST_WORK = 4e9  # Scores moved by one round, over all tasks: about 10 s; with more work there is only a bound.
-BOUNDS = {Claim.UP_TO_THOMPSON: Claim.BOUND_UP_TO_THOMPSON}  # What a claim becomes where there is only a bound.
+# What a claim becomes where there is only a bound.
+BOUNDS = {Claim.UP_TO_THOMPSON: Claim.BOUND_UP_TO_THOMPSON, Claim.ESTIMATE: Claim.BOUND_WITH_ESTIMATE}
 AT_REST = 1e-12  # A smaller chance of not being at rest for good is counted as the dearest option.
 
 

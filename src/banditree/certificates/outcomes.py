@@ -51,7 +51,8 @@ class Claim(StrEnum):
 
     AS_IF_GAUSSIAN: exact if the contexts, of which only the moments are known, are normal. UP_TO_THOMPSON: exact up
     to the ends at which Thompson sampling chooses, whose loss from there on is `theory.thompson`'s estimate;
-    BOUND_UP_TO_THOMPSON: a bound up to there.
+    BOUND_UP_TO_THOMPSON: a bound up to there. ESTIMATE: with ends at which the best of several is found, whose loss
+    is simulated a few times: the whole may be half or twice as much.
     """
 
     EXACT = "exact"
@@ -59,11 +60,13 @@ class Claim(StrEnum):
     AS_IF_GAUSSIAN = "exact as if contexts were Gaussian"
     UPPER_BOUND = "upper bound"
     BOUND_UP_TO_THOMPSON = "upper bound, with an estimate of what Thompson sampling loses"
+    ESTIMATE = "estimate"
+    BOUND_WITH_ESTIMATE = "estimate for the least favourable rates"
 
     @property
     def is_bound(self) -> bool:
         """Whether it is computed from bounds of what the boxes do."""
-        return self in (Claim.UPPER_BOUND, Claim.BOUND_UP_TO_THOMPSON)
+        return self in (Claim.UPPER_BOUND, Claim.BOUND_UP_TO_THOMPSON, Claim.BOUND_WITH_ESTIMATE)
 
     @property
     def hedge(self) -> str:
@@ -82,7 +85,8 @@ class Outcomes:
     least, most: (M, N, B), for the two sides of a FIXED box, low first, or the bins of one pull of a score.
     cost: (M, N), of one round at a box. wrong_arm: (M, N), an end or a watch line whose option is not the best.
     wrong_task: (M, N), or None if one of those names no task. reasons: why the numbers are bounds; empty if exact.
-    by_moments: whether contexts of which only the moments are known were taken for normal.
+    by_moments: whether contexts of which only the moments are known were taken for normal. by_thompson, of_several:
+    whether the loss at some ends is an estimate, where Thompson sampling chooses or the best of several is found.
     """
 
     least: FloatArray
@@ -94,10 +98,13 @@ class Outcomes:
     remarks: tuple[str, ...] = ()
     by_moments: bool = False
     by_thompson: bool = False
+    of_several: bool = False
 
     @property
     def claim(self) -> Claim:
         """Whether what is computed from these outcomes is exact."""
+        if self.of_several:
+            return Claim.BOUND_WITH_ESTIMATE if self.reasons else Claim.ESTIMATE
         if self.by_thompson:
             return Claim.BOUND_UP_TO_THOMPSON if self.reasons else Claim.UP_TO_THOMPSON
         if self.reasons:
@@ -132,7 +139,8 @@ def box_outcomes(plan: Plan, collection: Collection, over: Contextual | None = N
     reasons, remarks = _reasons(plan, collection), _context_remarks(plan, collection)
     thompson = plan.outcomes_choose
     remarks = (*remarks, *_remarks_on_others(plan))
-    return Outcomes(least, most, cost, wrong_arm, wrong_task, reasons, remarks, by_moments, thompson)
+    estimated = (by_moments, thompson, plan.rates is not None)
+    return Outcomes(least, most, cost, wrong_arm, wrong_task, reasons, remarks, *estimated)
 
 
 def _chances(plan: Plan, collection: Collection, over: Contextual | None) -> Iterator[tuple[IntArray, Bounds]]:

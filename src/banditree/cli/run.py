@@ -132,7 +132,7 @@ def _go_on(session: "Session", path: Path) -> None:
     """Open one more round without the outcomes still awaited, and keep it; its outcome is asked for after theirs."""
     from banditree.files.sessions import save_session
 
-    step = session.ask(n=len(session.open_rounds) + 1, wait=False)[-1]
+    step = session.ask(wait=False)
     save_session(session, path)
     typer.echo(f"  {step}")
     _say_going_on(session, step)

@@ -102,8 +102,9 @@ class Session:
         """The open round and its arm, the same again until it is told; with `n`, up to n open rounds at once.
 
         With `n`, rounds are opened never past the earliest moment at which an outcome would change what comes next.
-        wait: False to open them all the same, with the arm that the outcomes known so far lead to. Where an awaited
-        outcome then leads to another arm, such rounds are recorded and not tallied. `going_on` says what that costs.
+        wait: False to open them all the same, with the arm that the outcomes known so far lead to; without `n`, one
+        more round each time. Where an awaited outcome then leads to another arm, such rounds are recorded and not
+        tallied. `going_on` says what that costs.
         context: a vector (d,) or a mapping of names to values, for policies that look at it. What stays the same
         for a whole case need be given only once.
         available: names or numbers of the arms that can be pulled now; by default all. An arm that is not available
@@ -113,17 +114,17 @@ class Session:
             raise invalid("n", "at least 1", n)
         x, mask = self._context(context, self.own_context), self._mask(available)
         before = self.open_rounds
-        steps = [self._step(number) for number in before[: n or 1]]
-        while len(steps) < (n or 1):
+        wanted = n or (1 if wait else len(before) + 1)
+        steps = [self._step(number) for number in before[:wanted]]
+        while len(steps) < wanted:
             step = self._open(x, mask, wait)
-            if step.outcome is not None and steps:
-                break
-            steps.append(step)
+            if step.outcome is None or n is None or not steps:
+                steps.append(step)
             if step.outcome is not None:
                 break
         if before and (going_on := self.going_on()) is not None:
             steps[-1] = replace(steps[-1], going_on=going_on)
-        return steps[0] if n is None else steps
+        return steps[-1] if n is None else steps
 
     def going_on(self) -> "GoingOn | None":
         """What one more round now (`ask(wait=False)`) costs, against waiting for the outcomes still awaited.

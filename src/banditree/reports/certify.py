@@ -202,7 +202,9 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
         f"{c.worst_regret:,.3f} in the worst ({c.worst_task})."
     ]
     if c.claim.is_bound:
-        so_far = "" if c.claim is Claim.UPPER_BOUND else " apart from what Thompson sampling loses"
+        several = c.claim is Claim.BOUND_WITH_ESTIMATE
+        others = "finding the best of several" if several else "Thompson sampling"
+        so_far = "" if c.claim is Claim.UPPER_BOUND else f" apart from what {others} loses"
         lines.append(f"These are upper bounds{so_far}: {'; '.join(c.reasons)}.")
     if report.plan is not None and c.entered is not None:
         lines.append(in_use_sentence(report.plan, c))

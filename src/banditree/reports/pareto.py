@@ -3,6 +3,7 @@
 from typing import Any
 
 from banditree.certificates.certify import Certificate, certify
+from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import VaryingCertificate, certify_cases
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
@@ -26,7 +27,8 @@ def front_rows(plans: list[Plan], collection: Collection) -> list[dict[str, Any]
             "lines": max(plan.n_tests, 1),
             "longest_path": max(plan.depth, 1),
             "reading_load": reading_load(plan),
-            **_numbers(certify(plan, collection)),
+            **_numbers(certificate := certify(plan, collection)),
+            "claim": certificate.claim,
             "over_cases": _over_cases(certify_cases(plan, collection)) if collection.varies else None,
         }
         for plan in plans
@@ -70,6 +72,8 @@ def front_text(rows: list[dict[str, Any]]) -> str:
         for row, numbers in shown
     ]
     over = [f"Regret, wrong arm and rounds of testing: averages {VARYING}.", ""] if rows[0]["over_cases"] else []
+    if claims := list(dict.fromkeys(row["claim"] for row in rows if row["claim"] != Claim.EXACT)):
+        over = [*over[:1], f"Regret: {' or '.join(claims)}.", ""]
     return "\n".join([*over, *table_lines(head, cells)])
 
 

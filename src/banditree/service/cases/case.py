@@ -248,7 +248,7 @@ class Case:
         for number, arm in ((int(number), arm) for number, arm in self._open_rounds_from(1).items()):
             kept = session.rounds[number - 1 :]
             del session.rounds[number - 1 :]
-            step = session.ask(len(session.open_rounds) + 1, context=kept[0].context, available=[arm], wait=False)[-1]
+            step = session.ask(context=kept[0].context, available=[arm], wait=False)
             session.rounds[number - 1 :] = kept
             if step.name != arm:
                 return number
