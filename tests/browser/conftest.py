@@ -78,4 +78,5 @@ def console(tmp_path_factory):
     fill(local(path))
     with in_thread(local(path)) as (_app, http):
         api = client_of(http)
+        api.path = path
         yield api, api.add_plan(SHORT_PLAN, "Short", api.add_collection(TWO_GROUPS, "Two groups"), sign="tested")

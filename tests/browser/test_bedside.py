@@ -1,12 +1,17 @@
 """Where a plan meets a person: what is said is right, and what was reported by mistake can be taken back."""
 
+import json
+
 import pytest
+import sqlalchemy as sa
 from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
 from running_service import SHORT_PLAN as PLAN
 from running_service import client_of, in_thread, local
 
 from banditree.policies.rounds import MISSING
+from banditree.service.field.monitoring import ANSWERED
 from banditree.service.pages import case_pages
+from banditree.service.store import jobs, schema
 from banditree.service.store.database import Database
 from banditree.service.store.people import Role, add_user, hashed
 
@@ -195,3 +200,47 @@ def test_whoever_made_a_plan_cannot_sign_it(size, chromium, tmp_path):
         fill_in(window, "form[action$='/sign']", comment="Read and agreed.")
         press(window, "Sign")
         until(lambda: "Signed by bob" in text(window))
+
+
+ALARM = {"sentence": "Treatment Alpha gives recovery less often.", "group": None, "noticed": "2026-01-05"}
+ALARM |= {"arm": "Alpha", "where": None, "direction": "less"}
+
+
+@pytest.fixture
+def alarmed(console):
+    """The id of a plan with an alarm that was noticed long ago."""
+    api, plan = console
+    database = Database(local(api.path))
+    given = {"plan": plan, "by": None, "site": None, "told": 1, "day": "2026-01-05"}
+    with database.write() as connection:
+        job = jobs.add_job(connection, "watch", "monitor", given, subject=plan, once=True, seconds=9, megabytes=99)
+        done = {"state": "done", "found": json.dumps([ALARM])}
+        connection.execute(sa.update(schema.jobs).where(schema.jobs.c.id == job).values(done))
+    yield plan
+    with database.write() as connection:
+        connection.execute(sa.delete(schema.jobs).where(schema.jobs.c.id == job))
+        connection.execute(sa.delete(schema.audit).where(schema.audit.c.action == ANSWERED))
+    database.close()
+
+
+@SIZES
+def test_an_alarm_stays_until_somebody_answers_it(size, chromium, console, alarmed):
+    address = str(console[0].http.base_url)
+    with looking(chromium, size) as window:
+        window.get(f"{address}/")
+        assert ALARM["sentence"] in text(window)
+        window.get(f"{address}/plans")
+        assert "alarm" in text(window, f"a[href='/plans/{alarmed}'] .rings")
+        window.get(f"{address}/plans/{alarmed}")
+        assert ALARM["sentence"] in text(window, "#alarms .alarm")
+        assert_fits(window)
+        assert serious(window) == []
+        press(window, "Answer it")
+        fill_in(window, "#alarms form", comment="A new batch; sent back")
+        press(window, "Answer")
+        until(lambda: "Answered by local" in text(window, "#alarms"))
+        assert "A new batch; sent back" in text(window, "#alarms")
+        for page in ("/", "/plans"):
+            window.get(f"{address}{page}")
+            assert ALARM["sentence"] not in text(window)
+            assert not window.find_elements("css selector", f"a[href='/plans/{alarmed}'] .rings")

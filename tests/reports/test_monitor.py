@@ -73,3 +73,21 @@ def test_the_command_says_what_the_library_says(
     assert {alarm["arm"] for alarm in told["alarms"]} == ({"A"} if code else set())
     assert told["parts"][0]["rounds"] == 2400
     assert (tmp_path / "week.md").read_text().startswith("# Weekly digest")
+
+
+def test_nothing_contradicts_is_not_said_above_an_interval_that_excludes_the_promise():
+    from types import SimpleNamespace
+
+    from running_service import SHORT_PLAN
+
+    from banditree.monitoring.summary import Between
+    from banditree.reports.monitor import verdict
+
+    def found(difference, loss):
+        cell = SimpleNamespace(n=9, arm=1, difference=Between(*difference))
+        summary = SimpleNamespace(options=(cell,), boxes=(), loss=Between(*loss), promised=1.0)
+        return SimpleNamespace(alarms=(), parts=(SimpleNamespace(summary=summary),))
+
+    assert "nothing" in verdict(SHORT_PLAN, found((0.0, -0.1, 0.1), (1.1, 0.9, 1.3)))
+    told = verdict(SHORT_PLAN, found((-0.2, -0.3, -0.1), (1.5, 1.2, 1.9)))
+    assert "what was seen of Beta and the loss is not what was promised" in told

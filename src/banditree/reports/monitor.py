@@ -56,7 +56,21 @@ def verdict(plan: Plan, found: Monitoring) -> str:
     n = len(found.alarms)
     if n:
         return f"{counted(n, 'alarm')}. The newest: {alarm_sentence(plan, found, found.alarms[0])}"
+    if astray := sorted({name for part in found.parts for name in _astray(plan, part.summary)}):
+        what = f"{', '.join(astray[:-1])} and {astray[-1]}" if len(astray) > 1 else astray[0]
+        return (
+            f"No alarm, but by the intervals below what was seen of {what} is not what was promised. An alarm needs "
+            "more evidence, since it allows for all of them together."
+        )
     return "No alarm: nothing that was seen contradicts what the plan assumes."
+
+
+def _astray(plan: Plan, summary: Summary) -> list[str]:
+    """What has an interval that excludes what was promised."""
+    loss, promised = summary.loss, summary.promised
+    cells = [cell for cell in (*summary.options, *summary.boxes) if cell.n]
+    names = [plan.arms[cell.arm] for cell in cells if cell.difference.low > 0 or cell.difference.high < 0]
+    return [*names, *(["the loss"] if promised is not None and not loss.low <= promised <= loss.high else [])]
 
 
 def loss_sentence(plan: Plan, summary: Summary) -> str:

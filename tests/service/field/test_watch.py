@@ -73,7 +73,7 @@ def test_every_alarm_is_sent_once_and_signed(receiver, tmp_path):
     assert told
     assert f"Alarms about plans: {len(told)} alarm" in first_page
     assert all(str(escape(one["sentence"])) in first_page for one in told)
-    assert f'href="/plans/{plan}/field"' in first_page
+    assert f'href="/plans/{plan}#alarms"' in first_page
     assert len(receiver.got) == len(told)
     for path, headers, body in receiver.got:
         assert path == "/alarms"

@@ -7,6 +7,7 @@ SAME = {
     "POST /cases/{id}/tell": ["POST /api/v1/cases/{id}/tell"],
     "POST /cases/{id}/override": ["POST /api/v1/cases/{id}/override"],
     "POST /cases/{id}/correct": ["POST /api/v1/cases/{id}/correct"],
+    "POST /plans/{id}/alarms/{key}": ["GET /api/v1/plans/{id}/alarms", "POST /api/v1/plans/{id}/alarms/{key}"],
     "POST /cases/{id}/undo": ["POST /api/v1/cases/{id}/undo"],
     "POST /cases/{id}/reopen": ["POST /api/v1/cases/{id}/reopen"],
     "POST /cases/{id}/note": ["POST /api/v1/cases/{id}/note"],

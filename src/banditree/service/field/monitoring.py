@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from itertools import groupby
 from typing import Any
 
@@ -18,12 +19,13 @@ from banditree.service.store import jobs, records
 from banditree.service.store.database import Connection, Database
 from banditree.service.store.signing import PlanState
 from banditree.service.store.sites import limited, site_of
+from banditree.service.store.trail import lines_of, note_action
 
 NAN = float("nan")
 N_FIELDS = 2 + len(Event._fields)  # A row of events has the case, its plan and the event; then columns of the case.
 NEWS = 20  # A plan is monitored again every day, and whenever its outcomes have grown by one part in so many.
-TOLD = ("sentence", "group", "noticed")  # What the first page says about an alarm.
-ALARM_DAYS = 30  # An alarm stays on the first page for so many days after it was noticed.
+TOLD = ("sentence", "group", "noticed", "arm", "where", "direction")  # What pages say about an alarm, and which it is.
+ANSWERED = "answer alarm"  # The action of a line of the trail that answers an alarm.
 KEPT = 7  # What was found out about a plan's cases is kept for so many days.
 
 
@@ -49,13 +51,37 @@ def rounded(told: int) -> int:
     return told // step * step
 
 
-def recent_alarms(connection: Connection) -> list[dict[str, Any]]:
-    """The alarms that the last look at the cases of each signed plan found, with the plan; the latest first."""
-    starting = [line["id"] for line in records.documents(connection, "plans") if line["state"] == PlanState.SIGNED]
-    found = jobs.last_found(connection, "monitor", starting, {"site": site_of(connection), "by": None})
-    alarms = [{"plan": plan, **one} for plan, of_plan in found.items() for one in of_plan]
-    since = (datetime.now(UTC) - timedelta(days=ALARM_DAYS)).date().isoformat()
-    return sorted((one for one in alarms if one["noticed"] >= since), key=lambda one: one["noticed"], reverse=True)
+def open_alarms(connection: Connection) -> list[dict[str, Any]]:
+    """The alarms that the last look at the cases of each plan found and nobody has answered; the latest first."""
+    return [one for one in alarms_of(connection) if one["answer"] is None]
+
+
+def alarms_of(connection: Connection, plan: str | None = None) -> list[dict[str, Any]]:
+    """The alarms about all plans that were signed, or one of them, with the line of the trail that answered each."""
+    lines = records.documents(connection, "plans")
+    signed = [line["id"] for line in lines if line["state"] != PlanState.DRAFT and plan in (None, line["id"])]
+    found = jobs.last_found(connection, "monitor", signed, {"site": site_of(connection), "by": None})
+    answers = {str(line["subject"]).partition(" ")[0]: line for line in lines_of(connection, ANSWERED)}
+    alarms = [{"plan": id, "key": alarm_key(id, one), **one} for id, of_plan in found.items() for one in of_plan]
+    answered = [{**one, "answer": answers.get(one["key"])} for one in alarms]
+    return sorted(answered, key=lambda one: one["noticed"], reverse=True)
+
+
+def alarm_key(plan: str, alarm: Mapping[str, Any]) -> str:
+    """By which an alarm is known again: the plan, what it is about, and the day it was noticed."""
+    said = [plan, *(alarm.get(name) for name in ("group", "arm", "where", "direction", "noticed"))]
+    return sha256(json.dumps(said).encode()).hexdigest()[:16]
+
+
+def answer_alarm(connection: Connection, actor: str, plan: str, key: str, comment: str) -> bool:
+    """Put on record what somebody says to an alarm; False if it was answered before."""
+    found = next((one for one in alarms_of(connection, plan) if one["key"] == key), None)
+    if found is None:
+        raise NotFound(f"Plan {plan} has no alarm {key}.")
+    if found["answer"] is not None:
+        return False
+    note_action(connection, actor, ANSWERED, f"{key} plan {plan}: {comment}", None)
+    return True
 
 
 def forget_old(connection: Connection, subject: str) -> None:

@@ -3,15 +3,15 @@
 import json
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
-from banditree.service.edge.models import Answer, Created
+from banditree.service.edge.models import Answer, Created, Done
 from banditree.service.edge.replies import ERRORS, read, reply, write
 from banditree.service.field import monitoring as field
 from banditree.service.jobs.models import JobOut
 from banditree.service.jobs.routes import computed, job_out
 from banditree.service.people.senders import Operator, Viewer
-from banditree.service.plans.models import Relearn, TakeSuccessor
+from banditree.service.plans.models import AlarmLine, AnswerAlarm, Relearn, TakeSuccessor
 from banditree.service.plans.routes import DocumentId
 from banditree.service.problems import Conflict, Refused
 from banditree.service.settings import Settings
@@ -22,6 +22,7 @@ from banditree.service.store.people import Person
 
 router = APIRouter(prefix="/api/v1", tags=["field"], responses=ERRORS)
 By = Annotated[Literal["site", "label"] | None, Query(description="also for each value of this label of the cases")]
+AlarmKey = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
 EVERYTHING = Relearn()  # What a request without a body asks for.
 MARKDOWN: dict[int | str, dict[str, Any]] = {200: {"content": {"text/markdown": {}}}}
 
@@ -53,6 +54,31 @@ async def monitored(request: Request, person: Person, id: str, by: str | None) -
     if job.state is State.FAILED:
         raise Refused(f"The plan could not be monitored. {job.problem}")
     return job
+
+
+@router.get("/plans/{id}/alarms", response_model=Answer[list[AlarmLine]])
+async def alarms(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """The alarms about a plan's cases as they were last looked at, answered or not."""
+    await read(request, records.check_seen, "plans", id)
+    return reply([_alarm_line(one) for one in await read(request, field.alarms_of, id)])
+
+
+def _alarm_line(alarm: dict[str, Any]) -> AlarmLine:
+    answer = alarm["answer"] or {"actor": None, "subject": None}
+    return AlarmLine(
+        **{name: alarm[name] for name in ("key", "sentence", "noticed")},
+        answered_by=answer["actor"],
+        answer=answer["subject"],
+    )
+
+
+@router.post("/plans/{id}/alarms/{key}", response_model=Answer[Done])
+async def answer_alarm(
+    request: Request, person: Operator, id: DocumentId, key: AlarmKey, body: AnswerAlarm
+) -> Response:
+    """Answer an alarm, so that it leaves the pages; done is false if it was answered before."""
+    await read(request, records.check_seen, "plans", id)
+    return reply(Done(done=await write(request, field.answer_alarm, person.name, id, key, body.comment)))
 
 
 @router.post("/plans/{id}/relearn", response_model=Answer[JobOut], status_code=202)

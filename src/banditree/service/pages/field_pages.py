@@ -7,13 +7,13 @@ from markupsafe import Markup
 
 from banditree.service.cases.exports import LABELS
 from banditree.service.edge.replies import read
-from banditree.service.field.routes import monitored, relearning, succeeded
+from banditree.service.field.routes import AlarmKey, answer_alarm, monitored, relearning, succeeded
 from banditree.service.jobs.routes import JobId
 from banditree.service.pages.forms import fields, shaped, to, whole
 from banditree.service.pages.rendering import page
 from banditree.service.pages.split_pages import shown_splits
 from banditree.service.people.senders import Operator, Viewer
-from banditree.service.plans.models import Relearn, TakeSuccessor
+from banditree.service.plans.models import AnswerAlarm, Relearn, TakeSuccessor
 from banditree.service.plans.routes import DocumentId
 from banditree.service.problems import NotFound, Refused
 from banditree.service.store import jobs, records
@@ -50,6 +50,13 @@ async def show_field(request: Request, person: Viewer, id: DocumentId, by: str =
         charts=[Markup(chart) for chart in done.get("charts", ())],
         tables=done.get("tables", []),
     )
+
+
+@router.post("/plans/{id}/alarms/{key}")
+async def answer(request: Request, person: Operator, id: DocumentId, key: AlarmKey) -> Response:
+    """Answer an alarm."""
+    await answer_alarm(request, person, id, key, shaped(AnswerAlarm, await fields(request)))
+    return to(f"/plans/{id}")
 
 
 @router.post("/plans/{id}/relearn")

@@ -18,6 +18,7 @@ from banditree.plans.wording import heading, plan_text
 from banditree.plans.words import Vocabulary, amount
 from banditree.reports.promise import lost_word
 from banditree.service.edge.replies import read, write
+from banditree.service.field.monitoring import alarms_of, open_alarms
 from banditree.service.jobs.routes import computed
 from banditree.service.pages import verdicts, words
 from banditree.service.pages.case_pages import MOST_BOXES
@@ -58,7 +59,9 @@ async def list_plans(request: Request, person: Viewer) -> Response:
         await read(request, records.documents, "plans"),
         await read(request, records.documents, "collections"),
     )
-    return page(request, "plans.html", lines=lines, collections={line["id"]: line["name"] for line in known})
+    alarmed = {one["plan"] for one in await read(request, open_alarms)}
+    names = {line["id"]: line["name"] for line in known}
+    return page(request, "plans.html", lines=lines, collections=names, alarmed=alarmed)
 
 
 @router.post("/plans")
@@ -86,6 +89,7 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         plan=side.plan,
         about=words.about(side.plan),
         judged=judged,
+        alarms=await read(request, alarms_of, id),
         title=heading(side.plan, loss),
         beside=beside,
         text=plan_text(side.plan, loss),

@@ -32,7 +32,7 @@ async def start(request: Request, person: Viewer) -> Response:
         starts=any(line["state"] == PlanState.SIGNED for line in known),
         awaited=await read(request, case_lists.list_cases, state="waiting", limit=SHOWN),
         n_awaited=await read(request, case_lists.count_cases, "waiting", MOST_COUNTED + 1),
-        alarms=await read(request, field.recent_alarms),
+        alarms=await read(request, field.open_alarms),
         ringing=await read(request, case_lists.list_cases, state="alarm", limit=SHOWN),
         n_ringing=await read(request, case_lists.count_cases, "alarm", MOST_COUNTED + 1),
         drafts=drafts[:SHOWN],

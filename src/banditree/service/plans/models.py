@@ -43,6 +43,22 @@ class NewPlan(Shape):
     sign: SignPlan | None = None
 
 
+class AnswerAlarm(Shape):
+    """What somebody says to an alarm: what was found out, and what is done about it."""
+
+    comment: Words
+
+
+class AlarmLine(Shape):
+    """An alarm about a plan's cases; answered_by, answer: None until somebody has answered it."""
+
+    key: str
+    sentence: str
+    noticed: str
+    answered_by: str | None
+    answer: str | None
+
+
 class Relearn(Shape):
     """What to learn from. After a change: only outcomes since a day (UTC), and less weight for the log."""
 

@@ -50,6 +50,13 @@ def latest_lines(connection: sa.Connection, limit: int) -> Sequence[sa.RowMappin
     return connection.execute(of_people.order_by(audit.c.number.desc()).limit(limit)).mappings().all()
 
 
+def lines_of(connection: sa.Connection, action: str) -> Sequence[sa.RowMapping]:
+    """Every line of an action, in order."""
+    return (
+        connection.execute(sa.select(audit).where(audit.c.action == action).order_by(audit.c.number)).mappings().all()
+    )
+
+
 def add_lines(connection: sa.Connection, lines: Sequence[Line]) -> int:
     """Add lines at the end of the chain; the number of the last one."""
     number, chain = _head(connection)
