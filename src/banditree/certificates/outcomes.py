@@ -139,7 +139,7 @@ def box_outcomes(plan: Plan, collection: Collection, over: Contextual | None = N
     reasons, remarks = _reasons(plan, collection), _context_remarks(plan, collection)
     thompson = plan.outcomes_choose
     remarks = (*remarks, *_remarks_on_others(plan))
-    estimated = (by_moments, thompson, plan.rates is not None)
+    estimated = (by_moments, thompson, machine.worth > 0)
     return Outcomes(least, most, cost, wrong_arm, wrong_task, reasons, remarks, *estimated)
 
 
