@@ -244,3 +244,49 @@ def test_an_alarm_stays_until_somebody_answers_it(size, chromium, console, alarm
             window.get(f"{address}{page}")
             assert ALARM["sentence"] not in text(window)
             assert not window.find_elements("css selector", f"a[href='/plans/{alarmed}'] .rings")
+
+
+@SIZES
+def test_the_worklist_says_what_was_given_since_when_and_tells_equal_labels_apart(size, chromium, console):
+    api, plan = console
+    for id in (f"twin-{size[0]}-a", f"twin-{size[0]}-b"):
+        api.start(plan, id=id, label="bed 7")
+        api.ask(id)
+    with looking(chromium, size) as window:
+        window.get(f"{api.http.base_url}/")
+        row = text(window, f"a[href='/cases/twin-{size[0]}-a']")
+        assert f"bed 7 twin-{size[0]}-a" in row
+        assert "Alpha since " in row
+        assert ", local" in row
+        api.tell(f"twin-{size[0]}-a", 1, 1)
+        api.end(f"twin-{size[0]}-b")
+        window.get(f"{api.http.base_url}/")
+        assert not window.find_elements("css selector", f"a[href^='/cases/twin-{size[0]}']")
+        assert_fits(window)
+
+
+def test_a_tap_after_the_log_in_has_ended_says_that_it_was_not_saved(chromium, tmp_path):
+    opened, password = Database(local(tmp_path / "cases.db")), "correct horse battery"
+    with opened.write() as connection:
+        add_user(connection, "test", "ada", Role.ADMIN, hashed(password))
+    opened.close()
+    settings = local(tmp_path / "cases.db", authentication=True, secure_cookies=False)
+    with in_thread(settings) as (_app, http), looking(chromium, PHONE) as window:
+        answer = http.post("/api/v1/login", json={"name": "ada", "password": password})
+        http.headers["x-csrf-token"] = answer.json()["data"]["csrf_token"]
+        api = client_of(http)
+        api.start(api.add_plan(PLAN, "Plan", sign="tested"), id="c")
+        api.ask("c")
+        window.get(f"{http.base_url}/login?next=/cases/c")
+        fill_in(window, "form", name="ada", password=password)
+        press(window, "Log in")
+        until(lambda: "Round 1 of 10" in text(window, "#next"))
+        window.execute_script("for (let i = 1; i < 9999; i++) clearTimeout(i)")
+        window.delete_all_cookies()
+        press(window, "Relapse")
+        until(lambda: "Not saved. Your log-in had ended" in text(window))
+        fill_in(window, "form", name="ada", password=password)
+        press(window, "Log in")
+        until(lambda: "Round 1 of 10" in text(window, "#next"))
+        window.get_log("browser")
+        assert "told" not in [event.kind for event in api.events("c")]

@@ -305,3 +305,17 @@ def test_an_error_of_ours_is_a_500_in_the_same_shape_and_in_the_log(http, client
     assert answer.headers["x-content-type-options"] == "nosniff"
     assert "ZeroDivisionError" in caplog.text
     assert client.case(case).events == 0
+
+
+def test_a_table_for_excel_says_that_it_is_in_utf_8(client):
+    plain, excel = (client.http.get(f"/api/v1/export/decisions?format={kind}").content for kind in ("csv", "excel"))
+    assert excel == b"\xef\xbb\xbf" + plain
+
+
+def test_the_chances_take_in_outcomes_after_a_round_that_is_still_open(client):
+    known = client.add_collection(CLINIC, "clinic")
+    client.start(client.add_plan(clinic_plan(90), "gap", known, sign="tested"), id="gap")
+    client.ask("gap", 2)
+    before = client.outlook("gap").chances
+    client.tell("gap", 2, 0)
+    assert client.outlook("gap").chances != before

@@ -57,7 +57,7 @@ def write_export(
     It has no name, so nothing is left of it once it is closed, whatever ends this process.
     """
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115
-    write = write_csv if format == "csv" else write_parquet
+    write = write_parquet if format == "parquet" else write_csv
     try:
         with database.read(seconds=None) as whole:
             connection = limited(whole, site)

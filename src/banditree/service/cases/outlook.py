@@ -36,13 +36,17 @@ class Ahead:
 
 
 class Seen(NamedTuple):
-    """A case as it was at one moment, safe to look at while the case goes on; outcomes: those that `ahead` lacks."""
+    """A case as it was at one moment, safe to look at while the case goes on; outcomes: those that `ahead` lacks.
+
+    late: outcomes of rounds after one that is still open, which the plan has not taken in yet.
+    """
 
     followed: Followed
     standing: Standing
     params: Any
     ahead: Ahead
     outcomes: list[Outcome]
+    late: list[Outcome]
     round_arms: list[str]
     last_told: int | None
     undoable: int | None
@@ -56,10 +60,10 @@ def see(case: Case) -> Seen:
     arms = [session.arms[session.rounds[number - 1].arm] for number in session.open_rounds]
     first = getattr(session.rounds, "n_before", 0)
     told = next((n for n in range(len(session.rounds), first, -1) if session.rounds[n - 1].reward is not None), None)
-    outcomes = _outcomes(case, ahead.n_done)
+    outcomes, late = _outcomes(case, ahead.n_done), _outcomes(case, session.n_applied, len(session.rounds))
     undoable = None if case.last_report is None or case.closed else case.last_report.round
     context = session.own_context
-    return Seen(case.followed, standing(case), session.params, ahead, outcomes, arms, told, undoable, context)
+    return Seen(case.followed, standing(case), session.params, ahead, outcomes, late, arms, told, undoable, context)
 
 
 def go_ahead(case: Case) -> Ahead:
@@ -99,12 +103,14 @@ def _begin(case: Case) -> Ahead:
     return Ahead(0, state, [] if box is None else [box + 1], weights)
 
 
-def _outcomes(case: Case, first: int) -> list[Outcome]:
+def _outcomes(case: Case, first: int, last: int | None = None) -> list[Outcome]:
+    """The known outcomes of rounds `first` + 1 to `last`, by default the last that the plan has taken in."""
     session = case.session
+    last = session.n_applied if last is None else last
     nothing = np.full(len(session.features), np.nan)
     return [
         Outcome(entry.arm, entry.reward, nothing if entry.context is None else np.array(entry.context), entry.tallied)
-        for entry in session.rounds[first : session.n_applied]
+        for entry in session.rounds[first:last]
         if entry.reward is not None and not isinstance(entry.reward, Missing)
     ]
 
@@ -137,7 +143,8 @@ def outlook(seen: Seen) -> Outlook:
     """The boxes a case went through, and the chance of each task given every outcome, from equal chances."""
     if seen.standing.state == "erased":
         return Outlook(path=[], chances=None, note="This case was erased.")
-    _advance(seen.ahead, seen.followed, seen.params, seen.outcomes, seen.standing.horizon)
+    late = [one._replace(tallied=False) for one in seen.late]
+    _advance(seen.ahead, seen.followed, seen.params, [*seen.outcomes, *late], seen.standing.horizon)
     path, collection, tasks = seen.ahead.path, seen.followed.collection, seen.followed.plan.tasks
     if collection is None:
         return Outlook(path=path, chances=None, note="The plan was put on record without its collection.")

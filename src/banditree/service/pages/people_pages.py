@@ -21,11 +21,11 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/login")
-async def show_login(request: Request, next: str = "/") -> Response:
-    """The form to log in with."""
+async def show_login(request: Request, next: str = "/", unsaved: str = "") -> Response:
+    """The form to log in with. unsaved: what somebody has just sent was not taken, since the log-in had ended."""
     if not request.app.state.settings.authentication:
         return to(local_path(next))
-    return _login_page(request, local_path(next))
+    return _login_page(request, local_path(next), unsaved=bool(unsaved))
 
 
 @router.post("/login")
@@ -43,8 +43,10 @@ async def log_in(request: Request) -> Response:
     return going
 
 
-def _login_page(request: Request, goal: str, problem: Refused | None = None, name: str = "") -> Response:
-    shown = {"next": goal, "problem": problem.message if problem else "", "name": name}
+def _login_page(
+    request: Request, goal: str, problem: Refused | None = None, name: str = "", *, unsaved: bool = False
+) -> Response:
+    shown = {"next": goal, "problem": problem.message if problem else "", "name": name, "unsaved": unsaved}
     sign_on = request.app.state.provider is not None
     return page(request, "login.html", problem.status if problem else 200, sign_on=sign_on, **shown)
 

@@ -92,7 +92,8 @@ def problem_page(request: Request, status: int, message: str) -> Response:
     """An error as a page; who is not logged in is asked to."""
     if status == 401:
         back = request.url.path if request.method == "GET" else parent(request.url.path)
-        return RedirectResponse(f"/login?next={quote(back)}", SEE_OTHER)
+        unsaved = "" if request.method == "GET" else "&unsaved=yes"
+        return RedirectResponse(f"/login?next={quote(back)}{unsaved}", SEE_OTHER)
     return page(request, "problem.html", status, message=message, unchanged=status < 500, back=parent(request.url.path))
 
 

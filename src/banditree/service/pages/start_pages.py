@@ -14,6 +14,7 @@ from banditree.service.store.jobs import State
 from banditree.service.store.signing import PlanState
 
 SHOWN = 6  # So many of each thing that waits are shown.
+WORKLIST = 30  # The first page lists at most 30 cases whose outcome is awaited.
 MOST_COUNTED = 1_000  # Cases are counted up to here; of more, the page says only that there are more.
 
 router = APIRouter(include_in_schema=False)
@@ -25,12 +26,15 @@ async def start(request: Request, person: Viewer) -> Response:
     known = await read(request, records.documents, "plans")
     drafts = [line for line in known if line["state"] == PlanState.DRAFT]
     recent = await read(request, jobs.list_jobs, limit=50, asked=True)
+    awaited = await read(request, case_lists.list_cases, state="waiting", limit=WORKLIST)
+    steps = await read(request, case_lists.next_steps, [line["number"] for line in awaited])
     return page(
         request,
         "start.html",
         plans={line["id"]: line["name"] for line in known},
         starts=any(line["state"] == PlanState.SIGNED for line in known),
-        awaited=await read(request, case_lists.list_cases, state="waiting", limit=SHOWN),
+        awaited=sorted(awaited, key=lambda line: steps[line["number"]]["at"]),
+        steps=steps,
         n_awaited=await read(request, case_lists.count_cases, "waiting", MOST_COUNTED + 1),
         alarms=await read(request, field.open_alarms),
         ringing=await read(request, case_lists.list_cases, state="alarm", limit=SHOWN),

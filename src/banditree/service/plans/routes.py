@@ -36,6 +36,7 @@ from banditree.service.store.people import Person, Role
 from banditree.service.store.trail import note_action
 from banditree.tasks.separation import least_separation
 
+BOM = b"\xef\xbb\xbf"  # By this Excel knows that a CSV file is in UTF-8.
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
 MOST_COMPARED = 1_500  # Plans of up to so many boxes are compared line by line, which takes seconds at most.
 CARD: dict[int | str, dict[str, Any]] = {200: {"content": {"application/pdf": {}, "text/html": {}}}}
@@ -209,18 +210,20 @@ async def export(
     request: Request,
     person: Operator,
     what: Literal["decisions", "events"],
-    format: Annotated[Literal["csv", "parquet"], Query()] = "csv",
+    format: Annotated[Literal["csv", "excel", "parquet"], Query(description="excel: CSV that Excel opens")] = "csv",
     plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
 ) -> Response:
     """Everything on record: decisions, one row per outcome as `banditree learn` reads it, or events, one row each."""
     file = await run_in_threadpool(exports.write_export, desk_of(request).database, what, format, plan, person.site)
     await write(request, note_action, person.name, f"export {what}", plan, None)
-    media = "text/csv" if format == "csv" else "application/vnd.apache.parquet"
-    headers = {"content-disposition": f'attachment; filename="{what}.{format}"'}
-    return StreamingResponse(_pieces(file), media_type=media, headers=headers)
+    is_table = format == "parquet"
+    headers = {"content-disposition": f'attachment; filename="{what}.{"parquet" if is_table else "csv"}"'}
+    media = "application/vnd.apache.parquet" if is_table else "text/csv"
+    return StreamingResponse(_pieces(file, BOM if format == "excel" else b""), media_type=media, headers=headers)
 
 
-def _pieces(file: IO[bytes]) -> Iterator[bytes]:
+def _pieces(file: IO[bytes], first: bytes) -> Iterator[bytes]:
+    yield first
     with file:
         while piece := file.read(PIECE):
             yield piece

@@ -1,10 +1,12 @@
 """Lists of cases: which ones, in which order, as rows for the pages and as JSON for the API."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import sqlalchemy as sa
 
-from banditree.service.store.schema import RINGS, WAITING, cases
+from banditree.service.cases.events import Asked, Overridden
+from banditree.service.store.schema import RINGS, WAITING, cases, events
 from banditree.service.store.sites import seen
 
 NAMES = ("number", "id", "plan", "label", "at", "actor", "state", "rounds", "waiting", "site", "rings")
@@ -33,6 +35,16 @@ def list_cases_json(connection: sa.Connection, **options: Any) -> str:
     lines = page_of_cases(connection, **options).subquery("line")
     written = sa.select(AS_JSON[connection.dialect.name]).select_from(lines)
     return str(connection.execute(written).scalar_one())
+
+
+def next_steps(connection: sa.Connection, numbers: Sequence[int]) -> dict[int, sa.RowMapping]:
+    """By the number of a case: the arm that was asked for last, when, and by whom."""
+    given = events.c.kind.in_((Asked.kind, Overridden.kind)), events.c.case.in_(numbers)
+    last = sa.select(events.c.case, sa.func.max(events.c.seq).label("seq")).where(*given).group_by(events.c.case)
+    newest = last.subquery()
+    same = sa.and_(events.c.case == newest.c.case, events.c.seq == newest.c.seq)
+    query = sa.select(events.c.case, events.c.arm, events.c.at, events.c.actor).join(newest, same)
+    return {row["case"]: row for row in connection.execute(query).mappings()}
 
 
 def count_cases(connection: sa.Connection, state: str, most: int) -> int:

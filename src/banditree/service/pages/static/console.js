@@ -23,6 +23,8 @@ for (const button of document.querySelectorAll("[data-print]")) {
 
 // A report is sent once, however often the button is pressed.
 document.addEventListener("submit", (event) => {
+  const question = event.target.dataset.confirm;
+  if (question && !window.confirm(question)) { event.preventDefault(); return; }
   if (event.target.dataset.sent) event.preventDefault();
   event.target.dataset.sent = "yes";
 });
