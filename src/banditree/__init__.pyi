@@ -8,6 +8,7 @@ from banditree.cases.reading import read_cases as read_cases
 from banditree.cases.table import Cases as Cases
 from banditree.certificates.certify import Certificate as Certificate
 from banditree.certificates.certify import certify as certify
+from banditree.certificates.missing import missing_losses as missing_losses
 from banditree.errors import InvalidInput as InvalidInput
 from banditree.errors import PlanWarning as PlanWarning
 from banditree.evaluation.evaluate import evaluate as evaluate

@@ -30,6 +30,9 @@ def run(
     collection: Annotated[
         Path | None, typer.Option(help="The collection, to say what it costs not to wait for outcomes.")
     ] = None,
+    without: Annotated[
+        list[str] | None, typer.Option(help="An arm that this case must never get; may be repeated.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Follow a plan for one case: says what to give, asks what happened, and saves the case after every answer.
@@ -47,7 +50,13 @@ def run(
     loaded, known = load_plan(plan), None if collection is None else known_collection(collection)
     path = case or plan.with_suffix(".case.json")
     resumed = path.exists()
-    session = load_session(loaded, path, collection=known) if resumed else start_session(loaded, collection=known)
+    if resumed and without:
+        raise InvalidInput(f"--without is for a new case, and {path} exists. Omit it, or keep the case elsewhere.")
+    session = (
+        load_session(loaded, path, collection=known)
+        if resumed
+        else start_session(loaded, collection=known, without=without or ())
+    )
     if json:
         typer.echo(json_module.dumps(standing(session)))
         return

@@ -22,17 +22,21 @@ SEVERAL = -3  # The arm of a row with several arms, among which the outcomes so 
 
 @dataclass(frozen=True)
 class Give(Part):
-    """One arm."""
+    """One arm, or its substitute for a case that cannot have it."""
 
     arm: str
     kind: Literal["give"] = "give"
+    substitute: str | None = None
     is_scored: ClassVar[bool] = True  # Whether the safety rule scores it where it is given for good.
     chooses: ClassVar[bool] = False  # Whether the outcomes so far choose what is given.
     task: ClassVar[str | None] = None  # The task that is treated as.
 
     def check(self, plan: "Plan") -> str:
         """What is wrong with it in this plan, or nothing."""
-        return "" if self.arm in plan.arm_numbers else f"names the arm {self.arm!r}, which the plan does not have"
+        unknown = [arm for arm in (self.arm, self.substitute or self.arm) if arm not in plan.arm_numbers]
+        if unknown:
+            return f"names the arm {unknown[0]!r}, which the plan does not have"
+        return f"gives {self.arm!r} in place of itself" if self.substitute == self.arm else ""
 
     def numbers(self, plan: "Plan") -> tuple[int, int]:
         """(arm, task) in the machine."""
@@ -42,14 +46,21 @@ class Give(Part):
         """Its place among the ends of a plan."""
         return 0, *self.numbers(plan)
 
+    @property
+    def names(self) -> str:
+        """The arm: "B", or "B, or C where B is not possible"."""
+        arm = quoted(self.arm)
+        return arm if self.substitute is None else f"{arm}, or {quoted(self.substitute)} where {arm} is not possible"
+
     def phrase(self, plan: "Plan") -> str:
         """In the middle of a sentence: "give A"."""
         give = plan.vocabulary.give
-        return f"{give[:1].lower()}{give[1:]} {quoted(self.arm)}"
+        return f"{give[:1].lower()}{give[1:]} {self.names}"
 
     def settling(self, plan: "Plan", before: "Gives") -> str:
         """What to do on coming to rest here from a line that gives `before`: "stay with A"."""
-        return f"{'stay with' if self == before else 'settle on'} {quoted(self.arm)}"
+        stays = isinstance(before, Give) and before.arm == self.arm
+        return f"{'stay with' if stays else 'settle on'} {self.names}"
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def init_follow(params: Machine) -> FollowState:
 
 
 def choose_follow(params: Machine, state: FollowState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
-    """The arm of the current box; never another one in place of an arm that is not available."""
+    """The arm of the current row; where it is not available, the substitute that the line names, and never another."""
     box = state.place[BOX]
     arm = params.arm[box]
     if arm == HAND_OVER:
@@ -63,7 +63,9 @@ def choose_follow(params: Machine, state: FollowState, context: FloatArray, avai
         if arm < 0:
             arm = treated_as(params, params.task[box], context)
     if not available[arm]:
-        return ARM_NOT_AVAILABLE
+        arm = params.substitute[box]
+        if arm < 0 or not available[arm]:
+            return ARM_NOT_AVAILABLE
     return int(arm)
 
 

@@ -66,6 +66,7 @@ class Session:
         self.rounds: list[Round] = []
         self.n_applied = 0
         self.waiting_costs = waiting_costs
+        self.without: tuple[int, ...] = ()  # the arms that the case must never get
         self.arms: tuple[str, ...] = subject.arms
         self.tasks: tuple[str, ...] = subject.tasks
         self.rewards: Rewards = subject.rewards
@@ -107,8 +108,9 @@ class Session:
         tallied. `going_on` says what that costs.
         context: a vector (d,) or a mapping of names to values, for policies that look at it. What stays the same
         for a whole case need be given only once.
-        available: names or numbers of the arms that can be pulled now; by default all. An arm that is not available
-        is never replaced by another: the step then has an outcome that says so.
+        available: names or numbers of the arms that can be pulled now; by default all but those that the case is
+        `without`. In place of an arm that is not available the plan's substitute is given, if its line names one; the
+        step otherwise has an outcome that says so.
         """
         if n is not None and n < 1:
             raise invalid("n", "at least 1", n)
@@ -214,6 +216,7 @@ class Session:
             "horizon": self.horizon,
             "seed": self.seed,
             "case": self.case,
+            **({"without": list(self.without)} if self.without else {}),
             "n_applied": self.n_applied,
             "rounds": [round_to_json(entry) for entry in self.rounds],
             "state": state_to_json(self.state),
@@ -312,11 +315,10 @@ class Session:
         return x
 
     def _mask(self, available: Iterable[str | int] | None) -> BoolArray:
-        if available is None:
-            return np.ones(len(self.arms), dtype=bool)
-        mask = np.zeros(len(self.arms), dtype=bool)
-        for arm in available:
+        mask = np.full(len(self.arms), available is None)
+        for arm in available or ():
             mask[arm_number(self.arms, arm)] = True
+        mask[list(self.without)] = False
         return mask
 
 
@@ -328,11 +330,28 @@ def policy_for(subject: Plan | LazyTree) -> Policy:
 
 
 def start_session(
-    subject: Plan | LazyTree, *, seed: int = 0, case: int = 0, collection: Collection | None = None
+    subject: Plan | LazyTree,
+    *,
+    seed: int = 0,
+    case: int = 0,
+    collection: Collection | None = None,
+    without: Iterable[str | int] = (),
 ) -> Session:
-    """A new case that follows a plan. collection: by which `going_on` says what it costs not to wait for outcomes."""
+    """A new case that follows a plan.
+
+    collection: by which `going_on` says what it costs not to wait for outcomes. without: the arms that this case must
+    never get, by name or number; lines that name a substitute for one give that instead.
+
+    >>> from banditree import Collection, Give, Line, make_plan
+    >>> two = Collection.bernoulli([[0.7, 0.2, 0.5], [0.3, 0.6, 0.5]], arms=["A", "B", "C"])
+    >>> plan = make_plan([Line(Give("A", substitute="C"))], two, 50)
+    >>> print(start_session(plan, without=["A"]).ask())
+    Round 1: C
+    """
     costs = _waiting_costs(subject, collection)
-    return Session(policy_for(subject), subject, horizon=subject.horizon, seed=seed, case=case, waiting_costs=costs)
+    session = Session(policy_for(subject), subject, horizon=subject.horizon, seed=seed, case=case, waiting_costs=costs)
+    session.without = tuple(sorted({arm_number(session.arms, arm) for arm in without}))
+    return session
 
 
 def _waiting_costs(subject: Plan | LazyTree | Collection, collection: Collection | None) -> "WaitingCosts | None":
@@ -371,6 +390,7 @@ def resume_session(
         )
         session.rounds = [round_from_json(entry) for entry in snapshot["rounds"]]
         session.n_applied = int(snapshot["n_applied"])
+        session.without = tuple(arm_number(session.arms, arm) for arm in snapshot.get("without", ()))
         fill_state(session.state, snapshot["state"])
         _check_rounds(session)
         session.ask()  # what does not belong together fails here

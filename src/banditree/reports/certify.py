@@ -9,6 +9,7 @@ import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.continuations import Continuation
+from banditree.certificates.missing import has_substitutes, missing_losses
 from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
@@ -16,7 +17,7 @@ from banditree.nouns import counted, plural
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import unit
-from banditree.plans.words import Vocabulary, amount
+from banditree.plans.words import Vocabulary, amount, quoted
 from banditree.reports.field import FieldReport, field_document, field_report, field_sentences
 from banditree.reports.limits import (
     A_SECOND,
@@ -217,9 +218,22 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
         lines.append(limit_sentence(report.limit, report.collection, words, ending))
     if report.plan is not None and report.lines:
         lines.append(lines_sentence(report.plan, report.lines))
+    if report.plan is not None and has_substitutes(report.plan):
+        lines += missing_sentences(report.plan, report.collection, c.horizon)
     if report.dt_ece_bound is not None:
         lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]
+
+
+def missing_sentences(plan: Plan, collection: Collection, horizon: int) -> list[str]:
+    """What the plan loses for a case that must not get one of its arms, arm by arm."""
+    found = missing_losses(plan, collection, horizon)
+    hedge = "at most " if collection.is_estimated else ""
+    return [
+        f"Without {quoted(arms[0])} it loses {hedge}{amount(float(loss.max()))} in its worst {plan.vocabulary.task}, "
+        f"against the best that is left."
+        for arms, loss in found.items()
+    ]
 
 
 def lines_passed(plan: Plan, certificate: Certificate) -> float:

@@ -23,6 +23,7 @@ from banditree.scores.judging import judge, loses, lost
 from banditree.scores.objectives import Limits, Objective
 from banditree.scores.reading import draft_of, plan_of, scorings_of
 from banditree.scores.settings import ProtocolSettings
+from banditree.scores.substitutes import with_substitutes
 from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios
 from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray
@@ -85,6 +86,8 @@ def build_protocol(
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
     plan = _found(seek, _widths(limits, collection), how.max_wrong_arm)
+    if how.substitutes:
+        plan = with_substitutes(plan, collection, how.objective)
     return replace(plan, vocabulary=vocabulary or Vocabulary())
 
 

@@ -79,6 +79,9 @@ class ProtocolSettings(Settings):
             "[default: the highest prediction]",
         ),
     ] = None
+    substitutes: Annotated[
+        bool, Field(description="Every line also names what to give where its arm is not possible.")
+    ] = False
     steps: Annotated[
         int | None,
         Field(
