@@ -1,7 +1,7 @@
 """`banditree evaluate`: what a plan would have earned on the cases of a log."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -26,6 +26,10 @@ Propensity = Annotated[str | None, typer.Option(help="Column of the chance with 
 Shuffle = Annotated[
     bool, typer.Option("--shuffle", help="Shuffle the rounds of each case, where their order means nothing.")
 ]
+DesignOfLog = Annotated[
+    Literal["full", "per-round", "per-case", "sticky", "seen", "unknown"] | None,
+    typer.Option(help="How options were given. [default: found from the log]"),
+]
 DropBadRows = Annotated[bool, typer.Option("--drop-bad-rows", help="Drop bad rows instead of refusing.")]
 
 
@@ -47,6 +51,7 @@ def evaluate(
     ] = None,
     horizon: Annotated[int | None, typer.Option(min=1, help="Rounds of one case. [default: the plan's]")] = None,
     shuffle: Shuffle = False,
+    design: DesignOfLog = None,
     drop_bad_rows: DropBadRows = False,
     runs: Annotated[int, typer.Option(min=1, help="Runs of policies that draw at random.")] = 20,
     seed: Annotated[int, typer.Option(min=0, help="Seed of these runs and of the shuffle.")] = 0,
@@ -73,6 +78,7 @@ def evaluate(
         collection=None if collection is None else load_collection(collection),
         horizon=horizon,
         shuffle=shuffle,
+        design=design,
         runs=runs,
         seed=seed,
         table=table,
@@ -84,5 +90,5 @@ def evaluate(
         time=time,
         propensity=propensity,
     )
-    text = in_flags(evaluation_text(found), ["--shuffle", "--time", "--propensity"])
+    text = in_flags(evaluation_text(found), ["--shuffle", "--design", "--time", "--propensity"])
     typer.echo(json_module.dumps(evaluation_document(found)) if json else text)

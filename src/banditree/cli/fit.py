@@ -7,6 +7,7 @@ import typer
 
 from banditree.cli.evaluate import (
     Arm,
+    DesignOfLog,
     DropBadRows,
     Individual,
     LogFile,
@@ -46,6 +47,7 @@ def fit(
         bool, typer.Option("--centre", help="Find the kinds from outcomes compared with the case's own average.")
     ] = False,
     shuffle: Shuffle = False,
+    design: DesignOfLog = None,
     typical_rounds: Annotated[
         float | None, typer.Option(help="Rounds, of the horizon, that a case has on average. [default: as in the log]")
     ] = None,
@@ -86,6 +88,7 @@ def fit(
             folds=folds,
             centre=centre,
             shuffle=shuffle,
+            design=design,
             typical_rounds=typical_rounds,
             vocabulary=vocabulary(words),
             seed=seed,

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from banditree.cases.design import LogDesign, find_design
 from banditree.cases.reading import read_cases
 from banditree.cases.table import Cases, shuffled, thinned, with_arms
 from banditree.errors import InvalidInput, invalid
 from banditree.evaluation.intervals import CONFIDENCE, Estimate, Measured, per_round, per_round_reached
 from banditree.evaluation.order import order_notes
+from banditree.evaluation.remaining import asked_arms, represented, transitions, weights_of
 from banditree.evaluation.replay import Replayed, replay, replayed
 from banditree.evaluation.splits import LEAST_HELD_OUT
 from banditree.evaluation.weighting import (
@@ -20,11 +22,12 @@ from banditree.evaluation.weighting import (
     self_normalised,
     weighted,
 )
+from banditree.nouns import counted
 from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
 from banditree.policies.registry import policy_named
 from banditree.policies.rounds import arm_number
-from banditree.tasks.arrays import IntArray
+from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
 RUNS = 20  # A policy that draws at random is played so often.
@@ -32,6 +35,7 @@ LEAST_CASES = 10  # Nothing is said about a round that fewer cases (by weights: 
 BORROWED = 10  # Each arm starts with so many rounds of the overall mean, lest one tried once or twice is best by luck.
 TOO_FAR = 6.0  # By so many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
 PLAN = "this plan"
+FOR_ALL = " for all"
 HINDSIGHT = "best option of each case, in hindsight"
 
 
@@ -48,9 +52,11 @@ class Row:
 class Evaluation:
     """What a plan would have earned over the first `shown` rounds of a case; `rows` begins with the plan.
 
-    is_full: every outcome was known, so that rows are exact for these cases. For other logs, `weighings` are the plan's
-    reward over the first `weighed` rounds by four estimators, the last round worth `effective` cases; empty where no
-    round has enough cases, or where the log contradicts the chances that the weights are made of.
+    is_full: every outcome was known, so that rows are exact for these cases. design: how the log was made. rests_on:
+    how many cases did what the plan asks where it changes the option; None where that is not asked. For other logs,
+    `weighings` are the plan's reward over the first `weighed` rounds by four estimators, the last round worth
+    `effective` cases; empty where no round has enough cases, or where the log contradicts the chances that the weights
+    are made of.
     """
 
     rows: tuple[Row, ...]
@@ -61,10 +67,27 @@ class Evaluation:
     is_full: bool
     confidence: float
     seed: int
+    design: LogDesign
     weighings: tuple[Row, ...] = ()
     weighed: int = 0
     effective: float | None = None
     notes: tuple[str, ...] = ()
+    rests_on: int | None = None
+
+    @property
+    def refusal(self) -> str:
+        """Why the log cannot show what the plan gives, or ""."""
+        if self.rests_on is None:
+            return ""
+        if not self.design.shows_plans:
+            return f"the log cannot show what a plan gives, since {self.design}"
+        if self.rests_on < LEAST_CASES:
+            who = counted(self.rests_on, "case")
+            return (
+                f"the log cannot show what the plan gives: it would rest on {who} that did what the plan asks, and "
+                f"{LEAST_CASES} are needed; {self.design}"
+            )
+        return ""
 
     def __getitem__(self, name: str) -> Row:
         return next(row for row in self.rows if row.name == name)
@@ -78,6 +101,7 @@ def evaluate(
     single: str | None = None,
     horizon: int | None = None,
     shuffle: bool = False,
+    design: str | LogDesign | None = None,
     confidence: float = CONFIDENCE,
     runs: int = RUNS,
     seed: int = 0,
@@ -90,7 +114,8 @@ def evaluate(
     log: a Cases, or what `read_cases` takes (a path, a frame, ...), with `roles` the names of its columns.
     collection: what mTS and mIDS know, and what gives the best single option; without it that option is the one that is
     best on this very log. single: that option by name. horizon: rounds of one case, by default the plan's.
-    shuffle: draw a new order of every case's rounds, for logs whose order means nothing.
+    shuffle: draw a new order of every case's rounds, for logs whose order means nothing. design: how the log was made,
+    by default found from it (`find_design`).
 
     >>> from banditree.cases.table import cases_of
     >>> from banditree import ByOutcome, Give, Line, Score, make_plan
@@ -111,13 +136,17 @@ def evaluate(
     _check_contexts(plan, history, collection)
     notes = (*history.notes, *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
+    made = design if isinstance(design, LogDesign) else find_design(history, design)
     _check_support(plan, history)
     seen = history if history.is_full else thinned(history, seed)
     followed = replay(plan, seen, horizon)
-    shown = _shown(followed, history.is_full, horizon)
-    values = {PLAN: measured(followed, shown, is_full=history.is_full)}
-    for name, one in _others(plan, seen, collection, single, shown, runs, seed).items():
-        values[name] = measured(one, shown, is_full=history.is_full)
+    chain = None if history.is_full or not made.shows_plans else transitions(history, made.design)
+    shown = _shown(followed, seen, horizon, chain)
+    values = {}
+    for name, one in {PLAN: followed, **_others(plan, seen, collection, single, shown, runs, seed)}.items():
+        is_one_run = name == PLAN or name.endswith(FOR_ALL)
+        weights = None if chain is None or not is_one_run else weights_of(seen, one, chain)
+        values[name] = measured(one, shown, is_full=history.is_full, weights=weights)
     weighed, doubts = ({}, ()) if history.is_full else _weighings(plan, history, followed, shown, confidence)
     return Evaluation(
         _rows(values, confidence),
@@ -128,9 +157,17 @@ def evaluate(
         history.is_full,
         confidence,
         seed,
+        made,
         notes=(*notes, *_reach_notes(history, followed, horizon, shown), *doubts),
+        rests_on=None if history.is_full or plan.n_tests == 0 else _changed_over(seen, followed, shown),
         **weighed,
     )
+
+
+def _changed_over(history: Cases, followed: Replayed, shown: int) -> int:
+    """How many cases were given several options in the rounds that are shown, as the plan asked."""
+    asked = asked_arms(history, followed)[:, :shown]
+    return int(((asked != asked[:, :1]) & (asked >= 0)).any(axis=1).sum())
 
 
 def _rows(values: dict[str, Measured], confidence: float) -> tuple[Row, ...]:
@@ -142,13 +179,16 @@ def _rows(values: dict[str, Measured], confidence: float) -> tuple[Row, ...]:
     return Row(PLAN, plan.estimate(confidence)), *others
 
 
-def _shown(followed: Replayed, is_full: bool, horizon: int) -> int:
-    """The number of rounds for which the log shows the plan: all, or as many as enough cases come to."""
-    if is_full:
+def _shown(followed: Replayed, history: Cases, horizon: int, chain: FloatArray | None) -> int:
+    """The number of rounds for which the log shows the plan: all, or as many as enough cases of all ways come to."""
+    if history.is_full:
         return horizon
     reached = (~np.isnan(followed.rewards)).sum(axis=0)
     needed = min(LEAST_CASES, max(LEAST_HELD_OUT, len(followed.rewards)))
-    shown = int(np.count_nonzero(np.minimum.accumulate(reached) >= needed))
+    enough = reached >= needed
+    if chain is not None:
+        enough &= represented(weights_of(history, followed, chain), followed.rewards, history.n_rounds)
+    shown = int(np.count_nonzero(np.logical_and.accumulate(enough)))
     if not shown:
         raise InvalidInput(
             f"There is no support: only {int(reached[0])} cases of the log were ever given what the plan begins with; "
@@ -157,12 +197,13 @@ def _shown(followed: Replayed, is_full: bool, horizon: int) -> int:
     return shown
 
 
-def measured(one: Replayed, shown: int, *, is_full: bool) -> Measured:
+def measured(one: Replayed, shown: int, *, is_full: bool, weights: FloatArray | None = None) -> Measured:
     """All reward over all rounds where every outcome is known; else the mean over the rounds that the log shows."""
     if is_full:
         return per_round(one.total, one.rounds)
     rewards = one.rewards[:, :shown]
-    return per_round_reached(rewards[:, ~np.isnan(rewards).all(axis=0)])
+    here = ~np.isnan(rewards).all(axis=0)
+    return per_round_reached(rewards[:, here], None if weights is None else weights[:, :shown][:, here])
 
 
 def _read(log: Any, plan: Plan, table: str | None, drop_bad_rows: bool, roles: dict[str, str | None]) -> Cases:
@@ -203,7 +244,7 @@ def _others(
 ) -> dict[str, Replayed]:
     """What else could have been done, by name."""
     arm = best_single(history, collection) if single is None else arm_number(history.arms, single)
-    found = {f"{history.arms[arm]} for all": replay_single(history, arm, horizon)}
+    found = {f"{history.arms[arm]}{FOR_ALL}": replay_single(history, arm, horizon)}
     if collection is not None:
         if collection.arms != plan.arms:
             raise invalid("the collection", f"about {', '.join(plan.arms[:10])}, as the plan is", collection.arms)
@@ -221,7 +262,8 @@ def best_single(history: Cases, collection: Collection | None = None) -> int:
     """The arm with the highest mean: of the collection if there is one, else on the log itself."""
     if collection is not None:
         return int(collection.best_single_arm)
-    count, total = history.known.sum(axis=0), np.nansum(history.outcomes, axis=0)
+    weight = np.ones(len(history.outcomes)) if history.chances is None else 1 / history.chances
+    count, total = weight @ history.known, weight @ np.nan_to_num(history.outcomes)
     overall = total.sum() / max(count.sum(), 1)
     return int(((total + BORROWED * overall) / (count + BORROWED)).argmax())
 
@@ -294,9 +336,9 @@ def _reach_notes(history: Cases, followed: Replayed, horizon: int, shown: int) -
         return (f"{skipped:,} of {asked:,} rounds were passed over: the plan's option has no known outcome there.",)
     chances = "those in the log" if history.chances is not None else "each option's share of the log"
     notes = [
-        "One outcome per round is known, so a round counts when the log gave what the plan gives. This is right if "
-        "options were given at random and a case responds alike throughout. The estimators by weights need only the "
-        f"former; the chances are {chances}."
+        "One outcome per round is known, so a round counts when the log gave what the plan gives, and a case counts "
+        "for one over its chance of coming so far. This is right if options were given as the log's design says and a "
+        f"case responds alike throughout. The four estimators need only the former; the chances are {chances}."
     ]
     if shown < horizon:
         notes.append(f"The log shows the plan's first {shown} of {horizon} rounds: too few cases go further.")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from banditree.cases.design import LogDesign, find_design
 from banditree.cases.reading import read_cases
 from banditree.cases.table import Cases, only_arms, only_cases, shuffled, thinned
 from banditree.errors import InvalidInput, invalid
@@ -85,6 +86,7 @@ def fit(
     folds: int = FOLDS,
     centre: bool = False,
     shuffle: bool = False,
+    design: str | None = None,
     typical_rounds: float | None = None,
     vocabulary: Vocabulary | None = None,
     seed: int = 0,
@@ -105,6 +107,8 @@ def fit(
     give. typical_rounds: how many of the `horizon` rounds a case has on average, since what is found out about a case
     pays off in the rounds that are left; by default as in the log, or the horizon where the log has one outcome per
     round.
+    design: how the log was made, by default found from it (`find_design`). Where it cannot show what a plan gives, no
+    plan is tried.
     When on_progress returns False, the choice is made from the folds that are done.
     """
     family = _family(rewards)
@@ -116,17 +120,17 @@ def fit(
     history, rare = _without_rare(history)
     notes = (*history.notes, *rare, *_check_links(history), *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
+    made = find_design(history, design)
     learned, held = hold_out(history.n_cases, held_out, seed)
     known = only_cases(history, learned)
     rounds = _typical_rounds(known, horizon, typical_rounds)
     maker = Maker(settled(family, history), horizon, rounds, tuple(lines), centre, seed, vocabulary or Vocabulary())
     tried, once = sorted({1, *(n for n in kinds if n <= len(learned))}), _decided_once(history, horizon)
     seen = known if known.is_full else thinned(known, seed)
-    found = cross_validate(
-        seen, [1] if once else tried, maker.plans, horizon, folds=folds, seed=seed, on_progress=on_progress
-    )
+    tried = tried if made.shows_plans and not once else [1]
+    found = cross_validate(seen, tried, maker.plans, horizon, folds=folds, seed=seed, on_progress=on_progress)
     trials = trials_of(found, is_full=known.is_full)
-    return _fitted(history, learned, held, maker, tuple(trials), (*notes, *once))
+    return _fitted(history, learned, held, maker, tuple(trials), (*notes, *once), made)
 
 
 def _decided_once(history: Cases, horizon: int) -> tuple[str, ...]:
@@ -234,7 +238,13 @@ class Maker:
 
 
 def _fitted(
-    history: Cases, learned: IntArray, held: IntArray, maker: Maker, trials: tuple[Trial, ...], notes: tuple[str, ...]
+    history: Cases,
+    learned: IntArray,
+    held: IntArray,
+    maker: Maker,
+    trials: tuple[Trial, ...],
+    notes: tuple[str, ...],
+    made: LogDesign,
 ) -> Fit:
     """The plan of the chosen candidate, made from all cases learned from and judged on those held out."""
     known, other = only_cases(history, learned), only_cases(history, held)
@@ -243,6 +253,7 @@ def _fitted(
     plan = maker.plan(kinds.collection, chosen.lines, LAST_STEPS) if chosen.kinds > 1 else maker.one_option(known)
     single = best_single(known)
     about: dict[str, Any] = {"collection": kinds.collection, "single": history.arms[single], "seed": maker.seed}
+    about["design"] = made
     judged = evaluate(plan, other, horizon=maker.horizon, **about)
     told = {*notes, *order_notes(other)}  # of the whole log, which shows the order of its rounds better than a part
     chances = kinds.chances(history)

@@ -19,6 +19,8 @@ def evaluation_text(found: Evaluation) -> str:
         "intervals are by case:",
         "",
         *value_table(found),
+        "",
+        f"The log: {found.design}.",
     ]
     return "\n".join([*lines, *_weighing_lines(found), *(f"Note: {note}" for note in found.notes)])
 
@@ -28,6 +30,8 @@ def verdict(found: Evaluation) -> str:
     plan, single = found.rows[0], found.rows[1]
     gain = single.gain
     assert gain is not None
+    if found.refusal:
+        return f"{found.refusal[0].upper()}{found.refusal[1:]}."
     word = "gives more than" if gain.low > 0 else "gives less than" if gain.high < 0 else "is not shown to beat"
     return (
         f"The plan {word} {single.name}: {plan.value.value:.3f} per round against {single.value.value:.3f}, a "
@@ -88,6 +92,10 @@ def evaluation_document(found: Evaluation) -> dict[str, Any]:
         "cases": found.n_cases,
         "rounds": found.n_rounds,
         "every_outcome_known": found.is_full,
+        "design": found.design.design,
+        "design_evidence": found.design.evidence,
+        "rests_on_cases": found.rests_on,
+        "refusal": found.refusal or None,
         "confidence": found.confidence,
         "seed": found.seed,
         "estimators": [_row(row) for row in found.weighings],

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from banditree.cases.design import Design
 from banditree.evaluation.fit import Fit
 from banditree.nouns import counted
 from banditree.reports.certify import table_lines
@@ -40,20 +41,38 @@ def verdict(found: Fit) -> list[str]:
     plan, single = judged.rows[0], judged.rows[1]
     gain = single.gain
     assert gain is not None
-    if found.plan.n_tests == 0:
+    if not judged.design.shows_plans:
+        first = f"Verdict: {_not_shown(found)}"
+    elif judged.refusal:
+        first = f"Verdict: {judged.refusal}. Give {found.single} to everyone until it can."
+    elif found.plan.n_tests == 0:
         first = f"Verdict: give {found.single} to everyone. No plan was found that earns more on other cases."
     elif gain.low > 0:
         first = "Verdict: follow the plan. It earns more than one option for everyone."
     else:
         first = f"Verdict: the plan may help, but {single.name} is not shown to be worse on the cases held out."
+    if not judged.is_full and judged.shown < judged.horizon:
+        first += f" This is about the first {judged.shown} of {judged.horizon} rounds, which is what the log shows."
     lines = [
         first,
         f"  {single.name} gives {_interval(single.value)} per round.",
         f"  Knowing the kind of each case from the start {_would_add(found)}.",
+        f"  The log: {judged.design}.",
     ]
+    if judged.rests_on is not None:
+        lines.insert(3, f"  It rests on {counted(judged.rests_on, 'case')} that changed over as the plan asks.")
     if found.plan.n_tests > 0:
         lines.insert(2, f"  The plan gives {_interval(plan.value)}, a difference of {shown_signed(gain)}.")
     return lines
+
+
+def _not_shown(found: Fit) -> str:
+    """What cannot be shown by a log whose options were not given at random in every round."""
+    design = found.evaluation.design
+    what = f"the log cannot show what a plan gives: {design}. "
+    if design.design is Design.SEEN:
+        return what + f"{found.single} has the highest mean, which may be due to who was given it."
+    return what + f"{found.single} gives the most of the options that were kept, if it was given at random."
 
 
 def _would_add(found: Fit) -> str:
@@ -126,6 +145,7 @@ def fit_document(found: Fit) -> dict[str, Any]:
         "verdict": " ".join(line.strip() for line in verdict(found)),
         "plan_lines": found.plan.n_tests,
         "single": found.single,
+        "design": found.evaluation.design.design,
         "knowing_the_kind_adds": asdict(found.knowing),
         "held_out": evaluation_document(found.evaluation),
         "promise": found.promise and {**asdict(found.promise), "kept": found.promise.is_kept},
