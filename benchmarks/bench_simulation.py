@@ -25,8 +25,8 @@ from banditree.simulation.engine import simulate
 from banditree.tasks.instances import rand
 
 H = 10_000
-RUNS = {"mts": 20, "mucb": 20, "dt-ece": 40, "ucb1": 3, "mids": 1, "bernoulli-ts": 1}  # about a second of each
-GOALS = {"mts": 10e6, "mucb": 20e6}
+RUNS = {"mts": 20, "mucb": 20, "dt-ece": 40, "ece": 40, "ucb1": 3, "mids": 1, "bernoulli-ts": 1}  # a second of each
+GOALS = {"mts": 10e6, "mucb": 20e6, "ece": 20e6}
 BROKEN = 1e6  # rounds per second below which something is wrong, on any machine
 
 PEERS = {

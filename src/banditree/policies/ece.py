@@ -14,9 +14,9 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.policies.base import NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
-from banditree.policies.families import log_likelihood
+from banditree.policies.families import log_likelihood, outcome_of
 from banditree.policies.follow import UNLIMITED
-from banditree.policies.model import CONTEXT_NEEDED, Model, best_available, lacks_context, model_of
+from banditree.policies.model import CONTEXT_NEEDED, GAUSSIAN, Model, best_available, lacks_context, model_of
 from banditree.policies.options import take_options
 from banditree.policies.random import uniform
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
@@ -29,13 +29,14 @@ from banditree.theory.separating_tests import rule_distances
 
 ARM_NOT_AVAILABLE = int(Outcome.ARM_NOT_AVAILABLE)
 MOST_BYTES = 2**30  # The table "this arm separates these two tasks" may have so many bytes.
-DONE, TESTS, TASK, ARM = 0, 1, 2, 3  # The entries of EceState.place.
+DONE, TESTS, TASK, ARM, PULLED = 0, 1, 2, 3, 4  # The entries of EceState.place.
 
 
 class EceParams(NamedTuple):
     """apart (T, M, M): 1 where a test separates two tasks. slack: how far a log-likelihood may be below the best.
 
-    Tests are the K arms, then the rules (P, K, d), of which those `absolute` look at the size of x'rule only.
+    Tests are the K arms, then the rules (P, K, d), of which those `absolute` look at the size of x'rule only. first
+    (T,): what `lay_out_even` finds while all tasks are possible, the same for every case.
     """
 
     model: Model
@@ -45,14 +46,16 @@ class EceParams(NamedTuple):
     stop_early: bool
     rules: FloatArray
     absolute: ByteArray
+    first: FloatArray
 
 
 class EceState(NamedTuple):
     """survivors (M,) of 0 and 1; fit (M,): log-likelihoods in the test at hand; weights (T,): of the test at
     hand in the draw, negative once it would have pulled another arm than was pulled (only where there are rules).
 
-    place: pulls done (-1 when exploiting), tests done, the task exploited or NO_TASK, the arm exploited if no task is.
-    total (1,): the sum of rewards in the test at hand.
+    place: pulls done (-1 when exploiting), tests done, the task exploited or NO_TASK, the arm exploited if no task is,
+    the arm pulled last. total (1,): the sum of rewards in the test at hand. seen (G,): how often each reward came in
+    it, or the sum of squares of normal ones; `fit` follows from it at the end of the test, but with contexts.
     """
 
     survivors: ByteArray
@@ -60,6 +63,7 @@ class EceState(NamedTuple):
     weights: FloatArray
     place: IntArray
     total: FloatArray
+    seen: FloatArray
 
 
 def make_ece(collection: Collection, horizon: int, options: Mapping[str, Any]) -> EceParams:
@@ -84,14 +88,16 @@ def make_ece(collection: Collection, horizon: int, options: Mapping[str, Any]) -
     lam = _separation(collection, by_rule, taken["separation"])
     slack = 3 * math.log(M / delta) if taken["slack"] == "printed" else math.log(M * (M - 1) / delta)
     pulls = ece_samples(n_tasks=M, separation=lam, failure_probability=delta, slack=slack)
+    apart = _apart(collection, by_rule, lam)
     return EceParams(
         model_of(collection),
-        _apart(collection, by_rule, lam),
+        apart,
         pulls,
         slack,
         bool(taken["stop_early"]),
         frozen(rules.weights, float),
         frozen(rules.absolute, np.uint8),
+        _most_even(apart),
     )
 
 
@@ -120,18 +126,33 @@ def _apart(collection: Collection, by_rule: FloatArray, lam: float) -> ByteArray
     return frozen(apart, np.uint8)
 
 
+def _most_even(apart: ByteArray) -> FloatArray:
+    """`lay_out_even` for all tasks at once."""
+    separated = np.array([one.sum(axis=1, dtype=np.int64) for one in apart])  # (T, M)
+    least, pairs = separated.min(axis=1), separated.sum(axis=1)
+    best = max(((int(a), int(b)) for a, b in zip(least, pairs, strict=True) if b > 0), default=(0, 0))
+    return frozen((least == best[0]) & (pairs == best[1]), float)
+
+
 def init_ece(params: EceParams) -> EceState:
     """All tasks possible, and the first test laid out."""
     state = empty_state(params)
-    lay_out_even(params, state)
+    if not settle(params, state):
+        state.weights[:] = params.first
     return state
 
 
 def empty_state(params: EceParams) -> EceState:
     """All tasks possible, and no test laid out."""
     T, M, _ = params.apart.shape
-    place = np.array([0, 0, UNDECIDED, -1])
-    return EceState(np.ones(M, np.uint8), np.zeros(M), np.zeros(T), place, np.zeros(1))
+    place = np.array([0, 0, UNDECIDED, -1, -1])
+    seen = np.zeros(max(len(params.model.values), 1))
+    return EceState(np.ones(M, np.uint8), np.zeros(M), np.zeros(T), place, np.zeros(1), seen)
+
+
+def looks_at_contexts(params: EceParams) -> bool:
+    """Whether likelihoods, or the arm of a test, depend on the context of a round."""
+    return params.model.theta.shape[2] > 0 or params.rules.shape[0] > 0
 
 
 def choose_ece(params: EceParams, state: EceState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
@@ -140,6 +161,9 @@ def choose_ece(params: EceParams, state: EceState, context: FloatArray, availabl
         return CONTEXT_NEEDED
     if state.place[DONE] < 0:
         return choose_exploit(params, state, context, available)
+    if state.place[DONE] > 0 and not looks_at_contexts(params):
+        arm = int(state.place[PULLED])
+        return arm if available[arm] else ARM_NOT_AVAILABLE
     total = 0.0
     for t in range(state.weights.shape[0]):
         total += abs(state.weights[t])
@@ -190,9 +214,27 @@ def update_ece(params: EceParams, state: EceState, context: FloatArray, arm: int
 
 
 def tally(params: EceParams, state: EceState, context: FloatArray, arm: int, reward: float) -> bool:
-    """Add the reward to the log-likelihoods; whether this ends the test."""
+    """Add the reward to the tally; whether this ends the test.
+
+    All pulls of a test are of one arm. So without contexts it is enough to count rewards: a round then takes the same
+    time for any number of tasks.
+    """
     if state.place[DONE] < 0:
         return False
+    if looks_at_contexts(params):
+        weigh_at_context(params, state, context, arm, reward)
+    elif params.model.family == GAUSSIAN:
+        state.seen[0] += reward * reward
+    else:
+        state.seen[outcome_of(params.model, reward)] += 1.0
+    state.total[0] += reward
+    state.place[PULLED] = arm
+    state.place[DONE] += 1
+    return bool(state.place[DONE] == params.pulls)
+
+
+def weigh_at_context(params: EceParams, state: EceState, context: FloatArray, arm: int, reward: float) -> None:
+    """Add the reward to the log-likelihoods, and mark the tests that would have pulled another arm."""
     for i in range(state.fit.shape[0]):
         if state.survivors[i]:
             state.fit[i] += log_likelihood(params.model, context, i, arm, reward)
@@ -200,9 +242,21 @@ def tally(params: EceParams, state: EceState, context: FloatArray, arm: int, rew
         for t in range(state.weights.shape[0]):
             if state.weights[t] > 0.0 and arm_of(params, t, context) != arm:
                 state.weights[t] = -state.weights[t]
-    state.total[0] += reward
-    state.place[DONE] += 1
-    return bool(state.place[DONE] == params.pulls)
+
+
+def weigh_tally(params: EceParams, state: EceState, arm: int) -> None:
+    """The log-likelihoods of all rewards of a test, up to a constant that is the same for all tasks."""
+    model, pulls = params.model, float(state.place[DONE])
+    for i in range(state.fit.shape[0]):
+        if state.survivors[i] and model.family == GAUSSIAN:
+            mean, deviation = model.means[i, arm], model.deviation[i, arm]
+            squares = state.seen[0] - 2.0 * mean * state.total[0] + pulls * mean * mean
+            state.fit[i] = -0.5 * squares / (deviation * deviation) - pulls * model.deviation_log[i, arm]
+        elif state.survivors[i]:
+            for g in range(state.seen.shape[0]):
+                if state.seen[g] > 0.0:
+                    likelihood = log_likelihood(model, model.top, i, arm, model.values[g])
+                    state.fit[i] += state.seen[g] * likelihood
 
 
 def keep_likely(params: EceParams, state: EceState, arm: int) -> None:
@@ -211,6 +265,8 @@ def keep_likely(params: EceParams, state: EceState, arm: int) -> None:
     Where several rules would have pulled the same arms, a survivor is dropped that each of them separates from another.
     If none is left, keep the one that fits best.
     """
+    if not looks_at_contexts(params):
+        weigh_tally(params, state, arm)
     best = -1
     for i in range(state.fit.shape[0]):
         if state.survivors[i] and (best < 0 or state.fit[i] > state.fit[best]):
@@ -250,6 +306,8 @@ def next_test(state: EceState) -> None:
     state.total[0] = 0.0
     for i in range(state.fit.shape[0]):
         state.fit[i] = 0.0
+    for g in range(state.seen.shape[0]):
+        state.seen[g] = 0.0
 
 
 def lay_out_even(params: EceParams, state: EceState) -> None:
