@@ -16,12 +16,13 @@ from banditree.errors import InvalidInput, invalid
 from banditree.policies.base import NO_TASK, UNDECIDED, Facts, Outcome, Policy, Rng
 from banditree.policies.families import log_likelihood, outcome_of
 from banditree.policies.follow import UNLIMITED
-from banditree.policies.model import CONTEXT_NEEDED, GAUSSIAN, Model, best_available, lacks_context, model_of
+from banditree.policies.model import CONTEXT_NEEDED, Model, best_available, lacks_context, model_of
 from banditree.policies.options import take_options
 from banditree.policies.random import uniform
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import require_likelihood
+from banditree.tasks.rewards.compiled import GAUSSIAN
 from banditree.tasks.separation import Sense, least_separation, separation_of_arm, separations, tolerance
 from banditree.theory.bounds import ece_samples
 from banditree.theory.context_rules import rules_named
@@ -152,7 +153,7 @@ def empty_state(params: EceParams) -> EceState:
 
 def looks_at_contexts(params: EceParams) -> bool:
     """Whether likelihoods, or the arm of a test, depend on the context of a round."""
-    return params.model.theta.shape[2] > 0 or params.rules.shape[0] > 0
+    return bool(params.model.theta.shape[2] > 0 or params.rules.shape[0] > 0)
 
 
 def choose_ece(params: EceParams, state: EceState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
