@@ -52,7 +52,7 @@ def clinic_protocol(patience: int = 4) -> Plan:
         Line(Give("B"), Watch(mild, floor=8), below=5),
         Line(Give("C"), Watch(mild, floor=8), below=Line(Give("E"))),
     ]
-    return make_plan(lines, CLINIC, HORIZON, rule=SafetyRule((-3, 2), floor=25), vocabulary=WORDS)
+    return make_plan(lines, CLINIC, HORIZON, rule=SafetyRule((-3, 2), floor=20), vocabulary=WORDS)
 
 
 def fill(settings: Settings, seed: int = 0) -> None:

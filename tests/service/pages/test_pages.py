@@ -156,7 +156,7 @@ def test_a_case_on_a_protocol_is_marked_on_its_line_with_its_score(http):
     page = http.get("/cases/p").text
     assert '<li class="way end came here"' in page
     assert "The case is at an end." in page
-    assert "At -25 start again at line 1." in page
+    assert "At -20 start again at line 1." in page
 
 
 def test_without_a_collection_the_page_says_what_it_cannot_say(http):
