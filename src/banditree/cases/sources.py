@@ -123,7 +123,9 @@ def _open_file(source: str) -> Log:
     if source.lower().endswith(FEATHER):
         from pyarrow.feather import read_table
 
-        return _log(ibis.memtable(read_table(source)), ordered=True, name=Path(source).name)
+        table = read_table(source, use_threads=False)
+        table.validate(full=True)  # the lengths and places in a damaged file may lead out of it
+        return _log(ibis.memtable(table), ordered=True, name=Path(source).name)
     if Path(source).is_file() and not Path(source).stat().st_size:
         raise InvalidInput(f"{source} is empty. Check that it is the right file.")
     guessed = engine.read_csv(source)

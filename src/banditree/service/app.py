@@ -2,6 +2,7 @@
 
 import logging
 import math
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import cache, partial
@@ -87,6 +88,8 @@ ROOMS = (
     rendering,
 )
 
+EXPORTERS = 2  # So many exports are written at the same time, one per person.
+
 log = logging.getLogger("banditree.service")
 
 
@@ -127,8 +130,8 @@ def create_app(settings: Settings) -> FastAPI:
     )
     metrics = Metrics()
     app.state.settings, app.state.desk, app.state.metrics, app.state.life = settings, desk, metrics, life
-    app.state.workers, app.state.reader, app.state.streams = workers, reader, set()
-    app.state.readers = Readers(settings.readers)
+    app.state.workers, app.state.reader, app.state.streams = workers, reader, Counter()
+    app.state.readers, app.state.exporters = Readers(settings.readers), Readers(EXPORTERS)
     app.state.door = Door(database, settings.authentication)
     app.state.provider = Provider(settings) if settings.oidc_issuer else None
     for room in ROOMS:

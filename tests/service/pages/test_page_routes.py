@@ -92,3 +92,10 @@ def _routes(app):
         else:
             todo += list(getattr(route, "routes", [])) or list(route.original_router.routes)
     return found
+
+
+def test_templates_are_compiled_once():
+    from banditree.service.pages.rendering import environment
+
+    assert environment() is environment()
+    assert environment().get_template("login.html") is environment().get_template("login.html")

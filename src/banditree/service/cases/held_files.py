@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import Request
 
 from banditree.errors import InvalidInput
-from banditree.service.edge.replies import read
+from banditree.service.edge.replies import read, sender
 from banditree.service.problems import Refused
 from banditree.service.store import files, records
 
@@ -22,7 +22,7 @@ async def files_with(request: Request, case: str) -> list[str]:
     for line in await read(request, records.documents, "files"):
         name, content = await read(request, files.file_of, line["id"])
         with suppress(Refused, InvalidInput):  # what cannot be read as a table holds no case
-            if await request.app.state.reader.apart(holds, name, content, case):
+            if await request.app.state.reader.apart(sender(request), holds, name, content, case):
                 held.append(line["id"])
     return held
 

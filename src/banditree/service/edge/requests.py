@@ -36,6 +36,7 @@ SECURITY_HEADERS = {
 }
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 DRAINED = 4  # Of a body that is too large, up to so many times the largest upload is read and thrown away.
+UNREAD_SECONDS = 30.0  # A stream of which nothing is read for so many seconds is cut off.
 BODY_SECONDS = 60.0  # The whole body of a request must come within so many seconds.
 BOUNDS = (
     0.001,
@@ -114,7 +115,10 @@ class Edge:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 message["headers"] = [*message["headers"], *RAW_HEADERS, (b"x-request-id", id.encode())]
-            await send(message)
+            if message.get("more_body"):  # a stream, which ends when nobody reads it
+                await asyncio.wait_for(send(message), UNREAD_SECONDS)
+            else:
+                await send(message)
 
         try:
             limit = self._check(scope)

@@ -18,12 +18,11 @@ from banditree.service.problems import NotFound, Refused
 from banditree.service.settings import Settings
 from banditree.service.store import jobs
 from banditree.service.store.database import Connection
-from banditree.service.store.jobs import Job, Lane, State
+from banditree.service.store.jobs import WATCH, Job, Lane, State
 from banditree.service.store.signing import signed_plans
 
 PAUSE = 600.0  # The watch looks at the plans every so many seconds.
 DAY = 86_400.0  # A plan is monitored again after so many seconds.
-ACTOR = "watch"
 
 log = logging.getLogger("banditree.service")
 
@@ -80,5 +79,5 @@ class Watch:
     def _add(self, connection: Connection, kind: str, given: Mapping[str, Any], plan: str) -> str:
         seconds, megabytes = self.settings.job_seconds, self.settings.job_memory
         return jobs.add_job(
-            connection, ACTOR, kind, given, subject=plan, once=True, seconds=seconds, megabytes=megabytes
+            connection, WATCH, kind, given, subject=plan, once=True, seconds=seconds, megabytes=megabytes
         )

@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from base64 import b64decode
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any, Literal
 
@@ -12,7 +13,7 @@ from starlette.responses import StreamingResponse
 
 from banditree.service.cases.case import MAX_NUMBER
 from banditree.service.edge.models import Answer, Done
-from banditree.service.edge.replies import ERRORS, read, reply, write
+from banditree.service.edge.replies import ERRORS, read, reply, sender, write
 from banditree.service.jobs.models import EndJob, JobOut, NewJob, settings_of
 from banditree.service.people.senders import Operator, Viewer
 from banditree.service.problems import NotFound, Refused, TooMany
@@ -24,7 +25,7 @@ from banditree.service.store.people import Person
 
 LOOK = 0.5  # A job that is followed is looked at every so many seconds.
 STREAM_SECONDS = 25.0  # A stream of events is cut off after so many seconds: no server waits longer for its end.
-MOST_STREAMS = 100  # At most so many jobs are followed at the same time.
+MOST_STREAMS = 10  # One person follows at most so many jobs at the same time.
 STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
 PATIENCE = 3.0  # A request waits so many seconds for its job before it answers that there is no result yet.
 
@@ -121,15 +122,14 @@ async def follow_job(
     off after some seconds, and a browser then asks again by itself.
     """
     await read(request, jobs.find_job, id)
-    streams: set[object] = request.app.state.streams
-    if len(streams) >= MOST_STREAMS:
-        raise TooMany(f"{MOST_STREAMS} jobs are already being followed. Ask for the job now and then instead.")
+    if request.app.state.streams[sender(request)] >= MOST_STREAMS:
+        raise TooMany(f"You follow {MOST_STREAMS} jobs already. Ask for the job now and then instead.")
     return StreamingResponse(_stream(request, id, last_event_id + 1), media_type="text/event-stream")
 
 
 async def _stream(request: Request, id: str, n_seen: int) -> AsyncIterator[str]:
-    streams, me = request.app.state.streams, object()
-    streams.add(me)
+    streams: Counter[str] = request.app.state.streams
+    streams[sender(request)] += 1
     try:
         until, last = time.monotonic() + STREAM_SECONDS, ""
         while time.monotonic() < until:
@@ -145,7 +145,9 @@ async def _stream(request: Request, id: str, n_seen: int) -> AsyncIterator[str]:
                 return
             await asyncio.sleep(LOOK)
     finally:
-        streams.discard(me)
+        streams[sender(request)] -= 1
+        if not streams[sender(request)]:
+            del streams[sender(request)]
 
 
 def _event(name: str, data: Any, number: int) -> str:

@@ -2,7 +2,7 @@
 
 The server keeps it as a child and holds its standard input: a byte means that a job came in, the end that the server
 is gone. Then the worker ends its own child, puts the job back in line and ends too. Workers of other servers on the
-same database do the same queue.
+same database do the same queue. Jobs that read uploads get children without the secrets of the database (`extracts`).
 """
 
 import asyncio
@@ -20,6 +20,7 @@ import tempfile
 import time
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
@@ -34,6 +35,7 @@ from banditree.service.problems import Refused, Unavailable
 from banditree.service.settings import Settings
 from banditree.service.store import jobs
 from banditree.service.store.database import Database
+from banditree.service.store.extracts import extract
 from banditree.service.store.jobs import Job, Lane, State, Wish
 
 LOOK = 3.0  # A server looks every so many seconds whether its workers are there.
@@ -44,6 +46,7 @@ MOST_RESULT = 32_000_000  # A result may have so many bytes.
 SCRATCH = "banditree-job-"  # The name of a job's folder begins so; the process number of its worker follows.
 RESERVED = 3_000  # Megabytes that engines for tables reserve and never use; what is really used is watched.
 DATA_PAGES = 5  # The place of the size of data and stack in /proc/PID/statm.
+SECRETS = ("BANDITREE_", "PG")  # The names of variables that may hold secrets begin so.
 NICENESS = 10  # Jobs have a lower priority than answers to requests.
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")}
 
@@ -142,10 +145,12 @@ class Worker:
         return True
 
     def _do(self, job: Job) -> None:
-        context = multiprocessing.get_context("fork")  # everything is imported, and this process has one thread
+        folder, apart = scratch_folder(), "file" in job.settings
+        # By default everything is imported, and this process has one thread.
+        context: Any = multiprocessing.get_context("forkserver" if apart else "fork")
         mine, theirs = context.Pipe()
-        folder = scratch_folder()
-        child = context.Process(target=_child, args=(theirs, self.settings, job, folder), daemon=True)
+        settings = extract(self.database, job.settings, Path(folder)) if apart else self.settings
+        child = context.Process(target=_child, args=(theirs, settings, job, folder), daemon=True)
         child.start()
         theirs.close()
         found: list[Any] = []
@@ -307,6 +312,21 @@ def limit_memory(megabytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (now + megabytes * 1_000_000,) * 2)
 
 
+def forget_secrets() -> None:
+    """Take from the environment what opens the database or speaks for the service."""
+    for name in [name for name in os.environ if name.startswith(SECRETS)]:
+        del os.environ[name]
+
+
+def start_nursery() -> None:
+    """Start the process whose children read uploads: it has everything imported, and no secrets."""
+    kept = {name: value for name, value in os.environ.items() if name.startswith(SECRETS)}
+    forget_secrets()
+    multiprocessing.set_forkserver_preload(["banditree.service.jobs.work"])
+    forkserver.ensure_running()
+    os.environ.update(kept)
+
+
 def memory_used(pid: int) -> float:
     """Megabytes of its own that a process has in memory; 0 where the system does not say."""
     try:
@@ -333,6 +353,7 @@ def main() -> None:
     import banditree.reports.report
     import banditree.service.jobs.work  # noqa: F401  (here once, so that children have it)
 
+    start_nursery()
     Worker(settings, 0, Lane(sys.argv[1])).serve()
 
 

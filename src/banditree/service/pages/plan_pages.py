@@ -17,7 +17,7 @@ from banditree.plans.plan import Plan
 from banditree.plans.wording import heading, plan_text
 from banditree.plans.words import Vocabulary, amount
 from banditree.reports.promise import lost_word
-from banditree.service.edge.replies import read, write
+from banditree.service.edge.replies import read, sender, write
 from banditree.service.field.monitoring import alarms_of, open_alarms
 from banditree.service.jobs.routes import computed
 from banditree.service.pages import verdicts, words
@@ -68,7 +68,7 @@ async def list_plans(request: Request, person: Viewer) -> Response:
 async def add_plan(request: Request, person: Operator) -> Response:
     """Put a plan on record as a draft, from its file."""
     body = shaped(NewPlan, {**await fields(request), "plan": {}})
-    read = await request.app.state.reader.read(uploads.read_plan_file, await uploaded(request, "file"))
+    read = await request.app.state.reader.read(sender(request), uploads.read_plan_file, await uploaded(request, "file"))
     return to(f"/plans/{await plan_routes.put_plan(request, person, body, *read)}")
 
 
@@ -190,7 +190,9 @@ async def list_collections(request: Request, person: Viewer) -> Response:
 async def add_collection(request: Request, person: Operator) -> Response:
     """Put a collection on record, from its file."""
     body = shaped(NewCollection, {**await fields(request), "collection": {}})
-    read = await request.app.state.reader.read(uploads.read_collection_file, await uploaded(request, "file"))
+    read = await request.app.state.reader.read(
+        sender(request), uploads.read_collection_file, await uploaded(request, "file")
+    )
     return to(f"/collections/{await write(request, records.add_collection, person.name, body.name, *read)}")
 
 

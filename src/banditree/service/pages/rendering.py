@@ -51,12 +51,14 @@ def _written(text: str) -> Markup:
     return Markup(written(text))
 
 
+@cache
 def environment() -> Environment:
-    """The templates, with everything escaped that is not marked as safe."""
+    """The templates, each compiled once, with everything escaped that is not marked as safe."""
     made = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        auto_reload=False,
         trim_blocks=True,
         lstrip_blocks=True,
     )

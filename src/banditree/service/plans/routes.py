@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -13,7 +14,7 @@ from banditree.plans.changes import Change, changed_lines
 from banditree.plans.plan import Plan
 from banditree.service.cases import exports
 from banditree.service.edge.models import Answer, Created, Done, Id
-from banditree.service.edge.replies import ERRORS, desk_of, read, reply, write
+from banditree.service.edge.replies import ERRORS, desk_of, read, reply, sender, write
 from banditree.service.jobs.routes import computed, file_of_job, job_out
 from banditree.service.people.senders import Operator, Signer, Viewer
 from banditree.service.plans import uploads
@@ -30,7 +31,7 @@ from banditree.service.plans.models import (
 )
 from banditree.service.problems import Forbidden, Refused
 from banditree.service.store import jobs, records, signing
-from banditree.service.store.database import Connection
+from banditree.service.store.database import Connection, Database
 from banditree.service.store.jobs import Job, State
 from banditree.service.store.people import Person, Role
 from banditree.service.store.trail import note_action
@@ -59,7 +60,7 @@ async def add_collection(request: Request, person: Operator) -> Response:
 
 async def read_body(request: Request, how: Callable[[bytes], Any]) -> Any:
     """What a function of `uploads` makes of the body, read where nobody waits for it."""
-    return await request.app.state.reader.read(how, await request.body())
+    return await request.app.state.reader.read(sender(request), how, await request.body())
 
 
 @router.get("/collections", response_model=Answer[list[DocumentLine]], tags=["plans"])
@@ -214,7 +215,9 @@ async def export(
     plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
 ) -> Response:
     """Everything on record: decisions, one row per outcome as `banditree learn` reads it, or events, one row each."""
-    file = await run_in_threadpool(exports.write_export, desk_of(request).database, what, format, plan, person.site)
+    database: Database = desk_of(request).database
+    written = partial(exports.write_export, database, what, format, plan, person.site)
+    file = await request.app.state.exporters.run(sender(request), written)
     await write(request, note_action, person.name, f"export {what}", plan, None)
     is_table = format == "parquet"
     headers = {"content-disposition": f'attachment; filename="{what}.{"parquet" if is_table else "csv"}"'}

@@ -8,6 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
@@ -15,7 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from banditree.errors import InvalidInput
 from banditree.files.plans import plan_json
 from banditree.plans.plan import Plan
-from banditree.service.jobs.worker import die_with_parent, limit_memory
+from banditree.service.jobs.worker import die_with_parent, forget_secrets, limit_memory
 from banditree.service.plans.models import NewCollection, NewPlan
 from banditree.service.problems import Refused
 from banditree.service.store import records
@@ -84,13 +85,24 @@ class Reader:
 
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
+        self._turn = asyncio.Lock()  # one at a time, so that the time limit is for this one alone
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()  # of each person
 
-    async def read(self, function: Callable[[bytes], Read], content: bytes) -> Read:
-        """What a function of this module returns for a body."""
-        return await (run_in_threadpool if len(content) <= LARGE else self.apart)(function, content)
+    async def read(self, who: str, function: Callable[[bytes], Read], content: bytes) -> Read:
+        """What a function of this module returns for a body that somebody sent."""
+        if len(content) <= LARGE:
+            return await run_in_threadpool(function, content)
+        return await self.apart(who, function, content)
 
-    async def apart(self, function: Callable[..., Read], *arguments: Any) -> Read:
-        """What a function returns, computed in the process with limits whatever the size: a small file may unpack."""
+    async def apart(self, who: str, function: Callable[..., Read], *arguments: Any) -> Read:
+        """What a function returns, computed in the process with limits whatever the size: a small file may unpack.
+
+        who: sent it; people take turns, so that somebody who sends ten large files waits for them alone.
+        """
+        async with self._turns.setdefault(who, asyncio.Lock()), self._turn:
+            return await self._apart(function, *arguments)
+
+    async def _apart(self, function: Callable[..., Read], *arguments: Any) -> Read:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare)
@@ -113,8 +125,9 @@ class Reader:
 
 
 def _prepare() -> None:
-    """What tables are read with is loaded before memory is counted, and uses one thread."""
+    """What tables are read with is loaded before memory is counted, and uses one thread. No secrets are at hand."""
     die_with_parent()
+    forget_secrets()
     with suppress(ImportError):
         import ibis
         import pyarrow.compute

@@ -25,6 +25,7 @@ Connection = sa.Connection  # What every function of the store takes first: a co
 Clash = IntegrityError  # Somebody else took the same number or name a moment before; decide again.
 READ_SECONDS = 5.0  # One read may take so long, lest it keep others waiting.
 WRITERS, READERS = 4, 8  # Connections of one server: for the desk and a few other writers, and for those who only read.
+LONG = 4  # Connections for what is read without a time limit, so that nobody else waits for exports.
 PAGES = ("wal_autocheckpoint=8000", "secure_delete=ON")  # What is erased is overwritten.
 MIGRATION_LOCK = 0x62616E64  # Any number will do, as long as it is the same in every replica.
 POSTGRES = {
@@ -45,6 +46,7 @@ class Database:
         self.engine = open_engine(settings.url, most=WRITERS)
         watch_changes(self.engine)
         self._readers = open_engine(settings.url, most=READERS)  # so that those who write never wait for those
+        self._long = open_engine(settings.url, most=LONG)
         self._writes = self.engine.execution_options(writes=True)
         name = self.engine.url.database
         self._file = Path(name) if self.engine.dialect.name == "sqlite" and name else None
@@ -61,13 +63,14 @@ class Database:
     @contextmanager
     def read(self, seconds: float | None = READ_SECONDS) -> Iterator[sa.Connection]:
         """A connection that sees what is committed, for at most some seconds; None: however long it takes."""
-        with naming_failures(), self._readers.begin() as connection, time_limit(connection, seconds):
+        engine = self._long if seconds is None else self._readers
+        with naming_failures(), engine.begin() as connection, time_limit(connection, seconds):
             yield connection
 
     @contextmanager
     def snapshot(self) -> Iterator[sa.Connection]:
         """A connection that sees one moment throughout, however long it takes."""
-        with naming_failures(), self._readers.connect() as connection:
+        with naming_failures(), self._long.connect() as connection:
             if connection.dialect.name == "postgresql":
                 connection = connection.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin(), time_limit(connection, None):
@@ -106,8 +109,8 @@ class Database:
 
     def close(self) -> None:
         """Let go of every connection."""
-        self.engine.dispose()
-        self._readers.dispose()
+        for engine in (self.engine, self._readers, self._long):
+            engine.dispose()
 
     def _file_identity(self) -> tuple[int, int] | None:
         if self._file is None:

@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from banditree.service.cases.case import utc_now
 from banditree.service.problems import Conflict, NotFound, Refused
 from banditree.service.store.schema import files
-from banditree.service.store.sites import seen, site_of
+from banditree.service.store.sites import n_of_site, seen, site_of
 from banditree.service.store.trail import note_action
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".feather", ".arrow")
-MOST_FILES = 200  # At most so many files are on record; then some must be deleted.
+MOST_FILES = 200  # At most so many files of one site are on record; then some must be deleted.
 
 
 def add_file(connection: sa.Connection, actor: str, name: str, content: bytes) -> str:
@@ -20,7 +20,7 @@ def add_file(connection: sa.Connection, actor: str, name: str, content: bytes) -
         raise Refused(f"The name of a file must end in {', '.join(SUFFIXES)}. Got {name[:100]!r}.")
     if not content:
         raise Refused(f"{name[:100]} is empty. Check that it is the right file.")
-    if connection.execute(sa.select(sa.func.count()).select_from(files)).scalar_one() >= MOST_FILES:
+    if n_of_site(connection, files) >= MOST_FILES:
         raise Conflict(f"There are {MOST_FILES} files on record. Delete some that are no longer needed.")
     id = secrets.token_hex(8)
     row = {"id": id, "name": name, "size": len(content), "content": content, "site": site_of(connection)}

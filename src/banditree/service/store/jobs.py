@@ -25,8 +25,10 @@ from banditree.service.store.trail import note_action
 
 MOST_TRIES = 2  # A job that was begun so often is called interrupted: it may be what ends its workers.
 SILENCE = 20  # A worker without a sign of life for so many seconds is taken to be gone.
-MOST_WAITING = 200  # With so many jobs in line, another one is refused.
-MOST_EACH = 20  # So many jobs of one person may wait or run, besides those that pages ask for.
+MOST_WAITING = 2_000  # With so many jobs in line, another one is refused.
+MOST_EACH = 20  # So many jobs that one person asked for may wait or run.
+MOST_PAGES = 50  # So many jobs that the pages of one person wait for may wait or run.
+WATCH = "watch"  # Who has every signed plan monitored, however many there are.
 
 
 PARSED = ("settings", "state", "progress", "result", "found")  # The fields of a job that are not columns as they are.
@@ -53,6 +55,9 @@ class Lane(StrEnum):
 
     PAGES = "pages"
     ASKED = "asked"
+
+
+IN_LANE = {Lane.PAGES: jobs.c.key.is_not(None), Lane.ASKED: jobs.c.key.is_(None)}
 
 
 class Wish(StrEnum):
@@ -124,9 +129,10 @@ def _check_room(connection: sa.Connection, actor: str, key: str | None) -> None:
     if connection.execute(waiting).scalar_one() >= MOST_WAITING:
         raise Conflict(f"{MOST_WAITING} jobs are already waiting. Try again when some are done.")
     todo = jobs.c.state.in_((State.WAITING, State.RUNNING))
-    theirs = sa.select(sa.func.count()).where(todo, jobs.c.actor == actor, jobs.c.key.is_(None))
-    if key is None and connection.execute(theirs).scalar_one() >= MOST_EACH:
-        raise Conflict(f"{MOST_EACH} of your jobs are already waiting or running. Try again when some are done.")
+    most, lane = (MOST_EACH, Lane.ASKED) if key is None else (MOST_PAGES, Lane.PAGES)
+    theirs = sa.select(sa.func.count()).where(todo, jobs.c.actor == actor, IN_LANE[lane])
+    if actor != WATCH and connection.execute(theirs).scalar_one() >= most:
+        raise Conflict(f"{most} of your jobs are already waiting or running. Try again when some are done.")
 
 
 def find_job(connection: sa.Connection, id: str) -> Job:
@@ -240,10 +246,15 @@ def try_again(connection: sa.Connection, actor: str, id: str) -> bool:
 
 
 def claim(connection: sa.Connection, worker: str, lane: Lane | None = None) -> Job | None:
-    """The job of a lane, or of any, that waited longest, now this worker's; None if none waits."""
-    mine_too = {None: sa.true(), Lane.PAGES: jobs.c.key.is_not(None), Lane.ASKED: jobs.c.key.is_(None)}[lane]
-    oldest = sa.select(jobs).where(jobs.c.state == State.WAITING, mine_too).order_by(jobs.c.number).limit(1)
-    row = connection.execute(oldest.with_for_update(skip_locked=True)).mappings().first()
+    """The next job of a lane, or of any, now this worker's; None if none waits.
+
+    People take turns: it is the oldest job of the person whose last turn is longest ago.
+    """
+    earlier = jobs.alias()
+    last_turn = sa.select(sa.func.max(earlier.c.began)).where(earlier.c.actor == jobs.c.actor).scalar_subquery()
+    waiting = sa.select(jobs).where(jobs.c.state == State.WAITING, sa.true() if lane is None else IN_LANE[lane])
+    fair = waiting.order_by(sa.func.coalesce(last_turn, ""), jobs.c.number).limit(1)
+    row = connection.execute(fair.with_for_update(skip_locked=True, of=jobs)).mappings().first()
     if row is None:
         return None
     now = utc_now()

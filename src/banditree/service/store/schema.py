@@ -263,6 +263,7 @@ jobs = Table(
     Column("site", String(64)),
     Index("jobs_by_state", "state", "number"),
     Index("jobs_by_subject", "subject"),
+    Index("jobs_by_actor", "actor", "began"),
     *_seal("jobs"),
 )
 

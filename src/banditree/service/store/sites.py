@@ -28,3 +28,9 @@ def seen(connection: sa.Connection, table: sa.Table) -> sa.ColumnElement[bool]:
 def sees(connection: sa.Connection, site: str | None) -> bool:
     """Whether something of a site may be seen over this connection."""
     return site is None or site_of(connection) in (None, site)
+
+
+def n_of_site(connection: sa.Connection, table: sa.Table) -> int:
+    """How many rows of a table belong to the site of this connection, so that one site cannot use up another's room."""
+    mine = table.c.site.is_not_distinct_from(site_of(connection))
+    return int(connection.execute(sa.select(sa.func.count()).select_from(table).where(mine)).scalar_one())

@@ -14,12 +14,12 @@ from banditree.service.cases.case import utc_now
 from banditree.service.problems import Conflict, NotFound
 from banditree.service.store.files import add_file, delete_file
 from banditree.service.store.schema import studies
-from banditree.service.store.sites import seen, site_of
+from banditree.service.store.sites import n_of_site, seen, site_of
 from banditree.service.store.trail import note_action
 from banditree.service.studio.content import Content, Parts
 from banditree.service.studio.splitting import Split
 
-MOST_STUDIES = 500  # At most so many drafts are on record.
+MOST_STUDIES = 500  # At most so many drafts of one site are on record.
 
 
 class Study(NamedTuple):
@@ -37,7 +37,7 @@ class Study(NamedTuple):
 
 def add_study(connection: sa.Connection, actor: str, name: str, content: Content, table: bytes | None) -> str:
     """Put a draft on record with the table that was brought; its id."""
-    if connection.execute(sa.select(sa.func.count()).select_from(studies)).scalar_one() >= MOST_STUDIES:
+    if n_of_site(connection, studies) >= MOST_STUDIES:
         raise Conflict(f"There are already {MOST_STUDIES} drafts. Delete some that are no longer needed.")
     content = with_table(connection, actor, content, table)
     id, now = secrets.token_hex(8), utc_now()

@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
+from banditree.service.edge.replies import sender
 from banditree.service.problems import Refused
 from banditree.service.studio.content import Content, Log
 from banditree.service.studio.looking import first_look
@@ -32,7 +33,7 @@ async def bring(request: Request, name: str, content: bytes) -> tuple[Content, b
 
 async def apart(request: Request, function: Any, *arguments: Any) -> Any:
     """What a function gives, computed in a process of its own with limits."""
-    return await request.app.state.reader.apart(function, *arguments)
+    return await request.app.state.reader.apart(sender(request), function, *arguments)
 
 
 def first_content(name: str, content: bytes) -> tuple[Content, bytes]:
