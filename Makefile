@@ -11,7 +11,7 @@ TWO := -n 2 --dist worksteal
 # Types are checked on one core: meanwhile the other compiles what most tests use, which both would do at the same time.
 READY := $(MAKE) --no-print-directory --jobs=2 --output-sync lint warm
 
-.PHONY: demo test check coverage soak bench bench-plans docs pages pins clean
+.PHONY: demo test check coverage soak attack bench bench-plans docs pages pins clean
 
 demo: .venv/demo.done
 	@$(PY) -m banditree demo --folder banditree-demo
@@ -32,6 +32,10 @@ coverage: .venv/test.done
 
 soak: .venv/test.done
 	@$(PY) -m pytest -q -m "soak or slow"
+
+# Ten minutes of attacks on a service of its own, on this computer only; docs/reference/threats.md says what they are.
+attack: .venv/test.done
+	@timeout 600 $(PY) benchmarks/attack.py --seconds 90
 
 # Hours, most of them for monitoring; docs/reference/performance.md has smaller settings. A machine that is busy may miss a limit.
 bench: .venv/bench.done

@@ -34,7 +34,7 @@ HOW = {
 def in_this_process():
     """Files are read in a thread: the process of its own has tests of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Reader, "apart", lambda _self, function, *given: run_in_threadpool(function, *given))
+        patch.setattr(Reader, "apart", lambda _self, _who, function, *given: run_in_threadpool(function, *given))
         yield
 
 
