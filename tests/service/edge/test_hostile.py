@@ -358,7 +358,7 @@ def test_two_admins_cannot_demote_each_other_on_two_servers(postgres):
 def listening(tmp_path, monkeypatch):
     """A server with its own protocol: room for 120 connections, 100 from one address, two seconds for a head."""
     monkeypatch.setattr(connections, "HEAD_SECONDS", 2.0)
-    settings = local(tmp_path / "cases.db", port=0, connections_per_address=100)
+    settings = local(tmp_path / "cases.db", port=free_port(), connections_per_address=100)
     server = uvicorn.Server(configuration(create_app(settings), settings, most=120))
     thread = threading.Thread(target=server.run)
     thread.start()
