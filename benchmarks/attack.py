@@ -90,7 +90,7 @@ def kills(target: Target, seconds: float, rng: random.Random) -> tuple[str, bool
             mine = acknowledged.setdefault(case, set())
             while not stop.is_set():
                 number = client.ask(case)[0].round
-                client.tell(case, number, rng.random() < 0.5)
+                client.tell(case, number, rng.randrange(2))
                 mine.add(number)
 
     while time.monotonic() < until:
