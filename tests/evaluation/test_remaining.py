@@ -8,6 +8,7 @@ from banditree.cases.design import Design
 from banditree.cases.table import cases_of
 from banditree.evaluation.evaluate import evaluate
 from banditree.evaluation.remaining import remaining, transitions
+from banditree.reports.held_out import held_out
 from banditree.tasks.collection import Collection
 
 TWO = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
@@ -57,3 +58,10 @@ def test_plans_are_not_overrated_by_the_cases_that_stay(how):
     gains = [evaluate(leaves_b(), log(seed, **how), runs=1, single="B").rows[1].gain for seed in range(10)]
     assert sum(gain.low <= truth <= gain.high for gain in gains) >= 8
     assert all(gain.high < 0.02 for gain in gains)
+
+
+def test_what_a_log_cannot_show_is_said_first_in_reports_and_the_studio_too():
+    kept = log(0, sticks=0.0)
+    found = evaluate(leaves_b(), kept, runs=1)
+    assert "once per case" in found.refusal
+    assert held_out(leaves_b(), None, found)["sentence"].startswith("The log cannot show what a plan gives")

@@ -54,6 +54,8 @@ def _sentence(plan: Plan, found: Evaluation) -> str:
     mine, single = found.rows[0], found.rows[1]
     gain = single.gain
     assert gain is not None
+    if found.refusal:
+        return f"{capital(found.refusal)}."
     how = "Better than" if gain.low > 0 else "Worse than" if gain.high < 0 else "Not shown to be better than"
     unit, cases = f"{lost_word(plan)} per round", counted(found.n_cases, "case")
     first = "" if found.shown == plan.horizon else f" over the first {counted(found.shown, 'round')}"
