@@ -25,7 +25,7 @@ def found(gain, shown=10):
         Row("mTS", estimate(0.85, 0.8, 0.9), estimate(-0.05, -0.1, 0.0)),
         Row("mIDS", estimate(0.85, 0.8, 0.9), estimate(-0.05, -0.1, 0.0)),
     )
-    return SimpleNamespace(rows=rows, shown=shown, n_cases=12)
+    return SimpleNamespace(rows=rows, shown=shown, n_cases=12, refusal="")
 
 
 @pytest.mark.parametrize(
