@@ -67,8 +67,8 @@ def fit_sentence(plan: Plan) -> str:
     return (
         f"Fit of one {words.task} over another: the natural logarithm of the chance of the outcome by the prediction "
         f"of the first, divided by its chance by that of the second, for the {words.arm} given at that context; in the "
-        f"points named, rounded to a whole number, at most {most} up or down. The session and the console "
-        f"compute it.{'' if plan.rewards.has_range else noise}"
+        f"points named, rounded to a whole number (halves go up), at most {most} up or down. The session and the "
+        f"console compute it.{'' if plan.rewards.has_range else noise}"
     )
 
 

@@ -41,6 +41,9 @@ POLISHING = 0.1  # Further steps, as a share of those of the search, that go on 
 SHORTER = 0.05  # Further steps, as a share of those of the search, in which a line less is tried.
 SIMPLIFYING = 0.15  # Further steps, as a share of those of the search, in which the plan is made simpler.
 DOUBTS = 3  # For estimated rates there are so many searches, each allowing for the worst rates of the plans before it.
+TINY = 30  # Up to this horizon a case of random length stands badly for one of H rounds ...
+# ... so that by default there are searches with these (numbers added to the seed, mean lengths as multiples of H).
+TRIES = ((0, 1.0), (1, 1.0), (0, 2.0), (1, 2.0), (0, 4.0))
 ATTEMPTS = 4  # At most so many searches, with wrong arms ever more costly, are made until the cap on them is met.
 DEARER = 10.0  # A wrong arm costs so many times as much from one attempt to the next.
 
@@ -85,7 +88,8 @@ def build_protocol(
     seen = collection if not how.allow else with_spread(collection, how.allow / math.sqrt(3.0))  # evenly within it
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
-    plan = _found(seek, _widths(limits, collection), how.max_wrong_arm)
+    tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
+    plan = _found(seek, _widths(limits, collection), tries, how.max_wrong_arm)
     if how.substitutes:
         plan = with_substitutes(plan, collection, how.objective)
     return replace(plan, vocabulary=vocabulary or Vocabulary())
@@ -102,17 +106,22 @@ def _widths(limits: Limits, collection: Collection) -> list[Limits]:
     return widths
 
 
-def _found(seek: "Seeker", widths: Sequence[Limits], max_wrong_arm: float | None) -> Plan:
-    """The best plan of a search within each of some limits; each begins with the plan that the one before found."""
-    seek.searches, problem = len(widths), InvalidInput("")
+def _found(
+    seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]], max_wrong_arm: float | None
+) -> Plan:
+    """The best plan of some tries within each of some limits, which begin with the best within the limits before."""
+    seek.searches, problem = len(widths) * len(tries), InvalidInput("")
     for seek.limits in widths:
-        try:
-            plan = seek.plan(0.0) if max_wrong_arm is None else _rarely_wrong(seek, max_wrong_arm)
-        except InvalidInput as error:
-            problem = error
-            continue
-        found = [plan] if seek.start is None else [plan, seek.start]
-        seek.start = min(found, key=lambda one: loses(one, seek.collection, seek.objective))
+        found = list[Plan]()
+        for seek.shift, seek.longer in tries:
+            try:
+                found.append(seek.plan(0.0) if max_wrong_arm is None else _rarely_wrong(seek, max_wrong_arm))
+            except InvalidInput as error:
+                problem = error
+            if seek.stopped:
+                break
+        found += [] if seek.start is None else [seek.start]
+        seek.start = min(found, key=lambda one: loses(one, seek.collection, seek.objective), default=None)
         if seek.stopped:
             break
     if seek.start is None:
@@ -204,7 +213,7 @@ def fallback_named(given: str, arms: Sequence[str]) -> Fallback:
 @dataclass
 class Seeker:
     """The searches for one plan within some limits, which share their steps. attempts: at how many prices there may be
-    some. searches: within how many limits. start: the best plan within narrower limits."""
+    some. searches: how many there are in all. start: the best plan within narrower limits. shift, longer: of TRIES."""
 
     collection: Collection
     horizon: int
@@ -220,6 +229,8 @@ class Seeker:
     attempts: int = 1
     searches: int = 1
     start: Plan | None = None
+    shift: int = 0
+    longer: float = 1.0
     done: int = 0
     stopped: bool = False
     over: Contextual | None = None
@@ -286,13 +297,13 @@ class Seeker:
         if self.by_context is not None or self.fallback is not None:
             start = None  # it cannot be changed line by line
         share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
-        tables = build_tables(world, self.horizon, price, () if start is None else scorings_of(start))
+        tables = build_tables(world, self.horizon, price, () if start is None else scorings_of(start), self.longer)
         moves = Moves(
             tables,
             world,
             self.limits,
             power=self.objective.power,
-            seed=self.seed,
+            seed=self.seed + self.shift,
             steps=share,
             done=self.done,
             total=steps * self.searches,

@@ -139,12 +139,14 @@ class Tables:
         return Exits(down, np.zeros_like(rest), rounds * self.resting[:, arm], rest)
 
 
-def build_tables(world: World, horizon: int, wrong_price: float = 0.0, more: Sequence[Scoring] = ()) -> Tables:
+def build_tables(
+    world: World, horizon: int, wrong_price: float = 0.0, more: Sequence[Scoring] = (), longer: float = 1.0
+) -> Tables:
     """All tables. wrong_price: what having a wrong arm in force at the horizon costs, or none, once. more: ways to
-    score."""
+    score. longer: how many times the horizon a case lasts on average."""
     scenarios = world.scenarios
     templates, levels = world.templates or templates_of(scenarios, more), levels_for(horizon)
-    gaps, going = scenarios.gaps, 1.0 - 1.0 / horizon
+    gaps, going = scenarios.gaps, 1.0 - 1.0 / (longer * horizon)
     at_rest, losses = resting_costs(world, horizon)
     resting = at_rest + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
     gaps = gaps + TESTED * wrong_price / horizon  # still tested when the horizon ends: no arm is in force
