@@ -53,7 +53,7 @@ def test_transitions_are_counted():
 
 @pytest.mark.parametrize("how", [{"sticks": 0.05}, {"share": 0.2}], ids=["sticky", "one option is rare"])
 def test_plans_are_not_overrated_by_the_cases_that_stay(how):
-    """The truth is in at least 8 of 10 intervals of 95%; fewer would be seen once in 90 runs. Unweighted: 0 of 10."""
+    """The truth is in at least 8 of 10 intervals of 95%; fewer would be seen once in 90 runs."""
     truth = evaluate(leaves_b(), log(99, n=4000, full=True), runs=1, single="B").rows[1].gain.value
     gains = [evaluate(leaves_b(), log(seed, **how), runs=1, single="B").rows[1].gain for seed in range(10)]
     assert sum(gain.low <= truth <= gain.high for gain in gains) >= 8
