@@ -19,12 +19,14 @@ import numpy as np
 from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
+from banditree.theory.bounds import Bound
 from banditree.theory.per_context import per_context, squared_distances
 
 EFFORT = 400  # At most this many simplices are looked at.
 CONTEXTS = 40  # Averages are taken over this many contexts, where they vary.
 LIST_UP_TO = 7  # Up to this many tasks, all uniform omegas are tried.
 ALTERNATIONS = 20  # Omega and its opponent are improved in turn at most this many times.
+MEET = 1e-2  # The gamma of the lower bound is found this closely.
 CLOSE = 1e-3  # Bounds with a smaller relative gap count as met.
 
 
@@ -77,6 +79,43 @@ def dec(
     upper = search.bound_all(effort)
     policy = search.against(search.omega).policy.sum(axis=0) / len(gaps)
     return Dec(search.best, max(search.best, upper), tuple(search.omega.tolist()), tuple(policy.tolist()))
+
+
+def dec_regret_bound(collection: Collection, horizon: int) -> Bound:
+    """The appendix's lower bound: max over gamma >= sqrt(H) of min((dec_gamma - delta) H, gamma), constants omitted.
+
+    Any algorithm loses this much, up to absolute constants that the paper does not give, with a chance of at least
+    delta = 1/H in some task. dec_gamma falls as gamma grows, so the maximum is where the two meet, or at sqrt(H) if
+    they meet below. More rounds never lose less, so the best of H, H/2, H/4, ... counts.
+
+    >>> found = dec_regret_bound(Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]]), 10_000)
+    >>> round(found.value, 2), found.parts["horizon"]
+    (1.43, 156.0)
+    """
+    if horizon < 1:
+        raise invalid("horizon", "at least 1", horizon)
+    rounds = [horizon >> halved for halved in range(horizon.bit_length())]
+    value, gamma, used = max(_least_lost(collection, one) for one in rounds)
+    parts = {"gamma": gamma, "horizon": float(used)}
+    return Bound(value, parts, "the lower bound of the appendix for Theorem 3.3, without its absolute constants")
+
+
+def _least_lost(collection: Collection, horizon: int) -> tuple[float, float, int]:
+    """The bound at exactly this horizon, its gamma, and the horizon."""
+
+    def lost(gamma: float) -> float:
+        return max(dec(collection, gamma, effort=1).lower * horizon - 1, 0.0)
+
+    low, high = float(np.sqrt(horizon)), float(horizon)
+    at_low = lost(low)
+    while at_low > low and high - low > MEET * high:
+        middle = float(np.sqrt(low * high))
+        value = lost(middle)
+        if value > middle:
+            low, at_low = middle, value
+        else:
+            high = middle
+    return min(at_low, low), low, horizon
 
 
 def _starts(n_tasks: int, subsets: Sequence[Sequence[int]], few: bool) -> list[FloatArray]:
