@@ -1,12 +1,13 @@
 """Where a plan meets a person: what is said is right, and what was reported by mistake can be taken back."""
 
 import json
+import re
 
 import pytest
 import sqlalchemy as sa
 from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
 from running_service import SHORT_PLAN as PLAN
-from running_service import client_of, in_thread, local
+from running_service import TWO_GROUPS, client_of, in_thread, local
 
 from banditree.policies.rounds import MISSING
 from banditree.service.field.monitoring import ANSWERED
@@ -14,6 +15,7 @@ from banditree.service.pages import case_pages
 from banditree.service.store import jobs, schema
 from banditree.service.store.database import Database
 from banditree.service.store.people import Role, add_user, hashed
+from banditree.trees.tree import build_tree
 
 pytestmark = pytest.mark.slow
 
@@ -23,6 +25,13 @@ IN_VIEW = """
 const box = document.querySelector(arguments[0]).getBoundingClientRect();
 const top = document.elementFromPoint(box.left + 5, box.top + box.height / 2);
 return box.top >= 0 && box.bottom <= innerHeight && document.querySelector(arguments[0]).contains(top);
+"""
+
+
+DARK = """
+const all = [...document.querySelectorAll(".issue svg polygon")].slice(1).map((one) => one.getBBox());
+const one = Math.min(...all.map((box) => box.width));
+return all.reduce((sum, box) => sum + Math.round(box.width / one), 0);
 """
 
 
@@ -290,3 +299,30 @@ def test_a_tap_after_the_log_in_has_ended_says_that_it_was_not_saved(chromium, t
         until(lambda: "Round 1 of 10" in text(window, "#next"))
         window.get_log("browser")
         assert "told" not in [event.kind for event in api.events("c")]
+
+
+def test_a_card_says_which_version_it_is_who_signed_it_and_whether_it_is_old(chromium, tmp_path):
+    import segno
+
+    database = tmp_path / "cases.db"
+    with in_thread(local(database, public_url="https://plans.clinic.example")) as (_app, http):
+        api = client_of(http)
+        old = api.add_plan(PLAN, "Clinic, spring", sign="tested")
+        first = api.card(old, "html")
+        new = api.add_plan(build_tree(TWO_GROUPS, 12), "Clinic, autumn", sign="tested", replaces=old)
+        then = api.card(old, "html").decode()
+        assert api.card(old).startswith(b"%PDF")
+    (tmp_path / "card.html").write_bytes(first)
+    for size in (PHONE, DESK):
+        with looking(chromium, size) as window:
+            window.get((tmp_path / "card.html").as_uri())
+            said = text(window, ".issue")
+            assert f"Clinic, spring, version {old}." in said
+            assert "Patient or case, date:" in said
+            assert re.search(r"Signed by local, 20\d\d-\d\d-\d\d\.", said)
+            assert "This plan was not judged on cases that it was not made from." in text(window)
+            drawn = window.execute_script(DARK)
+            assert_fits(window)
+    mark = segno.make(f"https://plans.clinic.example/plans/{old}", micro=False, error="m")
+    assert drawn == sum(map(sum, mark.matrix))
+    assert f"REPLACED by version {new}: not for new cases." in then

@@ -18,14 +18,14 @@ def estimate(value, low, high):
     return Estimate(value=value, error=0.1, low=low, high=high)
 
 
-def found(gain, shown=10):
+def found(gain, shown=10, refusal=""):
     rows = (
         Row(PLAN, estimate(0.8, 0.7, 0.9)),
         Row("Alpha for all", estimate(0.5, 0.4, 0.6), estimate(*gain)),
         Row("mTS", estimate(0.85, 0.8, 0.9), estimate(-0.05, -0.1, 0.0)),
         Row("mIDS", estimate(0.85, 0.8, 0.9), estimate(-0.05, -0.1, 0.0)),
     )
-    return SimpleNamespace(rows=rows, shown=shown, n_cases=12, refusal="")
+    return SimpleNamespace(rows=rows, shown=shown, n_cases=12, refusal=refusal)
 
 
 @pytest.mark.parametrize(
@@ -66,3 +66,9 @@ def test_the_picture_tells_its_numbers_to_those_who_do_not_see_it():
     judged = held_out(SHORT_PLAN, None, found((0.3, 0.1, 0.5)))
     scene = held_out_scene(judged["unit"], judged["rows"])
     assert "This plan 0.80 (0.70 to 0.90); Alpha for all 0.50 (0.40 to 0.60)" in scene.description
+
+
+def test_what_the_log_cannot_show_is_said_in_place_of_numbers():
+    judged = held_out(SHORT_PLAN, None, found((0.3, 0.1, 0.5), refusal="options were chosen by how cases did"))
+    assert judged["sentence"] == "Options were chosen by how cases did."
+    assert judged["rows"] == []

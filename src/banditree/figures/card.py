@@ -9,7 +9,9 @@ from html import escape
 from banditree.figures.document import Sheets
 from banditree.figures.drawing import A4
 from banditree.figures.html import asset, page, written
-from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, rectangle
+from banditree.figures.issue import MARK, Issue, mark_scene
+from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, moved, rectangle
+from banditree.figures.svg import svg
 from banditree.nouns import counted, plural
 from banditree.plans.context_wording import note_sentences
 from banditree.plans.counts import Rounds
@@ -19,6 +21,7 @@ from banditree.plans.wording import foot_sentences, heading, numbered_lines, out
 from banditree.plans.words import capital, times, with_article
 
 LEAST_ROWS, MOST_ROWS = 8, 20  # The worksheet has as many rows as the sheet has room for, within these limits.
+FOR_WHOM = "Patient or case, date:"
 ROW_HEIGHT = 27.0  # A row has room for two bundles of five tally marks, one above the other.
 SHARES = (0.07, 0.19, 0.28, 0.28, 0.09, 0.09)  # The shares of the width for the columns of the worksheet.
 
@@ -35,11 +38,15 @@ class CardInfo:
     promise: tuple[str, ...]
     columns: tuple[str, ...]
     worksheet: str
+    verdict: str = ""
+    issue: Issue | None = None
 
 
-def card_info(plan: Plan, promise: tuple[str, ...] = (), loss: str = "") -> CardInfo:
+def card_info(
+    plan: Plan, promise: tuple[str, ...] = (), loss: str = "", verdict: str = "", issue: Issue | None = None
+) -> CardInfo:
     """The card of `plan`. promise: two sentences on what it costs and how often it errs, where that is known; loss:
-    one on what it loses, for the heading."""
+    one on what it loses, for the heading; verdict: on cases that it was not made from; issue: about this sheet."""
     words = plan.vocabulary
     what = "Protocol" if plan.form is Form.LINES else "Plan"
     names = [name for _, name in outcome_names(plan)]
@@ -53,6 +60,8 @@ def card_info(plan: Plan, promise: tuple[str, ...] = (), loss: str = "") -> Card
         promise=promise or _unknown(plan),
         columns=(unit(plan), words.arm, *tallies, "score", "next"),
         worksheet=_worksheet_note(plan),
+        verdict=verdict,
+        issue=issue,
     )
 
 
@@ -122,7 +131,11 @@ def card_pages(info: CardInfo, size: tuple[float, float] = A4) -> list[Scene]:
     """The card on sheets of this size; black on white, so that it can be copied."""
     sheets = Sheets(size)
     sheets.write(info.title, 15.0, INK, bold=True, after=2)
+    if info.verdict:
+        sheets.write(info.verdict, 9.5, INK, bold=True, after=2)
     sheets.write(info.subtitle, 8.0, GREY, after=8)
+    if info.issue is not None:
+        _issued(sheets, info.issue)
     for line in info.lines:
         sheets.write(line, 11.0, INK, after=4)
     if info.rule:
@@ -136,6 +149,18 @@ def card_pages(info: CardInfo, size: tuple[float, float] = A4) -> list[Scene]:
         sheets.write(sentence, 9.5, INK, after=2)
     _worksheet(sheets, info)
     return sheets.pages()
+
+
+def _issued(sheets: Sheets, issue: Issue) -> None:
+    """A field for whom it is about, what the sheet says about itself, and its mark at the right."""
+    left, top, width = sheets.margin, sheets.y, sheets.width - MARK - 12
+    sheets.shapes.append(Text(left, top + 12, FOR_WHOM, 9.0, INK))
+    sheets.shapes.append(Line(((left + 110, top + 14), (left + width, top + 14)), GREY, 0.8))
+    for number, line in enumerate(issue.lines):
+        sheets.shapes.append(Text(left, top + 28 + 12 * number, fitted(line, width, 8.5), 8.5, INK))
+    mark = mark_scene(issue.mark, issue.address)
+    sheets.shapes += [moved(shape, left + width + 12, top) for shape in mark.shapes]
+    sheets.y = top + MARK + 6
 
 
 def _section(sheets: Sheets, title: str) -> None:
@@ -174,11 +199,20 @@ def card_html(info: CardInfo, paper: str = "A4") -> str:
     promise = "\n".join(f"<p>{written(sentence)}</p>" for sentence in info.promise)
     head = "".join(f'<th scope="col">{escape(capital(name))}</th>' for name in info.columns)
     rows = f"<tr>{'<td></td>' * len(info.columns)}</tr>\n" * LEAST_ROWS
+    verdict = f'<p class="rule">{escape(info.verdict)}</p>\n' if info.verdict else ""
+    issue = "" if info.issue is None else _issued_html(info.issue)
     body = (
-        f'<main class="card-page">\n<h1>{escape(info.title)}</h1>\n<p class="soft">{escape(info.subtitle)}</p>\n'
+        f'<main class="card-page">\n<h1>{escape(info.title)}</h1>\n{verdict}'
+        f'<p class="soft">{escape(info.subtitle)}</p>\n{issue}'
         f'<section class="protocol" aria-label="The plan">\n{lines}{rule}\n</section>\n'
         f"<h2>What the words mean</h2>\n<dl>\n{meanings}</dl>\n<h2>What it promises</h2>\n{promise}\n"
         f'<section class="sheet">\n<h2>Worksheet</h2>\n<p class="soft">{escape(info.worksheet)}</p>\n'
         f'<table class="worksheet"><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n</section>\n</main>'
     )
     return page(info.title, body, style=f"{asset('card.css')}@page {{ size: {paper}; margin: 14mm; }}\n")
+
+
+def _issued_html(issue: Issue) -> str:
+    said = "".join(f"<p>{escape(line)}</p>" for line in issue.lines)
+    mark = svg(mark_scene(issue.mark, issue.address), margin=0)
+    return f'<section class="issue"><div><p class="whom">{FOR_WHOM}</p>{said}</div>{mark}</section>\n'

@@ -38,7 +38,7 @@ class Compared:
 
 
 def held_out(plan: Plan, collection: Collection | None, found: Evaluation) -> dict[str, Any]:
-    """The verdict in the words of the plan, and what it is about, as JSON data."""
+    """The verdict in the words of the plan, and what it is about, as JSON data; no rows where it cannot be shown."""
     single = found.rows[1]
     shown = [row for row in found.rows if row.name in (PLAN, single.name, COMPUTER)]
     promised = {} if collection is None else _promised(plan, collection, single.name, found.shown)
@@ -47,7 +47,8 @@ def held_out(plan: Plan, collection: Collection | None, found: Evaluation) -> di
         Compared(names.get(row.name, row.name), promised.get(row.name), row.value.value, row.value.low, row.value.high)
         for row in shown
     ]
-    return {"sentence": _sentence(plan, found), "unit": f"{lost_word(plan)} per round", "rows": [*map(asdict, rows)]}
+    known = [] if found.refusal else [*map(asdict, rows)]
+    return {"sentence": _sentence(plan, found), "unit": f"{lost_word(plan)} per round", "rows": known}
 
 
 def _sentence(plan: Plan, found: Evaluation) -> str:

@@ -22,6 +22,7 @@ from banditree.figures.document import (
     document_pdf,
 )
 from banditree.figures.heat_map import heat_map_info, heat_map_scene
+from banditree.figures.issue import Issue, mark_scene
 from banditree.figures.ladder import MANY_ROWS, ladder_info
 from banditree.figures.pareto import Candidate, pareto_info, pareto_scene
 from banditree.figures.reach import ReachInfo, reach_info
@@ -74,10 +75,12 @@ def write_report(
     suffix: str,
     results: Results | None = None,
     held_out: Mapping[str, Any] | None = None,
+    issue: Issue | None = None,
 ) -> bytes:
     """The report as the content of a file: `suffix` is .html or .pdf. The same inputs give the same bytes.
 
-    held_out: what the plan was worth on cases that it was not made from, as `reports.held_out` says it.
+    held_out: what the plan was worth on cases that it was not made from, as `reports.held_out` says it. issue: what the
+    report says about itself.
     """
     writers: dict[str, Callable[[str, list[Block]], bytes]] = {
         ".html": lambda title, blocks: document_html(title, blocks).encode(),
@@ -86,13 +89,22 @@ def write_report(
     if suffix.lower() not in writers:
         raise invalid("the name of a report", "one that ends in .html or .pdf", suffix)
     title = f"{heading(plan).split(' over ')[0]}: report"
-    return writers[suffix.lower()](title, [*_judged(held_out), *report_blocks(plan, collection, results)])
+    first = [*_judged(held_out), *_issued(issue)]
+    return writers[suffix.lower()](title, [*first, *report_blocks(plan, collection, results)])
+
+
+def _issued(issue: Issue | None) -> list[Block]:
+    if issue is None:
+        return []
+    return [Paragraph(" ".join(issue.lines)), Figures(((mark_scene(issue.mark, issue.address), issue.address),))]
 
 
 def _judged(held_out: Mapping[str, Any] | None) -> list[Block]:
     """What comes first: the verdict on cases held out, with its picture."""
     if held_out is None:
         return [Paragraph(NOT_JUDGED)]
+    if not held_out["rows"]:
+        return [Paragraph(held_out["sentence"])]
     picture = held_out_scene(held_out["unit"], held_out["rows"])
     return [Paragraph(held_out["sentence"]), Figures(((picture, picture.description),))]
 

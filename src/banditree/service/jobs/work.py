@@ -20,6 +20,7 @@ from banditree.service.field.webhook import webhook
 from banditree.service.jobs.log_files import file_on_disk
 from banditree.service.jobs.messages import Reports
 from banditree.service.jobs.searching import search
+from banditree.service.plans.issuing import issue_of
 from banditree.service.problems import Refused
 from banditree.service.store import jobs, records
 from banditree.service.store.database import Connection, Database
@@ -117,7 +118,8 @@ def report(database: Database, settings: Mapping[str, Any], reports: Reports) ->
     plan, collection = _plan(database, settings)
     with database.read() as connection:
         judged = verdict_of(connection, settings["plan"])
-    content = write_report(plan, collection, f".{settings['format']}", held_out=judged)
+    issue = issue_of(database, settings["plan"])
+    content = write_report(plan, collection, f".{settings['format']}", held_out=judged, issue=issue)
     return {"name": f"report-{settings['plan']}.{settings['format']}", "content": b64encode(content).decode()}
 
 
@@ -138,8 +140,9 @@ def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> d
         if collection is None
         else tuple(promise_sentences(plan, certify(plan, collection), varies=collection.varies))
     )
-    promise = (NOT_JUDGED if judged is None else judged["sentence"], *promise)
-    info, paper = card_info(plan, promise), settings["paper"]
+    verdict = NOT_JUDGED if judged is None else judged["sentence"]
+    issue, paper = issue_of(database, settings["plan"]), settings["paper"]
+    info = card_info(plan, promise, verdict=verdict, issue=issue)
     if settings["format"] == "html":
         content = card_html(info, "A4" if paper == "a4" else "letter").encode()
     else:

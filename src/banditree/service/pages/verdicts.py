@@ -34,4 +34,5 @@ def verdict_in(job: Job | None) -> Judged:
     if job.state is not State.DONE:
         return Judged(f"{NOT_JUDGED} {job.problem or ''}".strip())
     found = job.result["held_out"]
-    return Judged(found["sentence"], Markup(svg(held_out_scene(found["unit"], found["rows"]))))
+    picture = Markup(svg(held_out_scene(found["unit"], found["rows"]))) if found["rows"] else None
+    return Judged(found["sentence"], picture)

@@ -18,6 +18,7 @@ from banditree.service.edge.replies import ERRORS, desk_of, read, reply, sender,
 from banditree.service.jobs.routes import computed, file_of_job, job_out
 from banditree.service.people.senders import Operator, Signer, Viewer
 from banditree.service.plans import uploads
+from banditree.service.plans.issuing import stamp_of
 from banditree.service.plans.models import (
     CardFormat,
     ChangedLine,
@@ -171,8 +172,8 @@ async def show_card(
 async def printed(request: Request, person: Person, id: str, format: CardFormat, paper: PaperName) -> Job:
     """The card of a plan, printed once."""
     await read(request, records.document_of, "plans", id)
-    known = await read(request, judged_by, id)
-    settings = {"plan": id, "format": format, "paper": paper, "judged_by": known}
+    known, stamp = await read(request, judged_by, id), await read(request, stamp_of, id)
+    settings = {"plan": id, "format": format, "paper": paper, "judged_by": known, "stamp": stamp}
     return await computed(request, person, "card", settings, id)
 
 

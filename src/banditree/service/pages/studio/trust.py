@@ -10,6 +10,7 @@ from banditree.service.pages import words
 from banditree.service.pages.studio.steps import StudyId, is_busy, require, step_page, study_of
 from banditree.service.pages.verdicts import verdict_in
 from banditree.service.people.senders import Operator, Viewer
+from banditree.service.plans.issuing import stamp_of
 from banditree.service.plans.routes import certified, judged_by
 from banditree.service.store import records
 from banditree.service.store.jobs import Job
@@ -50,8 +51,8 @@ async def report(request: Request, person: Operator, id: StudyId) -> Response:
     study = await study_of(request, id)
     require(study, "trust")
     assert study.content.plan is not None
-    known = await read(request, judged_by, study.content.plan)
-    settings = {**ReportSettings(plan=study.content.plan).model_dump(mode="json"), "judged_by": known}
+    known, stamp = [await read(request, one, study.content.plan) for one in (judged_by, stamp_of)]
+    settings = {**ReportSettings(plan=study.content.plan).model_dump(mode="json"), "judged_by": known, "stamp": stamp}
     job = await computed(request, person, "report", settings, study.content.plan, waits=False)
     return step_page(request, study, "report", busy=is_busy(job), job=job)
 
