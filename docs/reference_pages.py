@@ -92,8 +92,14 @@ MORE = {  # modules and names that are documented without being public names of 
 }
 
 SETTINGS = (
+    "banditree.evaluation.settings.FitSettings",
     "banditree.scores.settings.PlanSettings",
     "banditree.reports.settings.CertifySettings",
+    "banditree.evaluation.settings.EvaluateSettings",
+    "banditree.monitoring.settings.MonitorSettings",
+    "banditree.monitoring.settings.CompareSettings",
+    "banditree.training.settings.RelearnSettings",
+    "banditree.simulation.settings.SimulateSettings",
     "banditree.service.settings.Settings",
 )
 

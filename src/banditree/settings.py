@@ -5,12 +5,12 @@ table of them. All of these are made from one class, which is also the only plac
 """
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from types import UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints, ValidationError
 from pydantic.fields import FieldInfo
 
 from banditree.errors import InvalidInput, invalid
@@ -22,6 +22,12 @@ Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r"^[^\x00]*$")]  # as databases hold it
 
 
+def _listed(given: Any) -> Any:
+    """Numbers in anything that can be gone through, such as an array or a range, as a list."""
+    return given if isinstance(given, str | Mapping) or not isinstance(given, Iterable) else list(given)
+
+
+Numbers = Annotated[tuple[int, ...], BeforeValidator(_listed)]
 BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 RULES = {  # by how pydantic's names of what is wrong begin
     "bool": "true or false",
@@ -54,6 +60,11 @@ class Settings(BaseModel):
             super().__init__(**given)
         except ValidationError as problem:
             raise _refusal(type(self).model_fields, problem) from None
+
+    @classmethod
+    def among(cls, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of some names and values that are settings of this class."""
+        return {name: value for name, value in given.items() if name in cls.model_fields}
 
     @property
     def changed(self) -> dict[str, Any]:

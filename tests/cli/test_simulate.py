@@ -76,7 +76,7 @@ def test_json_for_programs(tasks, capsys):
         (["--policies", "uniform,uniform"], "--policies must be of different names"),
         (["--policies", ","], "policies must be at least one"),
         (["--policies", "uniform", "-o", "x.csv"], "results are written as .parquet or .json"),
-        (["--policies", "uniform", "--rounds", "a,b"], "--rounds must be whole numbers"),
+        (["--policies", "uniform", "--rounds", "a,b"], "--rounds must be made of values that are each a whole number"),
         (["--policies", "uniform", "--rounds", "101"], "rounds must be numbers from 1 to the horizon 100"),
         (["--policies", "uniform", "--believed", "none.json"], "no such file"),
         (["--policies", "no-plan.json"], "no such file"),

@@ -193,9 +193,10 @@ def test_graded_rewards_can_be_fitted_and_bounded_ones_are_refused():
     assert same.plan.rewards.support == (0.0, 0.5, 1.0)
     by_name = fit(replace(log, outcomes=outcomes[:, [0, 0]]), 10, rewards="graded", **QUICK)
     assert by_name.plan.rewards == same.plan.rewards
-    for bounded in (Bounded(0.0, 1.0), "bounded"):
-        with pytest.raises(InvalidInput, match="of bounded rewards only the mean is known"):
-            fit(log, 10, rewards=bounded)
+    with pytest.raises(InvalidInput, match="of bounded rewards only the mean is known"):
+        fit(log, 10, rewards=Bounded(0.0, 1.0))
+    with pytest.raises(InvalidInput, match="rewards must be one of bernoulli, gaussian, graded. Got 'bounded'"):
+        fit(log, 10, rewards="bounded")
 
 
 def test_the_command_offers_only_rewards_that_fit_takes(capsys):

@@ -1,25 +1,16 @@
 """`banditree fit`: a log in, a plan out whose value on other cases is known."""
 
+import json as json_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from banditree.cli.evaluate import (
-    Arm,
-    DesignOfLog,
-    DropBadRows,
-    Individual,
-    LogFile,
-    Propensity,
-    Reward,
-    Round,
-    Shuffle,
-    Table,
-    Time,
-)
-from banditree.cli.options import AsJson, Words, vocabulary
-from banditree.errors import InvalidInput, invalid
+from banditree.cli.flags import flags_of, in_flags
+from banditree.cli.options import AsJson, LogFile, Words, vocabulary
+from banditree.cli.progress import progress
+from banditree.errors import InvalidInput
+from banditree.evaluation.settings import FitSettings
 
 if TYPE_CHECKING:
     from banditree.evaluation.fit import Fit
@@ -27,37 +18,12 @@ if TYPE_CHECKING:
 
 def fit(
     log: LogFile,
-    horizon: Annotated[int, typer.Option(min=1, help="Rounds of one case.")],
-    table: Table = None,
-    individual: Individual = None,
-    arm: Arm = None,
-    reward: Reward = None,
-    round: Round = None,
-    time: Time = None,
-    propensity: Propensity = None,
-    rewards: Annotated[
-        Literal["bernoulli", "gaussian", "graded"],
-        typer.Option(help="How rewards are distributed; for those anywhere on a scale, gaussian."),
-    ] = "bernoulli",
-    kinds: Annotated[str, typer.Option(help="Numbers of kinds to try, besides one.")] = "2,3,5",
-    lines: Annotated[str, typer.Option(help="Most lines of the plans to try.")] = "1,2,3,4,6,9",
-    held_out: Annotated[float, typer.Option(help="Share of the cases to judge the plan on.")] = 1 / 3,
-    folds: Annotated[int, typer.Option(min=2, help="Folds of the other cases, to choose by.")] = 5,
-    centre: Annotated[
-        bool, typer.Option("--centre", help="Find the kinds from outcomes compared with the case's own average.")
-    ] = False,
-    shuffle: Shuffle = False,
-    design: DesignOfLog = None,
-    typical_rounds: Annotated[
-        float | None, typer.Option(help="Rounds, of the horizon, that a case has on average. [default: as in the log]")
-    ] = None,
-    drop_bad_rows: DropBadRows = False,
+    settings: FitSettings,
     words: Words = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the plan (.json).")] = None,
     collection: Annotated[Path | None, typer.Option(help="Where to write the kinds, as a collection (.json).")] = None,
     members: Annotated[Path | None, typer.Option(help="Where to write the kind of each case (.csv).")] = None,
     figure: Annotated[Path | None, typer.Option(help="Where to draw how the plan was chosen (.svg).")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the split, the folds, the kinds and the search.")] = 0,
     json: AsJson = False,
 ) -> None:
     """Fit a plan to a log: choose it by what plans earn on other cases, and say what it earns on cases held out.
@@ -67,10 +33,6 @@ def fit(
 
     Example: banditree fit visits.csv --individual household --arm brand --reward bought --horizon 20 -o plan.json
     """
-    import json as json_module
-
-    from banditree.cli.flags import in_flags
-    from banditree.cli.progress import progress
     from banditree.evaluation.fit import fit as fit_to
     from banditree.reports.fit import fit_document, fit_text
 
@@ -78,40 +40,10 @@ def fit(
         if path is not None and not path.parent.is_dir():
             raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}. Make it first.")
     with progress("Choosing", visible=not json) as report:
-        found = fit_to(
-            log,
-            horizon,
-            rewards=rewards,
-            kinds=_numbers("kinds", kinds),
-            lines=_numbers("lines", lines),
-            held_out=held_out,
-            folds=folds,
-            centre=centre,
-            shuffle=shuffle,
-            design=design,
-            typical_rounds=typical_rounds,
-            vocabulary=vocabulary(words),
-            seed=seed,
-            table=table,
-            drop_bad_rows=drop_bad_rows,
-            on_progress=report,
-            individual=individual,
-            arm=arm,
-            reward=reward,
-            round=round,
-            time=time,
-            propensity=propensity,
-        )
+        found = fit_to(log, vocabulary=vocabulary(words), on_progress=report, **dict(settings))
     written = _write(found, output, collection, members, figure)
-    text = in_flags(fit_text(found), ["--shuffle", "--time", "--propensity", "--centre", "--typical-rounds"])
+    text = in_flags(fit_text(found), flags_of(FitSettings))
     typer.echo(json_module.dumps(fit_document(found)) if json else "\n".join([text, *written]))
-
-
-def _numbers(name: str, text: str) -> list[int]:
-    try:
-        return [int(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise invalid(f"--{name}", "whole numbers like 2,3,4", text) from None
 
 
 def _write(

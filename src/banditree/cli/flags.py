@@ -41,6 +41,11 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
+def flags_of(settings: type[Settings]) -> list[str]:
+    """The options of a class of settings."""
+    return [f"--{name.replace('_', '-')}" for name in settings.model_fields]
+
+
 def _option(name: str, field: FieldInfo, environment: str) -> inspect.Parameter:
     """A setting as an option: a switch, a number, a choice, or text."""
     flag, kind, help, default = name.replace("_", "-"), _kind(field), field.description or "", default_of(field)

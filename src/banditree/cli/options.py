@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 CollectionFile = Annotated[
     Path, typer.Argument(help="The collection: a .json file, or a .csv matrix of success rates (rows are tasks).")
 ]
+LogFile = Annotated[
+    str,
+    typer.Argument(
+        help="One row per decision, or one per option of each decision: .csv, .parquet, .duckdb, or "
+        "postgresql://host/database."
+    ),
+]
 PlanFile = Annotated[Path, typer.Argument(help="The plan: a .json file made by `banditree plan`.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 Words = Annotated[
@@ -82,9 +89,3 @@ def vocabulary(words: str) -> Vocabulary:
     if any(not equals for _key, equals, _word in pairs):
         raise InvalidInput(f"--words must be pairs like arm=treatment, separated by commas. Got {words!r}.")
     return vocabulary_from({key.strip(): word.strip() for key, _equals, word in pairs})
-
-
-SimulationDevice = Annotated[
-    str,
-    typer.Option("--device", help="Where to simulate: cpu, gpu, or auto for a GPU where there is one and it pays."),
-]

@@ -1,11 +1,15 @@
 """`banditree relearn`: a new collection, and a new plan, from a plan's own cases."""
 
+import json as json_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from banditree.cli.options import AsJson, CollectionFile
+from banditree.cli.progress import progress
+from banditree.errors import InvalidInput
+from banditree.training.settings import RelearnSettings
 
 
 def relearn(
@@ -14,17 +18,11 @@ def relearn(
         list[str],
         typer.Argument(help="All cases so far, of every plan made from this collection: exports of `decisions`."),
     ],
+    settings: RelearnSettings,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the new collection (.json).")],
     plan: Annotated[Path | None, typer.Option(help="The plan in use: also make the one that may follow it.")] = None,
     new_plan: Annotated[Path | None, typer.Option(help="Where to write the new plan.")] = None,
-    failure_probability: Annotated[
-        float, typer.Option(help="Chance that any of the new margins ever fails, however often you relearn.")
-    ] = 0.05,
     since: Annotated[str | None, typer.Option(help="Only outcomes from this day on, where rates have changed.")] = None,
-    log_weight: Annotated[
-        float,
-        typer.Option(min=0.0, max=1.0, help="Weight of a row of the log; less than 1 where rates have changed."),
-    ] = 1.0,
     steps: Annotated[int | None, typer.Option(min=1, help="Steps of the search for the new plan.")] = None,
     json: AsJson = False,
 ) -> None:
@@ -35,11 +33,7 @@ def relearn(
 
     Example: banditree relearn tasks.json decisions.csv --plan plan.json --new-plan plan-2.json -o tasks-2.json
     """
-    import json as json_module
-
     from banditree.cases.reading import read_cases
-    from banditree.cli.progress import progress
-    from banditree.errors import InvalidInput
     from banditree.files.collections import load_collection, save_collection
     from banditree.files.plans import load_plan, save_plan
     from banditree.reports.relearn import relearned_document, relearned_text, succeed, succession_text
@@ -51,7 +45,7 @@ def relearn(
     known = load_collection(collection)
     tables = [read_cases(source, rewards=known.rewards, followed=True) for source in cases]
     sums = case_statistics(tables, known.rewards, since)
-    found = relearn_from(known, sums, failure_probability=failure_probability, log_weight=log_weight)
+    found = relearn_from(known, sums, **dict(settings))
     save_collection(found.collection, output)
     following = None
     if plan is not None and new_plan is not None:

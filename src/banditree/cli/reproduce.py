@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from banditree.cli.options import AsJson, SimulationDevice
+from banditree.cli.options import AsJson
 from banditree.cli.progress import progress
+from banditree.simulation.settings import Device
 
 INTERRUPTED = 130
 
@@ -51,7 +52,9 @@ def experiment(
     folder: Annotated[
         Path | None, typer.Option(help="Where the results go. [default: the name of the file without .toml]")
     ] = None,
-    device: SimulationDevice = "cpu",
+    device: Annotated[
+        Device, typer.Option(help="Where to simulate; auto: on a GPU where there is one and it pays.")
+    ] = Device.CPU,
     json: AsJson = False,
 ) -> None:
     """Run an experiment of your own: a collection, policies, a horizon, runs and a seed in one file.

@@ -1,15 +1,18 @@
 """`banditree lab simulate`: policies compared over many runs on every task of a collection."""
 
+import json as json_module
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, Shares, SimulationDevice, TrustEstimates, known_collection
+from banditree.cli.options import AsJson, CollectionFile, Shares, TrustEstimates, known_collection
 from banditree.cli.progress import progress
-from banditree.errors import InvalidInput, lacking
+from banditree.errors import InvalidInput, invalid, lacking
+from banditree.simulation.settings import SimulateSettings
 
 if TYPE_CHECKING:
     from banditree.simulation.results import Summary
@@ -27,26 +30,21 @@ def simulate(
             "ucb1, bernoulli-ts, gaussian-ts, linucb, lints, uniform; any of them with +alarm; or plan files (.json)."
         ),
     ],
-    horizon: Annotated[int, typer.Option(min=1, help="Rounds of one run.")],
-    runs: Annotated[int, typer.Option(min=1, help="Runs per policy and task.")] = 100,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same results.")] = 0,
+    settings: SimulateSettings,
     believed: Annotated[
         Path | None, typer.Option(help="What the policies know, if not the true tasks: an estimated collection.")
     ] = None,
     cases: Annotated[
         int,
         typer.Option(
-            min=0, help="Play so many cases of each task, drawn with its spread; the policies know only the tasks."
+            min=0, help="Play this many cases of each task, drawn with its spread; the policies know only the tasks."
         ),
     ] = 0,
     shares: Shares = "",
     trust_estimates: TrustEstimates = False,
-    rounds: Annotated[str, typer.Option(help="Rounds to record, as in 100,1000,10000. [default: 200 of them]")] = "",
-    workers: Annotated[int | None, typer.Option(min=1, help="Threads. [default: all cores]")] = None,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on, as in tcp://host:8786.")] = (
         None
     ),
-    device: SimulationDevice = "cpu",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write every run (.parquet or .json).")
     ] = None,
@@ -58,9 +56,6 @@ def simulate(
 
     Example: banditree lab simulate tasks.json --policies mts,mucb,dt-ece --horizon 10000 --runs 100 -o regret.parquet
     """
-    import json as json_module
-    from dataclasses import asdict
-
     from banditree.files.collections import load_collection
     from banditree.files.results import check_results_name, save_results
     from banditree.simulation.engine import simulate as run_simulation
@@ -69,21 +64,12 @@ def simulate(
     if output is not None:
         check_results_name(output)
     known = known_collection(collection, shares, trust_estimates)
-    truth = _drawn(known, cases, seed) if cases else known
+    truth = _drawn(known, cases, settings.seed) if cases else known
     knows = known if cases else None
+    knows = knows if believed is None else load_collection(believed)
+    how = {**dict(settings), **({"workers": "joblib"} if dask else {})}
     with _cluster(dask), progress("Simulating", visible=not json) as on_progress:
-        results = run_simulation(
-            truth,
-            _contenders(policies),
-            horizon=horizon,
-            runs=runs,
-            seed=seed,
-            believed=knows if believed is None else load_collection(believed),
-            rounds=_numbers(rounds) if rounds else None,
-            workers="joblib" if dask else workers,
-            device=device,
-            on_progress=on_progress,
-        )
+        results = run_simulation(truth, _contenders(policies), believed=knows, on_progress=on_progress, **how)
     if output is not None:
         save_results(results, output)
     finished, asked = int(results.finished.sum()), results.finished.size
@@ -112,18 +98,8 @@ def _drawn(known: "Collection", cases: int, seed: int) -> "Collection":
     return case_collection(known, cases, seed)
 
 
-def _numbers(text: str) -> list[int]:
-    from banditree.errors import invalid
-
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise invalid("--rounds", "whole numbers separated by commas", text) from None
-
-
 def _contenders(policies: str) -> dict[str, Any]:
     """Policies by their names, and plans by those of their files."""
-    from banditree.errors import invalid
     from banditree.files.plans import load_plan
 
     found: dict[str, Any] = {}

@@ -13,6 +13,7 @@ from banditree.evaluation.intervals import CONFIDENCE, Estimate, Measured, per_r
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.remaining import asked_arms, represented, transitions, weights_of
 from banditree.evaluation.replay import Replayed, replay, replayed
+from banditree.evaluation.settings import EvaluateSettings
 from banditree.evaluation.splits import LEAST_HELD_OUT
 from banditree.evaluation.weighting import (
     Weighted,
@@ -27,10 +28,10 @@ from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
 from banditree.policies.registry import policy_named
 from banditree.policies.rounds import arm_number
+from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-RUNS = 20  # A policy that draws at random is played so often.
 LEAST_CASES = 10  # Nothing is said about a round that fewer cases (by weights: effective cases) come to.
 BORROWED = 10  # Each arm starts with so many rounds of the overall mean, lest one tried once or twice is best by luck.
 TOO_FAR = 6.0  # By so many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
@@ -93,29 +94,21 @@ class Evaluation:
         return next(row for row in self.rows if row.name == name)
 
 
+@keywords(EvaluateSettings)
 def evaluate(
     plan: Plan,
     log: Any,
     *,
     collection: Collection | None = None,
     single: str | None = None,
-    horizon: int | None = None,
-    shuffle: bool = False,
-    design: str | LogDesign | None = None,
     confidence: float = CONFIDENCE,
-    runs: int = RUNS,
-    seed: int = 0,
-    table: str | None = None,
-    drop_bad_rows: bool = False,
-    **roles: str | None,
+    **settings: Any,
 ) -> Evaluation:
     """What `plan` would have earned on the cases of a log that it was not made from.
 
-    log: a Cases, or what `read_cases` takes (a path, a frame, ...), with `roles` the names of its columns.
-    collection: what mTS and mIDS know, and what gives the best single option; without it that option is the one that is
-    best on this very log. single: that option by name. horizon: rounds of one case, by default the plan's.
-    shuffle: draw a new order of every case's rounds, for logs whose order means nothing. design: how the log was made,
-    by default found from it (`find_design`).
+    log: a Cases, or what `read_cases` takes (a path, a frame, ...). collection: what mTS and mIDS know, and what gives
+    the best single option; without it that option is the one that is best on this very log. single: that option by
+    name. settings: of `EvaluateSettings`.
 
     >>> from banditree.cases.table import cases_of
     >>> from banditree import ByOutcome, Give, Line, Score, make_plan
@@ -126,17 +119,16 @@ def evaluate(
     >>> [(row.name, row.value.value) for row in evaluate(make_plan(switch, two, horizon=4), history).rows[:2]]
     [('this plan', 0.875), ('A for all', 0.5)]
     """
-    horizon = plan.horizon if horizon is None else horizon
-    if horizon < 1:
-        raise invalid("horizon", "at least 1", horizon)
-    history = log if isinstance(log, Cases) else _read(log, plan, table, drop_bad_rows, roles)
+    how = EvaluateSettings(**settings)
+    horizon, shuffle, runs, seed = how.horizon or plan.horizon, how.shuffle, how.runs, how.seed
+    history = log if isinstance(log, Cases) else _read(log, plan, how)
     if not history.n_cases:
         raise InvalidInput("The log has no cases, so nothing can be evaluated on it. Check the file.")
     history = with_arms(history, plan.arms)
     _check_contexts(plan, history, collection)
     notes = (*history.notes, *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
-    made = design if isinstance(design, LogDesign) else find_design(history, design)
+    made = how.design if isinstance(how.design, LogDesign) else find_design(history, how.design)
     _check_support(plan, history)
     seen = history if history.is_full else thinned(history, seed)
     followed = replay(plan, seen, horizon)
@@ -206,10 +198,9 @@ def measured(one: Replayed, shown: int, *, is_full: bool, weights: FloatArray | 
     return per_round_reached(rewards[:, here], None if weights is None else weights[:, :shown][:, here])
 
 
-def _read(log: Any, plan: Plan, table: str | None, drop_bad_rows: bool, roles: dict[str, str | None]) -> Cases:
+def _read(log: Any, plan: Plan, how: EvaluateSettings) -> Cases:
     hint = f"The plan was made for rewards that are {plan.rewards.rule}. Give a log of these, or fit a plan to this."
-    about: dict[str, Any] = {"drop_bad_rows": drop_bad_rows, "features": plan.features, "hint": hint, **roles}
-    return read_cases(log, rewards=plan.rewards, table=table, **about)
+    return read_cases(log, rewards=plan.rewards, features=plan.features, hint=hint, **how.reading)
 
 
 def _check_contexts(plan: Plan, history: Cases, collection: Collection | None) -> None:

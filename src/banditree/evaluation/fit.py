@@ -16,6 +16,7 @@ from banditree.evaluation.intervals import Estimate
 from banditree.evaluation.kinds import Kinds, find_kinds, settled
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.promise import Promise, promise_of
+from banditree.evaluation.settings import FitSettings
 from banditree.evaluation.splits import hold_out
 from banditree.plans.gives import Give
 from banditree.plans.line import Line
@@ -23,17 +24,14 @@ from banditree.plans.plan import Origin, Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
 from banditree.scores.build import build_plan
+from banditree.settings import keywords
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import BERNOULLI, Rewards, family_named
+from banditree.tasks.rewards import Rewards, family_named
 from banditree.training.cells import statistics_of
 from banditree.training.links import find_links, require_links, weak_links
 
-KINDS = (2, 3, 5)  # The numbers of kinds tried; since cases vary around their kind, few kinds describe many cases.
-LINES = (1, 2, 3, 4, 6, 9)  # The lengths of the plans tried; longer ones are rarely signed.
-HELD_OUT = 1 / 3  # The share of the cases on which the plan is judged.
-FOLDS = 5  # The other cases are split into so many folds, to choose the plan by.
 PARTS = 5  # A case's rounds are split into so many parts: its kind is told from all but one, and used in that one.
 LEAST_TRIED = 15  # A plan gives only options that so many cases have tried, or a third of them where cases are few.
 STEPS = 200  # Each search is short, since there are some hundred, and plans are judged by other cases anyway.
@@ -75,60 +73,42 @@ class Fit:
         return next(trial for trial in self.trials if trial.is_chosen)
 
 
+@keywords(FitSettings)
 def fit(
     log: Any,
     horizon: int,
     *,
-    rewards: Rewards | str = BERNOULLI,
-    kinds: Sequence[int] = KINDS,
-    lines: Sequence[int] = LINES,
-    held_out: float = HELD_OUT,
-    folds: int = FOLDS,
-    centre: bool = False,
-    shuffle: bool = False,
-    design: str | None = None,
-    typical_rounds: float | None = None,
     vocabulary: Vocabulary | None = None,
-    seed: int = 0,
-    table: str | None = None,
-    drop_bad_rows: bool = False,
     on_progress: OnProgress | None = None,
-    **roles: Any,
+    **settings: Any,
 ) -> Fit:
     """The plan that a log supports, and what it earns on cases of the log that it was not made from.
 
-    log: a Cases, or what `read_cases` takes, with `roles` the names of its columns. A part `held_out` of the cases
-    is put aside. From the others, the number of kinds and the length of the plan are chosen by cross-validated reward,
-    with a rule of one standard error towards shorter plans and fewer kinds; giving one option to everyone is among the
-    candidates. The plan is then made from all cases learned from, and evaluated on those put aside. The search trusts
-    the estimated rates: what protects against their errors is that plans are judged on other cases.
-    rewards: "bernoulli", "graded", "gaussian", or a family whose values or range are known.
-    centre: find kinds from outcomes compared with the case's own average, where cases differ most in how much they
-    give. typical_rounds: how many of the `horizon` rounds a case has on average, since what is found out about a case
-    pays off in the rounds that are left; by default as in the log, or the horizon where the log has one outcome per
-    round.
-    design: how the log was made, by default found from it (`find_design`). Where it cannot show what a plan gives, no
-    plan is tried.
+    log: a Cases, or what `read_cases` takes. settings: of `FitSettings`. A part `held_out` of the cases is put aside.
+    From the others, the number of kinds and the length of the plan are chosen by cross-validated reward, with a rule of
+    one standard error towards shorter plans and fewer kinds; giving one option to everyone is among the candidates. The
+    plan is then made from all cases learned from, and evaluated on those put aside. The search trusts the estimated
+    rates: what protects against their errors is that plans are judged on other cases. centre is for cases that differ
+    most in how much they give. typical_rounds matter since what is found out about a case pays off in the rounds that
+    are left; by default they are those of the log, or the horizon where the log has one outcome per round.
+    Where the design of the log cannot show what a plan gives, no plan is tried.
     When on_progress returns False, the choice is made from the folds that are done.
     """
-    family = _family(rewards)
-    history = log if isinstance(log, Cases) else read_cases(
-        log, features=(), rewards=family, table=table, drop_bad_rows=drop_bad_rows, hint=OTHER_REWARDS, **roles
-    )  # fmt: skip
-    if horizon < 1:
-        raise invalid("horizon", "at least 1", horizon)
+    how = FitSettings(horizon=horizon, **settings)
+    family, shuffle, seed = _family(how.rewards), how.shuffle, how.seed
+    history = log if isinstance(log, Cases) else read_cases(log, rewards=family, hint=OTHER_REWARDS, **how.reading)
     history, rare = _without_rare(history)
     notes = (*history.notes, *rare, *_check_links(history), *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
-    made = find_design(history, design)
-    learned, held = hold_out(history.n_cases, held_out, seed)
+    made = find_design(history, how.design if isinstance(how.design, str) else None)
+    learned, held = hold_out(history.n_cases, how.held_out, seed)
     known = only_cases(history, learned)
-    rounds = _typical_rounds(known, horizon, typical_rounds)
-    maker = Maker(settled(family, history), horizon, rounds, tuple(lines), centre, seed, vocabulary or Vocabulary())
-    tried, once = sorted({1, *(n for n in kinds if n <= len(learned))}), _decided_once(history, horizon)
+    rounds = _typical_rounds(known, horizon, how.typical_rounds)
+    maker = Maker(settled(family, history), horizon, rounds, how.lines, how.centre, seed, vocabulary or Vocabulary())
+    tried, once = sorted({1, *(n for n in how.kinds if n <= len(learned))}), _decided_once(history, horizon)
     seen = known if known.is_full else thinned(known, seed)
     tried = tried if made.shows_plans and not once else [1]
-    found = cross_validate(seen, tried, maker.plans, horizon, folds=folds, seed=seed, on_progress=on_progress)
+    found = cross_validate(seen, tried, maker.plans, horizon, folds=how.folds, seed=seed, on_progress=on_progress)
     trials = trials_of(found, is_full=known.is_full)
     return _fitted(history, learned, held, maker, tuple(trials), (*notes, *once), made)
 
@@ -149,7 +129,7 @@ def _typical_rounds(known: Cases, horizon: int, given: float | None) -> int:
     return max(1, round(given))
 
 
-def _family(rewards: Rewards | str) -> Rewards:
+def _family(rewards: str | Rewards) -> Rewards:
     family = rewards if isinstance(rewards, Rewards) else family_named(rewards).unknown()
     if not family.has_likelihood:
         raise InvalidInput(

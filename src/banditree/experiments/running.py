@@ -7,9 +7,9 @@ from banditree.errors import InvalidInput
 from banditree.experiments.experiment import Experiment, believed_tasks, draw_tasks, players
 from banditree.files.results import load_results, save_results
 from banditree.progress import OnProgress, named_part
-from banditree.simulation.devices import Device
 from banditree.simulation.engine import simulate
 from banditree.simulation.results import Results
+from banditree.simulation.settings import Device
 from banditree.version import __version__
 
 RUNS = "runs"  # The folder, beside the other outputs, that keeps the runs of each setting.

@@ -1,26 +1,28 @@
 """Is the plan doing what it promised? Everything that is known about its cases, and the alarms that were raised."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from banditree.cases.table import Cases, only_cases, until_day
+from banditree.cases.values import day_of
 from banditree.errors import InvalidInput, invalid
-from banditree.monitoring.evidence import BLOCK, Evidence, Question
+from banditree.monitoring.evidence import Evidence, Question
 from banditree.monitoring.likelihood import counted_rounds
 from banditree.monitoring.promised import promised_for
+from banditree.monitoring.settings import MonitorSettings
 from banditree.monitoring.summary import Summary, beliefs, summarise
 from banditree.monitoring.years import YEAR, Alarm, Course, WatchedYear
 from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
+from banditree.settings import keywords
 from banditree.tasks.collection import Collection
 
-LEVEL = 0.05  # The chance of any false alarm of a plan in a year, all tests together.
 FOR_CASES = (
     0.2  # This part of the level is for "more cases than promised fit no kind"; tests of outcomes share the rest.
 )
 FOR_ALL = 0.5  # With labels, this part of the level is for all cases together; the values of the label share the rest.
-EVERY = 7.0  # Days between two looks.
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,22 +57,11 @@ class Monitoring:
         return tuple(sorted((a for part in self.parts for a in part.alarms), key=lambda alarm: -alarm.noticed))
 
 
-def monitor(
-    plan: Plan,
-    collection: Collection,
-    observed: Cases,
-    *,
-    by: str | None = None,
-    until: float | None = None,
-    every: float = EVERY,
-    level: float = LEVEL,
-    block: int = BLOCK,
-) -> Monitoring:
+@keywords(MonitorSettings)
+def monitor(plan: Plan, collection: Collection, observed: Cases, **settings: Any) -> Monitoring:
     """What `plan`, made from `collection`, promised, against what was observed of its cases.
 
-    by: a label, for each value of which the same is asked. until: the day of the last look, by default that of the last
-    outcome. every: days between looks. level: the chance of any false alarm in a year, all tests together. block: how
-    many cases in a row are taken to come from one mixture of kinds; 1 allows for any order of kinds, and notices less.
+    settings: of `MonitorSettings`. A block of 1 allows for any order of kinds, and notices less.
 
     >>> from banditree.monitoring.simulated import simulate_cases
     >>> from banditree.trees.tree import build_tree
@@ -80,22 +71,23 @@ def monitor(
     >>> [(plan.arms[a.test.arm], a.test.direction) for a in monitor(plan, two, worse).alarms if a.test]
     [('B', -1)]
     """
+    how = MonitorSettings(**settings)
+    by, level = how.by, how.level
+    until = None if how.until is None else day_of(how.until)
     observed = observed if until is None else until_day(observed, until)
-    _check(plan, collection, observed, by, every, level, block)
-    last = float(np.nanmax(observed.at)) if until is None else float(until)
+    _check(plan, collection, observed, by)
+    last = float(np.nanmax(observed.at)) if until is None else until
     groups: list[tuple[str | None, Cases, float]] = [(None, observed, level if by is None else FOR_ALL * level)]
     if by is not None:
         texts = observed.labels[by]
         for number, value in enumerate(dict.fromkeys(texts), 1):
             chosen = np.array([u for u, text in enumerate(texts) if text == value])
             groups.append((value, only_cases(observed, chosen), (1 - FOR_ALL) * level / (number * (number + 1))))
-    parts = [_part(plan, collection, cases, group, last, every, part, block) for group, cases, part in groups]
-    return Monitoring(tuple(parts), by, last, level, every, block)
+    parts = [_part(plan, collection, cases, group, last, how.every, part, how.block) for group, cases, part in groups]
+    return Monitoring(tuple(parts), by, last, level, how.every, how.block)
 
 
-def _check(
-    plan: Plan, collection: Collection, observed: Cases, by: str | None, every: float, level: float, block: int
-) -> None:
+def _check(plan: Plan, collection: Collection, observed: Cases, by: str | None) -> None:
     if plan.arms != collection.arms or plan.tasks != collection.tasks:
         raise InvalidInput("The collection must have the arms and tasks of the plan. Give the one it was made from.")
     if collection.theta is not None:
@@ -104,12 +96,6 @@ def _check(
         raise InvalidInput("There are no outcomes yet, so there is nothing to monitor. Look again once there are some.")
     if by is not None and by not in observed.labels:
         raise invalid("by", f"one of {', '.join(observed.labels) or 'the labels of the cases, which have none'}", by)
-    if not every > 0:
-        raise invalid("every", "a number of days above 0", every)
-    if not 0 < level < 1:
-        raise invalid("level", "between 0 and 1", level)
-    if block < 1:
-        raise invalid("block", "at least 1 case", block)
 
 
 def questions_of(plan: Plan) -> tuple[Question, ...]:

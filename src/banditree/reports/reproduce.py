@@ -16,8 +16,8 @@ from banditree.figures.sweep import SweepInfo, SweepLine, draw_sweep
 from banditree.files.documents import write_text
 from banditree.files.results import check_results_name
 from banditree.progress import OnProgress
-from banditree.simulation.devices import Device
 from banditree.simulation.results import Results, mean_band, summaries, worst_band
+from banditree.simulation.settings import Device
 
 COLUMNS = (
     "panel",

@@ -1,29 +1,13 @@
 """Where runs are played: on the processor's threads, or on a GPU if there is one and it is worth it."""
 
-from enum import StrEnum
 from types import FunctionType
 
-from banditree.errors import InvalidInput, how_to_install, invalid
+from banditree.errors import InvalidInput, how_to_install
 from banditree.policies.base import Policy
 from banditree.simulation.compiling import makes_arrays
+from banditree.simulation.settings import Device
 
 WORTH_A_GPU = 1_000_000_000  # Rounds of one player from which a GPU pays: it takes seconds to compile for it.
-
-
-class Device(StrEnum):
-    """Where to simulate; auto: on a GPU if there is one, for the players that can go there and have enough to do."""
-
-    CPU = "cpu"
-    GPU = "gpu"
-    AUTO = "auto"
-
-
-def device_named(given: Device | str) -> Device:
-    """The device of that name."""
-    try:
-        return Device(given)
-    except ValueError:
-        raise invalid("device", f"one of {', '.join(Device)}", given) from None
 
 
 def goes_to_gpu(policy: Policy, name: str, rounds: int, device: Device) -> bool:

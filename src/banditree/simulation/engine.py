@@ -15,10 +15,12 @@ from banditree.policies.base import Policy
 from banditree.policies.registry import policy_named
 from banditree.policies.session import MAX_KEY, policy_for
 from banditree.progress import OnProgress, goes_on
+from banditree.settings import keywords
 from banditree.simulation.arena import Arena, Played, Subject, open_arena
-from banditree.simulation.devices import Device, device_named, goes_to_gpu
+from banditree.simulation.devices import goes_to_gpu
 from banditree.simulation.playing import ALARMED, COMMITTED, COMMITTED_TASK, COMMITTED_WELL, world_of
 from banditree.simulation.results import UNKNOWN, Results
+from banditree.simulation.settings import SimulateSettings
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree
@@ -51,28 +53,23 @@ class Batch(NamedTuple):
     n_runs: int
 
 
+@keywords(SimulateSettings)
 def simulate(
     truth: Collection,
     policies: Sequence[Given] | Mapping[str, Given],
     *,
-    horizon: int,
-    runs: int = 100,
-    seed: int = 0,
     tasks: Sequence[int] | None = None,
     believed: Collection | None = None,
-    rounds: Iterable[int] | None = None,
-    workers: int | Literal["joblib"] | None = None,
-    device: Device | str = Device.CPU,
     on_progress: OnProgress | None = None,
+    **settings: Any,
 ) -> Results:
     """`runs` runs of each policy on each task of `truth`, as `Results`.
 
     policies: names (`policies.registry`), plans, policies of your own, or `Player`s with options; a mapping gives them
     other names. They know `believed`, by default the true tasks: give an estimated collection to see what the errors
     cost, or play tasks of a `truth` that is not among what is believed. tasks: the numbers of the true tasks to play.
-    rounds: where to record; by default 100 even and 100 geometric steps.
-    workers: threads (by default all cores), or "joblib" for the backend set by `joblib.parallel_config`.
-    device: "cpu", "gpu", or "auto" for a GPU if there is one and the work is worth it (`simulation.devices`).
+    settings: of `SimulateSettings`. By default 100 even and 100 geometric rounds are recorded; workers="joblib" stands
+    for the backend set by `joblib.parallel_config`.
     on_progress is called after each batch; when it returns False, what is finished is returned.
 
     The result depends on the seed, and not on the number of workers; a GPU plays the same runs, except where the last
@@ -84,11 +81,13 @@ def simulate(
     >>> results.policies, results.regret.shape[:3]
     (('mts', 'dt-ece'), (2, 3, 5))
     """
+    how = SimulateSettings(**settings)
+    horizon, runs, seed = how.horizon, how.runs, how.seed
     players = _players(policies, truth if believed is None else believed)
     task_numbers = _check(truth, players, horizon, runs, seed, tasks)
-    checkpoints = _rounds(horizon, rounds)
+    checkpoints = _rounds(horizon, how.rounds)
     world, arenas = world_of(truth), []
-    where, amount = device_named(device), len(task_numbers) * runs * horizon
+    where, amount = how.device, len(task_numbers) * runs * horizon
     for player in players:  # not a comprehension: warnings point to the caller
         subject, options = player.subject, player.options
         on_gpu = goes_to_gpu(player.policy, player.name, amount, where)
@@ -105,7 +104,7 @@ def simulate(
         settings=_settings(truth, believed, players, horizon, runs, seed),
         versions=current_versions(),
     )
-    with closing(_work(arenas, task_numbers, batches, workers)) as work:
+    with closing(_work(arenas, task_numbers, batches, how.workers)) as work:
         for done, (batch, played) in enumerate(work, 1):
             _put(results, batch, played, arenas[batch.player])
             if not goes_on(on_progress, done, len(batches)):

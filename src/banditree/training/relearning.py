@@ -9,6 +9,7 @@ each kind by its chance (a mixture, fitted by EM from the rates of the collectio
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
@@ -18,6 +19,7 @@ from banditree.cases.table import Cases, only_rounds, until_overridden
 from banditree.cases.values import day_of
 from banditree.errors import InvalidInput, invalid
 from banditree.nouns import counted
+from banditree.settings import keywords
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Rewards, require_likelihood
@@ -26,6 +28,7 @@ from banditree.training.estimates import FAILURE_PROBABILITY
 from banditree.training.found_kinds import rate_covariance
 from banditree.training.grades import outcome_counts
 from banditree.training.intervals import radius_of_clustered_rate, widening
+from banditree.training.settings import RelearnSettings
 from banditree.training.statistics import Statistics, merge_statistics
 
 EXACT = 100.0  # A rate that the collection takes as known exactly counts as so many rows, which is a guess.
@@ -47,20 +50,18 @@ class Relearned:
     kept: BoolArray
 
 
+@keywords(RelearnSettings)
 def relearn(
     collection: Collection,
     cases: Statistics,
-    *,
-    failure_probability: float = FAILURE_PROBABILITY,
-    log_weight: float = 1.0,
+    **settings: Any,
 ) -> Relearned:
     """The collection of the log, brought up to date with the cases of the plans that were made from it.
 
     cases: statistics in which every case is a task, of all cases so far, whatever plan they followed. The log counts
     as many rows as its margins are worth. Margins hold for all rates that changed, at every look, except with
-    `failure_probability`; those of the log hold as before. A rate that no case shows stays the log's.
-    log_weight: the weight of a row of the log, below 1 where rates have changed since then; the margins of the log then
-    do not narrow the new ones.
+    `failure_probability`; those of the log hold as before. A rate that no case shows stays the log's. With a log_weight
+    below 1 the margins of the log do not narrow the new ones. settings: of `RelearnSettings`.
 
     >>> from banditree.training.statistics import collect
     >>> known = Collection.bernoulli([[0.9, 0.5], [0.1, 0.5]], arms=["A", "B"], radius=0.2)
@@ -68,7 +69,9 @@ def relearn(
     >>> relearn(known, cases).collection.means.round(2).tolist()
     [[0.99, 0.5], [0.02, 0.5]]
     """
-    _check(collection, cases, failure_probability, log_weight)
+    how = RelearnSettings(**settings)
+    failure_probability, log_weight = how.failure_probability, how.log_weight
+    _check(collection, cases)
     count, total = _by_arms(collection, cases)
     log = log_weight * log_rows(collection)
     rates, shares, chances = _fit(collection, count, total, log)
@@ -110,7 +113,7 @@ def _rates_of(collection: Collection) -> FloatArray:
     return collection.parameters if collection.rewards.by_chances else collection.means[:, :, None]
 
 
-def _check(collection: Collection, cases: Statistics, failure_probability: float, log_weight: float) -> None:
+def _check(collection: Collection, cases: Statistics) -> None:
     require_likelihood(collection.rewards, "Relearning")
     if collection.theta is not None:
         raise InvalidInput("Relearning is for rewards without contexts. Learn from a log instead.")
@@ -118,10 +121,6 @@ def _check(collection: Collection, cases: Statistics, failure_probability: float
         raise invalid("the arms of the cases", f"among {', '.join(collection.arms[:20])}", strange[:5])
     if not cases.n_rows:
         raise InvalidInput("The cases have no outcomes, so there is nothing to relearn from. Check the cases.")
-    if not 0 < failure_probability < 1:
-        raise invalid("failure_probability", "between 0 and 1", failure_probability)
-    if not 0 <= log_weight <= 1:
-        raise invalid("log_weight", "from 0 to 1", log_weight)
 
 
 def _by_arms(collection: Collection, cases: Statistics) -> tuple[FloatArray, FloatArray]:

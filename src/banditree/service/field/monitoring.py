@@ -20,6 +20,7 @@ from banditree.service.store.database import Connection, Database
 from banditree.service.store.signing import PlanState
 from banditree.service.store.sites import limited, site_of
 from banditree.service.store.trail import lines_of, note_action
+from banditree.training.settings import RelearnSettings
 
 NAN = float("nan")
 N_FIELDS = 2 + len(Event._fields)  # A row of events has the case, its plan and the event; then columns of the case.
@@ -161,7 +162,7 @@ def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -
         same = records.plans_made_from(connection, mine)
         cases = [cases_of_plan(connection, id, arms) for id in same]
     sums = case_statistics(cases, followed.collection.rewards, settings["since"])
-    found = relearn_from(followed.collection, sums, log_weight=settings["log_weight"])
+    found = relearn_from(followed.collection, sums, **RelearnSettings.among(settings))
     following = succeed(followed.plan, found.collection, reports)
     return {
         "collection": json.loads(dump(collection_document(found.collection))),

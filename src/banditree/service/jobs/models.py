@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from banditree.evaluation.settings import EvaluateSettings
 from banditree.scores.settings import PlanSettings
 from banditree.service.edge.models import NO_NUL, Id, Shape, Words
 from banditree.tasks.rewards import Family
@@ -43,23 +44,12 @@ class SearchSettings(PlanSettings):
     words: Vocabulary = Field(default_factory=dict)
 
 
-class EvaluateSettings(Shape):
+class EvaluateOnFile(EvaluateSettings):
     """A plan and a file of cases that it was not made from. collection: another one than the plan's own."""
 
     plan: Id
     file: Id
     collection: Id | None = None
-    individual: Column | None = None
-    arm: Column | None = None
-    reward: Column | None = None
-    round: Column | None = None
-    time: Column | None = None
-    propensity: Column | None = None
-    horizon: Horizon | None = None
-    shuffle: bool = False
-    drop_bad_rows: bool = False
-    runs: Annotated[int, Field(ge=1, le=1000)] = 20
-    seed: Seed = 0
 
 
 class ReportSettings(Shape):
@@ -90,7 +80,7 @@ class EvaluateJob(Shape):
     """Evaluate a plan on the cases of a file."""
 
     kind: Literal["evaluate"]
-    settings: EvaluateSettings
+    settings: EvaluateOnFile
     seconds: Seconds = None
 
 

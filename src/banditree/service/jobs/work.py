@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from banditree.evaluation.settings import EvaluateSettings
 from banditree.files.documents import dump
 from banditree.plans.plan import Plan
 from banditree.service.field.comparing import comparison
@@ -29,8 +30,6 @@ from banditree.service.studio.work import beside, worth
 from banditree.tasks.arrays import FloatArray
 
 LOG_COLUMNS = ("task", "individual", "arm", "reward", "propensity", "context")
-HISTORY_COLUMNS = ("individual", "arm", "reward", "round", "time", "propensity")
-EVALUATED = (*HISTORY_COLUMNS, "horizon", "shuffle", "drop_bad_rows", "runs", "seed")
 
 
 Run = Callable[[Database, Mapping[str, Any], Reports], Any]
@@ -106,7 +105,7 @@ def evaluate(database: Database, settings: Mapping[str, Any], reports: Reports) 
 
     plan, collection = _plan(database, settings, needed=False)
     with file_on_disk(database, settings["file"]) as log:
-        found = evaluate_on(plan, log, collection=collection, **{name: settings[name] for name in EVALUATED})
+        found = evaluate_on(plan, log, collection=collection, **EvaluateSettings.among(settings))
     judged = held_out(plan, collection, found)
     return {"document": evaluation_document(found), "text": evaluation_text(found), "held_out": judged}
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from banditree.service.edge.models import Id, Name, Shape, Words
+from banditree.training.settings import RelearnSettings
 
 CardFormat = Literal["pdf", "html"]
 PaperName = Literal["a4", "letter"]
@@ -59,11 +60,10 @@ class AlarmLine(Shape):
     answer: str | None
 
 
-class Relearn(Shape):
+class Relearn(RelearnSettings):
     """What to learn from. After a change: only outcomes since a day (UTC), and less weight for the log."""
 
     since: date | None = None
-    log_weight: float = Field(1.0, ge=0, le=1, description="the weight of a row of the log")
 
 
 class TakeSuccessor(Shape):

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from banditree.service.jobs.models import EvaluateSettings, LearnSettings, SearchSettings
+from banditree.service.jobs.models import EvaluateOnFile, LearnSettings, SearchSettings
 from banditree.service.studio.content import Content, Log, Parts
 
 FAMILIES = {"yes or no": "bernoulli", "grades": "graded", "number": "gaussian"}
@@ -45,4 +45,4 @@ def evaluate_settings(content: Content, plan: str) -> dict[str, Any] | None:
         return None
     roles = content.log.roles.model_dump(include={"individual", "arm", "reward", "time", "propensity"})
     how = {"drop_bad_rows": content.log.drop}
-    return EvaluateSettings(plan=plan, file=content.parts.held, **roles, **how).model_dump(mode="json")
+    return EvaluateOnFile(plan=plan, file=content.parts.held, **roles, **how).model_dump(mode="json")

@@ -1,0 +1,42 @@
+"""The settings of evaluating a plan on a log, and of fitting one to it."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, InstanceOf
+
+from banditree.cases.settings import LogSettings
+from banditree.settings import Horizon, Numbers, Seed
+from banditree.tasks.rewards import Rewards
+
+
+class EvaluateSettings(LogSettings):
+    """How a plan is evaluated on a log of cases that it was not made from."""
+
+    horizon: Annotated[int | None, Field(ge=1, le=10**9, description="Rounds of one case. [default: the plan's]")] = (
+        None
+    )
+    runs: Annotated[int, Field(ge=1, le=1000, description="Runs of policies that draw at random.")] = 20
+    seed: Annotated[Seed, Field(description="Seed of these runs and of the shuffle.")] = 0
+
+
+class FitSettings(LogSettings):
+    """How a plan is fitted to a log: what is tried, and on how many cases it is judged."""
+
+    horizon: Horizon
+    rewards: Annotated[
+        Literal["bernoulli", "gaussian", "graded"] | InstanceOf[Rewards],  # fit needs the chance of each reward
+        Field(description="How rewards are distributed; for those anywhere on a scale, gaussian."),
+    ] = "bernoulli"
+    # Since cases vary around their kind, few kinds describe many cases; longer plans are rarely signed.
+    kinds: Annotated[Numbers, Field(description="Numbers of kinds to try, besides one.")] = (2, 3, 5)
+    lines: Annotated[Numbers, Field(description="Most lines of the plans to try.")] = (1, 2, 3, 4, 6, 9)
+    held_out: Annotated[float, Field(gt=0, lt=1, description="Share of the cases to judge the plan on.")] = 1 / 3
+    folds: Annotated[int, Field(ge=2, description="Folds of the other cases, to choose by.")] = 5
+    centre: Annotated[bool, Field(description="Find the kinds from outcomes compared with the case's own average.")] = (
+        False
+    )
+    typical_rounds: Annotated[
+        float | None,
+        Field(ge=1, description="Rounds, of the horizon, that a case has on average. [default: as in the log]"),
+    ] = None
+    seed: Annotated[Seed, Field(description="Seed of the split, the folds, the kinds and the search.")] = 0
