@@ -39,9 +39,9 @@ def test_a_whole_case_by_mouse(size, chromium, console):
         until(lambda: "Administer Beta" in text(window, "#next"))
         assert "leaves one patient group: severe" in text(window, "#kinds")
         assert "above 99%" in text(window, "#kinds")
-        assert current_box(window) == str(int(PLAN.low[0]) + 1)
+        assert current_box(window) == str(PLAN.lines[0].below)
         way = "return [...document.querySelectorAll('.rung.taken .box[id], .way.came')].map(n => n.dataset.box)"
-        assert window.execute_script(way) == ["1", str(int(PLAN.low[0]) + 1)]
+        assert window.execute_script(way) == ["1", str(PLAN.lines[0].below)]
         for number in range(TESTS + 1, 11):
             until(lambda n=number: f"Round {n} of 10" in text(window, "#next"))
             press(window, "Recovery")
@@ -104,7 +104,7 @@ def test_two_browsers_on_one_case(chromium, console, second_chromium):
             until(lambda n=number: f"Round {n + 1} of 10" in text(mine, "#next"))
         until(lambda: "Administer Beta" in text(yours, "#next"))
         until(lambda: "worked on this case" in text(yours, "#live"))
-        assert current_box(yours) == current_box(mine) == str(int(PLAN.low[0]) + 1)
+        assert current_box(yours) == current_box(mine) == str(PLAN.lines[0].below)
         assert f"Round {TESTS}: relapse." in text(yours, "#history")
         note = yours.find_element("css selector", "textarea[name=text]")
         assert note.get_attribute("value") == "half a sentence"  # what is being typed is left alone

@@ -90,7 +90,7 @@ def test_contextual_plans_ask_for_the_context(folder, cli):
 
     save_collection(linear(2, 3, 2, 0.3), "tasks.json")
     cli("plan", "tasks.json", "--horizon", 1000, "-o", "plan.json")
-    pulls = load_plan("plan.json").lines[0].counts.rounds
+    pulls = load_plan("plan.json").lines[0].counts.numbers.pulls
     code, out, _ = cli("run", "plan.json", answers="0.5\n" * pulls + "old\n1.5\n0.4\nq\n")
     assert code == 0
     assert "x1 must be a finite number. Got 'old'" in out

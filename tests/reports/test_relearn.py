@@ -48,7 +48,7 @@ def test_the_command_writes_collection_and_plan_and_says_what_changed(
     for word in ("old", "new"):
         assert document["plans"][word]["mean_loss"] < document["plans"][word]["mean_loss_at_worst"]
     assert document["verdict"].startswith("So the new plan is")
-    assert load_plan(tmp_path / "plan-2.json").method == "tree"
+    assert load_plan(tmp_path / "plan-2.json").origin.method == "tree"
     with pytest.raises(SystemExit):
         main([*given, *plans[:2]])
 

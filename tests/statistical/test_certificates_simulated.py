@@ -9,7 +9,7 @@ from example_plans import FIVE, protocol
 from numba import njit
 
 from banditree.certificates.certify import certify
-from banditree.plans.counts import Counting
+from banditree.plans.counts import Counting, Rounds
 from banditree.plans.plan import SafetyRule
 from banditree.policies.follow import follow, update_follow
 from banditree.simulation.compiling import compiled
@@ -67,9 +67,15 @@ def random_score_plan(collection, seed, horizon):
 
 def hasty(plan, share):
     """The plan with a fraction of the pulls, so that errors are frequent enough to be seen."""
-    pulls = np.maximum(arrays_of(plan).pulls // share, arrays_of(plan).pulls > 0)
-    limit = arrays_of(plan).threshold / np.maximum(arrays_of(plan).pulls, 1) * pulls
-    return replace(plan, pulls=pulls, threshold=np.floor(limit) if plan.rewards == BERNOULLI else limit)
+
+    def fewer(line):
+        if not isinstance(line.counts, Rounds):
+            return line
+        rounds = max(line.counts.rounds // share, 1)
+        limit = line.counts.at_most / line.counts.rounds * rounds
+        return replace(line, counts=Rounds(rounds, np.floor(limit) if plan.rewards == BERNOULLI else limit))
+
+    return replace(plan, lines=tuple(map(fewer, plan.lines)))
 
 
 def plans():

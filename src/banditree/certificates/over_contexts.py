@@ -154,8 +154,10 @@ def _points(plan: Plan, box: int) -> Points:
     if own is None:
         assert plan.rule is not None
         own = plan.rule.counts.points
-    most = len(machine_of(plan).points[box]) // 2
-    return own if own.looks_at_context or most < 2 else PromiseTable((), (own.bins,), most)  # type: ignore[arg-type]
+    if own.looks_at_context or not any(points.looks_at_context for points in plan.points):
+        return own
+    failure, success = own.bins
+    return PromiseTable((), ((failure, success),), len(machine_of(plan).points[box]) // 2)
 
 
 def contextual(plan: Plan, collection: Collection, certain: bool = False) -> Contextual:

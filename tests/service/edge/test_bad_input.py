@@ -134,7 +134,7 @@ def test_no_request_the_document_can_describe_breaks_the_service(open_service):
 
 @pytest.mark.slow
 def test_mangled_uploads_are_refused_or_work(open_service):
-    assert fuzz(open_service, 100, seed=0) > 0
+    assert fuzz(open_service, 100, seed=2) > 0
 
 
 def test_mangled_files_are_read_or_refused_in_one_line():
