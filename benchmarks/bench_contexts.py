@@ -15,7 +15,7 @@ import numpy as np
 
 from banditree.certificates.certify import certify
 from banditree.evaluation.evaluate import evaluate
-from banditree.scores.build import build_plan
+from banditree.protocols.build import build_plan
 from banditree.simulation.engine import simulate
 from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection

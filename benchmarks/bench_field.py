@@ -26,7 +26,7 @@ from banditree.figures.matplotlib import matplotlib_settings, save_figure
 from banditree.figures.scene import PALETTE
 from banditree.files.plans import load_plan, save_plan
 from banditree.nouns import counted
-from banditree.scores.protocol import build_protocol
+from banditree.protocols.protocol import build_protocol
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand

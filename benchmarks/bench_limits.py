@@ -10,7 +10,7 @@ import warnings
 
 from banditree.certificates.certify import certify
 from banditree.errors import PlanWarning
-from banditree.scores.build import build_plan
+from banditree.protocols.build import build_plan
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, rand

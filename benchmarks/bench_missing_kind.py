@@ -21,7 +21,7 @@ from banditree.cases.table import only_cases
 from banditree.evaluation.replay import replay
 from banditree.evaluation.splits import hold_out
 from banditree.policies.registry import policy_named
-from banditree.scores.build import build_plan
+from banditree.protocols.build import build_plan
 from banditree.tasks.collection import Collection
 
 DATA = ("Catsup", "Ketchup", "Tuna", "Yogurt")

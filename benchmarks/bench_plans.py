@@ -25,7 +25,7 @@ import numpy as np
 from banditree.certificates.certify import certify
 from banditree.files.clinic import clinic
 from banditree.plans.reading_load import reading_load
-from banditree.scores.protocol import build_protocol
+from banditree.protocols.protocol import build_protocol
 from banditree.simulation.engine import simulate
 from banditree.tasks.instances import hard, rand
 

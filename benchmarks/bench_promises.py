@@ -26,7 +26,7 @@ def judged(name, history, draws, learned, held, seed):
     from banditree.cases.table import only_cases
     from banditree.evaluation.kinds import find_kinds
     from banditree.evaluation.promise import cases_like
-    from banditree.scores.build import build_plan
+    from banditree.protocols.build import build_plan
     from banditree.tasks.rewards import BERNOULLI
 
     horizon = HORIZONS[name]

@@ -18,7 +18,7 @@ import numpy as np
 from banditree.cases.table import Cases
 from banditree.certificates.certify import certify
 from banditree.monitoring.simulated import simulate_cases
-from banditree.scores.build import build_plan
+from banditree.protocols.build import build_plan
 from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection
 from banditree.training.collection import to_collection

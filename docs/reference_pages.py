@@ -21,7 +21,7 @@ ROOMS = {  # in the order of the sentence that says what banditree does
     "plans": "Plans",
     "trees": "The paper's plans",
     "certificates": "Certificates",
-    "scores": "Practical plans",
+    "protocols": "Practical plans",
     "policies": "Following a plan, and other policies",
     "simulation": "Simulation",
     "evaluation": "What a plan is worth on other cases",
@@ -93,7 +93,7 @@ MORE = {  # modules and names that are documented without being public names of 
 
 SETTINGS = (
     "banditree.evaluation.settings.FitSettings",
-    "banditree.scores.settings.PlanSettings",
+    "banditree.protocols.settings.PlanSettings",
     "banditree.reports.settings.CertifySettings",
     "banditree.evaluation.settings.EvaluateSettings",
     "banditree.monitoring.settings.MonitorSettings",

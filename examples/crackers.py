@@ -23,8 +23,8 @@ import numpy as np
 from banditree import Collection, Plan, PlanWarning, Session, Vocabulary, build_tree, start_session
 from banditree.certificates.certify import course
 from banditree.policies.registry import policy_named
+from banditree.protocols.protocol import build_protocol
 from banditree.reports.certify import certificate_report, certificate_text
-from banditree.scores.protocol import build_protocol
 from banditree.training.learning import Learned, Settings, learn
 
 SIZES = (3, 4)  # lines of the protocols, for four kinds

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from banditree.cli.flags import with_flags
 from banditree.errors import InvalidInput
-from banditree.scores.build import build_plan
+from banditree.protocols.build import build_plan
 from banditree.settings import Settings, Text
 
 

@@ -48,11 +48,11 @@ from banditree.policies.session import Session as Session
 from banditree.policies.session import resume_session as resume_session
 from banditree.policies.session import start_session as start_session
 from banditree.progress import Progress as Progress
+from banditree.protocols.build import build_plan as build_plan
+from banditree.protocols.front import pareto_front as pareto_front
+from banditree.protocols.protocol import build_protocol as build_protocol
 from banditree.reports.analyze import analyze as analyze
 from banditree.reports.report import write_report as write_report
-from banditree.scores.build import build_plan as build_plan
-from banditree.scores.front import pareto_front as pareto_front
-from banditree.scores.protocol import build_protocol as build_protocol
 from banditree.simulation.engine import Player as Player
 from banditree.simulation.engine import simulate as simulate
 from banditree.simulation.results import Results as Results

@@ -16,7 +16,7 @@ from banditree.plans.plan import SafetyRule, make_plan
 from banditree.plans.points import ByOutcome
 from banditree.policies.base import Outcome
 from banditree.policies.session import resume_session, start_session
-from banditree.scores.substitutes import with_substitutes
+from banditree.protocols.substitutes import with_substitutes
 from banditree.tasks.collection import Collection
 
 THREE = Collection.bernoulli([[0.8, 0.3, 0.5], [0.2, 0.7, 0.4]], arms=["A", "B", "C"])

@@ -105,7 +105,7 @@ def test_options_of_another_method_are_refused_and_not_ignored(capsys, means, op
 
 
 def test_the_help_names_the_steps_that_a_search_takes(capsys):
-    from banditree.scores.defaults import MOST_STEPS, STEPS_PER_TASK
+    from banditree.protocols.defaults import MOST_STEPS, STEPS_PER_TASK
 
     _code, out, _err = run(capsys, "plan", "--help")
     shown = " ".join(out.replace("│", " ").split())

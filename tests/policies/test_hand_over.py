@@ -311,7 +311,7 @@ def test_odds_come_with_what_they_need(changes):
 @pytest.mark.slow
 def test_a_case_of_a_known_task_is_rarely_handed_over_by_the_odds():
     """At most 1% are allowed: fewer than 30 of 1,000 runs, which a rate of 1% exceeds less than once in a million."""
-    from banditree.scores.protocol import build_protocol
+    from banditree.protocols.protocol import build_protocol
 
     plan = build_protocol(FIVE, 300, unknown=0.05, steps=300)
     results = simulate(FIVE, {"plan": plan}, horizon=300, runs=1000 // FIVE.n_tasks, rounds=[300])

@@ -9,7 +9,7 @@ from banditree.errors import InvalidInput
 from banditree.policies.base import Outcome
 from banditree.policies.rounds import MISSING
 from banditree.policies.session import resume_session, start_session
-from banditree.scores.build import build_plan
+from banditree.protocols.build import build_plan
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand
 from banditree.trees.tree import build_tree, lazy_tree

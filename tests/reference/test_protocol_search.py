@@ -8,16 +8,16 @@ import pytest
 from banditree.certificates.certify import certify
 from banditree.certificates.discounted import score_exits, watch_exits
 from banditree.plans.words import Vocabulary
-from banditree.scores.choices import Judge, Places, added, best_line, judged_pair
-from banditree.scores.moves import Moves, judge_rules
-from banditree.scores.objectives import Limits
-from banditree.scores.reading import draft_of, plan_of
-from banditree.scores.removals import judge_removals
-from banditree.scores.scenarios import Corners
-from banditree.scores.search import search
-from banditree.scores.simplify import _best_without_one
-from banditree.scores.tables import Line, build_tables
-from banditree.scores.worlds import known_world
+from banditree.protocols.choices import Judge, Places, added, best_line, judged_pair
+from banditree.protocols.moves import Moves, judge_rules
+from banditree.protocols.objectives import Limits
+from banditree.protocols.reading import draft_of, plan_of
+from banditree.protocols.removals import judge_removals
+from banditree.protocols.scenarios import Corners
+from banditree.protocols.search import search
+from banditree.protocols.simplify import _best_without_one
+from banditree.protocols.tables import Line, build_tables
+from banditree.protocols.worlds import known_world
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 

@@ -20,7 +20,7 @@ SEED = 1  # The seed of the search.
 def demo_plan(clinic: "Collection") -> "Plan":
     """The protocol of the demo, as the pages of the project show it."""
     from banditree.files.clinic import HORIZON, WORDS
-    from banditree.scores.build import build_plan
+    from banditree.protocols.build import build_plan
 
     return build_plan(clinic, HORIZON, "protocol", lines=LINES, seed=SEED, vocabulary=WORDS)
 

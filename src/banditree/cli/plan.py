@@ -19,7 +19,7 @@ from banditree.cli.options import (
 )
 from banditree.cli.progress import progress
 from banditree.errors import InvalidInput, TooLong
-from banditree.scores.settings import PlanSettings
+from banditree.protocols.settings import PlanSettings
 
 if TYPE_CHECKING:
     from banditree.certificates.certify import Certificate
@@ -65,7 +65,7 @@ def _show_plan(
     as_json: bool,
 ) -> None:
     from banditree.files.plans import plan_json, save_plan
-    from banditree.scores.build import build_plan
+    from banditree.protocols.build import build_plan
 
     with progress("Searching", visible=not as_json) as on_progress:
         how: dict[str, Any] = {"vocabulary": words, "on_progress": on_progress, **settings.options}
@@ -85,10 +85,10 @@ def _show(built: "Plan", known: "Collection", settings: PlanSettings) -> None:
     """Print a plan with what it loses, what other lengths would lose, and what it was made from."""
     from banditree.certificates.certify import certify
     from banditree.plans.wording import heading, plan_text
+    from banditree.protocols.variants import variants
     from banditree.reports.certify import varying_or_none, varying_sentence
     from banditree.reports.pareto import variants_text
     from banditree.reports.promise import loss_sentence
-    from banditree.scores.variants import variants
 
     certificate, varying, untold = None, None, ""
     if built.n_boxes <= CERTIFIED:
@@ -116,9 +116,9 @@ def _show_front(
     known: "Collection", settings: PlanSettings, words: "Vocabulary", output: Path | None, as_json: bool
 ) -> None:
     from banditree.files.plans import save_plan
+    from banditree.protocols.build import choose_method
+    from banditree.protocols.front import pareto_front
     from banditree.reports.pareto import front_rows, front_text
-    from banditree.scores.build import choose_method
-    from banditree.scores.front import pareto_front
 
     if settings.allow or settings.unknown or settings.fallback:
         raise InvalidInput("--pareto must be omitted with --allow, --unknown and --fallback.")

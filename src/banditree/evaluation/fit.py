@@ -23,7 +23,7 @@ from banditree.plans.line import Line
 from banditree.plans.plan import Origin, Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
-from banditree.scores.build import build_plan
+from banditree.protocols.build import build_plan
 from banditree.settings import keywords
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.changes import TRUSTED

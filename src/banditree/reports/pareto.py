@@ -7,10 +7,10 @@ from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import VaryingCertificate, certify_cases
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
+from banditree.protocols.judging import lost
+from banditree.protocols.objectives import Objective, objective_named
+from banditree.protocols.variants import Variant
 from banditree.reports.certify import shown_chance, table_lines
-from banditree.scores.judging import lost
-from banditree.scores.objectives import Objective, objective_named
-from banditree.scores.variants import Variant
 from banditree.tasks.collection import Collection
 
 VARYING = "over cases that vary"  # Stands above numbers that are averages over drawn cases.

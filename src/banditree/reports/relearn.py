@@ -12,9 +12,9 @@ from banditree.plans.changes import Kind, changed_lines
 from banditree.plans.plan import Plan
 from banditree.plans.wording import numbered_lines
 from banditree.progress import OnProgress
+from banditree.protocols.build import METHODS, build_plan
 from banditree.reports.certify import table_lines
 from banditree.reports.promise import lost_word
-from banditree.scores.build import METHODS, build_plan
 from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection
 from banditree.training.relearning import Relearned

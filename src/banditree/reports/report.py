@@ -37,12 +37,12 @@ from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import heading, unit
 from banditree.plans.words import Vocabulary, number
 from banditree.progress import Progress
+from banditree.protocols.build import build_plan
 from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_text
 from banditree.reports.beside import Lost, beside_text, thompson_loss
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
 from banditree.reports.held_out import NOT_JUDGED, held_out_scene
 from banditree.reports.promise import loss_sentence, promise_sentences
-from banditree.scores.build import build_plan
 from banditree.simulation.results import Results, mean_band, worst_band
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection

@@ -9,7 +9,7 @@ import numpy as np
 
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, PlanWarning
-from banditree.scores.build import METHODS, build_plan
+from banditree.protocols.build import METHODS, build_plan
 from banditree.tasks.collection import Collection
 from banditree.training.merging import merge, merge_gaps
 

@@ -17,7 +17,7 @@ from banditree.plans.line import Line
 from banditree.plans.plan import Plan, SafetyRule, make_plan
 from banditree.plans.points import ByOutcome
 from banditree.plans.words import vocabulary_from
-from banditree.scores.build import build_plan
+from banditree.protocols.build import build_plan
 from banditree.service.cases.case import Case
 from banditree.service.cases.desk import Command, Desk, Transaction
 from banditree.service.settings import Settings

@@ -12,8 +12,8 @@ from running_service import CLINIC, client_of, clinic_plan, in_thread, local
 from banditree.certificates.certify import certify
 from banditree.plans.plan import Form
 from banditree.plans.words import amount, vocabulary_from
+from banditree.protocols.build import build_plan
 from banditree.reports.certify import certificate_document, certificate_report
-from banditree.scores.build import build_plan
 from banditree.service.demo import clinic_protocol, fill
 from banditree.tasks.changes import with_case_features
 from banditree.tasks.collection import Collection

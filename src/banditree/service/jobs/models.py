@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints
 
 from banditree.evaluation.settings import EvaluateSettings
-from banditree.scores.settings import PlanSettings
+from banditree.protocols.settings import PlanSettings
 from banditree.service.edge.models import NO_NUL, Id, Shape, Words
 from banditree.tasks.rewards import Family
 

@@ -32,7 +32,7 @@ def search(database: Database, settings: Mapping[str, Any], reports: Reports) ->
 
     best: the one of least loss. unbeaten: those that no other one beats in both reading load and loss.
     """
-    from banditree.scores.build import build_plan, choose_method
+    from banditree.protocols.build import build_plan, choose_method
 
     with database.read() as connection:
         collection = records.collection_of(connection, settings["collection"])
@@ -93,9 +93,9 @@ class Finds:
 
 def _search_protocols(finds: Finds, collection: Collection, horizon: int, options: dict[str, Any]) -> None:
     """Quick searches for short plans first; then the whole search, and from its plan shorter ones again."""
-    from banditree.scores.defaults import default_lines, default_steps
-    from banditree.scores.front import shorter_and_shorter
-    from banditree.scores.protocol import build_protocol
+    from banditree.protocols.defaults import default_lines, default_steps
+    from banditree.protocols.front import shorter_and_shorter
+    from banditree.protocols.protocol import build_protocol
 
     steps = options.pop("steps", None) or default_steps(collection)
     most = options.pop("lines", None) or default_lines(collection)

@@ -157,7 +157,7 @@ def document_of(connection: sa.Connection, what: Kept, id: str) -> str:
     if _digest(text)[: len(id)] != id:  # the id of a plan or collection is the hash of its content
         raise Unavailable(
             f"The content of {table.name[:-1]} {id} was changed behind the service's back, so nothing is told from it. "
-            "Restore it from a backup, and see what else `banditree audit` finds."
+            "Restore it from a backup, and see what else `banditree db audit` finds."
         )
     return str(text)
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from banditree.errors import InvalidInput
-from banditree.scores.objectives import Objective
+from banditree.protocols.objectives import Objective
 from banditree.settings import Horizon, Seed, Settings, Text
 
 MOST_STEPS = 10_000_000  # A longer search would take days.

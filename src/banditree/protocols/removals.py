@@ -6,8 +6,8 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 import numpy as np
 from numba import njit
 
-from banditree.scores.choices import Adding, added
-from banditree.scores.draft import HIGH, Draft
+from banditree.protocols.choices import Adding, added
+from banditree.protocols.draft import HIGH, Draft
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 

@@ -12,10 +12,10 @@ from banditree.files.clinic import clinic
 from banditree.plans.gives import Give
 from banditree.plans.plan import Form
 from banditree.plans.words import Vocabulary
-from banditree.scores.front import pareto_front
-from banditree.scores.judging import judge, lost
-from banditree.scores.protocol import build_protocol
-from banditree.scores.variants import ITSELF, LESS, MORE, NO_RULE, Nearby, settled, variants
+from banditree.protocols.front import pareto_front
+from banditree.protocols.judging import judge, lost
+from banditree.protocols.protocol import build_protocol
+from banditree.protocols.variants import ITSELF, LESS, MORE, NO_RULE, Nearby, settled, variants
 from banditree.tasks.cases import draw_cases
 from banditree.tasks.collection import Collection
 
@@ -82,7 +82,7 @@ def test_where_cases_vary_plans_are_compared_over_cases_that_no_search_has_seen(
 
 def test_what_a_plan_was_compared_with_is_sought_again_only_if_that_was_stopped(monkeypatch):
     collection, sought = COLLECTIONS["0/1"][0], []
-    monkeypatch.setattr("banditree.scores.variants.Nearby", lambda *given: sought.append(given) or Nearby(*given))
+    monkeypatch.setattr("banditree.protocols.variants.Nearby", lambda *given: sought.append(given) or Nearby(*given))
     plan = build_protocol(collection, 100, lines=3, steps=STEPS)
     n = len(sought)
     shown = variants(replace(plan, vocabulary=Vocabulary(arm="brand")), collection, steps=STEPS)
@@ -115,7 +115,7 @@ def random_rates(seed):
 @pytest.mark.parametrize("seed", [84, 160, 172, 184])
 def test_a_search_with_links_back_ends_with_a_plan_that_rests(seed, monkeypatch):
     """Each was refused before: lines led to each other, or a score was thought to rise that stays where it is."""
-    monkeypatch.setattr("banditree.scores.protocol._widths", lambda limits, _collection: [limits])
+    monkeypatch.setattr("banditree.protocols.protocol._widths", lambda limits, _collection: [limits])
     collection, horizon = random_rates(seed)
     plan = build_protocol(collection, horizon, steps=200, links_back=True, compared=False)
     shown = variants(plan, collection, steps=200)

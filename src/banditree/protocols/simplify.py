@@ -11,11 +11,11 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from banditree.plans.reading_load import LARGE_FROM
-from banditree.scores.draft import NO_RULE, Draft
-from banditree.scores.moves import Moves, Stopped
-from banditree.scores.screening import Screened
-from banditree.scores.search import go_on
-from banditree.scores.tables import Line, Tables
+from banditree.protocols.draft import NO_RULE, Draft
+from banditree.protocols.moves import Moves, Stopped
+from banditree.protocols.screening import Screened
+from banditree.protocols.search import go_on
+from banditree.protocols.tables import Line, Tables
 from banditree.tasks.arrays import BoolArray
 
 WITHIN = 0.03  # The objective may grow by this share in all ...

@@ -16,9 +16,9 @@ from banditree.plans.gives import NONE, Give, Gives, TreatAs
 from banditree.plans.kind_rule import KindRule, choices_of, promises_of
 from banditree.plans.plan import SafetyRule
 from banditree.plans.points import Fit, Points, PromiseTable
-from banditree.scores.promise_tables import FULL_PAIRS, MOST_OF_TABLES, one_row_tables, tables_for
-from banditree.scores.scoring import Templates, unit_of
-from banditree.scores.worlds import World, one_by_one
+from banditree.protocols.promise_tables import FULL_PAIRS, MOST_OF_TABLES, one_row_tables, tables_for
+from banditree.protocols.scoring import Templates, unit_of
+from banditree.protocols.worlds import World, one_by_one
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import averaging_rows

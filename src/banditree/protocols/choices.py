@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from banditree.scores.screening import look
-from banditree.scores.tables import Exits, Line, Tables, Ways
+from banditree.protocols.screening import look
+from banditree.protocols.tables import Exits, Line, Tables, Ways
 from banditree.tasks.arrays import FloatArray, IntArray
 
 N_SCORE, N_WATCH = 4, 2  # So many of the best screened score lines and watch lines are refined.

@@ -13,13 +13,13 @@ from numba import njit
 
 from banditree.nouns import counted
 from banditree.progress import OnProgress, goes_on
-from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
-from banditree.scores.draft import HIGH, LOW, NO_RULE, Draft, ancestors, barred_lines, empty_draft, ends, returns
-from banditree.scores.draft_values import Passed
-from banditree.scores.objectives import Limits
-from banditree.scores.removals import judge_removals, without
-from banditree.scores.tables import Line, Tables
-from banditree.scores.worlds import World
+from banditree.protocols.choices import Adding, Choice, Judge, Places, added, best_line
+from banditree.protocols.draft import HIGH, LOW, NO_RULE, Draft, ancestors, barred_lines, empty_draft, ends, returns
+from banditree.protocols.draft_values import Passed
+from banditree.protocols.objectives import Limits
+from banditree.protocols.removals import judge_removals, without
+from banditree.protocols.tables import Line, Tables
+from banditree.protocols.worlds import World
 from banditree.tasks.arrays import FloatArray, IntArray
 
 TINY = 1e-6  # A smaller relative gain counts as none.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.plans.plan import Fallback
-from banditree.scores.scoring import Templates
+from banditree.protocols.scoring import Templates
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.cases import draw_cases
 from banditree.tasks.changes import with_parameters

@@ -11,9 +11,9 @@ from functools import cached_property
 
 import numpy as np
 
-from banditree.scores.draft_links import all_reaching, leads_back, path_lengths_of, reaching, reading_order
-from banditree.scores.draft_values import Chain, Passed, Values, affine_values, one_pass, pass_values
-from banditree.scores.tables import Exits, Line, Tables
+from banditree.protocols.draft_links import all_reaching, leads_back, path_lengths_of, reaching, reading_order
+from banditree.protocols.draft_values import Chain, Passed, Values, affine_values, one_pass, pass_values
+from banditree.protocols.tables import Exits, Line, Tables
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 LOW, HIGH = 0, 1  # The two exits of a line; a watch line has both links at its one exit.

@@ -13,9 +13,9 @@ import numpy as np
 
 from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
 from banditree.errors import InvalidInput
-from banditree.scores.scoring import Templates, levels_for, templates_of
-from banditree.scores.screening import Screened, SingleArray
-from banditree.scores.worlds import World, resting_costs
+from banditree.protocols.scoring import Templates, levels_for, templates_of
+from banditree.protocols.screening import Screened, SingleArray
+from banditree.protocols.worlds import World, resting_costs
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.rewards.base import Scoring
 

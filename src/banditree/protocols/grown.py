@@ -9,8 +9,8 @@ the top of another one.
 
 import numpy as np
 
-from banditree.scores.draft import Draft
-from banditree.scores.moves import Moves
+from banditree.protocols.draft import Draft
+from banditree.protocols.moves import Moves
 
 TURNS = 30  # The draft grows and is thinned out so often ...
 LEFT = 0.85  # ... to this share of its lines.

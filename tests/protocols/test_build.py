@@ -7,8 +7,8 @@ from boxes import arrays_of, survivors_at
 
 from banditree.errors import InvalidInput
 from banditree.plans.words import Vocabulary
-from banditree.scores import build
-from banditree.scores.build import METHODS, Method, build_plan, choose_method
+from banditree.protocols import build
+from banditree.protocols.build import METHODS, Method, build_plan, choose_method
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear
 from banditree.trees.tree import build_tree, lazy_tree

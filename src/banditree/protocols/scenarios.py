@@ -6,10 +6,10 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 import numpy as np
 
 from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
-from banditree.scores.draft import NO_RULE, Draft
-from banditree.scores.draft_values import Chain, affine_values, pass_values
-from banditree.scores.scoring import bin_chances
-from banditree.scores.tables import HANDS_OVER
+from banditree.protocols.draft import NO_RULE, Draft
+from banditree.protocols.draft_values import Chain, affine_values, pass_values
+from banditree.protocols.scoring import bin_chances
+from banditree.protocols.tables import HANDS_OVER
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection

@@ -14,15 +14,15 @@ from banditree.plans.machine import machine_of
 from banditree.plans.plan import Fallback, Origin, Plan, SafetyRule, make_plan
 from banditree.plans.points import ByOutcome, Points
 from banditree.plans.words import Vocabulary
-from banditree.scores.worlds import Chooser
+from banditree.protocols.worlds import Chooser
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards.base import Scoring
 
 if TYPE_CHECKING:
-    from banditree.scores.by_context import ContextualTasks
-    from banditree.scores.draft import Draft
-    from banditree.scores.tables import Tables
+    from banditree.protocols.by_context import ContextualTasks
+    from banditree.protocols.draft import Draft
+    from banditree.protocols.tables import Tables
 
 STILL_POSSIBLE = 0.01  # A task counts as possible at a line from this posterior on, with a uniform prior.
 ORDERS = 200  # So many orders of the lines are tried.
@@ -45,8 +45,8 @@ def plan_of(
     its hand-over leads, and the ends at which others choose, if its tables have any. members: (S, M), the part of each
     scenario in each task; by default the first ones are the tasks themselves.
     """
-    from banditree.scores.draft import NO_RULE
-    from banditree.scores.tables import HANDS_OVER
+    from banditree.protocols.draft import NO_RULE
+    from banditree.protocols.tables import HANDS_OVER
 
     K, first, tables = draft.n_ends, draft.first_line, draft.tables
     order = [first + n for n in line_order(draft)]
@@ -197,9 +197,9 @@ def scorings_of(plan: Plan) -> list[Scoring]:
 
 def draft_of(plan: Plan, tables: "Tables", back: bool = False) -> "Draft":
     """The draft of a protocol, among the lines of `tables`: what `plan_of` made a plan of, or a plan from a file."""
-    from banditree.scores.draft import NO_RULE, drafted
-    from banditree.scores.tables import HANDS_OVER
-    from banditree.scores.tables import Line as DraftLine
+    from banditree.protocols.draft import NO_RULE, drafted
+    from banditree.protocols.tables import HANDS_OVER
+    from banditree.protocols.tables import Line as DraftLine
 
     if plan.outcomes_choose or plan.fallback is not None:
         raise InvalidInput("A plan at whose ends others choose cannot be changed line by line. Search for it again.")

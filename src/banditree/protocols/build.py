@@ -11,8 +11,8 @@ from banditree.plans.one_option import at_once
 from banditree.plans.plan import Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
-from banditree.scores.protocol import build_protocol, why_no_protocol
-from banditree.scores.settings import PlanSettings
+from banditree.protocols.protocol import build_protocol, why_no_protocol
+from banditree.protocols.settings import PlanSettings
 from banditree.settings import keywords
 from banditree.tasks.collection import Collection
 from banditree.trees.optimal import build_optimal

@@ -1,6 +1,6 @@
 """Other protocols near a given one: a line less, two lines more, no rule.
 
-Each is made from the given protocol by a short search of its own, and judged as `scores.judging` says.
+Each is made from the given protocol by a short search of its own, and judged as `protocols.judging` says.
 """
 
 import math
@@ -14,16 +14,16 @@ from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
-from banditree.scores.defaults import default_path, default_steps
-from banditree.scores.judging import Judged, judge, loses, lost
-from banditree.scores.objectives import Limits, Objective, objective_named
-from banditree.scores.reading import draft_of, plan_of, scorings_of
-from banditree.scores.worlds import known_world, with_scenarios
+from banditree.protocols.defaults import default_path, default_steps
+from banditree.protocols.judging import Judged, judge, loses, lost
+from banditree.protocols.objectives import Limits, Objective, objective_named
+from banditree.protocols.reading import draft_of, plan_of, scorings_of
+from banditree.protocols.worlds import known_world, with_scenarios
 from banditree.tasks.collection import Collection
 
 if TYPE_CHECKING:
-    from banditree.scores.draft import Draft
-    from banditree.scores.tables import Tables
+    from banditree.protocols.draft import Draft
+    from banditree.protocols.tables import Tables
 
 ITSELF = "this plan"
 LESS, MORE, NO_RULE, NOTHING = "one line less", "up to two lines more", "no safety rule", "one arm for everyone"
@@ -143,8 +143,8 @@ class Nearby:
         on_progress: OnProgress | None,
         steps: int | None = None,
     ) -> None:
-        from banditree.scores.scenarios import hardest_parameters
-        from banditree.scores.tables import build_tables
+        from banditree.protocols.scenarios import hardest_parameters
+        from banditree.protocols.tables import build_tables
 
         self.collection, self.horizon, self.seed = collection, plan.horizon, plan.origin.seed or 0
         self.objective, self.on_progress, self.stopped = objective_named(objective), on_progress, False
@@ -183,8 +183,8 @@ class Nearby:
         """The draft that gives one arm to everyone, the one that loses least.
 
         A search for the worst task begins with the least power mean, which is not always that one."""
-        from banditree.scores.draft import NO_RULE, empty_draft, ends
-        from banditree.scores.moves import Moves
+        from banditree.protocols.draft import NO_RULE, empty_draft, ends
+        from banditree.protocols.moves import Moves
 
         if self.objective is not Objective.WORST:
             power, seed = self.objective.power, self.seed
@@ -193,10 +193,10 @@ class Nearby:
         return empty_draft(self.tables, int(alone.max(axis=1).argmin()), self.limits.links_back)
 
     def _searched(self, draft: "Draft", limits: Limits) -> "Draft":
-        from banditree.scores.draft import NO_RULE
-        from banditree.scores.moves import Moves
-        from banditree.scores.search import search_from
-        from banditree.scores.simplify import simplified
+        from banditree.protocols.draft import NO_RULE
+        from banditree.protocols.moves import Moves
+        from banditree.protocols.search import search_from
+        from banditree.protocols.simplify import simplified
 
         moves = Moves(
             self.tables,

@@ -11,7 +11,7 @@ from banditree.errors import InvalidInput
 from banditree.plans.gives import Give, Gives
 from banditree.plans.line import Exit, Line
 from banditree.plans.plan import Plan
-from banditree.scores.objectives import Objective, objective_named
+from banditree.protocols.objectives import Objective, objective_named
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 

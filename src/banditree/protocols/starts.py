@@ -7,10 +7,10 @@ where it is used, not at the top of another one.
 
 import numpy as np
 
-from banditree.scores.choices import Adding, Choice, Judge, Places, added, best_line
-from banditree.scores.draft import NO_RULE, Draft, drafted, ends
-from banditree.scores.moves import MAX_ROWS, Moves, Stopped
-from banditree.scores.tables import Line
+from banditree.protocols.choices import Adding, Choice, Judge, Places, added, best_line
+from banditree.protocols.draft import NO_RULE, Draft, drafted, ends
+from banditree.protocols.moves import MAX_ROWS, Moves, Stopped
+from banditree.protocols.tables import Line
 from banditree.tasks.arrays import FloatArray
 
 POOL = 3.0  # Trials find at most so many times the lines that are wanted.

@@ -9,10 +9,10 @@ from contextlib import suppress
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from banditree.scores.draft import Draft
-from banditree.scores.grown import grown_draft
-from banditree.scores.moves import Moves, Stopped
-from banditree.scores.starts import first_draft, quick_start
+from banditree.protocols.draft import Draft
+from banditree.protocols.grown import grown_draft
+from banditree.protocols.moves import Moves, Stopped
+from banditree.protocols.starts import first_draft, quick_start
 from banditree.tasks.arrays import FloatArray
 
 LONG = 1.6  # A long draft has so many times the lines that are wanted.

@@ -18,13 +18,13 @@ from banditree.plans.plan import Decider, Fallback, Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress, Progress
-from banditree.scores.defaults import FEW_TASKS, default_lines, default_path, default_steps
-from banditree.scores.judging import judge, loses, lost
-from banditree.scores.objectives import Limits, Objective
-from banditree.scores.reading import draft_of, plan_of, scorings_of
-from banditree.scores.settings import ProtocolSettings
-from banditree.scores.substitutes import with_substitutes
-from banditree.scores.worlds import Chooser, World, choosers_for, known_world, with_scenarios
+from banditree.protocols.defaults import FEW_TASKS, default_lines, default_path, default_steps
+from banditree.protocols.judging import judge, loses, lost
+from banditree.protocols.objectives import Limits, Objective
+from banditree.protocols.reading import draft_of, plan_of, scorings_of
+from banditree.protocols.settings import ProtocolSettings
+from banditree.protocols.substitutes import with_substitutes
+from banditree.protocols.worlds import Chooser, World, choosers_for, known_world, with_scenarios
 from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.cases import with_spread
@@ -33,9 +33,9 @@ from banditree.tasks.collection import Collection
 
 if TYPE_CHECKING:
     from banditree.plans.kind_rule import KindRule
-    from banditree.scores.by_context import ContextualTasks, PointsBy
-    from banditree.scores.draft import Draft
-    from banditree.scores.moves import Moves
+    from banditree.protocols.by_context import ContextualTasks, PointsBy
+    from banditree.protocols.draft import Draft
+    from banditree.protocols.moves import Moves
 
 POLISHING = 0.1  # Further steps, as a share of those of the search, that go on with the ways to score that are left.
 SHORTER = 0.05  # Further steps, as a share of those of the search, in which a line less is tried.
@@ -167,13 +167,13 @@ def _by_context(collection: Collection, points: "PointsBy | None", rule_size: in
             if value is not None:
                 raise invalid(name, "omitted for tasks without contexts", value)
         return None
-    from banditree.scores.by_context import contextual_tasks
+    from banditree.protocols.by_context import contextual_tasks
 
     if points == "table" and not collection.rewards.counts:
         raise invalid("points", "fit or outcome for rewards that are not 0 or 1", points)
     rules: tuple[KindRule, ...] = ()
     if rule_size is not None:
-        from banditree.scores.kind_rules import printed_rules
+        from banditree.protocols.kind_rules import printed_rules
 
         rules = printed_rules(collection, rule_size)
     return contextual_tasks(collection, points or "fit", rules)
@@ -248,7 +248,7 @@ class Seeker:
 
     def plan(self, price: float) -> Plan:
         """The best plan when a wrong arm at the horizon costs `price`."""
-        from banditree.scores.scenarios import hardest_parameters, worst_parameters
+        from banditree.protocols.scenarios import hardest_parameters, worst_parameters
 
         collection = self.collection
         world, plans = self.world, list[Plan]()
@@ -287,10 +287,10 @@ class Seeker:
 
     def draft(self, world: World, price: float) -> "Draft":
         """The best draft for a world of scenarios."""
-        from banditree.scores.moves import Moves
-        from banditree.scores.search import search
-        from banditree.scores.simplify import simplified, with_free_numbers
-        from banditree.scores.tables import build_tables
+        from banditree.protocols.moves import Moves
+        from banditree.protocols.search import search
+        from banditree.protocols.simplify import simplified, with_free_numbers
+        from banditree.protocols.tables import build_tables
 
         self.members = world.by_task
         steps, start = self.steps or default_steps(self.collection), self.start
@@ -339,7 +339,7 @@ class Seeker:
 
     def _shorter(self, moves: "Moves", draft: "Draft", lost: Callable[["Draft"], float]) -> "Draft":
         """The draft, or one with a line less if that loses no more and is no harder to read."""
-        from banditree.scores.search import search_from
+        from banditree.protocols.search import search_from
 
         if draft.n_lines < 2 or moves.stopped_early:
             return draft
@@ -368,7 +368,7 @@ class Seeker:
 
     def _settled(self, plan: Plan) -> Plan:
         """The plan, or a shorter one near it that loses less."""
-        from banditree.scores.variants import settled
+        from banditree.protocols.variants import settled
 
         done, total = self.done, self.searches * (self.steps or default_steps(self.collection))
 

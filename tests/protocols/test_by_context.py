@@ -12,9 +12,9 @@ from banditree.errors import InvalidInput
 from banditree.files.plans import load_plan, plan_json, save_plan
 from banditree.plans.context_wording import rule_lines
 from banditree.policies.session import resume_session, start_session
-from banditree.scores.build import build_plan
-from banditree.scores.front import pareto_front
-from banditree.scores.kind_rules import printed_rules
+from banditree.protocols.build import build_plan
+from banditree.protocols.front import pareto_front
+from banditree.protocols.kind_rules import printed_rules
 from banditree.simulation.engine import simulate
 from banditree.tasks.changes import with_case_features
 from banditree.tasks.collection import Collection

@@ -4,12 +4,12 @@ from contextlib import suppress
 
 import pytest
 
-from banditree.scores.grown import grown_draft
-from banditree.scores.moves import SLACK, Moves, Stopped
-from banditree.scores.objectives import Limits
-from banditree.scores.protocol import build_protocol
-from banditree.scores.tables import build_tables
-from banditree.scores.worlds import known_world
+from banditree.protocols.grown import grown_draft
+from banditree.protocols.moves import SLACK, Moves, Stopped
+from banditree.protocols.objectives import Limits
+from banditree.protocols.protocol import build_protocol
+from banditree.protocols.tables import build_tables
+from banditree.protocols.worlds import known_world
 from banditree.tasks.instances import rand
 
 SIXTEEN = rand(16, 6, 0.2, seed=5)

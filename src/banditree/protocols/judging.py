@@ -7,7 +7,7 @@ from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.varying import VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
-from banditree.scores.objectives import Objective, objective_named
+from banditree.protocols.objectives import Objective, objective_named
 from banditree.tasks.collection import Collection
 
 Judged = Certificate | VaryingCertificate

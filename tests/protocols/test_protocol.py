@@ -10,10 +10,10 @@ from banditree.errors import InvalidInput, TooLong
 from banditree.plans.counts import Counting
 from banditree.plans.plan import Form
 from banditree.plans.reading_load import reading_load
-from banditree.scores.defaults import default_path
-from banditree.scores.front import pareto_front, shorter_and_shorter
-from banditree.scores.protocol import build_protocol
-from banditree.scores.variants import variants
+from banditree.protocols.defaults import default_path
+from banditree.protocols.front import pareto_front, shorter_and_shorter
+from banditree.protocols.protocol import build_protocol
+from banditree.protocols.variants import variants
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 from banditree.theory.limits import limit

@@ -9,11 +9,11 @@ import numpy as np
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
-from banditree.scores.defaults import default_steps
-from banditree.scores.judging import loses
-from banditree.scores.objectives import Objective
-from banditree.scores.protocol import build_protocol
-from banditree.scores.variants import Nearby, longest_path_near
+from banditree.protocols.defaults import default_steps
+from banditree.protocols.judging import loses
+from banditree.protocols.objectives import Objective
+from banditree.protocols.protocol import build_protocol
+from banditree.protocols.variants import Nearby, longest_path_near
 from banditree.tasks.collection import Collection
 
 ALONE = 0.3  # A search for a shorter plan by itself, for tasks with contexts, takes this share of a whole search.
