@@ -29,6 +29,7 @@ from banditree.reports.limits import (
     lines_sentence,
 )
 from banditree.reports.settings import CertifySettings
+from banditree.reports.unlucky import Unlucky, unlucky, unlucky_document, unlucky_sentences
 from banditree.settings import keywords
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
@@ -57,6 +58,7 @@ class CertificateReport:
     field: FieldReport | None = None
     plan: Plan | None = None
     lines: list[Continuation] | None = None
+    unlucky: Unlucky | None = None
 
 
 @keywords(CertifySettings)
@@ -77,9 +79,9 @@ def certificate_report(
     found = limit_or_none(collection, certificate.horizon, effort)
     words, field = plan.vocabulary, field_report(plan, collection, certificate, asked)
     lines = lines_or_none(plan, collection, certificate.horizon, effort) if by_line else None
-    return CertificateReport(
-        certificate, bound, plan.n_boxes, plan.origin.method, words, collection, varying, found, field, plan, lines
-    )
+    luck = unlucky(plan, collection, certificate.horizon, asked.unlucky) if asked.unlucky else None
+    found_out = (varying, found, field, plan, lines, luck)
+    return CertificateReport(certificate, bound, plan.n_boxes, plan.origin.method, words, collection, *found_out)
 
 
 def certificate_document(report: CertificateReport) -> dict[str, Any]:
@@ -98,6 +100,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "field": None if report.field is None else field_document(report.field),
         "lines": None if report.plan is None else lines_document(report.plan, report.lines),
         "reading_load": None if report.plan is None else reading_load(report.plan),
+        "unlucky": unlucky_document(report.unlucky, report.collection),
         "lines_passed": None if report.plan is None or c.entered is None else lines_passed(report.plan, c),
         "tasks": [
             {
@@ -209,6 +212,8 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
         lines.append(f"These are upper bounds{so_far}: {'; '.join(c.reasons)}.")
     if report.plan is not None and c.entered is not None:
         lines.append(in_use_sentence(report.plan, c))
+    if report.unlucky is not None:
+        lines += unlucky_sentences(report.unlucky, report.collection, words)
     if report.varying is not None:
         lines.append(varying_sentence(report.varying, words))
     if report.field is not None:

@@ -19,6 +19,10 @@ class CertifySettings(Settings):
     ] = 0.0
     late: Annotated[int, Field(ge=0, description="Also for outcomes that come this many rounds late.")] = 0
     batch: Annotated[int, Field(ge=0, description="Also for outcomes that come in batches of this many rounds.")] = 0
+    unlucky: Annotated[
+        int,
+        Field(ge=0, le=1_000_000, description="Also what the unlucky lose: simulates this many cases of each task."),
+    ] = 0
     limit_seconds: Annotated[
         float, Field(ge=0, description="About how long to look for the loss that no algorithm can avoid.")
     ] = 1.0
