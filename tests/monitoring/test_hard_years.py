@@ -38,8 +38,8 @@ def told_late(seen: Cases, rng: np.random.Generator, plan: Plan) -> Cases:
 
 def with_gaps(seen: Cases, rng: np.random.Generator, plan: Plan) -> Cases:
     """Three in ten outcomes will never be known, and one round in twenty is overridden."""
-    reward = np.where(rng.random(len(seen.reward)) < 0.3, np.nan, seen.reward)
-    some = replace(seen, reward=reward, overridden=rng.random(len(reward)) < 0.05)
+    unknown, overridden = rng.random(len(seen.reward)) < 0.3, rng.random(len(seen.reward)) < 0.05
+    some = replace(seen, outcomes=np.where(unknown[:, None], np.nan, seen.outcomes), overridden=overridden)
     return replace(some, box=boxes_of(plan, some))
 
 

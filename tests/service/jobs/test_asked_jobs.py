@@ -142,7 +142,7 @@ def test_a_stream_goes_on_after_what_was_seen(running):
 def test_a_search_for_a_tree_and_one_that_finds_nothing(running):
     known = running[0].add_collection(CLINIC, "clinic")
     job = result(running, "search", collection=known, horizon=50, method="tree")
-    assert [one["plan"]["method"] for one in job.found] == ["tree"]
+    assert [one["plan"]["origin"]["method"] for one in job.found] == ["tree"]
     job = result(running, "search", collection=known, horizon=100, steps=20, lines=1, max_wrong_arm=1e-15)
     assert job.problem.startswith("No plan"), job.problem
     job = result(running, "search", collection=known, horizon=50, method="tree", lines=2)
