@@ -102,13 +102,10 @@ def judged_first(window, size):
     assert first == "On cases it was not made from"
     said, pictures = text(window, ".verdict"), window.find_elements("css selector", ".verdict svg")
     if size == DESK:  # there the plan comes from a log, of which some cases were held out
-        assert "for all, on 12 cases that it was not made from" in said
-        told = pictures[0].find_element("css selector", "title").get_attribute("textContent")
-        assert "This plan 0." in told
-        assert "A computer 0." in told
+        assert "The log cannot show what the plan gives: it would rest on" in said  # 12 cases are few
     else:
         assert "This plan was not judged on cases that it was not made from." in said
-        assert not pictures
+    assert not pictures  # nothing is drawn that cannot be shown; tests/reports/test_held_out.py looks at the picture
     assert not re.search(r"regret|mIDS|mTS|reading load|Theorem|\de-\d", text(window), re.IGNORECASE)
 
 

@@ -26,7 +26,7 @@ ODD = [None, -1, 0, 1, 2**70, 1e308, -0.5, "", "x", "\u0000", "é" * 50, [], {},
 @pytest.fixture(scope="module")
 def open_service(postgres):
     """On PostgreSQL, which takes fewer texts and numbers than SQLite does."""
-    with in_thread(local(new_database(postgres, "bad_input"))) as (_app, http):
+    with in_thread(local(new_database(postgres, "bad_input"), sign_alone=True)) as (_app, http):
         yield http
 
 
