@@ -16,7 +16,7 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
 END = -1  # In place of the number of a line: the end at which the arm is given for good.
-PASSES = 1  # Each line is looked at this often: a second look gained nothing on the draws that were tried.
+PASSES = 1  # Each line is looked at once, for time: whether a second look gains anything was not measured.
 TRIED = 4  # This many arms are tried on each line, those with the highest means for the cases that come there.
 
 
