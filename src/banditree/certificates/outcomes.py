@@ -210,11 +210,8 @@ def _costs(
     by_context = machine.arm == NONE
     arm = np.where(by_context, 0, machine.arm)
     if over is None:
-        radius, rewards = np.zeros_like(collection.radius) if certain else collection.radius, collection.rewards
-        least, most = (
-            np.clip(collection.means + off, rewards.low, rewards.high) if off.any() else collection.means
-            for off in (-radius, radius)
-        )
+        radius = np.zeros_like(collection.radius) if certain else collection.radius
+        least, most = collection.worth_within(radius)
         cost = _arm_gaps(least, most)[:, np.maximum(arm, 0)]
         for box in np.flatnonzero(arm < 0):
             cost[:, box] = _shared_gaps(plan, int(box), least, most)
@@ -226,7 +223,7 @@ def _costs(
 
 
 def _arm_gaps(least: FloatArray, most: FloatArray) -> FloatArray:
-    """How much better than each arm another one may be, (M, K), where means lie between `least` and `most`."""
+    """How much better than each arm another one may be, (M, K), where arms are worth from `least` to `most`."""
     highest, two = most.argmax(axis=1)[:, None], np.partition(most, -2, axis=1)[:, -2:]
     rival = np.where(np.arange(most.shape[1]) == highest, two[:, :1], two[:, 1:])
     return np.asarray(np.maximum(rival - least, 0.0))

@@ -1,5 +1,6 @@
 """Collections in files: JSON, and CSV for a plain matrix of means."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Literal
 
@@ -9,9 +10,11 @@ from pydantic import Field
 from banditree.errors import InvalidInput
 from banditree.files.documents import Document, Part, dump, parse, read_json, write_text
 from banditree.files.matrix import read_matrix
+from banditree.files.worth import with_rows
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind, Contexts, Feature
 from banditree.tasks.rewards import Family, Link, Rewards, make_rewards
+from banditree.tasks.worth import Worth
 
 
 class RewardsPart(Part):
@@ -45,6 +48,14 @@ class ContextsPart(Part):
     rows: list[list[float]] | None = None
 
 
+class WorthPart(Part):
+    """What each outcome of each arm is worth, prices taken off, and what a change of arm costs."""
+
+    unit: str = Field(description='what it is counted in, such as "EUR"')
+    outcomes: list[list[float]] = Field(description="by arm and outcome, lowest first: 0 and 1, the values, or the ends")
+    change: float = Field(0.0, description="what giving another arm than in the round before costs")
+
+
 class CollectionFile(Document):
     """M tasks x K arms: what is known about the kinds of cases."""
 
@@ -68,6 +79,7 @@ class CollectionFile(Document):
     noise: list[list[float]] | None = Field(
         None, description="standard deviation of the noise by task and arm, where it differs; Gaussian rewards only"
     )
+    worth: WorthPart | None = Field(None, description="none: outcomes are worth what they are")
     theta_error: list[list[list[list[float]]]] | None = Field(
         None, description="x'theta is within sqrt(x'Ex) of the estimate, for every context x at once"
     )
@@ -79,11 +91,12 @@ def load_collection(path: str | Path) -> Collection:
     if path.suffix.lower() == ".json":
         return collection_from_document(parse(CollectionFile, read_json(path), str(path)), str(path))
     if path.suffix.lower() == ".csv":
-        tasks, arms, means = read_matrix(path)
+        tasks, arms, means, on_worth = read_matrix(path)
         try:
-            return Collection.bernoulli(means, tasks=tasks, arms=arms, provenance=f"known, from {path.name}")
+            rates = Collection.bernoulli(means, tasks=tasks, arms=arms, provenance=f"known, from {path.name}")
         except InvalidInput as problem:
             raise InvalidInput(f"{path}: {problem}") from None
+        return with_rows(rates, on_worth)
     raise InvalidInput(f"{path}: a collection is a .json or a .csv file. Rename it or save it as one of these.")
 
 
@@ -110,6 +123,7 @@ def collection_document(collection: Collection) -> CollectionFile:
         chances=None if collection.chances is None else collection.chances.tolist(),
         theta_error=None if collection.theta_error is None else collection.theta_error.tolist(),
         noise=None if collection.noise is None else collection.noise.tolist(),
+        worth=worth_part(collection.worth),
     )
 
 
@@ -131,6 +145,7 @@ def collection_from_document(document: CollectionFile, source: str) -> Collectio
             chances=None if document.chances is None else np.array(document.chances),
             theta_error=None if document.theta_error is None else np.array(document.theta_error),
             noise=None if document.noise is None else np.array(document.noise),
+            worth=worth_from_part(document.worth),
         )
     except ValueError as problem:
         raise InvalidInput(f"{source}: {problem}") from None
@@ -151,6 +166,16 @@ def rewards_part(rewards: Rewards) -> RewardsPart:
 def rewards_from_part(part: RewardsPart) -> Rewards:
     """The reward family that a file describes."""
     return make_rewards(part.family, **part.model_dump(exclude={"family"}, exclude_none=True))
+
+
+def worth_part(worth: Worth | None) -> WorthPart | None:
+    """The worth as it is written."""
+    return None if worth is None else WorthPart(**asdict(worth))
+
+
+def worth_from_part(part: WorthPart | None) -> Worth | None:
+    """The worth that a file describes."""
+    return None if part is None else Worth(**part.model_dump())
 
 
 def features_part(features: tuple[Feature, ...]) -> list[FeaturePart]:

@@ -1,18 +1,47 @@
-"""The CSV matrix of means: a header of arm names, optionally the tasks' names in the first column, one row per task."""
+"""The CSV matrix of means: a header of arm names, optionally the tasks' names in the first column, one row per task.
+
+Rows on what outcomes are worth may follow: see `files.worth`.
+"""
 
 import csv
 import io
 import re
 from pathlib import Path
+from typing import NamedTuple
 
 from banditree.errors import InvalidInput
 from banditree.files.documents import read_text
 
 HINT = "Write a header of arm names, one row per task, commas between fields and points in numbers, as in 0.25."
 
+# The rows below the tasks that say what outcomes are worth.
+PRICE, VALUE, CHANGE, UNIT = "price per round", "value of ", "cost of a change", "unit"
 
-def read_matrix(path: Path) -> tuple[list[str] | None, list[str], list[list[float]]]:
-    """(task names or None, arm names, means) of a CSV file; every way in which it is not one is named."""
+
+class Row(NamedTuple):
+    """A row of a table as it is written, and where that is: "rates.csv, line 3"."""
+
+    place: str
+    fields: list[str]
+
+
+def read_matrix(path: Path) -> tuple[list[str] | None, list[str], list[list[float]], list[Row]]:
+    """(task names or None, arm names, means, rows on worth) of a CSV file; every way in which it is not one is named."""
+    header, rows = read_rows(path)
+    if all(_is_number(field) for field in header):
+        raise InvalidInput(f"{path}: the first line must be a header of arm names. Got numbers. {HINT}")
+    has_tasks = header[0].lower() == "task" or _holds_names([row.fields[0] for row in rows])
+    arms = header[1:] if has_tasks else header
+    if len(rows) == 0:
+        raise InvalidInput(f"{path} has a header and no tasks. {HINT}")
+    on_worth = [row for row in rows if has_tasks and is_about_worth(row.fields[0])]
+    rows = [row for row in rows if row not in on_worth]
+    means = [numbers(row, arms, "mean", "Fill it in, or remove the arm or the task.") for row in rows]
+    return [row.fields[0] for row in rows] if has_tasks else None, arms, means, on_worth
+
+
+def read_rows(path: Path) -> tuple[list[str], list[Row]]:
+    """(header, rows) of a CSV file; every row has as many fields as the header."""
     text = read_text(path)
     try:
         rows = [row for row in csv.reader(io.StringIO(text)) if any(field.strip() for field in row)]
@@ -21,22 +50,29 @@ def read_matrix(path: Path) -> tuple[list[str] | None, list[str], list[list[floa
     if not rows:
         raise InvalidInput(f"{path} is empty. {HINT}")
     _check_separators(path, text)
-    header = [field.strip() for field in rows[0]]
-    if all(_is_number(field) for field in header):
-        raise InvalidInput(f"{path}: the first line must be a header of arm names. Got numbers. {HINT}")
-    has_tasks = header[0].lower() == "task" or _holds_names([row[0] for row in rows[1:]])
-    arms = header[1:] if has_tasks else header
-    if len(rows) == 1:
-        raise InvalidInput(f"{path} has a header and no tasks. {HINT}")
-    tasks, means = [], []
-    for number, row in enumerate(rows[1:], 2):
+    header, *rows = [[field.strip() for field in row] for row in rows]
+    for number, row in enumerate(rows, 2):
         if len(row) != len(header):
             raise InvalidInput(f"{path}, line {number}: {len(row)} fields where the header has {len(header)}. {HINT}")
-        if has_tasks:
-            tasks.append(row[0].strip())
-        fields = row[1:] if has_tasks else row
-        means.append([_number(path, number, arm, field) for arm, field in zip(arms, fields, strict=True)])
-    return (tasks if has_tasks else None), arms, means
+    return header, [Row(f"{path}, line {number}", row) for number, row in enumerate(rows, 2)]
+
+
+def is_about_worth(name: str) -> bool:
+    """Whether a row of this name says what something is worth, and is no task.
+
+    >>> is_about_worth("Value of full"), is_about_worth("value shoppers")
+    (True, False)
+    """
+    lowered = name.lower()
+    return lowered in (PRICE, CHANGE, UNIT) or lowered.startswith(VALUE)
+
+
+def numbers(row: Row, arms: list[str], what: str, hint: str) -> list[float]:
+    """The numbers of a row, one per arm. what: what they are; hint: what to do about one that is missing."""
+    return [
+        _number(f"{row.place}, arm {arm!r}", field, what, hint)
+        for arm, field in zip(arms, row.fields[-len(arms) :], strict=True)
+    ]
 
 
 def _check_separators(path: Path, text: str) -> None:
@@ -61,12 +97,11 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _number(path: Path, line: int, arm: str, field: str) -> float:
+def _number(place: str, field: str, what: str, hint: str) -> float:
     if _is_number(field):
         return float(field)
-    place = f"{path}, line {line}, arm {arm!r}"
-    if not field.strip():
-        raise InvalidInput(f"{place}: the mean is missing. Fill it in, or remove the arm or the task.")
-    if re.fullmatch(r"\s*-?\d+,\d+\s*", field):
+    if not field:
+        raise InvalidInput(f"{place}: the {what} is missing. {hint}")
+    if re.fullmatch(r"-?\d+,\d+", field):
         raise InvalidInput(f"{place}: {field!r} has a decimal comma. {HINT}")
     raise InvalidInput(f"{place}: {field!r} is not a number. {HINT}")

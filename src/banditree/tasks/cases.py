@@ -1,7 +1,7 @@
 """Cases that vary within their kind: draws of what each option does for one case."""
 
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -161,6 +161,5 @@ def case_collection(collection: Collection, n: int, seed: int = 0, *, fresh: boo
     cases = draw_cases(collection, n, seed, fresh=fresh)
     names = tuple(f"{collection.tasks[i]}, case {number + 1}" for number, i in enumerate(cases.task))
     provenance = f"{collection.provenance}, {counted(len(names), 'case')} drawn with seed {seed}"
-    return Collection(
-        cases.means, names, collection.arms, collection.rewards, provenance=provenance, shares=cases.weights
-    )
+    about: dict[str, Any] = {"provenance": provenance, "shares": cases.weights, "worth": collection.worth}
+    return Collection(cases.means, names, collection.arms, collection.rewards, **about)

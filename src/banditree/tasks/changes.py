@@ -1,4 +1,4 @@
-"""A collection with other assumptions: other parameters or shares, features of a case, or estimates taken as exact."""
+"""A collection with other assumptions: other parameters, shares or worth, features of a case, or estimates taken as exact."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,6 +9,7 @@ import numpy as np
 from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
+from banditree.tasks.worth import worth_of
 
 TRUSTED = "estimates taken at their word"  # The mark of a collection whose margins were set to zero.
 
@@ -33,6 +34,16 @@ def with_shares(collection: Collection, shares: Sequence[float] | Mapping[str, f
     if set(shares) != set(collection.tasks):
         raise invalid("shares", f"given for {', '.join(collection.tasks)}", sorted(shares))
     return replace(collection, shares=np.array([shares[task] for task in collection.tasks]))
+
+
+def with_worth(collection: Collection, **given: Any) -> Collection:
+    """The collection whose outcomes have a worth, made by `tasks.worth.worth_of`: price, value, change, unit.
+
+    >>> two = Collection.bernoulli([[0.7, 0.5], [0.3, 0.6]], arms=["A", "B"])
+    >>> with_worth(two, price={"A": 30}, value=100, unit="EUR").gaps.round(9).tolist()
+    [[10.0, 0.0], [60.0, 0.0]]
+    """
+    return replace(collection, worth=worth_of(collection.rewards, collection.arms, **given))
 
 
 def with_case_features(collection: Collection, names: Sequence[str]) -> Collection:

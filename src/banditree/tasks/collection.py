@@ -15,6 +15,7 @@ from banditree.tasks.contexts import ContextKind, Contexts, Feature, averaging_r
 from banditree.tasks.predictions import MUCH, clipped_share, mean_rewards, predict, sub_gaussian_variance
 from banditree.tasks.reward_cells import deviation_margin, margin_at
 from banditree.tasks.rewards import BERNOULLI, Bounded, Gaussian, Graded, Link, Rewards, UnevenGaussian
+from banditree.tasks.worth import Worth
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,9 @@ class Collection:
     `noise` (M, K) are the standard deviations of Gaussian rewards where they differ (None: all have the family's).
     `theta_error` (M, K, d, d): with the confidence of the radius, the true x'theta is within sqrt(x'E x) of the
     estimated one at every context x at once; None: within the radius at every context.
+    `worth`: what each outcome of each arm is worth, and what a change of arm costs; None: outcomes are worth what they
+    are. Best arms, values and gaps are in its unit, and come from `round_worth`; what outcomes say about a case never
+    does.
     Frozen, with read-only arrays: checked once, here.
     Use `Collection.bernoulli`, `.gaussian`, `.graded`, `.bounded` or `.linear`.
 
@@ -54,6 +58,7 @@ class Collection:
     chances: FloatArray | None = None
     theta_error: FloatArray | None = None
     noise: FloatArray | None = None
+    worth: Worth | None = None
 
     def __post_init__(self) -> None:
         if self.rewards.by_chances:
@@ -96,9 +101,10 @@ class Collection:
         provenance: str = "known",
         shares: Any = None,
         spread: Any = None,
+        worth: Worth | None = None,
     ) -> "Collection":
         """Tasks whose rewards are 0 or 1, with these chances of a 1 (M, K)."""
-        return _without_contexts(means, BERNOULLI, tasks, arms, radius, provenance, shares, spread)
+        return _without_contexts(means, BERNOULLI, tasks, arms, radius, provenance, shares, spread, worth)
 
     @classmethod
     def gaussian(
@@ -112,6 +118,7 @@ class Collection:
         provenance: str = "known",
         shares: Any = None,
         spread: Any = None,
+        worth: Worth | None = None,
     ) -> "Collection":
         """Tasks whose rewards are normal around these means (M, K).
 
@@ -122,7 +129,7 @@ class Collection:
         """
         uneven = np.ndim(sigma) > 0
         rewards = Gaussian(sigma=1.0 if uneven else sigma)
-        known = _without_contexts(means, rewards, tasks, arms, radius, provenance, shares, spread)
+        known = _without_contexts(means, rewards, tasks, arms, radius, provenance, shares, spread, worth)
         return replace(known, noise=sigma) if uneven else known
 
     @classmethod
@@ -138,9 +145,11 @@ class Collection:
         provenance: str = "known",
         shares: Any = None,
         spread: Any = None,
+        worth: Worth | None = None,
     ) -> "Collection":
         """Tasks whose rewards are known only by their means (M, K) and range [low, high]."""
-        return _without_contexts(means, Bounded(low=low, high=high), tasks, arms, radius, provenance, shares, spread)
+        rewards = Bounded(low=low, high=high)
+        return _without_contexts(means, rewards, tasks, arms, radius, provenance, shares, spread, worth)
 
     @classmethod
     def graded(
@@ -155,6 +164,7 @@ class Collection:
         provenance: str = "known",
         shares: Any = None,
         spread: Any = None,
+        worth: Worth | None = None,
     ) -> "Collection":
         """Tasks whose rewards are one of G increasing `values`, with these chances (M, K, G); names: of the values.
 
@@ -177,6 +187,7 @@ class Collection:
             shares=shares,
             spread=spread,
             chances=chances,
+            worth=worth,
         )
 
     @classmethod
@@ -248,34 +259,64 @@ class Collection:
 
     @cached_property
     def best_single_arm(self) -> int:
-        """The one arm to give everyone: that with the highest mean over tasks, each counted by its share.
+        """The one arm to give everyone: that worth most over tasks, each counted by its share.
 
         >>> Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], shares=[0.2, 0.8]).best_single_arm
         1
         """
-        return int((self.weights @ self.means).argmax())
+        return int((self.weights @ self.round_worth).argmax())
+
+    @cached_property
+    def round_worth(self) -> FloatArray:
+        """What a round of each arm is worth in each task on average (M, K): its mean reward where no worth is given.
+
+        >>> from banditree.tasks.worth import Worth
+        >>> two = Collection.bernoulli([[0.7, 0.5], [0.3, 0.6]], arms=["A", "B"])
+        >>> priced = replace(two, worth=Worth(((-30.0, 70.0), (0.0, 100.0)), unit="EUR"))
+        >>> priced.round_worth.round(9).tolist(), priced.best_arms.tolist(), two.best_arms.tolist()
+        ([[40.0, 50.0], [0.0, 60.0]], [1, 1], [0, 1])
+        """
+        if self.worth is None:
+            return self.means
+        return frozen(self.worth.expected(self.rewards, self.means, self.chances), float)
+
+    def worth_within(self, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The least and the most (M, K) that a round of each arm may be worth where means are within a radius."""
+        if not radius.any():
+            return self.round_worth, self.round_worth
+        if self.worth is None:
+            low, high, off = self.rewards.low, self.rewards.high, radius
+        else:
+            ends = np.array(self.worth.outcomes) if self.rewards.has_range else np.array([[-np.inf, np.inf]])
+            low, high, off = ends.min(axis=1), ends.max(axis=1), radius * self.worth.per_reward(self.rewards)
+        return np.clip(self.round_worth - off, low, high), np.clip(self.round_worth + off, low, high)
+
+    @property
+    def change_cost(self) -> float:
+        """What a change of arm costs."""
+        return 0.0 if self.worth is None else self.worth.change
 
     @cached_property
     def best_arms(self) -> IntArray:
-        """The arm (M,) with the highest mean of each task, the first among equals."""
-        return frozen(self.means.argmax(axis=1), np.int64)
+        """The arm (M,) worth most in each task, the first among equals."""
+        return frozen(self.round_worth.argmax(axis=1), np.int64)
 
     @cached_property
     def values(self) -> FloatArray:
-        """The mean reward (M,) of each task's best policy: its best arm, or argmax x'theta at every context.
+        """What a round of each task's best policy is worth (M,): of its best arm, or argmax x'theta at every context.
 
         For contexts that vary the average is over 20,000 contexts drawn with a fixed seed (all rows of a sample).
         """
         if self.theta is None or self.contexts is None or self.contexts.kind is ContextKind.FIXED:
-            return frozen(self.means.max(axis=1), float)
+            return frozen(self.round_worth.max(axis=1), float)
         rows = averaging_rows(self.contexts)
         return frozen([predict(task, rows, self.rewards).max(axis=1).mean() for task in self.theta], float)
 
     @cached_property
     def gaps(self) -> FloatArray:
-        """What one pull of each arm costs in each task on average (M, K): the best policy's reward less the arm's."""
+        """What one pull of each arm costs in each task on average (M, K): the best policy's worth less the arm's."""
         if self.theta is None or self.contexts is None or self.contexts.kind is ContextKind.FIXED:
-            return frozen(np.maximum(self.values[:, None] - self.means, 0.0), float)
+            return frozen(np.maximum(self.values[:, None] - self.round_worth, 0.0), float)
         rows, found = averaging_rows(self.contexts), []
         for task in self.theta:  # both over the same contexts, so that their errors cancel
             predicted = predict(task, rows, self.rewards)
@@ -311,7 +352,7 @@ class Collection:
         known = f"means within {self.radius.max():.3g}" if self.is_estimated else "means known"
         context = f", {self.contexts.n_features} context features" if self.contexts is not None else ""
         context += "" if self.rewards.link is Link.LINEAR else f", {self.rewards.link} link"
-        outside = ""
+        outside, worth = "", "" if self.worth is None else f", worth in {self.worth.unit}"
         if self.clipped.max() >= MUCH:
             outside = (
                 f"; x'theta is outside [{self.rewards.low:g}, {self.rewards.high:g}] at up to "
@@ -319,7 +360,7 @@ class Collection:
             )
         return (
             f"Collection of {counted(self.n_tasks, 'task')} and {counted(self.n_arms, 'arm')}, "
-            f"{self.rewards.family} rewards{context}, {known}{outside}"
+            f"{self.rewards.family} rewards{context}, {known}{outside}{worth}"
         )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
@@ -337,6 +378,7 @@ def _without_contexts(
     provenance: str,
     shares: Any,
     spread: Any,
+    worth: Worth | None,
 ) -> Collection:
     means = frozen_numbers("means", means, 2)
     return Collection(
@@ -348,6 +390,7 @@ def _without_contexts(
         provenance=provenance,
         shares=shares,
         spread=spread,
+        worth=worth,
     )
 
 

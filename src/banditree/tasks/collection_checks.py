@@ -8,6 +8,7 @@ import numpy as np
 from banditree.errors import InvalidInput, check_texts, invalid
 from banditree.tasks.arrays import FloatArray, frozen, frozen_numbers
 from banditree.tasks.rewards import Family, Rewards
+from banditree.tasks.worth import Worth
 
 if TYPE_CHECKING:
     from banditree.tasks.collection import Collection
@@ -22,6 +23,8 @@ def check_collection(collection: "Collection") -> None:
         raise invalid("radius", "finite and at least 0 everywhere", float(collection.radius.min()))
     if collection.spread is not None:
         _check_spread(collection, collection.spread)
+    if collection.worth is not None:
+        _check_worth(collection, collection.worth)
     shape, counts = collection.means.shape, collection.counts
     if counts is not None and (counts.shape != shape or counts.min() < 0):
         raise invalid("counts", f"of shape {shape} and at least 0", counts.shape)
@@ -79,6 +82,12 @@ def _check_spread(collection: "Collection", spread: FloatArray) -> None:
         raise invalid("spread", f"at most {most:g}, half the range of the rewards", float(spread.max()))
     if collection.theta is not None:
         raise InvalidInput("spread must be omitted with contexts: cases that vary are drawn without them.")
+
+
+def _check_worth(collection: "Collection", worth: Worth) -> None:
+    if collection.theta is not None:
+        raise InvalidInput("worth must be omitted with contexts: the best arm at a context is that of most reward.")
+    worth.check(collection.rewards, collection.arms)
 
 
 def checked_noise(collection: "Collection", given: Any) -> FloatArray:

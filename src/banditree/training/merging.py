@@ -124,6 +124,7 @@ def _span(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Collec
         chances,
         _merged_error(collection, groups, theta),
         None if collection.noise is None else np.array([collection.noise[list(group)].max(axis=0) for group in groups]),
+        collection.worth,
     )
 
 

@@ -45,7 +45,8 @@ def without_options(collection: Collection, names: Sequence[str]) -> Collection:
         raise Refused("At least two options must be left to choose from.")
     tables = ("means", "radius", "counts", "spread", "chances")
     fewer = {name: getattr(collection, name)[:, kept] for name in tables if getattr(collection, name) is not None}
-    return replace(collection, arms=tuple(collection.arms[k] for k in kept), **fewer)
+    worth = None if collection.worth is None else collection.worth.of_arms(kept)
+    return replace(collection, arms=tuple(collection.arms[k] for k in kept), worth=worth, **fewer)
 
 
 def keep_smaller(connection: Connection, actor: str, name: str, kinds: Collection, without: Sequence[str]) -> str:

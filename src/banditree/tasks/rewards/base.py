@@ -101,6 +101,12 @@ class Rewards(ABC):
         return self.high - self.low
 
     @property
+    def anchors(self) -> tuple[float, ...]:
+        """The outcomes whose worth says that of all others, on the lines between them: the support or the two ends of
+        the range, and 0 and 1 where there is neither."""
+        return self.support or ((self.low, self.high) if self.has_range else (0.0, 1.0))
+
+    @property
     def rule(self) -> str:
         """What a reward must be: "0 or 1"."""
         return f"a finite number in [{self.low:g}, {self.high:g}]"
