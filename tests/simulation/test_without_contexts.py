@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
-from banditree.policies.model import best_mean, lacks_context, model_of, predicted
+from banditree.policies.model import best_worth, lacks_context, model_of, predicted
 from banditree.policies.registry import policy_named
 from banditree.simulation.arena import _loop
 from banditree.simulation.compiling import compiled_loop, fingerprint, specialised, with_twins
@@ -25,7 +25,7 @@ def test_the_twins_of_means_give_the_means():
     assert not WITHOUT_CONTEXTS[lacks_context](model.theta, NO_CONTEXT)
     assert not lacks_context(model.theta, NO_CONTEXT)
     for task in range(3):
-        assert WITHOUT_CONTEXTS[best_mean](model, NO_CONTEXT, task) == best_mean(model, NO_CONTEXT, task)
+        assert WITHOUT_CONTEXTS[best_worth](model, NO_CONTEXT, task) == best_worth(model, NO_CONTEXT, task)
         for arm in range(4):
             assert WITHOUT_CONTEXTS[predicted](model, NO_CONTEXT, task, arm) == predicted(model, NO_CONTEXT, task, arm)
 

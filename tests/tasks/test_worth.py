@@ -63,7 +63,8 @@ def test_best_options_and_gaps_are_those_of_worth_and_the_rates_stay():
     assert known.best_arms.tolist() == [0, 0]  # B helps more of the severe, and is not worth its price
     assert known.gaps.round(9).tolist() == [[0.0, 105.0], [0.0, 10.0]]
     assert known.best_single_arm == 0
-    assert str(known).endswith(", worth in EUR") and "worth" not in str(clinic())
+    assert str(known).endswith(", worth in EUR")
+    assert "worth" not in str(clinic())
 
 
 def test_what_is_off_in_means_is_off_in_worth():
@@ -107,7 +108,10 @@ def test_a_table_of_its_own_goes_with_any_collection(tmp_path):
         ("cost of a change,-1,\n", "the cost of a change must be at least 0. Got -1"),
         ("cost of a change,1,2\n", "'cost of a change' must say one thing. Got 1, 2"),
         ("unit,,\n", "'unit' must say one thing. Got nothing"),
-        ("value of a relapse,1,1\n", "A value is given for 'relapse', which is no outcome. Outcomes are: 0 or failure, 1"),
+        (
+            "value of a relapse,1,1\n",
+            "A value is given for 'relapse', which is no outcome. Outcomes are: 0 or fail",
+        ),
         ("value of a failure,1,1\n", "Give the outcome 1 or success one value. Got 0"),
         ("value of 1,1,1\nvalue of a success,1,1\n", "Give the outcome 1 or success one value. Got 2"),
         ("unit,a,\nunit,b,\n", "line 5: there are two rows 'unit'"),
@@ -159,4 +163,6 @@ def test_python_refuses_the_same():
 def test_worth_between_and_beyond_the_ends_lies_on_a_line():
     worth = worth_of(Bounded(0, 5), ["A", "B"], price=[1, 2], value=10)
     assert worth.of(Bounded(0, 5), np.array([0, 1]), np.array([2.5, 5])).tolist() == [24.0, 48.0]
-    assert worth_of(Gaussian(1.0), ["A", "B"], value=3).of(Gaussian(1.0), np.array([0]), np.array([-4.0])).tolist() == [-12]
+    assert worth_of(Gaussian(1.0), ["A", "B"], value=3).of(Gaussian(1.0), np.array([0]), np.array([-4.0])).tolist() == [
+        -12
+    ]

@@ -52,7 +52,9 @@ class WorthPart(Part):
     """What each outcome of each arm is worth, prices taken off, and what a change of arm costs."""
 
     unit: str = Field(description='what it is counted in, such as "EUR"')
-    outcomes: list[list[float]] = Field(description="by arm and outcome, lowest first: 0 and 1, the values, or the ends")
+    outcomes: list[list[float]] = Field(
+        description="by arm and outcome, lowest first: 0 and 1, the values, or the ends"
+    )
     change: float = Field(0.0, description="what giving another arm than in the round before costs")
 
 

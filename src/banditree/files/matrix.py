@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
 
 def read_matrix(path: Path) -> tuple[list[str] | None, list[str], list[list[float]], list[Row]]:
-    """(task names or None, arm names, means, rows on worth) of a CSV file; every way in which it is not one is named."""
+    """(task names or None, arm names, means, rows on worth) of a CSV file, or every way in which it is not one."""
     header, rows = read_rows(path)
     if all(_is_number(field) for field in header):
         raise InvalidInput(f"{path}: the first line must be a header of arm names. Got numbers. {HINT}")

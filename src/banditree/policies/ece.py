@@ -370,7 +370,7 @@ def shared_arm(model: Model, survivors: ByteArray) -> int:
     for k in range(model.means.shape[1]):
         best_for_all = True
         for i in range(survivors.shape[0]):
-            if survivors[i] and model.means[i, k] < model.top[i]:
+            if survivors[i] and model.worths[i, k] < model.top[i]:
                 best_for_all = False
         if best_for_all:
             return k

@@ -24,7 +24,7 @@ from banditree.policies.model import (
     CONTEXT_NEEDED,
     Model,
     best_available,
-    best_mean,
+    best_worth,
     lacks_context,
     model_of,
     predicted,
@@ -67,7 +67,7 @@ def make_posterior(collection: Collection, horizon: int, options: Mapping[str, A
     take_options(options)
     require_likelihood(collection.rewards, "A posterior over tasks")
     model = model_of(collection)
-    gaps = frozen(model.top[:, None] - model.means, float)
+    gaps = frozen(model.top[:, None] - model.worths, float)
     means = model.means.tolist()
     noises = [[noise(model, i, k, mu) for k, mu in enumerate(row)] for i, row in enumerate(means)]
     summaries = [
@@ -195,7 +195,7 @@ def weigh_arms(params: PosteriorParams, state: PosteriorState, context: FloatArr
                 for k in range(n_arms):
                     arms[FIRST_SUMMARY + s, k] += share * params.summaries[s, i, k]
         else:
-            top = best_mean(model, context, i)
+            top = best_worth(model, context, i)
             for k in range(n_arms):
                 mu = predicted(model, context, i, k)
                 arms[GAP, k] += share * (top - mu)

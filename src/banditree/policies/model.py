@@ -23,11 +23,11 @@ class Model(NamedTuple):
     """M tasks x K arms as plain arrays; theta has size 0 if no context matters, in which case means are all there is.
 
     means, radius: (M, K). by_arm, slack: the same two, (K, M), for loops over tasks. theta: (M, K, d).
-    best: (M,) the best arm of each task without a context. top: (M,) its mean. family: the family of the rewards, whose
-    arithmetic is in `policies.families`. logistic: whether predictions lie on a logistic curve. values (G,), chances
-    (M, K, G): of graded rewards.
-    deviation, deviation_log (M, K): the standard deviation of normal rewards, and the log of its ratio to the bound
-    `sigma` of all.
+    best: (M,) the best arm of each task without a context. top: (M,) its worth. family: the family of the rewards,
+    whose arithmetic is in `policies.families`. logistic: whether predictions lie on a logistic curve. values (G,),
+    chances (M, K, G): of graded rewards. worths: (M, K), what a round is worth, its mean where no worth is given.
+    change: what a change of arm costs. deviation, deviation_log: (M, K), the standard deviation of normal rewards, and
+    the log of its ratio to the bound `sigma` of all.
     """
 
     means: FloatArray
@@ -43,6 +43,8 @@ class Model(NamedTuple):
     logistic: bool
     values: FloatArray
     chances: FloatArray
+    worths: FloatArray
+    change: float
     deviation: FloatArray
     deviation_log: FloatArray
 
@@ -57,7 +59,7 @@ def model_of(collection: Collection) -> Model:
         frozen(collection.radius.T, float),
         theta if theta is not None and varies else frozen(np.zeros((0, 0, 0)), float),
         collection.best_arms,
-        frozen(collection.means.max(axis=1), float),
+        frozen(collection.round_worth.max(axis=1), float),
         compiled_family(rewards),
         float(rewards.sigma),
         float(rewards.low),
@@ -65,6 +67,8 @@ def model_of(collection: Collection) -> Model:
         rewards.link is Link.LOGISTIC,
         frozen(rewards.support, float),
         frozen(np.zeros((0, 0, 0)) if collection.chances is None else collection.chances, float),
+        collection.round_worth,
+        collection.change_cost,
         frozen(np.full(collection.means.shape, rewards.sigma) if noise is None else noise, float),
         frozen(np.zeros(collection.means.shape) if noise is None else np.log(noise / rewards.sigma), float),
     )
@@ -95,21 +99,26 @@ def mean_at(value: float, logistic: bool, low: float, high: float) -> float:
     return float(min(max(value, low), high))
 
 
+def round_worth(model: Model, context: FloatArray, task: int, arm: int) -> float:
+    """What a round of `arm` is worth in `task` at `context`; with contexts it is the mean."""
+    return predicted(model, context, task, arm) if model.theta.shape[2] > 0 else float(model.worths[task, arm])
+
+
 def best_available(model: Model, context: FloatArray, available: BoolArray, task: int) -> int:
-    """The available arm with the highest mean in `task` at `context`, the first among equals, or NO_ARM_AVAILABLE."""
+    """The available arm worth most in `task` at `context`, the first among equals, or NO_ARM_AVAILABLE."""
     if model.theta.shape[2] == 0 and available[model.best[task]]:
         return int(model.best[task])
     arm, highest = NO_ARM_AVAILABLE, -math.inf
     for k in range(model.means.shape[1]):
         if available[k]:
-            value = predicted(model, context, task, k)
+            value = round_worth(model, context, task, k)
             if value > highest:
                 arm, highest = k, value
     return arm
 
 
-def best_mean(model: Model, context: FloatArray, task: int) -> float:
-    """The highest mean of `task` at `context`."""
+def best_worth(model: Model, context: FloatArray, task: int) -> float:
+    """What a round of the best arm of `task` is worth at `context`."""
     if model.theta.shape[2] == 0:
         return float(model.top[task])
     highest = -math.inf
@@ -119,7 +128,7 @@ def best_mean(model: Model, context: FloatArray, task: int) -> float:
 
 
 def best_arm(model: Model, context: FloatArray, task: int) -> int:
-    """The arm with the highest mean in `task` at `context`, the first among equals."""
+    """The arm worth most in `task` at `context`, the first among equals."""
     if model.theta.shape[2] == 0:
         return int(model.best[task])
     arm, highest = 0, -math.inf

@@ -16,7 +16,7 @@ from banditree.policies.model import (
     Model,
     best_arm,
     best_available,
-    best_mean,
+    best_worth,
     lacks_context,
     model_of,
     predicted,
@@ -109,9 +109,9 @@ def most_promising(model: Model, n_out: IntArray, context: FloatArray, rng: Rng)
     if ties == 1:
         return task
     skip = int(uniform(rng, 0) * ties)
-    highest = best_mean(model, context, task)
+    highest = best_worth(model, context, task)
     for i in range(task, n_out.shape[0]):
-        if n_out[i] == n_out[task] and best_mean(model, context, i) == highest:
+        if n_out[i] == n_out[task] and best_worth(model, context, i) == highest:
             if skip == 0:
                 return i
             skip -= 1
@@ -126,7 +126,7 @@ def leader_of(model: Model, n_out: IntArray, context: FloatArray) -> tuple[int, 
     task, highest, ties = 0, -math.inf, 0
     for i in range(n_out.shape[0]):
         if n_out[i] == fewest:
-            value = best_mean(model, context, i)
+            value = best_worth(model, context, i)
             if value > highest:
                 task, highest, ties = i, value, 1
             elif value == highest:
@@ -232,13 +232,13 @@ def update_belief(params: UcbParams, state: BeliefState, context: FloatArray, ar
         fewest = min(fewest, state.n_out[i])
     for i in range(state.n_out.shape[0]):
         if state.n_out[i] == fewest:
-            value = best_mean(model, context, i)
+            value = best_worth(model, context, i)
             if value > highest:
                 highest, played = value, best_arm(model, context, i) == arm
             elif value == highest and best_arm(model, context, i) == arm:
                 played = True
     for i in range(state.n_out.shape[0]):
-        believed = state.n_out[i] == fewest and best_mean(model, context, i) == highest
+        believed = state.n_out[i] == fewest and best_worth(model, context, i) == highest
         if believed and (not played or best_arm(model, context, i) == arm):
             state.shortfall[i] += predicted(model, context, i, arm) - model.slack[arm, i] - reward
             state.rounds[i] += 1

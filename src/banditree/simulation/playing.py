@@ -9,7 +9,7 @@ import numpy as np
 
 from banditree.policies.base import ADAPTIVE, FALLBACK, NO_TASK, UNDECIDED
 from banditree.policies.families import draw_reward
-from banditree.policies.model import Model, best_mean, model_of, predicted
+from banditree.policies.model import Model, best_worth, model_of, round_worth
 from banditree.policies.random import CONTEXT_STREAM, normal, pcg4d, reward_uniforms, unit
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
@@ -106,13 +106,13 @@ def play_in(
     task, whether its arm is a best one, the round of the alarm, the arm of the commitment. Returns 0, or the negative
     outcome of a policy that would not choose.
     """
-    # At the start of round t: `total` is the regret of the rounds before, pulls[k] how often arm k was given in them,
-    # and rounds[place] the next round to note. Contexts are keyed by the round and rewards by (arm, how often it was
-    # given), so a run is the same whatever thread plays it, and two policies that give an arm for the n-th time get
-    # one reward.
+    # At the start of round t: `total` is the regret of the rounds before, `before` the arm of the last of them, pulls[k]
+    # how often arm k was given in them, and rounds[place] the next round to note. Contexts are keyed by the round and
+    # rewards by (arm, how often it was given), so a run is the same whatever thread plays it, and two policies that
+    # give an arm for the n-th time get one reward.
     model, context, pulls, available = world.model, room.context, room.pulls, room.available
     case = run * model.means.shape[0] + task
-    total, place = 0.0, 0
+    total, place, before = 0.0, 0, 0
     for t in range(1, rounds[-1] + 1):
         if model.theta.shape[2] > 0:
             draw_context(world, seed, task, run, t, context)
@@ -120,8 +120,9 @@ def play_in(
         arm = choose(params, state, context, available, (seed, case, t))
         if arm < 0:
             return int(arm)
-        gap = best_mean(model, context, task) - predicted(model, context, task, arm)
-        total += gap
+        gap = best_worth(model, context, task) - round_worth(model, context, task, arm)
+        total += gap + model.change if t > 1 and arm != before else gap
+        before = arm
         if standing != ADAPTIVE:
             mark(marks, standing, t, arm, gap)
         first, second = reward_uniforms(seed, task, run, arm, model.means.shape[1], int(pulls[arm]))

@@ -10,7 +10,7 @@ from typing import Any
 
 from banditree.plans.machine import Machine
 from banditree.policies.follow import context_missing, fit_points, table_points, treated_as
-from banditree.policies.model import CONTEXT_NEEDED, Model, best_mean, lacks_context, predicted
+from banditree.policies.model import CONTEXT_NEEDED, Model, best_worth, lacks_context, predicted, round_worth
 from banditree.simulation.playing import World, draw_context
 from banditree.tasks.arrays import FloatArray
 
@@ -24,8 +24,13 @@ def known_mean(model: Model, context: FloatArray, task: int, arm: int) -> float:
     return float(model.means[task, arm])
 
 
+def known_worth(model: Model, context: FloatArray, task: int, arm: int) -> float:
+    """`round_worth`."""
+    return float(model.worths[task, arm])
+
+
 def known_top(model: Model, context: FloatArray, task: int) -> float:
-    """`best_mean`."""
+    """`best_worth`."""
     return float(model.top[task])
 
 
@@ -57,7 +62,8 @@ def no_table(params: Machine, number: int, task: int, context: FloatArray, arm: 
 WITHOUT_CONTEXTS: dict[Callable[..., Any], Callable[..., Any]] = {
     draw_context: no_context,
     predicted: known_mean,
-    best_mean: known_top,
+    round_worth: known_worth,
+    best_worth: known_top,
     lacks_context: lacks_nothing,
     context_missing: nothing_missing,
     treated_as: nothing_to_treat_by,

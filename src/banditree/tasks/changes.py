@@ -1,4 +1,5 @@
-"""A collection with other assumptions: other parameters, shares or worth, features of a case, or estimates taken as exact."""
+"""A collection with other assumptions: other parameters, shares or worth, features of a case, or estimates taken as
+exact."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

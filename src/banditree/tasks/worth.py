@@ -43,7 +43,7 @@ class Worth:
         if not np.isfinite([worth for row in outcomes for worth in row]).all():
             raise invalid("worth", "finite everywhere", outcomes)
         if not 0 <= self.change < np.inf:
-            raise invalid("the cost of a change", "at least 0", self.change, "What a change earns belongs to no outcome.")
+            raise invalid("the cost of a change", "at least 0", self.change, "Outcomes may earn, a change does not.")
         if not self.unit.strip():
             raise invalid("the unit of worth", 'a word such as "EUR" or "days"', self.unit)
         check_texts("the unit of worth", (self.unit,))
