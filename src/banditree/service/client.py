@@ -1,6 +1,7 @@
-"""A typed client of the service that repeats requests which can be repeated without harm."""
+"""A typed client of the service, which repeats requests that may have been lost; nothing is done twice."""
 
 import json
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
@@ -14,7 +15,7 @@ from banditree.files.plans import plan_document
 from banditree.plans.plan import Plan
 from banditree.policies.rounds import MISSING, Missing
 from banditree.service.cases.models import CaseLine, EventOut, Outlook, Standing, StepOut, TellOut
-from banditree.service.edge.models import Created, Done
+from banditree.service.edge.models import KEY, Created, Done
 from banditree.service.jobs.models import JobOut
 from banditree.service.plans.models import ChangedLine, FileLine, PlanLine
 from banditree.service.plans.split_models import ComparisonOut, SplitOut
@@ -36,8 +37,8 @@ class ServiceError(Exception):
 class Client:
     """The service at an address. Use it in a `with` block, or close it.
 
-    Everything but `note`, `add_file` and `add_job` can be sent twice without harm, so a lost connection or a 503 is
-    tried again: `retries` times, after 0.1, 0.2, 0.4, ... seconds. timeout: seconds to wait for an answer.
+    A lost connection or a 503 is tried again: `retries` times, after 0.1, 0.2, 0.4, ... seconds. That does no harm:
+    what would be done twice carries a key. timeout: seconds to wait for an answer.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class Client:
     def card(self, plan: str, format: str = "pdf", paper: str = "a4") -> bytes:
         """The card of a plan with its worksheet, as a file."""
         while True:
-            answer = self._send("GET", f"plans/{plan}/card?format={format}&paper={paper}", None, again=True)
+            answer = self._send("GET", f"plans/{plan}/card?format={format}&paper={paper}")
             if answer.status_code != 202:
                 return answer.content
             self.wait(answer.json()["data"]["id"])
@@ -122,7 +123,7 @@ class Client:
     ) -> SplitOut:
         """Split new cases between two signed plans at random. rounds: how many rounds of each case are compared."""
         body = {"old": old, "new": new, "comment": comment, "share": share, "rounds": rounds, "seed": seed}
-        return self._call("POST", "splits", SplitOut, body, again=False)
+        return self._call("POST", "splits", SplitOut, body, once=True)
 
     def splits(self, plan: str | None = None) -> list[SplitOut]:
         """The splits on record, or those of one plan, the newest first."""
@@ -131,7 +132,7 @@ class Client:
     def comparison(self, split: str) -> ComparisonOut:
         """Which plan of a split gives more; the answer holds however often you look."""
         while True:
-            answer = self._send("GET", f"splits/{split}/comparison", None, again=True)
+            answer = self._send("GET", f"splits/{split}/comparison")
             if answer.status_code == 200:
                 return ComparisonOut.model_validate(answer.json()["data"])
             self.wait(answer.json()["data"]["id"])
@@ -141,8 +142,8 @@ class Client:
         return self._call("POST", f"splits/{split}/end", Done, {"keep": keep, "comment": comment}).done
 
     def start(self, plan: str, id: str | None = None, label: str | None = None) -> Standing:
-        """Start a case. Give an id of your own to be able to send this twice."""
-        return self._call("POST", "cases", Standing, {"plan": plan, "id": id, "label": label}, again=id is not None)
+        """Start a case, by default with a new id."""
+        return self._call("POST", "cases", Standing, {"plan": plan, "id": id, "label": label}, once=True)
 
     def ask(
         self,
@@ -173,11 +174,11 @@ class Client:
 
     def undo(self, case: str, round: int) -> Standing:
         """Take the last report back, which was of this round, with the rounds that were opened after it."""
-        return self._call("POST", f"cases/{case}/undo", Standing, {"round": round}, again=False)
+        return self._call("POST", f"cases/{case}/undo", Standing, {"round": round}, once=True)
 
     def note(self, case: str, text: str) -> None:
         """Write something down."""
-        self._call("POST", f"cases/{case}/note", Done, {"text": text}, again=False)
+        self._call("POST", f"cases/{case}/note", Done, {"text": text}, once=True)
 
     def end(self, case: str, reason: str | None = None) -> None:
         """Close a case."""
@@ -211,11 +212,11 @@ class Client:
 
     def export(self, what: str = "decisions", format: str = "csv") -> bytes:
         """Everything on record, as a file; however long that takes."""
-        return self._send("GET", f"export/{what}?format={format}", None, again=True, endless=True).content
+        return self._send("GET", f"export/{what}?format={format}", endless=True).content
 
     def add_file(self, name: str, content: bytes) -> str:
         """Put a file on record to learn from or to evaluate on; its id. name: as in visits.csv."""
-        answer = self._send("POST", f"files?name={quote(name)}", None, again=False, content=content)
+        answer = self._send("POST", f"files?name={quote(name)}", None, once=True, content=content)
         return Created.model_validate(answer.json()["data"]).id
 
     def files(self) -> list[FileLine]:
@@ -224,12 +225,12 @@ class Client:
 
     def delete_file(self, file: str) -> None:
         """Delete a file; what was learned from it stays."""
-        self._call("DELETE", f"files/{file}", Done, again=False)
+        self._call("DELETE", f"files/{file}", Done, once=True)
 
     def add_job(self, kind: str, *, seconds: int | None = None, **settings: Any) -> JobOut:
         """Put a job in line. kind: learn, search, evaluate or report; settings: see docs/service.md for each kind."""
         body = {"kind": kind, "settings": settings, "seconds": seconds}
-        return self._call("POST", "jobs", JobOut, body, again=False)
+        return self._call("POST", "jobs", JobOut, body, once=True)
 
     def job(self, job: str) -> JobOut:
         """How a job stands, what it found, and its result once it is done."""
@@ -266,27 +267,31 @@ class Client:
 
     def download(self, job: str) -> bytes:
         """The file that a report job wrote."""
-        return self._send("GET", f"jobs/{job}/file", None, again=True).content
+        return self._send("GET", f"jobs/{job}/file").content
 
-    def _call(self, method: str, path: str, shape: type[Data], body: Any = None, *, again: bool = True) -> Data:
-        answer = self._send(method, path, body, again=again)
+    def _call(self, method: str, path: str, shape: type[Data], body: Any = None, *, once: bool = False) -> Data:
+        answer = self._send(method, path, body, once=once)
         return TypeAdapter(shape).validate_python(answer.json()["data"])
 
     def _send(
         self,
         method: str,
         path: str,
-        body: Any,
+        body: Any = None,
         *,
-        again: bool,
+        once: bool = False,
         endless: bool = False,
         content: bytes | None = None,
     ) -> httpx.Response:
+        """The answer, tried again where that may help. once: a key keeps the service from doing it twice."""
         timeout = None if endless else self.timeout
+        headers = {KEY: secrets.token_hex(16)} if once else {}
         for attempt in range(self.retries + 1):
-            last = attempt == self.retries or not again
+            last = attempt == self.retries
             try:
-                answer = self.http.request(method, f"/api/v1/{path}", json=body, timeout=timeout, content=content)
+                answer = self.http.request(
+                    method, f"/api/v1/{path}", json=body, timeout=timeout, content=content, headers=headers
+                )
             except httpx.TransportError:
                 if last:
                     raise

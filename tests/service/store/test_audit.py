@@ -14,7 +14,7 @@ from banditree.progress import Progress
 from banditree.service.cases.desk import Desk
 from banditree.service.problems import Unavailable
 from banditree.service.settings import Settings
-from banditree.service.store import audit, files, jobs, people, records, splits, studies
+from banditree.service.store import answers, audit, files, jobs, people, records, splits, studies
 from banditree.service.store.database import Database
 from banditree.service.store.jobs import State
 from banditree.service.store.schema import metadata, plans
@@ -49,6 +49,7 @@ def everything(path, turns=270):
         people.begin_attempt(connection, Settings(), "vic", "10.0.0.1")
         files.add_file(connection, "ada", "a.csv", b"a,b\n1,2\n")
         studies.add_study(connection, "ada", "draft", Content(), None)
+        answers.keep_answer(connection, "5f1c", "77aa", ["short"], '{"done":true}')
         for kind in ("certificate", "search"):
             jobs.add_job(connection, "ada", kind, {"plan": one}, seconds=5, megabytes=100)
         job = jobs.claim(connection, "worker")
@@ -107,7 +108,7 @@ def test_nothing_is_found_where_nothing_was_edited(opened):
         found = audit.verify(connection)
         empty = [table.name for table in metadata.sorted_tables if not connection.execute(sa.select(table)).first()]
     assert found.problems == []
-    assert found.rows == 1 + 2 + 1 + 1 + 4 + 2 + 1 + 2 + 1
+    assert found.rows == 1 + 2 + 1 + 1 + 4 + 2 + 1 + 2 + 1 + 1
     assert empty == []
 
 

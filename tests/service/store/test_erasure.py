@@ -36,6 +36,7 @@ ABOUT_NO_CASE = {
     "jobs": {"id", "kind", "key", "subject", "settings", "state", "wish", "worker", "beat", "at", "actor", "began"}
     | {"ended", "site", "proof"},
     "studies": {"id", "name", "at", "actor", "changed", "changed_by", "site", "proof"},
+    "answers": {"key", "request", "cases", "at", "proof"},
 }
 TEXTS = sa.String | sa.LargeBinary
 

@@ -7,7 +7,7 @@ the same Session, so a case rebuilt from its events is the case that was.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -37,6 +37,7 @@ from banditree.service.cases.events import (
 from banditree.service.problems import Conflict
 from banditree.tasks.collection import Collection
 
+NOW = timedelta()  # This long ago.
 MAX_NUMBER = 2**31 - 1  # The largest number that an integer column of any of the databases holds.
 
 
@@ -276,9 +277,9 @@ class Case:
         self.new.append(Event(seq=self.seq, **columns_of(happening), at=utc_now(), actor=actor))
 
 
-def utc_now() -> str:
-    """The time as it is kept: UTC, to the microsecond."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+def utc_now(ago: timedelta = NOW) -> str:
+    """The time, or an earlier one, as it is kept: UTC, to the microsecond."""
+    return (datetime.now(UTC) - ago).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _given(entry: Round, context: Any) -> dict[str, Any] | None:

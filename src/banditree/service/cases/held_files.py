@@ -8,7 +8,8 @@ from typing import Any
 from fastapi import Request
 
 from banditree.errors import InvalidInput
-from banditree.service.edge.replies import read, sender
+from banditree.service.edge.replies import read
+from banditree.service.people.senders import sender
 from banditree.service.problems import Refused
 from banditree.service.store import files, records
 

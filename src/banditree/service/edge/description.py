@@ -7,6 +7,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
+from banditree.service.edge.models import KEY
 from banditree.service.edge.requests import SAFE_METHODS
 from banditree.service.people.senders import COOKIE, CSRF_HEADER, role_needed
 from banditree.service.settings import Settings
@@ -30,6 +31,13 @@ SCHEMES = {
         "description": "With the cookie, on every change: the csrf_token of the log-in or of GET /api/v1/me.",
     },
 }
+REPEATABLE = {
+    "name": KEY,
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    "description": "A key of your own for this request, which is carried out once, however often it is sent in a day.",
+}
 assert SCHEMES["csrf"]["name"].lower() == CSRF_HEADER
 
 
@@ -38,6 +46,9 @@ def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
     document = get_openapi(
         title=app.title, version=app.version, description=app.description, routes=app.routes, tags=app.openapi_tags
     )
+    for path in document["paths"].values():
+        for method in path.keys() - {name.lower() for name in SAFE_METHODS}:
+            path[method].setdefault("parameters", []).append(REPEATABLE)
     if not settings.authentication:
         return document
     document["components"]["securitySchemes"] = SCHEMES

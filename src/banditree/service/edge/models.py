@@ -5,6 +5,7 @@ from typing import Annotated, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 Data = TypeVar("Data")
+KEY = "Idempotency-Key"  # The header with which a request can be sent again without being carried out again.
 NO_NUL = r"^[^\x00]*$"  # PostgreSQL does not store the null character.
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]

@@ -9,10 +9,11 @@ from pydantic import BaseModel
 
 from banditree.service.cases.desk import Desk, Transaction
 from banditree.service.edge.models import Answer, Failure, Problem
+from banditree.service.edge.once import Act, once
 from banditree.service.edge.reading_turns import Readers
+from banditree.service.people.senders import sender, site_of_sender
 from banditree.service.problems import problem
 from banditree.service.store.database import Database
-from banditree.service.store.people import Person
 from banditree.service.store.sites import limited
 
 ERRORS: dict[int | str, dict[str, Any]] = {"4XX": {"model": Failure}, "503": {"model": Failure}}
@@ -44,31 +45,26 @@ async def read(request: Request, query: Callable[..., Any], *arguments: Any, **o
 
 
 async def write(request: Request, change: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function of `records` or `people` returns after its change is on disk."""
+    """What a function of `records` or `people` returns after its change is on disk; once, if the request has a key."""
 
     def act(transaction: Transaction) -> Any:
         return change(transaction.connection, *arguments)
 
-    return await decide(request, act, None)
+    return await _enqueue(request, once(request, act, None, change), None)
 
 
-def decide(request: Request, act: Callable[[Transaction], Any], cases: tuple[str, ...] | None) -> "asyncio.Future[Any]":
+async def write_secret(request: Request, change: Callable[..., Any], *arguments: Any) -> Any:
+    """The same for what returns a secret, which is never kept: sent again, the request makes another secret."""
+    return await _enqueue(request, lambda transaction: change(transaction.connection, *arguments), None)
+
+
+def decide(request: Request, act: Act, cases: tuple[str, ...] | None) -> "asyncio.Future[Any]":
     """A future with what `act` returns, on behalf of whoever sent the request, done once it is on disk."""
+    return _enqueue(request, once(request, act, cases, act), cases)
+
+
+def _enqueue(request: Request, act: Act, cases: tuple[str, ...] | None) -> "asyncio.Future[Any]":
     return desk_of(request).enqueue(act, cases, site_of_sender(request))
-
-
-def sender(request: Request) -> str:
-    """Who sent a request: the name of a person, or the address of a stranger."""
-    person: Person | None = getattr(request.state, "person", None)
-    if person is not None:
-        return f"user {person.name}"
-    return request.client.host if request.client else "unknown"
-
-
-def site_of_sender(request: Request) -> str | None:
-    """The site of whoever sent the request; None for whoever sees everything."""
-    person: Person | None = getattr(request.state, "person", None)
-    return None if person is None else person.site
 
 
 async def many(answers: Iterable[Awaitable[Any]]) -> Response:

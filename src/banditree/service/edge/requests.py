@@ -1,6 +1,7 @@
 """The outermost layer of every request: who may send it from where, how large it is, what is logged and counted."""
 
 import asyncio
+import hashlib
 import json
 import logging
 import re
@@ -108,6 +109,7 @@ class Edge:
             return await self.app(scope, receive, send)
         began, status = time.perf_counter(), 0
         state = scope.setdefault("state", {})
+        state["body"] = hashlib.sha256()
         id = state["id"] = _request_id(Headers(scope=scope).get("x-request-id", ""))
 
         async def send_with_headers(message: Message) -> None:
@@ -122,7 +124,7 @@ class Edge:
 
         try:
             limit = self._check(scope)
-            await self.app(scope, _limited(receive, limit), send_with_headers)
+            await self.app(scope, _limited(receive, limit, state["body"].update), send_with_headers)
         except Exception as error:
             if not isinstance(error, Refused):
                 log.error("failed", exc_info=error, extra={"fields": {"id": id}})
@@ -201,8 +203,8 @@ def _name(host: str) -> str:
     return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
 
 
-def _limited(receive: Receive, limit: int) -> Receive:
-    """`receive` that stops a body which is longer than it said, or does not come."""
+def _limited(receive: Receive, limit: int, see: Callable[[bytes], None] = lambda part: None) -> Receive:
+    """`receive` that shows each part of a body, and stops one which is longer than it said, or does not come."""
     seen, until, whole = 0, time.monotonic() + BODY_SECONDS, False
 
     async def counting() -> Message:
@@ -218,6 +220,7 @@ def _limited(receive: Receive, limit: int) -> Receive:
         if seen > limit:
             # of this type, since FastAPI lets no other error out while it reads a body
             raise HTTPException(TooLarge.status, f"A request here may have at most {limit:,} bytes.")
+        see(message.get("body", b""))
         return message
 
     return counting

@@ -10,7 +10,7 @@ from typing import Any
 from banditree.cases.table import Cases, Seen, table_of
 from banditree.cases.values import day_of
 from banditree.monitoring.following import observe
-from banditree.service.cases.case import Followed
+from banditree.service.cases.case import Followed, utc_now
 from banditree.service.cases.events import Event
 from banditree.service.cases.exports import LABELS, folded_rounds
 from banditree.service.jobs.messages import Reports
@@ -87,7 +87,7 @@ def answer_alarm(connection: Connection, actor: str, plan: str, key: str, commen
 
 def forget_old(connection: Connection, subject: str) -> None:
     """Remove what was found out about the cases of a plan or split a week ago; it can be computed again at any time."""
-    before = (datetime.now(UTC) - timedelta(days=KEPT)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    before = utc_now(ago=timedelta(days=KEPT))
     jobs.forget_found(connection, subject, ("monitor", "comparison"), before)
 
 

@@ -13,9 +13,9 @@ from starlette.responses import StreamingResponse
 
 from banditree.service.cases.case import MAX_NUMBER
 from banditree.service.edge.models import Answer, Done
-from banditree.service.edge.replies import ERRORS, read, reply, sender, write
+from banditree.service.edge.replies import ERRORS, read, reply, write
 from banditree.service.jobs.models import EndJob, JobOut, NewJob, settings_of
-from banditree.service.people.senders import Operator, Viewer
+from banditree.service.people.senders import Operator, Viewer, sender
 from banditree.service.problems import NotFound, Refused, TooMany
 from banditree.service.settings import Settings
 from banditree.service.store import jobs, records

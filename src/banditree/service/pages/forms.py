@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 
+from banditree.service.edge import once
 from banditree.service.people.senders import CSRF_FIELD
 from banditree.service.problems import Refused
 from banditree.tasks.arrays import FloatArray
@@ -20,9 +21,10 @@ CONTEXT = "context-"  # The names of the fields of a context begin with this.
 
 
 async def fields(request: Request) -> dict[str, str]:
-    """What was filled in: text, without the empty fields and the token."""
+    """What was filled in: text, without the empty fields, the token and the key, which is remembered."""
     form = await request.form()
     filled = {name: value.strip() for name, value in form.items() if isinstance(value, str)}
+    request.state.once = filled.pop(once.FIELD, None)
     return {name: value for name, value in filled.items() if value and name != CSRF_FIELD}
 
 

@@ -17,14 +17,14 @@ from banditree.plans.plan import Plan
 from banditree.plans.wording import heading, plan_text
 from banditree.plans.words import Vocabulary, amount
 from banditree.reports.promise import lost_word
-from banditree.service.edge.replies import read, sender, write
+from banditree.service.edge.replies import read, write
 from banditree.service.field.monitoring import alarms_of, open_alarms
 from banditree.service.jobs.routes import computed
 from banditree.service.pages import verdicts, words
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded
 from banditree.service.pages.rendering import page
-from banditree.service.people.senders import Operator, Viewer
+from banditree.service.people.senders import Operator, Viewer, sender
 from banditree.service.plans import routes as plan_routes
 from banditree.service.plans import uploads
 from banditree.service.plans.models import NewCollection, NewPlan

@@ -14,6 +14,7 @@ from markupsafe import Markup
 from banditree.figures.html import written
 from banditree.nouns import counted, plural
 from banditree.plans.words import amount, capital
+from banditree.service.edge.once import new_key
 from banditree.service.problems import NotFound
 from banditree.service.store.people import Person, Role, csrf_token
 
@@ -69,7 +70,7 @@ def environment() -> Environment:
         "number": shown_number,
         "written": _written,
     }
-    made.globals |= {"amount": amount, "counted": counted}
+    made.globals |= {"amount": amount, "counted": counted, "new_key": new_key}
     return made
 
 

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from banditree.service.cases.case import MAX_NUMBER
 from banditree.service.edge.models import Answer, Created, Done
-from banditree.service.edge.replies import ERRORS, read, reply, write
+from banditree.service.edge.replies import ERRORS, read, reply, write, write_secret
 from banditree.service.people.models import (
     AuditLine,
     ChangeUser,
@@ -45,7 +45,7 @@ async def let_in(request: Request, name: str, role: Role) -> Response:
     """The answer to somebody whose log-in was right: the cookie, and the token that every change must carry."""
     settings: Settings = request.app.state.settings
     lifetime = timedelta(hours=settings.session_hours)
-    _id, secret = await write(request, people.give_secret, people.SESSION, name, role, "log-in", lifetime)
+    _id, secret = await write_secret(request, people.give_secret, people.SESSION, name, role, "log-in", lifetime)
     answer = reply(Me(name=name, role=role.word, csrf_token=people.csrf_token(secret)))
     answer.set_cookie(
         COOKIE,
@@ -140,7 +140,7 @@ async def add_token(request: Request, person: Viewer, body: NewToken) -> Respons
         raise Forbidden(f"A token cannot have a higher role than yours, {person.role.word}.")
     lifetime = timedelta(days=body.days)
     asked = (people.TOKEN, person.name, role, body.name, lifetime, person.secret)
-    id, token = await write(request, people.give_secret, *asked)
+    id, token = await write_secret(request, people.give_secret, *asked)
     return reply(TokenOut(id=id, token=token))
 
 

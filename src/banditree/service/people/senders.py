@@ -79,6 +79,20 @@ class Door:
             return people.who(connection, secret, by_cookie)
 
 
+def sender(request: Request) -> str:
+    """Who sent a request: the name of a person, or the address of a stranger."""
+    person: Person | None = getattr(request.state, "person", None)
+    if person is not None:
+        return f"user {person.name}"
+    return request.client.host if request.client else "unknown"
+
+
+def site_of_sender(request: Request) -> str | None:
+    """The site of whoever sent the request; None for whoever sees everything."""
+    person: Person | None = getattr(request.state, "person", None)
+    return None if person is None else person.site
+
+
 def _secret(request: Request) -> tuple[str, bool]:
     """(what proves who sends a request, whether that is a cookie)."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")

@@ -14,9 +14,9 @@ from banditree.plans.changes import Change, changed_lines
 from banditree.plans.plan import Plan
 from banditree.service.cases import exports
 from banditree.service.edge.models import Answer, Created, Done, Id
-from banditree.service.edge.replies import ERRORS, desk_of, read, reply, sender, write
+from banditree.service.edge.replies import ERRORS, desk_of, read, reply, write
 from banditree.service.jobs.routes import computed, file_of_job, job_out
-from banditree.service.people.senders import Operator, Signer, Viewer
+from banditree.service.people.senders import Operator, Signer, Viewer, sender
 from banditree.service.plans import uploads
 from banditree.service.plans.issuing import stamp_of
 from banditree.service.plans.models import (

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 
 from banditree.service.cases.case import Case
+from banditree.service.store.answers import forget_answers
 from banditree.service.store.files import delete_file
 from banditree.service.store.schema import cases, events, files, jobs, snapshots
 from banditree.service.store.studies import delete_study, list_studies
@@ -27,6 +28,7 @@ REACHED = {
     "jobs.text",
     "files.content",
     "studies.content",
+    "answers.content",
 }
 OVER_CASES = ("monitor", "comparison", "relearn")  # The kinds of jobs that look at the cases on record.
 
@@ -34,6 +36,7 @@ OVER_CASES = ("monitor", "comparison", "relearn")  # The kinds of jobs that look
 def erase_content(connection: sa.Connection, actor: str, case: Case, held_by: Sequence[str]) -> None:
     """Remove the content of a case wherever it is, and keep its events. held_by: the files that hold the case."""
     _blank(connection, case)
+    forget_answers(connection, case.id)
     split = sa.select(cases.c.split).where(cases.c.number == case.number).scalar_subquery()
     about = sa.or_(jobs.c.subject == case.followed.id, jobs.c.subject == split)
     # Those that run lose their job, so that what they saw before the erasure is not written after it.

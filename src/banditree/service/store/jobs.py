@@ -8,7 +8,7 @@ half-made is ever on record. The functions here are the statements; `worker` run
 import json
 import secrets
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -316,7 +316,7 @@ def hand_back(connection: sa.Connection, gone: Sequence[str], *, told: bool = Fa
 
 def holders(connection: sa.Connection) -> list[tuple[str, bool]]:
     """(worker, whether it has been silent for too long) of every worker that holds a job."""
-    since = (datetime.now(UTC) - timedelta(seconds=SILENCE)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    since = utc_now(ago=timedelta(seconds=SILENCE))
     query = sa.select(jobs.c.worker, sa.func.max(jobs.c.beat)).where(jobs.c.state == State.RUNNING)
     return [(worker, last < since) for worker, last in connection.execute(query.group_by(jobs.c.worker))]
 

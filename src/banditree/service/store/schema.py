@@ -267,6 +267,19 @@ jobs = Table(
     *_seal("jobs"),
 )
 
+# What was answered to a request that carried a key, so that the same request sent again is not carried out twice.
+answers = Table(
+    "answers",
+    metadata,
+    Column("key", String(64), primary_key=True),
+    Column("request", String(64), nullable=False),  # a digest of it: another request with the same key is refused
+    Column("cases", Text, nullable=False),  # the ids of the cases it is about
+    Column("content", Text, nullable=False),
+    Column("at", String(27), nullable=False),
+    Index("answers_by_time", "at"),
+    *_seal("answers"),
+)
+
 # Drafts of the studio: JSON of what was said and found so far.
 studies = Table(
     "studies",

@@ -5,7 +5,7 @@ from typing import Any
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
-from banditree.service.edge.replies import sender
+from banditree.service.people.senders import sender
 from banditree.service.problems import Refused
 from banditree.service.studio.content import Content, Log
 from banditree.service.studio.looking import first_look

@@ -1,0 +1,69 @@
+"""Requests that may be sent again: with an `Idempotency-Key`, or from a form of our pages, each is carried out once."""
+
+import hashlib
+import re
+import secrets
+from collections.abc import Callable
+from typing import Any, get_type_hints
+
+from fastapi import Request
+from pydantic import TypeAdapter
+
+from banditree.service.cases.desk import Transaction
+from banditree.service.edge.models import KEY
+from banditree.service.edge.requests import SAFE_METHODS
+from banditree.service.people.senders import sender
+from banditree.service.problems import Refused
+from banditree.service.store.answers import keep_answer, kept_answer
+
+FIELD = "once"  # The field of a form that says which form it is, among all that were ever shown.
+MAY_BE = re.compile(r"[\x21-\x7e]{1,255}")
+
+Act = Callable[[Transaction], Any]
+
+
+def new_key() -> str:
+    """A key for one request or form."""
+    return secrets.token_hex(16)
+
+
+def once(request: Request, act: Act, cases: tuple[str, ...] | None, promise: Callable[..., Any]) -> Act:
+    """What to run in place of `act`: what it answered before, if the request was sent and carried out before.
+
+    promise: the function whose annotation says what `act` returns.
+    """
+    asked = _digest(request.method, str(request.url), request.state.body.hexdigest())
+    key = _key(request, asked)
+    if key is None:
+        return act
+    shape = TypeAdapter[Any](get_type_hints(promise).get("return", Any))
+
+    def act_once(transaction: Transaction) -> Any:
+        kept = kept_answer(transaction.connection, key, asked)
+        if kept is not None:
+            return shape.validate_json(kept)
+        answer = act(transaction)
+        keep_answer(transaction.connection, key, asked, cases or (), shape.dump_json(answer).decode())
+        return answer
+
+    return act_once
+
+
+def _key(request: Request, asked: str) -> str | None:
+    """The key of one command of a request, which differs between people; None if it may be carried out every time."""
+    given = request.headers.get(KEY)
+    if request.method in SAFE_METHODS or getattr(request.state, "person", None) is None:
+        return None
+    if given is not None and not MAY_BE.fullmatch(given):
+        raise Refused(f"{KEY} must be 1 to 255 visible characters of ASCII. Got {given[:50]!r}.")
+    if given is None:
+        form = getattr(request.state, FIELD, None)
+        if form is None:
+            return None
+        given = f"{form} {asked}"  # the same form may be filled in anew, after going back in the browser
+    request.state.n_commands = 1 + getattr(request.state, "n_commands", 0)
+    return _digest(sender(request), given, str(request.state.n_commands))
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
