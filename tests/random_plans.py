@@ -18,6 +18,7 @@ from banditree.plans.plan import Decider, Fallback, Form, SafetyRule
 from banditree.plans.words import Vocabulary
 from banditree.policies.follow import follow
 from banditree.tasks.collection import Collection
+from banditree.tasks.worth import Worth
 
 TESTS = (Counting.FIXED, Counting.SCORE)
 HOSTILE = (
@@ -69,6 +70,12 @@ def cases(draw, links_back=True, most_pulls=3, most_level=4):
             tests.append(Box(draw(arms), low, high, points=points, floor=floor, ceil=ceil))
     leaves = [Box(k, task=draw(st.integers(0, n_tasks - 1))) for k in range(n_arms)]
     return assemble([*tests, *leaves], collection, horizon=10), collection
+
+
+def priced(collection, change=7.5):
+    """The collection with a worth of its own for every outcome, in which other arms may be best."""
+    outcomes = np.random.default_rng(3).uniform(-40, 90, (collection.n_arms, len(collection.rewards.anchors)))
+    return replace(collection, worth=Worth(tuple(map(tuple, outcomes)), change, "EUR"))
 
 
 def fallbacks(n_arms):
@@ -131,12 +138,13 @@ def enumerate_rewards(plan, collection, task, horizon):
     available = np.ones(collection.n_arms, dtype=bool)
     for rewards in itertools.product((0.0, 1.0), repeat=horizon):
         state = follow.init(params)
-        chance, cost, n_tests = 1.0, 0.0, 0
+        chance, cost, n_tests, before = 1.0, 0.0, 0, None
         for t, reward in enumerate(rewards):
             testing = arrays_of(plan).kind[state.place[0]] in TESTS
             arm = follow.choose(params, state, np.zeros(0), available, (0, 0, t))
             chance *= means[arm] if reward else 1 - means[arm]
-            cost += gaps[arm]
+            cost += gaps[arm] + collection.change_cost * (before not in (None, arm))
+            before = arm
             n_tests += testing
             follow.update(params, state, np.zeros(0), arm, reward)
         box = state.place[0]

@@ -41,7 +41,8 @@ class Certificate:
     handed over when the horizon ends, at most, and until_hand_over (M,), the expected rounds before that, the odds
     aside (all of them for a case that is not); by_odds (M,), the part of the regret that is due to hand-overs by the
     odds, at most. What Thompson sampling loses at the ends where it chooses is an estimate, a part of the regret that
-    `by_thompson` (M,) says; what a person loses after a hand-over is not counted.
+    `by_thompson` (M,) says; what a person loses after a hand-over is not counted. changes: (M,), how often another arm
+    is given than in the round before, where that costs something; the regret has what it costs.
     """
 
     tasks: tuple[str, ...]
@@ -65,6 +66,7 @@ class Certificate:
     until_hand_over: FloatArray | None = None
     by_odds: FloatArray | None = None
     by_thompson: FloatArray | None = None
+    changes: FloatArray | None = None
 
     @property
     def worst_regret(self) -> float:
@@ -124,7 +126,9 @@ def certify(
         return _certify_worst(plan, collection, outcomes, horizon, right)
     if must_rest:
         require_end(machine, collection, outcomes, horizon)
-    carried = carry(machine, outcomes, horizon)
+    change = collection.change_cost
+    carried = carry(machine, outcomes, horizon, turns=change > 0)
+    turned, doubt = np.array([c.turned for c in carried]), horizon * np.array([c.error for c in carried])
     spent, at_end = np.array([c.spent for c in carried]), np.array([c.at_end for c in carried])
     entered, losses = np.array([c.entered for c in carried]), thompson_losses(plan, collection, horizon)
     by_thompson, moved = at_end * losses, moved_by_odds(plan, right, (entered * ~right).sum(axis=1))
@@ -134,7 +138,9 @@ def certify(
         tasks=collection.tasks,
         horizon=horizon,
         claim=outcomes.claim,
-        regret=np.array([c.regret for c in carried]) + (by_thompson + after).sum(axis=1),
+        regret=np.array([c.regret for c in carried])
+        + (by_thompson + after + change * turned).sum(axis=1)
+        + change * doubt,
         pulls=spent[:, tests].sum(axis=1),
         wrong_arm=np.minimum(((at_end + moved) * outcomes.wrong_arm).sum(axis=1), 1.0),
         wrong_task=None if outcomes.wrong_task is None else (at_end * outcomes.wrong_task).sum(axis=1),
@@ -143,7 +149,7 @@ def certify(
         entered=entered,
         exits=np.array([c.exits for c in carried]),
         error=np.array([c.error for c in carried]),
-        regret_at=spent * outcomes.cost + by_thompson + after,
+        regret_at=spent * outcomes.cost + by_thompson + after + change * turned,
         within=np.array([c.within for c in carried]),
         remarks=outcomes.remarks,
         shares=collection.shares,
@@ -151,6 +157,7 @@ def certify(
         until_hand_over=None if plan.hand_over is None else horizon - spent[:, plan.hand_over],
         by_odds=after.sum(axis=1) if has_odds(plan) else None,
         by_thompson=by_thompson.sum(axis=1) if machine.chooses.any() else None,
+        changes=turned.sum(axis=1) if change else None,
     )
 
 
@@ -188,8 +195,9 @@ def course(plan: Plan, collection: Collection, horizon: int | None = None) -> Co
         raise InvalidInput(f"There is no exact course of this plan: {reasons}. Use certify for bounds.")
     if M * horizon > MOST_COURSE:
         raise invalid("horizon", f"at most {MOST_COURSE // M:,} rounds for a course of {M} tasks", horizon)
-    carried = carry(machine, outcomes, horizon, whole=True)
-    return Course(*(frozen([c.course[part] for c in carried], float) for part in (0, 1)))
+    carried = carry(machine, outcomes, horizon, whole=True, turns=True)
+    regret, undecided, changes = (np.array([c.course[part] for c in carried]) for part in range(3))
+    return Course(frozen(regret + collection.change_cost * changes, float), frozen(undecided, float))
 
 
 def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None) -> FloatArray:
@@ -216,14 +224,15 @@ def regret_bound(plan: Plan, collection: Collection, horizon: int | None = None)
     down, up, pulls = require_end(machine, collection, outcomes, horizon)
     leaf = machine.kind == Counting.EXPLOIT
     losses = thompson_losses(plan, collection, horizon)
-    value = solve(machine, down, up, np.where(leaf[:, None], horizon, pulls) * outcomes.cost.T + losses.T)
-    most = horizon * outcomes.cost.max(axis=1) + losses.max(axis=1)
+    turned = collection.change_cost * (down * machine.turns[:, :1] + up * machine.turns[:, 1:])
+    value = solve(machine, down, up, np.where(leaf[:, None], horizon, pulls) * outcomes.cost.T + losses.T + turned)
+    most = horizon * (outcomes.cost.max(axis=1) + collection.change_cost) + losses.max(axis=1)
     wrongly = solve(machine, down, up, (~right).T.astype(float))
     moved = moved_by_odds(plan, right, np.ones(len(right)) if wrongly is None else wrongly)
     after = (moved * (losses + horizon * outcomes.cost)).sum(axis=1)
     watched = machine.kind == Counting.WATCH
     if watched.any():
-        if (machine.cap[watched] > 0).all() and not losses.any():
+        if (machine.cap[watched] > 0).all() and not losses.any() and not collection.change_cost:
             most = np.minimum(most, _before_a_last_round(machine, outcomes, horizon))
         return np.asarray((most if value is None else np.minimum(value, most)) + after)
     assert value is not None  # the equations of a plan that ends have a solution
@@ -262,7 +271,7 @@ def _certify_worst(
     M = collection.n_tasks
     worst = worst_cases(machine, outcomes, horizon)
 
-    losses = thompson_losses(plan, collection, horizon)
+    losses, change = thompson_losses(plan, collection, horizon), collection.change_cost
 
     def chance(wrong: BoolArray, ends: BoolArray | None = None) -> FloatArray:
         stops = [None] * M if ends is None else list(ends)
@@ -274,7 +283,7 @@ def _certify_worst(
         tasks=collection.tasks,
         horizon=horizon,
         claim=outcomes.claim,
-        regret=np.array([worst(i, outcomes.cost[i], losses[i]) for i in range(M)]) + after.sum(axis=1),
+        regret=np.array([worst(i, outcomes.cost[i], losses[i], change=change) for i in range(M)]) + after.sum(axis=1),
         pulls=np.array([worst(i, np.where(rest, 0.0, 1.0), nothing) for i in range(M)]),
         wrong_arm=np.minimum(chance(outcomes.wrong_arm) + (moved * outcomes.wrong_arm).sum(axis=1), 1.0),
         wrong_task=None if outcomes.wrong_task is None else chance(outcomes.wrong_task),

@@ -118,17 +118,10 @@ def _in_force(machine: Machine) -> IntArray:
     return np.asarray(np.where(machine.arm == HAND_OVER, fallback, machine.arm))
 
 
-def _turns(machine: Machine) -> FloatArray:
-    """Whether (N, 2) leaving a box below or above leads to another option."""
-    arm = _in_force(machine)
-    sides = np.stack([machine.low, machine.high], axis=1)
-    return np.asarray((sides >= 0) & ((arm[sides] != arm[:, None]) | (arm[sides] < 0)), float)
-
-
 def _moves(machine: Machine, certificate: Certificate) -> FloatArray:
     """How often (M, N) a case leaves each box for another option."""
     assert certificate.exits is not None
-    return np.asarray((certificate.exits * _turns(machine)).sum(axis=2))
+    return np.asarray((certificate.exits * machine.turns).sum(axis=2))
 
 
 def _bound(certificate: Certificate, outcomes: Outcomes, moves: FloatArray, delay: Delay) -> FloatArray:

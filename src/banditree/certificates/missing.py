@@ -65,7 +65,7 @@ def missing_losses(
     losses = {}
     for missing in combinations(given, at_once):
         left = [k for k, arm in enumerate(plan.arms) if arm not in missing]
-        best = collection.means.max(axis=1) - collection.means[:, left].max(axis=1)
+        best = collection.round_worth.max(axis=1) - collection.round_worth[:, left].max(axis=1)
         certificate = certify(without_arms(plan, missing), collection, horizon, must_rest=False)
         losses[missing] = certificate.regret - certificate.horizon * best
     return losses

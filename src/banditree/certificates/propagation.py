@@ -31,6 +31,7 @@ class Boxes(NamedTuple):
 
     chance: (N, B), of the two sides of a FIXED box or of the bins of one pull. cost: (N,), per pull. height: (N,), the
     score at which a SCORE box is left above and a case at a WATCH box stays for good, or the first above its cap.
+    turns: (N, 2), 1 where leaving below or above leads to another arm.
     leak: (N,), the chance that a case that stays for good at a WATCH box would leave after all. first: (N,), where the
     scores of a walk, or the pulls of a FIXED box, begin in the arrays of `Flow`.
     """
@@ -46,6 +47,7 @@ class Boxes(NamedTuple):
     leak: FloatArray
     chance: FloatArray
     cost: FloatArray
+    turns: FloatArray
     first: IntArray
 
 
@@ -61,18 +63,21 @@ class Limits(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What a propagation fills in. (N,) each: pulls spent at a box, entries, exits below and above, and the chance of
-    being there when the horizon ends. numbers: (5,), see below. regret, testing: (H+1,), the expected regret and the
-    chance of being at a test after each round; empty where the course is not asked for."""
+    """What a propagation fills in. (N,) each: pulls spent at a box, entries, exits below and above, exits that another
+    arm is given after, and the chance of being there when the horizon ends. numbers: (5,), see below. regret, testing,
+    changes: (H+1,), the expected regret and the chance of being at a test after each round, and that of another arm in
+    it; empty where the course is not asked for."""
 
     spent: FloatArray
     entered: FloatArray
     below: FloatArray
     above: FloatArray
+    turned: FloatArray
     at_end: FloatArray
     numbers: FloatArray
     regret: FloatArray
     testing: FloatArray
+    changes: FloatArray
 
 
 # Entries of Totals.numbers: the regret, the chance that was dropped, the first round after which few are tested, work,
@@ -108,8 +113,8 @@ def flow_of(boxes: Boxes) -> Flow:
 
 def totals_of(n: int, rounds: int) -> Totals:
     """Nothing filled in yet, for n boxes and a course of so many rounds."""
-    spent, entered, below, above, at_end = np.zeros((5, n))
-    return Totals(spent, entered, below, above, at_end, np.zeros(5), np.zeros(rounds), np.zeros(rounds))
+    spent, entered, below, above, turned, at_end = np.zeros((6, n))
+    return Totals(spent, entered, below, above, turned, at_end, np.zeros(5), *np.zeros((3, rounds)))
 
 
 @lean()
@@ -143,6 +148,13 @@ def propagate(boxes: Boxes, horizon: int, limits: Limits, flow: Flow, totals: To
                 numbers[WORK] += BOX_WORK + flow.window[box, 1] - flow.window[box, 0]
             else:
                 continue
+            if t + 1 < horizon:
+                turned = down * boxes.turns[box, 0]
+                if boxes.kind[box] != WATCH:
+                    turned += up * boxes.turns[box, 1]
+                totals.turned[box] += turned
+                if totals.changes.size > 0:
+                    totals.changes[t + 2] += turned
             if boxes.kind[box] == WATCH:
                 flow.stays[box] += up
                 rest_rate += up * boxes.cost[box]

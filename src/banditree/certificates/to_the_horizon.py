@@ -26,7 +26,8 @@ UNSEEN, REST = 1e-60, 1e-30
 
 
 class Carried(NamedTuple):
-    """What came of one task, as in `Certificate`; exits (N, 2); course: regret and undecided (H+1,), or empty."""
+    """What came of one task, as in `Certificate`; exits (N, 2); turned: (N,), how often another arm is given after a
+    box; course: regret, undecided and changes of arm so far (H+1,), or empty."""
 
     regret: float
     error: float
@@ -35,11 +36,16 @@ class Carried(NamedTuple):
     at_end: FloatArray
     entered: FloatArray
     exits: FloatArray
-    course: tuple[FloatArray, FloatArray]
+    turned: FloatArray
+    course: tuple[FloatArray, ...]
 
 
-def carry(machine: Machine, outcomes: Outcomes, horizon: int, whole: bool = False) -> list[Carried]:
+def carry(
+    machine: Machine, outcomes: Outcomes, horizon: int, whole: bool = False, turns: bool = False
+) -> list[Carried]:
     """Carry every task of `outcomes` to the horizon of a machine; whole: with its course, round by round.
+
+    turns: whether changes of arm are counted.
 
     Round by round is exact in every digit and soon done where cases come to rest. Where they go on moving in one task,
     and lines only lead on or back to the first, this and the tasks after it are carried line by line.
@@ -49,7 +55,7 @@ def carry(machine: Machine, outcomes: Outcomes, horizon: int, whole: bool = Fals
     work = MOST_WORK / n_tasks if renewal is None else FIRST_TRY * machine.n_rows
     carried = []
     for task in range(n_tasks):
-        boxes = boxes_under(machine, outcomes, task, horizon)
+        boxes = boxes_under(machine, outcomes, task, horizon, turns)
         found = _by_rounds(boxes, horizon, work, whole) if work else None
         if found is None and renewal is not None:
             found, work = _by_lines(boxes, renewal), 0.0
@@ -106,7 +112,8 @@ def _by_rounds(boxes: "Boxes", horizon: int, work: float, whole: bool) -> Carrie
         totals.at_end,
         totals.entered,
         np.stack([totals.below, totals.above], axis=1),
-        (regret, totals.testing),
+        totals.turned,
+        (regret, totals.testing, totals.changes.cumsum()),
     )
 
 
@@ -127,16 +134,28 @@ def _by_lines(boxes: "Boxes", renewal: "Renewal") -> Carried | None:
         found.at_end,
         found.entered,
         np.stack([found.below, found.above], axis=1),
-        (np.zeros(0), np.zeros(0)),
+        _turned(boxes, horizon),
+        (),
     )
 
 
-def boxes_under(machine: Machine, outcomes: Outcomes, task: int, horizon: int) -> "Boxes":
-    """The boxes of a machine under one task."""
+def _turned(boxes: "Boxes", horizon: int) -> FloatArray:
+    """How often another arm is given after each box: exits in the last round are followed by none."""
+    from banditree.certificates.renewal import Renewal
+
+    if horizon == 1 or not boxes.turns.any():
+        return np.zeros(boxes.kind.size)
+    before = Renewal(boxes.kind.size, horizon - 1).follow(boxes)
+    return np.asarray(before.below * boxes.turns[:, 0] + before.above * boxes.turns[:, 1])
+
+
+def boxes_under(machine: Machine, outcomes: Outcomes, task: int, horizon: int, turns: bool = False) -> "Boxes":
+    """The boxes of a machine under one task. turns: whether changes of arm are counted."""
     from banditree.certificates.propagation import Boxes
 
     chance, cost = (np.ascontiguousarray(part[task]) for part in (outcomes.least, outcomes.cost))
     height, leak = machine.ceil.copy(), np.zeros(machine.n_rows)
+    turns_to = frozen(machine.turns if turns else np.zeros((machine.n_rows, 2)), float)
     watched = np.flatnonzero(machine.kind == Counting.WATCH)
     if watched.size:
         height[watched], leak[watched] = heights(machine, watched, chance[watched], horizon)
@@ -155,7 +174,7 @@ def boxes_under(machine: Machine, outcomes: Outcomes, task: int, horizon: int) -
     for group in (machine.kind == Counting.FIXED, machine.kind != Counting.FIXED):
         first[group] = np.cumsum(size[group]) - size[group]
     arrays = (machine.kind, machine.low, machine.high, pulls, points_of(machine), machine.floor, machine.cap)
-    return Boxes(*arrays, height, leak, chance, cost, first)
+    return Boxes(*arrays, height, leak, chance, cost, turns_to, first)
 
 
 def points_of(machine: Machine) -> IntArray:

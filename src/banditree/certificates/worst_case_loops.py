@@ -25,12 +25,14 @@ def worst_case(
     most: FloatArray,
     cost: FloatArray,
     prize: FloatArray,
+    turn: FloatArray,
     horizon: int,
 ) -> float:
     """The most that a task can cost when every test, and every pull of a score, has its worst distribution.
 
     least, most: (N, B), bounds of the chances of the sides of a FIXED box or of the bins of one pull. cost: (N,), per
-    pull. prize: (N,), for being at rest at a box when the horizon ends. height: (N,), see `worst_cases.worst_cases`.
+    pull. prize: (N,), for being at rest at a box when the horizon ends. turn: (N, 2), for what is given next after
+    leaving a box below or above. height: (N,), see `worst_cases.worst_cases`.
     The value of entering a box with h rounds left needs those with fewer.
     """
     n = kind.size
@@ -51,6 +53,8 @@ def worst_case(
                 if h >= pulls[box]:
                     then = (h - pulls[box]) % memory
                     pair[0], pair[1] = entry[then, low[box]], entry[then, high[box]]
+                    if h > pulls[box]:
+                        pair[0], pair[1] = pair[0] + turn[box, 0], pair[1] + turn[box, 1]
                     entry[now, box] += worst(least[box, :2], most[box, :2], pair)
             else:
                 inner = floor[box] - 1 + height[box]
@@ -59,9 +63,10 @@ def worst_case(
                 if h == 0:
                     new[:] = prize[box]
                 else:
-                    here[:fall] = entry[before, low[box]]
+                    again = 1.0 if h > 1 else 0.0
+                    here[:fall] = entry[before, low[box]] + again * turn[box, 0]
                     if kind[box] == SCORE:
-                        here[fall + inner :] = entry[before, high[box]]
+                        here[fall + inner :] = entry[before, high[box]] + again * turn[box, 1]
                     elif cap[box] > 0:
                         here[fall + inner :] = here[fall + inner - 1]
                     else:

@@ -21,9 +21,11 @@ QUANTITIES = 5  # A certificate asks for so many numbers, each with its own wors
 
 class Worst(Protocol):
     """The most that the sum of the cost (N,) per pull and the prize (N,) at the box where a case rests at the end can
-    be on average; ends: (N,), boxes that are not left."""
+    be on average; ends: (N,), boxes that are not left; change: what another arm than in the round before costs."""
 
-    def __call__(self, task: int, cost: FloatArray, prize: FloatArray, ends: BoolArray | None = None) -> float:
+    def __call__(
+        self, task: int, cost: FloatArray, prize: FloatArray, ends: BoolArray | None = None, change: float = 0.0
+    ) -> float:
         """The most for one task."""
         ...
 
@@ -42,11 +44,14 @@ def worst_cases(machine: Machine, outcomes: Outcomes, horizon: int) -> Worst:
             "shorter horizon, or simulate it."
         )
     arrays = (machine.low, machine.high, machine.pulls, points_of(machine), machine.floor, machine.cap)
+    turns = machine.turns
 
-    def worst(task: int, cost: FloatArray, prize: FloatArray, ends: BoolArray | None = None) -> float:
+    def worst(
+        task: int, cost: FloatArray, prize: FloatArray, ends: BoolArray | None = None, change: float = 0.0
+    ) -> float:
         kind = machine.kind if ends is None else frozen(np.where(ends, Counting.EXPLOIT, machine.kind), np.int64)
         bounds = (outcomes.least[task], outcomes.most[task])
-        costs = (np.ascontiguousarray(cost), np.ascontiguousarray(prize))
+        costs = (np.ascontiguousarray(cost), np.ascontiguousarray(prize), change * turns)
         return float(worst_case(kind, *arrays, height[task], *bounds, *costs, horizon))
 
     return worst

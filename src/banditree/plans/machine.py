@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.plans.counts import Numbers
-from banditree.plans.gives import NONE, BestOf, Give, Gives
+from banditree.plans.gives import HAND_OVER, NONE, BestOf, Give, Gives
 from banditree.plans.plan import Plan, chosen_from
 from banditree.plans.points import ByOutcome, Fit, Points, PromiseTable
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
@@ -104,6 +104,13 @@ class Machine(NamedTuple):
         return [
             [side for side in both if side != NONE] for both in zip(self.low.tolist(), self.high.tolist(), strict=True)
         ]
+
+    @property
+    def turns(self) -> FloatArray:
+        """1 where leaving a row below or above leads to another arm (N, 2), also where others may choose another."""
+        arm = np.where(self.arm == HAND_OVER, HAND_OVER if self.fallback == NONE else self.fallback, self.arm)
+        sides = np.stack([self.low, self.high], axis=1)
+        return np.asarray((sides >= 0) & ((arm[sides] != arm[:, None]) | (arm[sides] < 0)), float)
 
     def arms_at(self, row: int | np.integer[Any]) -> IntArray:
         """The arms among which the outcomes so far choose at a row."""

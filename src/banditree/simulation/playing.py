@@ -106,10 +106,10 @@ def play_in(
     task, whether its arm is a best one, the round of the alarm, the arm of the commitment. Returns 0, or the negative
     outcome of a policy that would not choose.
     """
-    # At the start of round t: `total` is the regret of the rounds before, `before` the arm of the last of them, pulls[k]
-    # how often arm k was given in them, and rounds[place] the next round to note. Contexts are keyed by the round and
-    # rewards by (arm, how often it was given), so a run is the same whatever thread plays it, and two policies that
-    # give an arm for the n-th time get one reward.
+    # At the start of round t: `total` is the regret of the rounds before, `before` the arm of the last of them,
+    # pulls[k] how often arm k was given in them, and rounds[place] the next round to note. Contexts are keyed by the
+    # round and rewards by (arm, how often it was given), so a run is the same whatever thread plays it, and two
+    # policies that give an arm for the n-th time get one reward.
     model, context, pulls, available = world.model, room.context, room.pulls, room.available
     case = run * model.means.shape[0] + task
     total, place, before = 0.0, 0, 0
