@@ -77,6 +77,19 @@ def test_the_compose_file_fits_the_service_and_the_proxy():
     assert set(service["depends_on"]) <= set(services)
 
 
+def test_the_standby_is_written_to_before_an_answer_and_the_service_knows_both():
+    found = yaml.safe_load((DEPLOY / "standby.yaml").read_text())
+    services = found["services"]
+    assert "synchronous_standby_names=*" in services["database"]["command"]
+    url = services["service"]["environment"]["BANDITREE_DATABASE"]
+    hosts = re.findall(r"host=(\w+):5432", url)
+    assert set(hosts) == {"database", "standby"} <= services.keys()
+    assert url.endswith("target_session_attrs=read-write")
+    assert Settings(database=url).shown_database.startswith("postgresql://banditree:***@/")
+    assert {volume.partition(":")[0] for volume in services["standby"]["volumes"]} <= found["volumes"].keys()
+    assert {one["source"] for one in services["database"]["configs"]} <= found["configs"].keys()
+
+
 def test_the_proxy_lets_through_what_the_service_takes():
     text = (DEPLOY / "nginx.conf").read_text()
     assert int(re.search(r"client_max_body_size (\d+)m", text)[1]) * 2**20 >= Settings().max_upload

@@ -22,6 +22,7 @@ from banditree.service.plans.split_models import ComparisonOut, SplitOut
 from banditree.tasks.collection import Collection
 
 Data = TypeVar("Data")
+AGAIN = (502, 503, 504)  # The server, or the way to it, is not there at the moment.
 TIMEOUT = 30.0  # An answer must come within this many seconds.
 Context = Mapping[str, float | str] | Sequence[float]
 
@@ -37,8 +38,8 @@ class ServiceError(Exception):
 class Client:
     """The service at an address. Use it in a `with` block, or close it.
 
-    A lost connection or a 503 is tried again: `retries` times, after 0.1, 0.2, 0.4, ... seconds. That does no harm:
-    what would be done twice carries a key. timeout: seconds to wait for an answer.
+    After a lost connection or a 503, and a 502 or 504 of a proxy, it tries again: `retries` times, after 0.1, 0.2, 0.4,
+    ... seconds. That does no harm: what would be done twice carries a key. timeout: seconds to wait for an answer.
     """
 
     def __init__(
@@ -298,7 +299,7 @@ class Client:
             else:
                 if answer.status_code < 400:
                     return answer
-                if last or answer.status_code != 503:
+                if last or answer.status_code not in AGAIN:
                     raise _error(answer)
             time.sleep(0.1 * 2**attempt)
         raise AssertionError("unreachable")

@@ -118,6 +118,7 @@ class Desk:
         self._cases: OrderedDict[str, Case] = OrderedDict()
         self._plans: OrderedDict[str, Followed] = OrderedDict()
         self._rounds = 0
+        self._n_opened = 0
         self._line: queue.SimpleQueue[Command | None] = queue.SimpleQueue()
         self._waiting = waiting
         self._one_at_a_time = threading.Lock()
@@ -286,6 +287,7 @@ class Desk:
         transaction = None
         try:
             with self.database.write() as connection:
+                self._forget_what_may_be_lost()
                 transaction = Transaction(self, connection)
                 transaction.touched = self._current(connection, ids)
                 for command in commands:
@@ -380,6 +382,14 @@ class Desk:
                 self._rounds += case.weight
         while self._rounds > self.cached_rounds:
             self._forget(next(iter(self._cases)))
+
+    def _forget_what_may_be_lost(self) -> None:
+        """After a new connection, read everything anew: a standby that took over may lack the last transactions."""
+        if self._n_opened != self.database.n_opened:
+            self._n_opened = self.database.n_opened
+            self._plans.clear()
+            self._cases.clear()
+            self._rounds = 0
 
     def _forget(self, id: str) -> None:
         if (case := self._cases.pop(id, None)) is not None:

@@ -45,6 +45,8 @@ class Database:
         self.settings = settings
         self.engine = open_engine(settings.url, most=WRITERS)
         watch_changes(self.engine)
+        self.n_opened = 0  # connections for writing so far, each perhaps to another server
+        sa.event.listen(self.engine, "connect", self._count)
         self._readers = open_engine(settings.url, most=READERS)  # so that those who write never wait for those
         self._long = open_engine(settings.url, most=LONG)
         self._writes = self.engine.execution_options(writes=True)
@@ -111,6 +113,9 @@ class Database:
         """Let go of every connection."""
         for engine in (self.engine, self._readers, self._long):
             engine.dispose()
+
+    def _count(self, *_: Any) -> None:
+        self.n_opened += 1
 
     def _file_identity(self) -> tuple[int, int] | None:
         if self._file is None:
