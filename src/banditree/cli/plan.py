@@ -69,7 +69,7 @@ def _show_plan(
 
     with progress("Searching", visible=not as_json) as on_progress:
         how: dict[str, Any] = {"vocabulary": words, "on_progress": on_progress, **settings.options}
-        built = _marked(build_plan(known, settings.horizon, settings.method, **how), known)
+        built = _marked(build_plan(known, settings.horizon, settings.method, pages=settings.pages, **how), known)
     if output is not None:
         save_plan(built, output)
     if as_json:
@@ -120,8 +120,8 @@ def _show_front(
     from banditree.protocols.front import pareto_front
     from banditree.reports.pareto import front_rows, front_text
 
-    if settings.allow or settings.unknown or settings.fallback:
-        raise InvalidInput("--pareto must be omitted with --allow, --unknown and --fallback.")
+    if settings.allow or settings.unknown or settings.fallback or settings.pages:
+        raise InvalidInput("--pareto must be omitted with --allow, --unknown, --fallback and --pages.")
     if choose_method(known, settings.method, settings.options).name != "protocol":
         raise InvalidInput('pareto must be omitted with method="tree" or "optimal": a front is of protocols.')
     with progress("Searching", visible=not as_json) as on_progress:

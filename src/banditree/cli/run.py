@@ -31,7 +31,8 @@ def run(
         Path | None, typer.Option(help="The collection, to say what it costs not to wait for outcomes.")
     ] = None,
     without: Annotated[
-        list[str] | None, typer.Option(help="An arm that this case must never get; may be repeated.")
+        list[str] | None,
+        typer.Option(help="An arm that this case must never get: follows its page of the plan; may be repeated."),
     ] = None,
     json: AsJson = False,
 ) -> None:

@@ -56,6 +56,9 @@ def show(
         bool, typer.Option("--card", help="A card to work with, as pdf or html: the plan, its words, a worksheet.")
     ] = False,
     paper: Annotated[Paper, typer.Option(help="The paper of a card or a PDF.")] = Paper.A4,
+    without: Annotated[
+        list[str] | None, typer.Option(help="Only the page for a case that must not get this arm; may be repeated.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Show a plan: in the terminal, or as a picture to print or to click through.
@@ -64,8 +67,11 @@ def show(
     """
     from banditree.files.documents import write_bytes
     from banditree.files.plans import load_plan, plan_json
+    from banditree.plans.pages import page_for
 
     loaded = load_plan(plan)
+    if without:
+        loaded = page_for(loaded, without)
     if json:
         typer.echo(plan_json(loaded), nl=False)
         return

@@ -20,7 +20,7 @@ from banditree.files.documents import Document, Part, dump, parse, read_json, wr
 from banditree.plans.gives import NONE
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.line import Line
-from banditree.plans.plan import Fallback, Origin, Plan, SafetyRule
+from banditree.plans.plan import Fallback, Origin, Page, Plan, SafetyRule
 from banditree.plans.words import Vocabulary
 
 
@@ -60,6 +60,8 @@ class PlanFile(Document):
     fallback: Fallback | None = None
     theta: list[list[list[float]]] | None = None
     kind_rules: list[KindRulePart] | None = None
+    pages: list[Page] | None = None
+    missing: list[str] | None = None
 
 
 def load_plan(path: str | Path) -> Plan:
@@ -99,6 +101,8 @@ def plan_document(plan: Plan) -> PlanFile:
         fallback=plan.fallback,
         theta=None if plan.theta is None else plan.theta.tolist(),
         kind_rules=[_rule_part(plan, task, rule) for task, rule in rules if rule is not None] or None,
+        pages=list(plan.pages) or None,
+        missing=list(plan.missing) or None,
     )
 
 
@@ -129,6 +133,8 @@ def plan_from_document(document: PlanFile, source: str) -> Plan:
             kind_rules=_kind_rules(document),
             vocabulary=document.vocabulary,
             origin=document.origin,
+            pages=tuple(document.pages or ()),
+            missing=tuple(document.missing or ()),
         )
     except (ValueError, OverflowError) as problem:  # InvalidInput, or numpy's of ragged lists and huge numbers
         raise InvalidInput(f"{source}: {problem}") from None

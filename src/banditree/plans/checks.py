@@ -20,6 +20,21 @@ def check_plan(plan: "Plan") -> None:
     _check_points(plan)
     _check_hand_over(plan)
     _check_links(plan)
+    _check_pages(plan)
+
+
+def _check_pages(plan: "Plan") -> None:
+    """Every page can be followed as a plan of its own, and gives none of the arms that it is without."""
+    from banditree.plans.pages import given_arms, page
+
+    if plan.pages and (plan.theta is not None or plan.outcomes_choose):
+        raise InvalidInput("A plan with contexts, or at whose ends the outcomes choose, has no pages. Omit them.")
+    if set(plan.missing) & given_arms(plan) or not set(plan.missing) <= set(plan.arms):
+        raise invalid("the missing arms of a page", "arms of the plan that it never gives", plan.missing)
+    for number, own in enumerate(plan.pages, start=2):
+        if not own.missing:
+            raise invalid(f"the missing arms of page {number}", "at least one", own.missing)
+        page(plan, number)
 
 
 def _fail(plan: "Plan", row: int, problem: str) -> InvalidInput:

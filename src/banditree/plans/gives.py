@@ -22,21 +22,17 @@ SEVERAL = -3  # The arm of a row with several arms, among which the outcomes so 
 
 @dataclass(frozen=True)
 class Give(Part):
-    """One arm, or its substitute for a case that cannot have it."""
+    """One arm."""
 
     arm: str
     kind: Literal["give"] = "give"
-    substitute: str | None = None
     is_scored: ClassVar[bool] = True  # Whether the safety rule scores it where it is given for good.
     chooses: ClassVar[bool] = False  # Whether the outcomes so far choose what is given.
     task: ClassVar[str | None] = None  # The task that is treated as.
 
     def check(self, plan: "Plan") -> str:
         """What is wrong with it in this plan, or nothing."""
-        unknown = [arm for arm in (self.arm, self.substitute or self.arm) if arm not in plan.arm_numbers]
-        if unknown:
-            return f"names the arm {unknown[0]!r}, which the plan does not have"
-        return f"gives {self.arm!r} in place of itself" if self.substitute == self.arm else ""
+        return "" if self.arm in plan.arm_numbers else f"names the arm {self.arm!r}, which the plan does not have"
 
     def numbers(self, plan: "Plan") -> tuple[int, int]:
         """(arm, task) in the machine."""
@@ -48,9 +44,8 @@ class Give(Part):
 
     @property
     def names(self) -> str:
-        """The arm: "B", or "B, or C where B is not possible"."""
-        arm = quoted(self.arm)
-        return arm if self.substitute is None else f"{arm}, or {quoted(self.substitute)} where {arm} is not possible"
+        """The arm as it stands in a sentence."""
+        return quoted(self.arm)
 
     def phrase(self, plan: "Plan") -> str:
         """In the middle of a sentence: "give A"."""

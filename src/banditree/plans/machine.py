@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.plans.counts import Numbers
-from banditree.plans.gives import HAND_OVER, NONE, BestOf, Give, Gives
+from banditree.plans.gives import HAND_OVER, NONE, BestOf
 from banditree.plans.plan import Plan, chosen_from
 from banditree.plans.points import ByOutcome, Fit, Points, PromiseTable
 from banditree.tasks.arrays import BoolArray, ByteArray, FloatArray, IntArray, frozen
@@ -54,9 +54,8 @@ class Gradings(NamedTuple):
 class Machine(NamedTuple):
     """N rows, starting at row 0; where a case stands is (row, pulls, total), the tally fresh on entry. (N,) each:
 
-    kind: a `Counting`. arm: what is given, NONE for "treat as the task", HAND_OVER, or SEVERAL. substitute: what is
-    given where that arm is not available, or NONE. task: the one that is treated as or found, or NONE. low, high: the
-    next rows, NONE where there is none.
+    kind: a `Counting`. arm: what is given, NONE for "treat as the task", HAND_OVER, or SEVERAL. task: the one that
+    is treated as or found, or NONE. low, high: the next rows, NONE where there is none.
     pulls, threshold (FIXED): after n pulls, a total of at most the threshold leads to low, else to high.
     points (N, B), cuts (N, B-1): the bin of a reward gives the points. floor, ceil, cap: a score of at most -floor
     leads to low, of at least ceil (SCORE) to high; a WATCH score is never counted above its cap (0: no cap).
@@ -69,7 +68,6 @@ class Machine(NamedTuple):
 
     kind: IntArray
     arm: IntArray
-    substitute: IntArray
     task: IntArray
     low: IntArray
     high: IntArray
@@ -144,7 +142,6 @@ def machine_of(plan: Plan) -> Machine:
     return Machine(
         numbers.pop("kind"),
         frozen(gives[:, 0], np.int64),
-        frozen([_substitute(plan, row.gives) for row in rows], np.int64),
         frozen(found, np.int64),
         frozen([side[0] if side else NONE for side in sides], np.int64),
         frozen([side[1] if len(side) > 1 else NONE for side in sides], np.int64),
@@ -163,10 +160,6 @@ def machine_of(plan: Plan) -> Machine:
         rules=_rule_nodes(plan),
         gradings=gradings,
     )
-
-
-def _substitute(plan: Plan, gives: Gives) -> int:
-    return NONE if not isinstance(gives, Give) or gives.substitute is None else plan.arm_numbers[gives.substitute]
 
 
 def _columns(numbers: list[Numbers]) -> dict[str, Any]:

@@ -87,6 +87,15 @@ class SafetyRule(Part):
 
 
 @dataclass(frozen=True)
+class Page(Part):
+    """The lines and the rule for a case that must not get some arms, in place of those of the plan."""
+
+    missing: tuple[str, ...]
+    lines: tuple[Line, ...]
+    rule: SafetyRule | None = None
+
+
+@dataclass(frozen=True)
 class Origin(Part):
     """How a plan was made: the method, what was asked of it, the margin of the means that it was made from, the seed
     of the search, and the versions of what made it."""
@@ -118,6 +127,8 @@ class Plan:
     kind_rules: tuple[KindRule | None, ...] = ()  # the printed rule of each task that lines treat as, or none
     vocabulary: Vocabulary = field(default_factory=Vocabulary)  # the user's words
     origin: Origin = field(default_factory=Origin)  # how it was made
+    pages: tuple[Page, ...] = ()  # from page 2 on: the lines for cases that must not get some arms
+    missing: tuple[str, ...] = ()  # the arms that cases must not get where this is such a page on its own
 
     def __post_init__(self) -> None:
         if self.theta is not None:

@@ -6,7 +6,7 @@ line with two exits that lead on downwards.
 
 from collections.abc import Sequence
 
-from banditree.plans.gives import BestOf, Give
+from banditree.plans.gives import BestOf
 from banditree.plans.plan import Form, Plan
 
 LINE = 1.0  # A line or box with two exits is the unit.
@@ -20,8 +20,8 @@ HUGE_FROM = 100  # ... and above this it needs arithmetic, which costs the same 
 RULE_OF_POINTS = 0.5  # Every scoring rule beyond the first is one more to learn.
 SAFETY_RULE = 1.0  # The safety rule is one sentence that is read again at every end.
 LEAF = 0.25  # Each leaf of the printed rule of a kind is one row to look up.
-LAST_LINE = 0.5  # A sentence at the foot is read once: what a hand-over is, or how the best of several is found.
-SUBSTITUTE = 0.25  # A second option on a line is read only by those who cannot have the first.
+LAST_LINE = 0.5  # A sentence at the foot is read once: what a hand-over is, how the best of several is found, or for
+# whom there are other pages, of which a case reads one.
 END = 0.25  # An end in a box of its own must be looked up.
 
 
@@ -43,9 +43,8 @@ def reading_load(plan: Plan) -> float:
     load += LEAF * sum(rule.n_leaves for task, rule in rules if rule is not None and task in used)
     if plan.rule is not None:
         load += SAFETY_RULE + _levels(plan.rule.counts.levels)
-    load += SUBSTITUTE * sum(isinstance(row.gives, Give) and row.gives.substitute is not None for row in plan.rows)
     several = any(isinstance(row.gives, BestOf) for row in plan.rows)
-    load += LAST_LINE * ((plan.fallback is not None) + several)
+    load += LAST_LINE * ((plan.fallback is not None) + several + bool(plan.pages))
     return float(load)
 
 

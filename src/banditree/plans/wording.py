@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from banditree.nouns import counted
 from banditree.plans.counts import ABOVE, BELOW
 from banditree.plans.gives import BestOf, HandOver, TreatAs
+from banditree.plans.pages import page
 from banditree.plans.plan import Decider, Form, Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import capital, named, quoted, with_article
@@ -39,13 +40,32 @@ def plan_text(plan: Plan, loss: str = "") -> str:
     rules by kind and the predictions."""
     from banditree.plans.context_wording import context_notes
 
-    lines = [heading(plan, loss), "", *numbered_lines(plan)]
-    if plan.rule is not None:
-        lines += ["", rule_sentence(plan)]
+    lines = [heading(plan, loss), "", *lines_and_rule(plan)]
     if notes := foot_sentences(plan):
         lines += ["", *notes]
     lines += [line for part in context_notes(plan) for line in ("", *part)]
+    for number in range(2, len(plan.pages) + 2):
+        lines += ["", f"{page_title(plan, number)}:", "", *lines_and_rule(page(plan, number))]
     return "\n".join(lines)
+
+
+def lines_and_rule(plan: Plan) -> list[str]:
+    """The lines or boxes, and the safety rule after an empty line."""
+    return [*numbered_lines(plan), *([] if plan.rule is None else ["", rule_sentence(plan)])]
+
+
+def page_title(plan: Plan, number: int) -> str:
+    """For whom a page is: "Page 2, for a case that must not get B"."""
+    return f"Page {number}, for {_whose(plan.pages[number - 2].missing)}"
+
+
+def _whose(missing: tuple[str, ...]) -> str:
+    return f"a case that must not get {_either(missing)}"
+
+
+def _either(missing: tuple[str, ...]) -> str:
+    """The arms that a page is without: "B", "B or C"."""
+    return " or ".join(map(quoted, missing))
 
 
 def numbered_lines(plan: Plan) -> list[str]:
@@ -70,7 +90,8 @@ def heading(plan: Plan, loss: str = "") -> str:
     return (
         f"Plan for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)} over "
         f"{counted(plan.horizon, 'round')} (method {made.method}{apart}): {size}, "
-        f"reading load {reading_load(plan):,.1f}.{f' {loss}' if loss else ''}"
+        f"reading load {reading_load(plan):,.1f}.{f' For {_whose(plan.missing)}.' if plan.missing else ''}"
+        f"{f' {loss}' if loss else ''}"
         f"{f' Made from {TRUSTED}.' if TRUSTED in made.versions.values() else ''}"
     )
 
@@ -152,10 +173,12 @@ def rule_sentence(plan: Plan) -> str:
 
 
 def foot_sentences(plan: Plan) -> list[str]:
-    """How Thompson sampling or the fallback chooses at an end, where the plan has such ends."""
+    """How Thompson sampling or the fallback chooses at an end, where the plan has such ends; who has another page."""
     several = [row.gives for row in plan.rows if isinstance(row.gives, BestOf)]
     notes = [several_sentence(plan, max(end.worth for end in several))] if several else []
-    return notes if plan.fallback is None else [*notes, fallback_sentence(plan)]
+    notes += [] if plan.fallback is None else [fallback_sentence(plan)]
+    pages = [f"{_either(page.missing)}: page {number}" for number, page in enumerate(plan.pages, start=2)]
+    return [*notes, f"A case that must not get {'; '.join(pages)}."] if pages else notes
 
 
 def several_sentence(plan: Plan, worth: int) -> str:

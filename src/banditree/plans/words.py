@@ -30,7 +30,7 @@ class Vocabulary(Part):
 # marks and phrases that hold a sentence together. Any other name is printed in quotation marks.
 MARKS = re.compile(
     r'[;:"\\]|\.(?:\s|$)|^\s|\s$|\s\s|[^\S ]|\b(?:line|box|times|once|then|otherwise|at|above|below|from now on|next'
-    r"|for as long as|start again|stay with|settle on|hand over|the best of|is not possible)\b",
+    r"|for as long as|start again|stay with|settle on|hand over|the best of)\b",
     re.IGNORECASE,
 )
 

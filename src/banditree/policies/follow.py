@@ -50,7 +50,7 @@ def init_follow(params: Machine) -> FollowState:
 
 
 def choose_follow(params: Machine, state: FollowState, context: FloatArray, available: BoolArray, rng: Rng) -> int:
-    """The arm of the current row; where it is not available, the substitute that the line names, and never another."""
+    """The arm of the current row, and never another."""
     box = state.place[BOX]
     arm = params.arm[box]
     if arm == HAND_OVER:
@@ -62,11 +62,7 @@ def choose_follow(params: Machine, state: FollowState, context: FloatArray, avai
             return CONTEXT_NEEDED
         if arm < 0:
             arm = treated_as(params, params.task[box], context)
-    if not available[arm]:
-        arm = params.substitute[box]
-        if arm < 0 or not available[arm]:
-            return ARM_NOT_AVAILABLE
-    return int(arm)
+    return int(arm) if available[arm] else ARM_NOT_AVAILABLE
 
 
 def context_missing(context: FloatArray) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
+from banditree.plans.pages import page_for
 from banditree.plans.plan import Plan
 from banditree.policies.base import Facts, Outcome, Policy
 from banditree.policies.follow import follow
@@ -109,8 +110,7 @@ class Session:
         context: a vector (d,) or a mapping of names to values, for policies that look at it. What stays the same
         for a whole case need be given only once.
         available: names or numbers of the arms that can be pulled now; by default all but those that the case is
-        `without`. In place of an arm that is not available the plan's substitute is given, if its line names one; the
-        step otherwise has an outcome that says so.
+        `without`. Where the plan's arm is not, the step has an outcome that says so: wait, or `override`.
         """
         if n is not None and n < 1:
             raise invalid("n", "at least 1", n)
@@ -340,18 +340,25 @@ def start_session(
     """A new case that follows a plan.
 
     collection: by which `going_on` says what it costs not to wait for outcomes. without: the arms that this case must
-    never get, by name or number; lines that name a substitute for one give that instead.
+    never get, by name or number: it follows the page of the plan for such a case.
 
     >>> from banditree import Collection, Give, Line, make_plan
+    >>> from banditree.plans.plan import Page
     >>> two = Collection.bernoulli([[0.7, 0.2, 0.5], [0.3, 0.6, 0.5]], arms=["A", "B", "C"])
-    >>> plan = make_plan([Line(Give("A", substitute="C"))], two, 50)
+    >>> plan = make_plan([Line(Give("A"))], two, 50, pages=(Page(("A",), (Line(Give("C")),)),))
     >>> print(start_session(plan, without=["A"]).ask())
     Round 1: C
     """
-    costs = _waiting_costs(subject, collection)
-    session = Session(policy_for(subject), subject, horizon=subject.horizon, seed=seed, case=case, waiting_costs=costs)
-    session.without = tuple(sorted({arm_number(session.arms, arm) for arm in without}))
+    horizon, missing = subject.horizon, _missing(subject, without)
+    page = page_for(subject, [subject.arms[k] for k in missing]) if isinstance(subject, Plan) else subject
+    costs = _waiting_costs(page, collection)
+    session = Session(policy_for(page), page, horizon=horizon, seed=seed, case=case, waiting_costs=costs)
+    session.without = missing
     return session
+
+
+def _missing(subject: Plan | LazyTree | Collection, arms: Iterable[str | int]) -> tuple[int, ...]:
+    return tuple(sorted({arm_number(subject.arms, arm) for arm in arms}))
 
 
 def _waiting_costs(subject: Plan | LazyTree | Collection, collection: Collection | None) -> "WaitingCosts | None":
@@ -379,6 +386,9 @@ def resume_session(
         policy = policy_for(subject)
     check_origin(snapshot, policy.name)
     try:
+        missing = _missing(subject, snapshot.get("without", ()))
+        if isinstance(subject, Plan):
+            subject = page_for(subject, [subject.arms[k] for k in missing])
         session = Session(
             policy,
             subject,
@@ -390,7 +400,7 @@ def resume_session(
         )
         session.rounds = [round_from_json(entry) for entry in snapshot["rounds"]]
         session.n_applied = int(snapshot["n_applied"])
-        session.without = tuple(arm_number(session.arms, arm) for arm in snapshot.get("without", ()))
+        session.without = missing
         fill_state(session.state, snapshot["state"])
         _check_rounds(session)
         session.ask()  # what does not belong together fails here

@@ -1,7 +1,7 @@
 """The one way to make a plan: the methods, what each can do, and which options each uses."""
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,8 @@ from banditree.plans.one_option import at_once
 from banditree.plans.plan import Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
+from banditree.protocols.defaults import default_steps
+from banditree.protocols.pages import with_pages
 from banditree.protocols.protocol import build_protocol, why_no_protocol
 from banditree.protocols.settings import PlanSettings
 from banditree.settings import keywords
@@ -18,6 +20,7 @@ from banditree.tasks.collection import Collection
 from banditree.trees.optimal import build_optimal
 from banditree.trees.tree import build_tree
 
+PAGE_STEPS = 0.5  # The search for a page takes this share of the steps of the search for the plan.
 EVERYWHERE = {"collection", "horizon", "vocabulary", "on_progress"}  # `build_plan` itself hands these to every method.
 
 
@@ -56,6 +59,7 @@ def build_plan(
     *,
     vocabulary: Vocabulary | None = None,
     on_progress: OnProgress | None = None,
+    pages: bool = False,
     **options: Any,
 ) -> Plan:
     """The plan for a collection over `horizon` rounds of one case.
@@ -64,7 +68,7 @@ def build_plan(
     of the paper) or "optimal" (the same with the fewest tests). By default the first of these that can do the tasks and
     uses all the options given. options: of `PlanSettings`, or others of `build_protocol`, `build_tree` or
     `build_optimal`; one that the method does not use is refused, and None counts as omitted. Where all ends of a plan
-    would give the same option, the plan gives it at once.
+    would give the same option, the plan gives it at once. pages: see `add_pages`.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> build_plan(two, 1000, steps=300).origin.method, build_plan(two, 1000, stop_early=True).origin.method
@@ -78,7 +82,37 @@ def build_plan(
     chosen = choose_method(collection, method, given)
     offered = {"vocabulary": vocabulary, "on_progress": on_progress}
     more = {name: value for name, value in offered.items() if name in chosen.takes}
-    return at_once(chosen.build(collection, horizon, **more, **given))
+    plan = at_once(chosen.build(collection, horizon, **more, **given))
+    return add_pages(plan, collection, on_progress=on_progress, **given) if pages else plan
+
+
+def add_pages(
+    plan: Plan,
+    collection: Collection,
+    missing: Iterable[Sequence[str]] | None = None,
+    *,
+    on_progress: OnProgress | None = None,
+    **options: Any,
+) -> Plan:
+    """The plan with a page for each of its arms: the lines for a case that must not get it.
+
+    missing: groups of arms that are missing together, instead. options: those that the plan was made with. The search
+    for a page begins with the plan, without the lines of those arms, and takes half of its steps.
+
+    >>> three = Collection.bernoulli([[0.8, 0.3, 0.6], [0.2, 0.7, 0.4]], arms=["A", "B", "C"])
+    >>> plan = add_pages(build_plan(three, 100, steps=300), three, [("A", "C")], steps=300)
+    >>> str(plan).splitlines()[-3:]
+    ['Page 2, for a case that must not get A or C:', '', '1. Give B from now on.']
+    """
+    method = _named(plan.origin.method)
+
+    def build(fewer: Collection, start: Plan | None) -> Plan:
+        more: dict[str, Any] = {"start": start, "on_progress": on_progress}
+        more["steps"] = max(1, int(PAGE_STEPS * (options.get("steps") or default_steps(collection))))
+        own = {**options, **{name: value for name, value in more.items() if name in method.takes}}
+        return at_once(method.build(fewer, plan.horizon, **own))
+
+    return with_pages(plan, collection, build, missing)
 
 
 def choose_method(collection: Collection, method: str | None = None, options: Iterable[str] = ()) -> Method:

@@ -23,7 +23,6 @@ from banditree.protocols.judging import judge, loses, lost
 from banditree.protocols.objectives import Limits, Objective
 from banditree.protocols.reading import draft_of, plan_of, scorings_of
 from banditree.protocols.settings import ProtocolSettings
-from banditree.protocols.substitutes import with_substitutes
 from banditree.protocols.worlds import Chooser, World, choosers_for, known_world, with_scenarios
 from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray
@@ -58,6 +57,7 @@ def build_protocol(
     horizon: int,
     *,
     compared: bool = True,
+    start: Plan | None = None,
     vocabulary: Vocabulary | None = None,
     on_progress: OnProgress | None = None,
     **settings: Any,
@@ -66,8 +66,8 @@ def build_protocol(
 
     horizon: H, the rounds of one case. settings: of `ProtocolSettings`. With links_back, or more lines than by default,
     there is a search of as many steps within the narrower limits first, so that wider ones never lose more. compared:
-    whether a shorter plan that `variants` would show beside it, and that loses less, takes its place. on_progress:
-    False ends the search with the best so far.
+    whether a shorter plan that `variants` would show beside it, and that loses less, takes its place. start: a protocol
+    to begin with, within the limits. on_progress: False ends the search with the best so far.
 
     Round levels are 1 to 6, 8, 10, 12, 15, 20, ... A plan hands a case over that contradicts every task at 100 to 1.
     With allow, or where cases of a task differ, it may settle on the best of several arms. For tasks with contexts,
@@ -88,10 +88,9 @@ def build_protocol(
     seen = collection if not how.allow else with_spread(collection, how.allow / math.sqrt(3.0))  # evenly within it
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
+    seek.start = start
     tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
     plan = _found(seek, _widths(limits, collection), tries, how.max_wrong_arm)
-    if how.substitutes:
-        plan = with_substitutes(plan, collection, how.objective)
     return replace(plan, vocabulary=vocabulary or Vocabulary())
 
 

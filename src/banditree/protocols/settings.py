@@ -79,9 +79,6 @@ class ProtocolSettings(Settings):
             "[default: the highest prediction]",
         ),
     ] = None
-    substitutes: Annotated[
-        bool, Field(description="Every line also names what to give where its arm is not possible.")
-    ] = False
     steps: Annotated[
         int | None,
         Field(
@@ -111,6 +108,9 @@ class PlanSettings(ProtocolSettings, TreeSettings):
             "the tasks and takes all the settings given]"
         ),
     ] = None
+    pages: Annotated[
+        bool, Field(description="Add a page for each arm of the plan: the lines for a case that must not get it.")
+    ] = False
 
     @property
     def options(self) -> dict[str, Any]:

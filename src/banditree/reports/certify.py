@@ -9,11 +9,12 @@ import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.continuations import Continuation
-from banditree.certificates.missing import has_substitutes, missing_losses
+from banditree.certificates.missing import missing_losses
 from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
 from banditree.nouns import counted, plural
+from banditree.plans.pages import page_number
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import unit
@@ -99,6 +100,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "limit": limit_document(report.limit, report.collection),
         "field": None if report.field is None else field_document(report.field),
         "lines": None if report.plan is None else lines_document(report.plan, report.lines),
+        "pages": None if report.plan is None else pages_document(report.plan, report.collection, c.horizon),
         "reading_load": None if report.plan is None else reading_load(report.plan),
         "unlucky": unlucky_document(report.unlucky, report.collection),
         "lines_passed": None if report.plan is None or c.entered is None else lines_passed(report.plan, c),
@@ -223,21 +225,29 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
         lines.append(limit_sentence(report.limit, report.collection, words, ending))
     if report.plan is not None and report.lines:
         lines.append(lines_sentence(report.plan, report.lines))
-    if report.plan is not None and has_substitutes(report.plan):
-        lines += missing_sentences(report.plan, report.collection, c.horizon)
+    if report.plan is not None and report.plan.pages:
+        lines += pages_sentences(report.plan, report.collection, c.horizon)
     if report.dt_ece_bound is not None:
         lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]
 
 
-def missing_sentences(plan: Plan, collection: Collection, horizon: int) -> list[str]:
-    """What the plan loses for a case that must not get one of its arms, arm by arm."""
-    found = missing_losses(plan, collection, horizon)
+def pages_document(plan: Plan, collection: Collection, horizon: int) -> list[dict[str, Any]]:
+    """What each page of the plan loses, task by task."""
+    found = missing_losses(plan, collection, horizon, only=[own.missing for own in plan.pages])
+    return [
+        {"page": page_number(plan, arms), "missing": arms, "worst_regret": float(loss.max()), "regret": loss.tolist()}
+        for arms, loss in found.items()
+    ]
+
+
+def pages_sentences(plan: Plan, collection: Collection, horizon: int) -> list[str]:
+    """What each page of the plan loses for a case that must not get its arms."""
     hedge = "at most " if collection.is_estimated else ""
     return [
-        f"Without {quoted(arms[0])} it loses {hedge}{amount(float(loss.max()))} in its worst {plan.vocabulary.task}, "
-        f"against the best that is left."
-        for arms, loss in found.items()
+        f"Page {page['page']}, without {' and '.join(map(quoted, page['missing']))}, loses "
+        f"{hedge}{amount(page['worst_regret'])} in its worst {plan.vocabulary.task}, against the best that is left."
+        for page in pages_document(plan, collection, horizon)
     ]
 
 

@@ -142,9 +142,12 @@ class Client:
         """End a split with one of its plans; False if it had ended with that one before."""
         return self._call("POST", f"splits/{split}/end", Done, {"keep": keep, "comment": comment}).done
 
-    def start(self, plan: str, id: str | None = None, label: str | None = None) -> Standing:
-        """Start a case, by default with a new id."""
-        return self._call("POST", "cases", Standing, {"plan": plan, "id": id, "label": label}, once=True)
+    def start(
+        self, plan: str, id: str | None = None, label: str | None = None, without: Iterable[str] = ()
+    ) -> Standing:
+        """Start a case, by default with a new id. without: the arms that it must never get."""
+        body = {"plan": plan, "id": id, "label": label, "without": list(without)}
+        return self._call("POST", "cases", Standing, body, once=True)
 
     def ask(
         self,
@@ -189,9 +192,15 @@ class Client:
         """Go on with a case that was closed; False if it is open."""
         return self._call("POST", f"cases/{case}/reopen", Done, {"reason": reason}).done
 
-    def move(self, case: str, plan: str | None = None, id: str | None = None) -> Standing:
-        """Close a case and go on with a new one on another plan, by default the one that replaced its own."""
-        return self._call("POST", f"cases/{case}/move", Standing, {"plan": plan, "id": id})
+    def move(
+        self, case: str, plan: str | None = None, id: str | None = None, without: Iterable[str] | None = None
+    ) -> Standing:
+        """Close a case and go on with a new one on another plan, by default the one that replaced its own.
+
+        without: the arms that it must not get from now on, by default those of before.
+        """
+        body = {"plan": plan, "id": id, "without": None if without is None else list(without)}
+        return self._call("POST", f"cases/{case}/move", Standing, body)
 
     def case(self, case: str) -> Standing:
         """Where a case stands and why."""

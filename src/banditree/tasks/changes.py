@@ -1,7 +1,7 @@
 """A collection with other assumptions: other parameters, shares or worth, features of a case, or estimates taken as
 exact."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +45,23 @@ def with_worth(collection: Collection, **given: Any) -> Collection:
     [[10.0, 0.0], [60.0, 0.0]]
     """
     return replace(collection, worth=worth_of(collection.rewards, collection.arms, **given))
+
+
+BY_ARM = ("means", "radius", "counts", "spread", "chances", "noise", "theta", "theta_error")  # (M, K, ...) each
+
+
+def without_arms(collection: Collection, missing: Iterable[str]) -> Collection:
+    """The collection of the other arms.
+
+    >>> three = Collection.bernoulli([[0.7, 0.2, 0.4], [0.3, 0.6, 0.5]], arms=["A", "B", "C"])
+    >>> without_arms(three, ["A"]).means.tolist()
+    [[0.2, 0.4], [0.6, 0.5]]
+    """
+    left = [k for k, arm in enumerate(collection.arms) if arm not in set(missing)]
+    columns = {name: getattr(collection, name) for name in BY_ARM}
+    some = {name: values[:, left] for name, values in columns.items() if values is not None}
+    worth = None if collection.worth is None else collection.worth.of_arms(left)
+    return replace(collection, arms=tuple(collection.arms[k] for k in left), worth=worth, **some)
 
 
 def with_case_features(collection: Collection, names: Sequence[str]) -> Collection:

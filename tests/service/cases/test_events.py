@@ -15,6 +15,7 @@ from banditree.service.store.schema import EVENT_KIND, OUTCOMES
 
 PLAN = clinic_plan()
 ONE_OF_EACH = [
+    events.Restricted(["A", "B"]),
     events.Asked(1, "A"),
     events.Asked(1, "A", [1.0, 2.5], {"dose": 2.5}),
     events.Told(1, 1.0),
@@ -35,6 +36,7 @@ ONE_OF_EACH = [
     events.Erased(),
 ]
 SENTENCES = [
+    "Must not get A or B.",
     "Round 1: give A.",
     "Round 1: give A. dose: 2.5.",
     "Round 1: success.",

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from banditree.certificates.waiting import WaitingCosts
 from banditree.errors import InvalidInput
+from banditree.plans.pages import page_for
 from banditree.plans.plan import Plan
 from banditree.policies.base import Policy
 from banditree.policies.rounds import Missing, Round, Step
@@ -28,12 +29,14 @@ from banditree.service.cases.events import (
     Noted,
     Overridden,
     Reopened,
+    Restricted,
     Retold,
     Told,
     Undone,
     columns_of,
     happening_of,
 )
+from banditree.service.cases.following import policy_of
 from banditree.service.problems import Conflict
 from banditree.tasks.collection import Collection
 
@@ -57,6 +60,11 @@ class Followed:
             return None
         return WaitingCosts(self.plan, self.collection)
 
+    def page_for(self, missing: Iterable[str]) -> "Followed":
+        """The page that a case follows which must not get some arms."""
+        plan = page_for(self.plan, missing)
+        return replace(self, plan=plan, policy=policy_of(plan, self.collection))
+
     @property
     def has_alarm(self) -> bool:
         """Whether a case that fits no task is noticed."""
@@ -75,6 +83,8 @@ class Case:
 
     def __init__(self, number: int, id: str, followed: Followed, label: str | None, at: str, site: str | None) -> None:
         self.number, self.id, self.followed, self.label, self.at, self.site = number, id, followed, label, at, site
+        self.on_record = followed  # the plan with all its pages
+        self.without: tuple[str, ...] = ()  # the arms that it must never get
         self.session = self._new_session()
         self.seq = self.weight = self.snapshot_seq = 0
         self.ahead: Any = None  # its outlook as far as it was computed
@@ -115,6 +125,21 @@ class Case:
             without = under_way if not wait and under_way else None
             self._record(actor, Asked(number, arm, entry.context, _given(entry, context), without))
         return steps
+
+    def restrict(self, actor: str, without: Iterable[str]) -> None:
+        """Begin on the page for a case that must never get some arms."""
+        arms = tuple(sorted(set(without)))
+        if arms and not self.without:
+            self.turn_to(arms)
+            self._record(actor, Restricted(list(arms)))
+        elif arms != self.without:
+            raise Conflict(f"Case {self.id} was started without {', '.join(self.without)}.")
+
+    def turn_to(self, without: Iterable[str]) -> None:
+        """Turn to the page for a case that must never get some arms, where nothing has happened yet."""
+        self.without = tuple(without)
+        self.followed = self.on_record.page_for(self.without)
+        self.session = self._new_session()
 
     def tell(self, actor: str, round: int, reward: float | Missing, arm: str | None = None) -> bool:
         """Report the outcome of a round, of a closed case too; False if exactly this was on record already.
@@ -258,7 +283,9 @@ class Case:
     def _new_session(self) -> Session:
         followed = self.followed
         horizon, costs = min(followed.plan.horizon, MAX_NUMBER), followed.waiting_costs
-        return Session(followed.policy, followed.plan, horizon=horizon, waiting_costs=costs)
+        session = Session(followed.policy, followed.plan, horizon=horizon, waiting_costs=costs)
+        session.without = tuple(followed.plan.arm_numbers[arm] for arm in self.without)
+        return session
 
     def _told(self, number: int) -> float | Missing | None:
         return self.session.rounds[number - 1].reward if 1 <= number <= len(self.session.rounds) else None

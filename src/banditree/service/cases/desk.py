@@ -71,8 +71,17 @@ class Transaction:
             raise NotFound(f"There is no case {id}.")
         return case
 
-    def start(self, actor: str, id: str, plan: str, label: str | None, *, by_chance: bool = True) -> Case:
-        """A new case; one that exists already, if it was started on the same plan.
+    def start(
+        self,
+        actor: str,
+        id: str,
+        plan: str,
+        label: str | None,
+        without: Sequence[str] = (),
+        *,
+        by_chance: bool = True,
+    ) -> Case:
+        """A new case; one that exists already, if it was started on the same plan without the same arms.
 
         by_chance: it is given one of two plans where the new cases of this one are split.
         """
@@ -81,11 +90,14 @@ class Transaction:
                 raise Conflict(f"There is already a case {id}. Choose another id.")
             if case.followed.id != plan and not was_given(self.connection, case.number, plan):
                 raise Conflict(f"Case {id} exists and follows plan {case.followed.id}.")
+            case.restrict(actor, without)
             return case
         check_starts_cases(self.connection, plan)
         split = open_split(self.connection, plan) if by_chance else None
         followed = self._desk.followed(self.connection, plan if split is None else split.plan_of(id))
+        followed.page_for(without)  # what it has no page for is refused before anything is written
         case = records.add_case(self.connection, actor, id, followed, label, split and split.id)
+        case.restrict(actor, without)
         self.touched[id] = case
         return case
 

@@ -59,6 +59,22 @@ class Happening:
 
 
 @dataclass(frozen=True)
+class Restricted(Happening):
+    """The case was started without some arms: it follows the page of the plan for such a case."""
+
+    kind = "restricted"
+    missing: list[str]
+
+    def change(self, case: "Case") -> None:
+        """It is on that page."""
+        case.turn_to(self.missing)
+
+    def sentence(self, plan: Plan) -> str:
+        """What it must not get."""
+        return f"Must not get {' or '.join(self.missing)}."
+
+
+@dataclass(frozen=True)
 class Asked(Happening):
     """A round was opened with the plan's arm. context: as the plan sees it; given: as it was named.
 
@@ -288,7 +304,20 @@ class Erased(Happening):
 
 KINDS: dict[str, type[Happening]] = {
     shape.kind: shape
-    for shape in (Asked, Told, Missed, Overridden, Corrected, Undone, Retold, Noted, Closed, Reopened, Erased)
+    for shape in (
+        Restricted,
+        Asked,
+        Told,
+        Missed,
+        Overridden,
+        Corrected,
+        Undone,
+        Retold,
+        Noted,
+        Closed,
+        Reopened,
+        Erased,
+    )
 }
 REPORTS = tuple(kind for kind, shape in KINDS.items() if shape.reports)
 

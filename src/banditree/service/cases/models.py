@@ -13,6 +13,7 @@ RoundNumber = Annotated[int, Strict(), Field(ge=1, le=MAX_NUMBER)]
 Number = Annotated[float, Strict()]
 Reward = Number | Literal["missing"]
 Context = dict[ArmName, Number | ArmName] | list[Number]
+Without = Annotated[list[ArmName], Field(max_length=10_000)]
 Batch = TypeVar("Batch", bound=Shape)
 
 
@@ -23,12 +24,16 @@ def _opening_few(batch: Batch, n: int) -> Batch:
 
 
 class NewCase(Shape):
-    """A case to start. id: yours (a pseudonym), or omitted for a random one; the same id again is the same case."""
+    """A case to start. id: yours (a pseudonym), or omitted for a random one; the same id again is the same case.
+
+    without: the arms that the case must never get; it follows the page of the plan for such a case.
+    """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"plan": "4f1c9a7be0d2c3a5", "label": "bed 12"}]})
     plan: Id
     id: Id | None = None
     label: Name | None = None
+    without: Without = []  # noqa: RUF012
 
 
 class NewCases(Shape):
@@ -38,10 +43,15 @@ class NewCases(Shape):
 
 
 class MoveCase(Shape):
-    """Where a case goes on. plan: by default the one that replaced its own. id: of the new case."""
+    """Where a case goes on. plan: by default the one that replaced its own. id: of the new case.
+
+    without: the arms that it must not get from now on, by default those of before; where these change, it may stay on
+    its plan.
+    """
 
     plan: Id | None = None
     id: Id | None = None
+    without: Without | None = None
 
 
 class Ask(Shape):
@@ -197,11 +207,15 @@ class AlarmOut(Shape):
 
 
 class Standing(Shape):
-    """Where a case stands and why. box is counted from 1. as_planned: every arm given was the plan's."""
+    """Where a case stands and why. box is counted from 1. as_planned: every arm given was the plan's.
+
+    without: the arms that the case must never get; the box is on the page of the plan for such a case.
+    """
 
     id: str
     plan: str
     label: str | None
+    without: list[str] = Field(default_factory=list)
     at: str
     state: Literal["open", "closed", "erased"]
     events: int

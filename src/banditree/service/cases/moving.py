@@ -1,9 +1,11 @@
-"""Moving a case to another plan: it is closed, and a new one goes on where the other plan begins.
+"""Moving a case to another plan, or to the page of its plan for a case that must not get some arms.
 
-What was found out on the old plan is not carried over: its lines and scores mean nothing on the new one.
+It is closed, and a new one goes on where the other plan or page begins. What was found out on the old one is not
+carried over: its lines and scores mean nothing on the new one.
 """
 
 import re
+from collections.abc import Sequence
 
 from banditree.nouns import counted
 from banditree.service.cases.case import Case
@@ -26,17 +28,30 @@ def next_id(id: str) -> str:
     return stem[: LONGEST_ID - len(end)] + end
 
 
-def move(transaction: Transaction, actor: str, id: str, new_id: str, plan: str | None) -> Case:
-    """The new case, on `plan` or the plan that replaced the old case's; the same again changes nothing."""
+def move(
+    transaction: Transaction,
+    actor: str,
+    id: str,
+    new_id: str,
+    plan: str | None,
+    without: Sequence[str] | None = None,
+) -> Case:
+    """The new case, on `plan` or the plan that replaced the old case's; the same again changes nothing.
+
+    without: the arms that it must not get, by default those of before; where other ones are given, it may stay on its
+    plan.
+    """
     old = transaction.case(id)
-    target = plan or signature_of(transaction.connection, old.followed.id).replaced_by
+    missing = old.without if without is None else tuple(sorted(set(without)))
+    turns = missing != old.without
+    target = plan or (old.followed.id if turns else signature_of(transaction.connection, old.followed.id).replaced_by)
     if target is None:
         raise Conflict(f"Plan {old.followed.id} was not replaced. Say which plan to move case {id} to.")
-    if target == old.followed.id:
+    if target == old.followed.id and not turns:
         raise Refused(f"Case {id} already follows plan {target}.")
     if old.erased or (old.closed and new_id not in transaction.touched):
         raise Conflict(f"Case {id} is {old.state}. Only an open case can be moved.")
-    new = transaction.start(actor, new_id, target, old.label, by_chance=False)
+    new = transaction.start(actor, new_id, target, old.label, missing, by_chance=False)
     if old.close(actor, f"Moved to case {new_id} on plan {target}."):
         rounds = counted(len(old.session.rounds), "round")
         new.note(actor, f"Moved from case {id}, which followed plan {old.followed.id} for {rounds}.")

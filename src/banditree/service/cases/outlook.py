@@ -42,6 +42,7 @@ class Seen(NamedTuple):
     """
 
     followed: Followed
+    on_record: Followed
     standing: Standing
     params: Any
     ahead: Ahead
@@ -63,7 +64,19 @@ def see(case: Case) -> Seen:
     outcomes, late = _outcomes(case, ahead.n_done), _outcomes(case, session.n_applied, len(session.rounds))
     undoable = None if case.last_report is None or case.closed else case.last_report.round
     context = session.own_context
-    return Seen(case.followed, standing(case), session.params, ahead, outcomes, late, arms, told, undoable, context)
+    return Seen(
+        case.followed,
+        case.on_record,
+        standing(case),
+        session.params,
+        ahead,
+        outcomes,
+        late,
+        arms,
+        told,
+        undoable,
+        context,
+    )
 
 
 def go_ahead(case: Case) -> Ahead:

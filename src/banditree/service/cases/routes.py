@@ -56,7 +56,7 @@ def start(request: Request, person: Person, new: NewCase, *, ask: bool = False) 
     id = new.id or secrets.token_hex(8)
 
     def act(transaction: Transaction) -> Standing:
-        case = transaction.start(person.name, id, new.plan, new.label)
+        case = transaction.start(person.name, id, new.plan, new.label, new.without)
         if ask and case.state == "open" and not case.session.rounds and not case.session.features:
             case.ask(person.name, 1, None, None)
         return standing(case)
@@ -280,7 +280,7 @@ def move(request: Request, person: Person, id: str, body: MoveCase) -> "Future[S
     new_id = body.id or moving.next_id(id)
 
     def act(transaction: Transaction) -> Standing:
-        return standing(moving.move(transaction, person.name, id, new_id, body.plan))
+        return standing(moving.move(transaction, person.name, id, new_id, body.plan, body.without))
 
     return decide(request, act, (id, new_id))
 

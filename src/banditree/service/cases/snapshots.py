@@ -88,6 +88,7 @@ def snapshot_document(case: Case) -> str:
     content = {
         "made_by": __version__,
         "policy": session.policy.name,
+        "without": case.without,
         "closed": case.closed,
         "last_report": case.last_report,
         "undone": sorted(case.undone),
@@ -106,9 +107,11 @@ def fill_from_snapshot(case: Case, seq: int, text: str) -> bool:
     content = json.loads(text)
     if content["made_by"] != __version__ or content["policy"] != case.session.policy.name:
         return False
+    case.turn_to(content["without"])
     before = case.session
     costs = before.waiting_costs
     session = LastSession(before.policy, before.subject, horizon=before.horizon, waiting_costs=costs)
+    session.without = before.without
     session.rounds = LastRounds(content["n_before"], [round_from_json(entry) for entry in content["rounds"]])
     session.n_applied, session.strayed = content["n_applied"], tuple(content["off_plan"])
     fill_state(session.state, content["state"])

@@ -45,6 +45,7 @@ def standing(case: Case) -> Standing:
         "id": case.id,
         "plan": case.followed.id,
         "label": case.label,
+        "without": list(case.without),
         "at": case.at,
         "state": case.state,
     }

@@ -1,9 +1,10 @@
 """The job that searches for plans: short ones within seconds, then longer and better ones, each shown when found."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,13 +33,15 @@ def search(database: Database, settings: Mapping[str, Any], reports: Reports) ->
 
     best: the one of least loss. unbeaten: those that no other one beats in both reading load and loss.
     """
-    from banditree.protocols.build import build_plan, choose_method
+    from banditree.protocols.build import add_pages, build_plan, choose_method
 
     with database.read() as connection:
         collection = records.collection_of(connection, settings["collection"])
     asked = SearchSettings(**settings)
     method = choose_method(collection, asked.method, asked.options)
     finds = Finds(collection, reports, vocabulary_from(asked.words), asked.objective, asked.max_wrong_arm)
+    if asked.pages:
+        finds.completed = partial(add_pages, collection=collection, **asked.options)
     if method.name == "protocol":
         _search_protocols(finds, collection, asked.horizon, asked.options)
     else:
@@ -56,12 +59,13 @@ class Finds:
         self._loss, self._most_wrong = f"{objective}_regret", most_wrong
         self._known: set[str] = set()
         self._rated: list[tuple[float, float]] = []
+        self.completed: Callable[[Plan], Plan] = lambda plan: plan
 
     def add(self, plan: Plan) -> None:
         """Report a plan, unless it was found before or errs more often than allowed."""
         from banditree.reports.pareto import front_rows
 
-        plan = replace(plan, vocabulary=self._words)
+        plan = replace(self.completed(plan), vocabulary=self._words)
         id = fingerprint(plan)
         # What is shown beside the plans is about cases at the rates of their kind, so the plans are rated by these too.
         (row,) = front_rows([plan], replace(self._collection, spread=None))

@@ -106,7 +106,9 @@ async def list_cases(
 @router.post("/cases")
 async def start_case(request: Request, person: Operator) -> Response:
     """Start a case and ask what to do first, unless that depends on a context."""
-    standing = await case_routes.start(request, person, shaped(NewCase, await fields(request)), ask=True)
+    given: dict[str, Any] = dict(await fields(request))
+    given["without"] = [arm.strip() for arm in given.pop("without", "").split(",") if arm.strip()]
+    standing = await case_routes.start(request, person, shaped(NewCase, given), ask=True)
     return to(f"/cases/{standing.id}#next")
 
 
@@ -136,6 +138,7 @@ async def _case_page(
         "case.html",
         case=standing,
         plan=plan,
+        pages=seen.on_record.plan.pages,
         words=plan.vocabulary,
         plan_name=names[standing.plan],
         successor=successor,
@@ -285,8 +288,11 @@ async def correct(request: Request, person: Operator, id: CaseId) -> Response:
 
 @router.post("/cases/{id}/move")
 async def move(request: Request, person: Operator, id: CaseId) -> Response:
-    """Go on with a new case on the plan that replaced this one's."""
-    moved = await case_routes.move(request, person, id, shaped(MoveCase, await fields(request)))
+    """Go on with a new case on the plan that replaced this one's, or without some arms from now on."""
+    given: dict[str, Any] = dict(await fields(request))
+    if given.pop("without", None):
+        given["without"] = [str(arm) for arm in (await request.form()).getlist("without")]
+    moved = await case_routes.move(request, person, id, shaped(MoveCase, given))
     return to(f"/cases/{moved.id}#next")
 
 
