@@ -49,7 +49,8 @@ def _shortened(plan: Plan, fewer: Collection) -> Plan | None:
 
     def end(line: Line) -> Line:
         rows = [fewer.tasks.index(task) for task in line.possible or fewer.tasks]
-        return Line(Give(fewer.arms[int((fewer.weights[rows] @ fewer.round_worth[rows]).argmax())]), possible=line.possible)
+        best = int((fewer.weights[rows] @ fewer.round_worth[rows]).argmax())
+        return Line(Give(fewer.arms[best]), possible=line.possible)
 
     def leads_to(target: Exit | None, passed: tuple[int, ...] = ()) -> Exit | None:
         if isinstance(target, Line):
