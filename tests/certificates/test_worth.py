@@ -14,7 +14,7 @@ from banditree.certificates.missing import missing_losses
 from banditree.plans.counts import Score, Watch
 from banditree.plans.gives import HAND_OVER, Give
 from banditree.plans.line import Line
-from banditree.plans.plan import Decider, SafetyRule, make_plan
+from banditree.plans.plan import Decider, Page, SafetyRule, make_plan
 from banditree.plans.points import ByOutcome
 from banditree.simulation.engine import simulate
 from banditree.tasks.changes import with_worth
@@ -112,5 +112,5 @@ def test_simulated_losses_are_those_of_the_certificate():
 
 def test_without_an_option_the_best_of_the_others_counts():
     known = with_worth(Collection.bernoulli([[0.7, 0.2, 0.5], [0.3, 0.6, 0.5]], arms=["A", "B", "C"]), price={"C": 1})
-    plan = make_plan([Line(Give("A", substitute="C"))], known, 50)
+    plan = make_plan([Line(Give("A"))], known, 50, pages=(Page(("A",), (Line(Give("C")),)),))
     assert missing_losses(plan, known)["A",].round(9).tolist() == [35.0, 55.0]  # C gives 50 - 100 successes less

@@ -13,6 +13,7 @@ import numpy as np
 
 from banditree.protocols.draft_links import all_reaching, leads_back, path_lengths_of, reaching, reading_order
 from banditree.protocols.draft_values import Chain, Passed, Values, affine_values, one_pass, pass_values
+from banditree.protocols.moving import OTHERS, with_changes, with_returns
 from banditree.protocols.tables import Exits, Line, Tables
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
@@ -67,13 +68,23 @@ class Draft:
 
     @property
     def chain(self) -> Chain:
-        """The lines as compiled code takes them."""
-        return Chain(self.root, self.links, self.order, self.down, self.up, self.cost)
+        """The lines as compiled code takes them, with what changes of arm cost."""
+        lines = Chain(self.root, self.links, self.order, self.down, self.up, self.cost)
+        return with_changes(lines, self.arms, self.tables.moving)
+
+    @cached_property
+    def arms(self) -> IntArray:
+        """The arm of each place: of the ends, of line 1 for a restart, and of the lines."""
+        ends, lines = np.arange(self.n_ends), self.tables.arm[self.lines[:, 0]]
+        ends[self.tables.n_arms :] = OTHERS
+        arms = np.concatenate([ends, [OTHERS], lines])
+        arms[self.n_ends] = arms[self.root]
+        return arms
 
     @cached_property
     def values(self) -> Values:
         """The exact values of all places."""
-        end_cost, end_back = ends(self.tables, self.rule)
+        end_cost, end_back = with_returns(*ends(self.tables, self.rule), self.arms, self.root, self.tables.moving)
         solve = pass_values if self.back else affine_values
         return Values(*solve(self.chain, end_cost, end_back))
 

@@ -90,7 +90,7 @@ def build_protocol(
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
     seek.start = start
     tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
-    plan = _found(seek, _widths(limits, collection), tries, how.max_wrong_arm)
+    plan = _heeding(seek, _widths(limits, collection), tries, how.max_wrong_arm)
     return replace(plan, vocabulary=vocabulary or Vocabulary())
 
 
@@ -109,7 +109,7 @@ def _found(
     seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]], max_wrong_arm: float | None
 ) -> Plan:
     """The best plan of some tries within each of some limits, which begin with the best within the limits before."""
-    seek.searches, problem = len(widths) * len(tries), InvalidInput("")
+    seek.searches, problem = seek.searches + len(widths) * len(tries), InvalidInput("")
     for seek.limits in widths:
         found = list[Plan]()
         for seek.shift, seek.longer in tries:
@@ -128,6 +128,23 @@ def _found(
     return seek.start
 
 
+def _heeding(
+    seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]], max_wrong_arm: float | None
+) -> Plan:
+    """The best plan; where changes cost something, after a search that does not heed it, so that nothing is lost by
+    heeding it."""
+    worth = seek.collection.worth
+    if worth is None or not worth.change:
+        return _found(seek, widths, tries, max_wrong_arm)
+    free = replace(seek.collection, worth=replace(worth, change=0.0))
+    heedless = replace(seek, collection=free, searches=len(tries))
+    seek.start = _found(heedless, widths, tries, max_wrong_arm)
+    if heedless.stopped:
+        return seek.start
+    seek.done, seek.searches = heedless.done, len(widths) * len(tries)
+    return _found(seek, widths[-1:], tries, max_wrong_arm)
+
+
 def _limits(collection: Collection, how: ProtocolSettings) -> Limits:
     longest = how.longest_path if how.longest_path is not None or how.links_back else default_path(collection)
     return Limits(how.lines or default_lines(collection), longest, how.rule, not how.forward_only, how.links_back)
@@ -138,7 +155,7 @@ def _rarely_wrong(seek: "Seeker", max_wrong_arm: float) -> Plan:
     less often."""
     seek.attempts = ATTEMPTS
     for attempt in range(ATTEMPTS):
-        plan = seek.plan(DEARER**attempt / max_wrong_arm)
+        plan = seek.plan(DEARER**attempt * _stake(seek.collection) / max_wrong_arm)
         certificate = certify(plan, seek.collection)
         reached = (certificate.wrong_arm + certificate.undecided).max()
         if reached <= max_wrong_arm:
@@ -150,6 +167,11 @@ def _rarely_wrong(seek: "Seeker", max_wrong_arm: float) -> Plan:
         f"yet when the horizon ends, is at most {max_wrong_arm:g}; the last one reached {reached:.2g}. Allow more "
         "lines or steps, or a higher cap."
     )
+
+
+def _stake(collection: Collection) -> float:
+    """What is at stake in one round: the largest gap of a worth, and 1 for rewards."""
+    return 1.0 if collection.worth is None else float(collection.gaps.max())
 
 
 def why_no_protocol(collection: Collection) -> str:
@@ -191,6 +213,8 @@ def _fallback(collection: Collection, how: ProtocolSettings) -> Fallback | None:
         return None
     if collection.theta is not None:
         raise InvalidInput("allow, unknown and fallback must be omitted with contexts: they are for rates.")
+    if collection.worth is not None:
+        raise InvalidInput("allow, unknown and fallback must be omitted with worth: whoever decides goes by outcomes.")
     to = fallback_named(how.fallback or Decider.THOMPSON, collection.arms)
     return replace(to, odds=ODDS, allow=how.allow + float(collection.radius.max()))
 
@@ -226,7 +250,7 @@ class Seeker:
     fallback: Fallback | None = None
     compared: bool = True
     attempts: int = 1
-    searches: int = 1
+    searches: int = 0
     start: Plan | None = None
     shift: int = 0
     longer: float = 1.0

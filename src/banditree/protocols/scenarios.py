@@ -8,6 +8,7 @@ import numpy as np
 from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
 from banditree.protocols.draft import NO_RULE, Draft
 from banditree.protocols.draft_values import Chain, affine_values, pass_values
+from banditree.protocols.moving import moving_to, with_changes, with_returns
 from banditree.protocols.scoring import bin_chances
 from banditree.protocols.tables import HANDS_OVER
 from banditree.tasks.arrays import FloatArray, IntArray
@@ -57,7 +58,7 @@ class Corners:
         known, radius = collection.parameters, collection.radius
         self.ends = np.stack([known, shifted(known, -radius), shifted(known, radius)])
         worlds = [with_parameters(collection, parameters) for parameters in self.ends]
-        self.means = np.stack([world.means for world in worlds])
+        self.worths = np.stack([world.round_worth for world in worlds])
         chances = [bin_chances(world, draft.tables.templates.cuts) for world in worlds]
         lines = [[self._line(n, chance) for n in range(draft.n_lines)] for chance in chances]
         shape = (3, draft.n_lines, collection.n_tasks)
@@ -96,15 +97,19 @@ class Corners:
         """The regret (M,) at the chosen ends of the intervals (M, K)."""
         draft, tables = self.draft, self.draft.tables
         M, K = chosen.shape
-        means = np.take_along_axis(self.means, chosen[None], axis=0)[0]
-        gaps = means.max(axis=1, keepdims=True) - means
+        worths = np.take_along_axis(self.worths, chosen[None], axis=0)[0]
+        gaps = worths.max(axis=1, keepdims=True) - worths
         arm = tables.arm[draft.lines[:, 0]]
         line = (chosen[:, arm].T, np.arange(draft.n_lines)[:, None], np.arange(M))
         end = (chosen.T, np.arange(K)[:, None], np.arange(M))
         solve = pass_values if draft.back else affine_values
         cost = self.rounds[line] * gaps[:, arm].T
         chain = Chain(draft.root, draft.links, draft.order, self.down[line], self.up[line], cost)
-        values = solve(chain, *self._with_choosers(self.end_rounds[end] * gaps.T, self.end_down[end]))
+        ends = self._with_choosers(self.end_rounds[end] * gaps.T, self.end_down[end])
+        missed = np.hstack([gaps, np.zeros((M, tables.n_ends - K))])
+        moving = moving_to(missed, self.collection.change_cost, tables.going, tables.moving.washout)
+        chain, ends = with_changes(chain, draft.arms, moving), with_returns(*ends, draft.arms, draft.root, moving)
+        values = solve(chain, *ends)
         return np.asarray(values[3])
 
     def _with_choosers(self, cost: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
 from banditree.errors import InvalidInput
+from banditree.protocols.moving import Moving, moving_to
 from banditree.protocols.scoring import Templates, levels_for, templates_of
 from banditree.protocols.screening import Screened, SingleArray
 from banditree.protocols.worlds import World, resting_costs
@@ -77,7 +78,7 @@ class Tables:
     number of the level, and 1 where the rule hands over. After the arms, the K ends are those at which others choose,
     the hand-over last. rows: (n, 3), the score lines that are screened (way, ceil, floor, as numbers of levels), in
     random order; watch_rows: (n, 3), the watch lines (way, cap, floor). rule_allowed: (R,), which rules may be used.
-    known: exits that were computed before.
+    moving: what it takes to move on to another arm. known: exits that were computed before.
     """
 
     templates: Templates
@@ -97,6 +98,7 @@ class Tables:
     watch_rows: IntArray
     watch_screened: Screened
     rule_allowed: BoolArray
+    moving: Moving
     known: dict[Line, Exits] = field(default_factory=dict)
 
     def line(self, way: int, ceil: int, floor: int, cap: int = 0) -> Line:
@@ -145,8 +147,11 @@ def build_tables(
     """All tables. wrong_price: what having a wrong arm in force at the horizon costs, or none, once. more: ways to
     score. longer: how many times the horizon a case lasts on average."""
     scenarios = world.scenarios
+    going = 1.0 - 1.0 / (longer * horizon)
+    missed = np.hstack([scenarios.gaps, np.zeros((scenarios.n_tasks, len(world.choosers)))])
+    moving = moving_to(missed, scenarios.change_cost, going, world.washout)
     templates, levels = world.templates or templates_of(scenarios, more), levels_for(horizon)
-    gaps, going = scenarios.gaps, 1.0 - 1.0 / (longer * horizon)
+    gaps = scenarios.gaps
     at_rest, losses = resting_costs(world, horizon)
     resting = at_rest + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
     gaps = gaps + TESTED * wrong_price / horizon  # still tested when the horizon ends: no arm is in force
@@ -177,6 +182,7 @@ def build_tables(
         rule_rest,
         *_screened(ways),
         np.ones(len(rules), dtype=bool),
+        moving,
     )
 
 

@@ -44,7 +44,7 @@ def losses_of(choosers: Sequence[Chooser], scenarios: Collection, horizon: int) 
     losses = np.zeros((len(choosers), scenarios.n_tasks))
     for own, chooser in zip(losses, choosers, strict=True):
         arms = np.array(chooser.among)
-        missed = scenarios.means.max(axis=1) - scenarios.means[:, arms].max(axis=1)
+        missed = scenarios.round_worth.max(axis=1) - scenarios.round_worth[:, arms].max(axis=1)
         own[:] = thompson_loss(scenarios, horizon, arms) + horizon * missed
     expecting = [number for number, chooser in enumerate(choosers) if chooser.rates]
     if expecting:
@@ -69,6 +69,7 @@ class World:
     choosers: ends at which others choose, the hand-over being the last; empty where plans may have none.
     alike: of worlds of drawn cases, more cases, as many of each kind, by which resting is judged: a search over a few
     cases would settle on what happens to be best for these. n_added: how many scenarios, the last, are not drawn cases.
+    washout: the rounds after a change of arm that do not count.
     """
 
     scenarios: Collection
@@ -79,6 +80,7 @@ class World:
     choosers: tuple[Chooser, ...] = ()
     alike: Collection | None = None
     n_added: int = 0
+    washout: int = 0
 
     def __post_init__(self) -> None:
         for name, dtype in (("group", np.int64), ("weight", np.float64), ("share", np.float64)):
@@ -174,6 +176,7 @@ def with_scenarios(world: World, parameters: FloatArray) -> World:
         choosers=world.choosers,
         alike=world.alike,
         n_added=world.n_added + added,
+        washout=world.washout,
     )
 
 
