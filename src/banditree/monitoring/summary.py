@@ -13,7 +13,7 @@ from banditree.monitoring.sequences import mean_sequence, ratio_sequence
 from banditree.plans.gives import NONE
 from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
-from banditree.policies.alarm import FALSE_ALARM_RATE, RHO, allowance
+from banditree.policies.alarm import FALSE_ALARM_RATE, allowance
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
@@ -192,7 +192,7 @@ def unfit_since(observed: Cases, collection: Collection, rate: float = FALSE_ALA
 
     def log_evidence(total: FloatArray, n: FloatArray) -> FloatArray:
         excess = np.maximum(np.abs(total) - n * slack, 0.0)
-        return np.asarray(0.5 * RHO * excess**2 / (variance * (1 + RHO * n)) - 0.5 * np.log1p(RHO * n))
+        return np.asarray(0.5 * excess**2 / (variance * (1 + n)) - 0.5 * np.log1p(n))
 
     n = pulls[:, None]
     step = log_evidence(sums, n) - np.where(n > 1, log_evidence(sums - residual, n - 1), 0.0)

@@ -1,12 +1,12 @@
 """The alarm: "this case fits no task of the collection", and the fallback to a policy that does not use them.
 
 One e-process per task. The residuals reward - mean of task i on arm k are, if the case is task i, a martingale with
-sub-Gaussian steps of variance s^2. Mixing exp(l S - l^2 s^2 n / 2) over l ~ N(0, rho / s^2) gives
-    E_ik = exp(rho S^2 / (2 s^2 (1 + rho n))) / sqrt(1 + rho n),
-whose product over arms starts at 1 and has expectation at most 1 at any stopping time, however arms are chosen. The
-alarm goes off when every task has reached 1/alpha. The true task ever does so with probability at most alpha (Ville),
-over the whole horizon and beyond: that is the false-alarm rate, for a case of the collection. Means known only within a
-radius count only what lies beyond it.
+sub-Gaussian steps of variance s^2. Mixing exp(l S - l^2 s^2 n / 2) over l ~ N(0, 1 / s^2) gives the bet
+    E_ik = exp(S^2 / (2 s^2 (1 + n))) / sqrt(1 + n)
+of `theory.doubt.normal_log_odds`. Its product over arms starts at 1 and has expectation at most 1 at any stopping
+time, however arms are chosen. The alarm goes off when every task has reached 1/alpha. The true task ever does so with
+probability at most alpha (Ville), over the whole horizon and beyond: that is the false-alarm rate, for a case of the
+collection. Means known only within a radius count only what lies beyond it.
 """
 
 import math
@@ -23,10 +23,10 @@ from banditree.policies.model import CONTEXT_NEEDED, Model, lacks_context, model
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.cases import reach_of_cases
 from banditree.tasks.collection import Collection
+from banditree.theory.doubt import normal_log_odds
 
 FALSE_ALARM_RATE = 0.05  # The alarm goes off for a case of the collection with at most this probability, by default.
 FOR_VARYING = 0.2  # This part of the rate is for cases whose own rates are far from their task's.
-RHO = 1.0  # The shift of a mean that is looked for has about the standard deviation of one reward.
 
 
 class EvidenceParams(NamedTuple):
@@ -116,9 +116,7 @@ def log_evidence(params: EvidenceParams, residual: float, pulls: int, radius: fl
     >>> round(log_evidence(params, 10.0, 20, 0.0), 3)
     8.002
     """
-    excess = max(abs(residual) - pulls * radius, 0.0)
-    grown = 1.0 + RHO * pulls
-    return 0.5 * RHO * excess * excess / (params.variance * grown) - 0.5 * math.log(grown)
+    return normal_log_odds(max(abs(residual) - pulls * radius, 0.0), pulls, params.variance)
 
 
 @cache
