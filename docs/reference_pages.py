@@ -79,7 +79,6 @@ MORE = {  # modules and names that are documented without being public names of 
         "banditree.theory.coefficients.soft_coefficient",
         "banditree.theory.randomised.randomised_coefficient",
         "banditree.theory.decision_estimation.dec",
-        "banditree.theory.lower_bounds.bayes_regret",
         "banditree.theory.graves_lai.graves_lai",
     ],
     "service": ["banditree.service.client.Client"],

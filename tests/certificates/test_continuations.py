@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bayes_optimal import list_beliefs
 from boxes import Box, arrays_of, assemble
 
 from banditree.certificates.certify import certify
@@ -13,7 +14,6 @@ from banditree.plans.machine import machine_of
 from banditree.plans.plan import SafetyRule
 from banditree.tasks.collection import Collection
 from banditree.theory.limits import continuations_of
-from banditree.theory.lower_bounds import list_beliefs
 
 TWO = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
 BOXES = [

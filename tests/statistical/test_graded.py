@@ -3,6 +3,7 @@
 import numpy as np
 import polars
 import pytest
+from bayes_optimal import bayes_regret
 
 from banditree.certificates.certify import certify
 from banditree.certificates.outcomes import Claim
@@ -14,7 +15,6 @@ from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family, Graded
 from banditree.theory.graves_lai import graves_lai
-from banditree.theory.lower_bounds import bayes_regret
 from banditree.training.estimates import estimate
 from banditree.training.learning import Settings, learn
 from banditree.training.merging import merge

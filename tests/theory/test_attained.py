@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from bayes_optimal import bayes_regret
 
 from banditree.errors import InvalidInput
 from banditree.tasks.collection import Collection
@@ -9,7 +10,6 @@ from banditree.tasks.instances import rand
 from banditree.theory.attained import _moves, attained
 from banditree.theory.belief_sweeps import play_backwards
 from banditree.theory.limits import limit
-from banditree.theory.lower_bounds import bayes_regret
 
 TWO = Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]])
 

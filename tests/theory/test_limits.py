@@ -5,6 +5,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from bayes_optimal import bayes_regret, list_beliefs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -15,7 +16,6 @@ from banditree.tasks.instances import hard, linear, rand
 from banditree.theory.belief_sweeps import bound_beyond
 from banditree.theory.belief_tables import Problem, Table, inside_points, mixture, pack
 from banditree.theory.limits import Limit, fitting_scale, limit
-from banditree.theory.lower_bounds import bayes_regret, list_beliefs
 
 TWO = Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]])
 IMPOSSIBLE = Collection.bernoulli([[1.0, 0.5, 0.2], [0.5, 1.0, 0.0], [0.0, 0.3, 0.6]])

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
+from bayes_optimal import bayes_regret, list_beliefs
 
 from banditree.errors import InvalidInput
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear
-from banditree.theory.lower_bounds import bayes_regret, list_beliefs
 
 TWO = Collection.bernoulli([[0.7, 0.6, 0.2], [0.6, 0.7, 0.5]])
 
