@@ -4,12 +4,14 @@ A case of a given age meets the same chances in every one of its rounds, and oth
 Its certificate is computed at its own features; those of drawn cases are averaged.
 """
 
-from dataclasses import fields
+from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
+from banditree.certificates.unlucky import unlucky
 from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
@@ -25,7 +27,8 @@ def certify_by_case(plan: Plan, collection: Collection, horizon: int | None = No
     assert collection.contexts is not None
     every = averaging_rows(collection.contexts)
     cases = every if len(every) <= CASES else every[:: len(every) // CASES][:CASES]
-    each = [certify(plan, _seen_by(collection, x), horizon, must_rest=False) for x in cases]
+    seen = [_seen_by(collection, x) for x in cases]
+    each = [certify(plan, one, horizon, must_rest=False) for one in seen]
     names = [str(feature) for feature in collection.features if feature.per_case]
     off = float(np.std([one.regret for one in each], axis=0).max() / np.sqrt(len(cases)))
     how = "all cases of the sample"
@@ -33,7 +36,10 @@ def certify_by_case(plan: Plan, collection: Collection, horizon: int | None = No
         how = f"{len(cases)} drawn cases (standard error {off:.2g})"
     stays = "stays" if len(names) == 1 else "stay"
     remark = f"{', '.join(names)} {stays} the same for a whole case: numbers are averages over {how}."
-    return _averaged(each, remark)
+    found = _averaged(each, remark)
+    if found.entered is None:
+        return found
+    return replace(found, find_unlucky=partial(unlucky, plan, seen, found.horizon, found.regret, found.entered))
 
 
 def _seen_by(collection: Collection, x: FloatArray) -> Collection:

@@ -4,7 +4,9 @@ Two functions, and every number says what it is. `regret_bound` charges a leaf t
 millisecond; `certify` is exact to the horizon, or an upper bound where the rewards are not fully known.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from banditree.certificates.equations import require_end, solve
 from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
 from banditree.certificates.over_contexts import Contextual
 from banditree.certificates.to_the_horizon import carry
+from banditree.certificates.unlucky import Unlucky, unlucky
 from banditree.certificates.worst_cases import worst_cases
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.counts import Counting
@@ -42,7 +45,8 @@ class Certificate:
     aside (all of them for a case that is not); by_odds (M,), the part of the regret that is due to hand-overs by the
     odds, at most. What Thompson sampling loses at the ends where it chooses is an estimate, a part of the regret that
     `by_thompson` (M,) says; what a person loses after a hand-over is not counted. changes: (M,), how often another arm
-    is given than in the round before, where that costs something; the regret has what it costs.
+    is given than in the round before, where that costs something; the regret has what it costs. find_unlucky: works out
+    `unlucky`.
     """
 
     tasks: tuple[str, ...]
@@ -67,6 +71,13 @@ class Certificate:
     by_odds: FloatArray | None = None
     by_thompson: FloatArray | None = None
     changes: FloatArray | None = None
+    find_unlucky: Callable[[], Unlucky | None] | None = field(default=None, repr=False)
+
+    @cached_property
+    def unlucky(self) -> Unlucky | None:
+        """What the unlucky cases of each task lose, worked out when it is first asked for; at the estimates where rates
+        are estimated. None where only a simulation can say it."""
+        return None if self.find_unlucky is None else self.find_unlucky()
 
     @property
     def worst_regret(self) -> float:
@@ -134,13 +145,13 @@ def certify(
     by_thompson, moved = at_end * losses, moved_by_odds(plan, right, (entered * ~right).sum(axis=1))
     after = moved * (losses + horizon * outcomes.cost)
     tests = (machine.kind == Counting.FIXED) | (machine.kind == Counting.SCORE)
+    regret = np.array([c.regret for c in carried]) + (by_thompson + after + change * turned).sum(axis=1)
+    regret += change * doubt
     return Certificate(
         tasks=collection.tasks,
         horizon=horizon,
         claim=outcomes.claim,
-        regret=np.array([c.regret for c in carried])
-        + (by_thompson + after + change * turned).sum(axis=1)
-        + change * doubt,
+        regret=regret,
         pulls=spent[:, tests].sum(axis=1),
         wrong_arm=np.minimum(((at_end + moved) * outcomes.wrong_arm).sum(axis=1), 1.0),
         wrong_task=None if outcomes.wrong_task is None else (at_end * outcomes.wrong_task).sum(axis=1),
@@ -158,6 +169,7 @@ def certify(
         by_odds=after.sum(axis=1) if has_odds(plan) else None,
         by_thompson=by_thompson.sum(axis=1) if machine.chooses.any() else None,
         changes=turned.sum(axis=1) if change else None,
+        find_unlucky=partial(unlucky, plan, [collection], horizon, regret, entered),
     )
 
 
@@ -298,4 +310,10 @@ def _certify_worst(
         if plan.hand_over is None
         else np.array([worst(i, np.where(away, 0.0, 1.0), nothing) for i in range(M)]),
         by_odds=after.sum(axis=1) if has_odds(plan) else None,
+        find_unlucky=partial(_at_estimates, plan, collection, horizon) if collection.is_estimated else None,
     )
+
+
+def _at_estimates(plan: Plan, collection: Collection, horizon: int) -> Unlucky | None:
+    """What the unlucky lose if the rates are what they were estimated to be."""
+    return certify(plan, replace(collection, radius=np.zeros(())), horizon, must_rest=False).unlucky

@@ -149,8 +149,11 @@ def _turned(boxes: "Boxes", horizon: int) -> FloatArray:
     return np.asarray(before.below * boxes.turns[:, 0] + before.above * boxes.turns[:, 1])
 
 
-def boxes_under(machine: Machine, outcomes: Outcomes, task: int, horizon: int, turns: bool = False) -> "Boxes":
-    """The boxes of a machine under one task. turns: whether changes of arm are counted."""
+def boxes_under(
+    machine: Machine, outcomes: Outcomes, task: int, horizon: int, turns: bool = False, stays: float = STAYS
+) -> "Boxes":
+    """The boxes of a machine under one task. turns: whether changes of arm are counted. stays: who leaves a watch line
+    with a smaller chance stays for good."""
     from banditree.certificates.propagation import Boxes
 
     chance, cost = (np.ascontiguousarray(part[task]) for part in (outcomes.least, outcomes.cost))
@@ -158,7 +161,7 @@ def boxes_under(machine: Machine, outcomes: Outcomes, task: int, horizon: int, t
     turns_to = frozen(machine.turns if turns else np.zeros((machine.n_rows, 2)), float)
     watched = np.flatnonzero(machine.kind == Counting.WATCH)
     if watched.size:
-        height[watched], leak[watched] = heights(machine, watched, chance[watched], horizon)
+        height[watched], leak[watched] = heights(machine, watched, chance[watched], horizon, stays)
     # A test that outlasts the horizon is never left, however long it is; scipy knows no chances beyond MOST_PULLS.
     pulls = frozen(
         np.where(machine.pulls > MOST_PULLS, machine.pulls, np.minimum(machine.pulls, horizon + 1)), np.int64

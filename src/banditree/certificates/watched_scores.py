@@ -39,7 +39,9 @@ def lowest_chances(points: IntArray, most: FloatArray, least: FloatArray) -> Flo
     return chance
 
 
-def heights(machine: Machine, boxes: IntArray, chance: FloatArray, horizon: int) -> tuple[IntArray, FloatArray]:
+def heights(
+    machine: Machine, boxes: IntArray, chance: FloatArray, horizon: int, stays: float = STAYS
+) -> tuple[IntArray, FloatArray]:
     """For watch lines under one task: the score from which a case stays for good, and the chance that it does not.
 
     chance: (len(boxes), B), of the bins. A capped score that may fall from its cap within the horizon has no such
@@ -49,13 +51,13 @@ def heights(machine: Machine, boxes: IntArray, chance: FloatArray, horizon: int)
     points, floor, cap = machine.points[boxes], machine.floor[boxes], machine.cap[boxes]
     theta = decay(points, chance, chance)
     with np.errstate(divide="ignore", over="ignore"):
-        safe = np.maximum(np.ceil(-np.log(STAYS) / theta) - floor, 1.0)
+        safe = np.maximum(np.ceil(-np.log(stays) / theta) - floor, 1.0)
     drift = np.maximum((chance * points).sum(axis=1), 0.0)
-    spread = (points.max(axis=1) - points.min(axis=1)) * np.sqrt(-np.log(STAYS) * horizon / 2)
+    spread = (points.max(axis=1) - points.min(axis=1)) * np.sqrt(-np.log(stays) * horizon / 2)
     reachable = np.minimum(np.ceil(drift * horizon + spread), points.max(axis=1) * float(horizon)) + 1
     from_cap = np.where(cap > 0, horizon * np.exp(-theta * (cap + floor)), 0.0)
-    height, leak = np.minimum(safe, reachable), np.where(safe <= reachable, STAYS + from_cap, 1.0)
-    stuck = (cap > 0) & ((height > cap) | (from_cap > STAYS))
+    height, leak = np.minimum(safe, reachable), np.where(safe <= reachable, stays + from_cap, 1.0)
+    stuck = (cap > 0) & ((height > cap) | (from_cap > stays))
     return np.where(stuck, cap + 1, height).astype(np.int64), np.where(stuck, 0.0, leak)
 
 
