@@ -10,7 +10,7 @@ from banditree.files.plans import load_plan, plan_json, save_plan
 from banditree.plans.counts import Score, Watch
 from banditree.plans.gives import Give
 from banditree.plans.line import Line
-from banditree.plans.pages import given_arms, page, page_for
+from banditree.plans.pages import given_arms, page, page_for, page_number
 from banditree.plans.plan import Page, SafetyRule, make_plan
 from banditree.plans.points import ByOutcome
 from banditree.policies.base import Outcome
@@ -67,6 +67,14 @@ def test_a_case_that_must_not_get_an_arm_follows_its_page():
 def test_an_arm_that_no_line_gives_needs_no_page():
     assert start_session(plan(), without=["C"]).ask().name == "A"
     assert start_session(plan(), without=["B", "C"]).ask().name == "A"  # page 3 gives neither
+
+
+def test_a_page_without_another_arm_does_not_serve():
+    """Page 2 gives no B either, but it is without A, which this case may get."""
+    only_c = Page(("A",), (Line(Give("C")),))
+    assert page_number(plan(pages=(only_c, PAGES[1])), ["B"]) == 3
+    with pytest.raises(InvalidInput, match="no page for a case that must not get B"):
+        page_number(plan(pages=(only_c,)), ["B"])
 
 
 def test_what_has_no_page_is_refused_at_the_start():

@@ -10,7 +10,9 @@ from banditree.plans.words import quoted
 
 
 def page_number(plan: Plan, missing: Iterable[str]) -> int:
-    """The page for a case that must not get these arms, the first that gives none of them; page 1 is the plan itself.
+    """The page for a case that must not get these arms; page 1 is the plan itself.
+
+    It gives none of them, and was made for a case that may get all others.
 
     >>> from banditree import Collection, Give, Line, make_plan
     >>> from banditree.plans.plan import Page
@@ -22,7 +24,8 @@ def page_number(plan: Plan, missing: Iterable[str]) -> int:
     without = set(missing)
     if unknown := without - set(plan.arms):
         raise invalid("the arms that a case must not get", f"some of {', '.join(plan.arms)}", sorted(unknown))
-    for number in range(1, len(plan.pages) + 2):
+    least = {1: 0} | {number: len(own.missing) for number, own in enumerate(plan.pages, 2) if without >= {*own.missing}}
+    for number in sorted(least, key=lambda number: -least[number]):
         if not without & given_arms(page(plan, number)):
             return number
     names = " or ".join(quoted(arm) for arm in plan.arms if arm in without)
