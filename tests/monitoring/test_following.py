@@ -9,18 +9,19 @@ from boxes import Box, arrays_of, assemble
 from field_worlds import switching_plan, three_kinds
 
 from banditree.cases.reading import read_cases
-from banditree.cases.table import Seen, table_of
+from banditree.cases.table import Seen, cases_of, table_of
 from banditree.errors import InvalidInput
 from banditree.monitoring.following import boxes_of, observe
 from banditree.monitoring.monitor import monitor
 from banditree.monitoring.simulated import simulate_cases
-from banditree.monitoring.summary import unfit_since
+from banditree.monitoring.summary import summarise, unfit_since
 from banditree.plans.gives import HAND_OVER, SEVERAL
 from banditree.plans.plan import Fallback
 from banditree.policies.alarm import init_evidence, make_evidence, update_evidence
 from banditree.policies.rounds import MISSING
 from banditree.policies.session import start_session
 from banditree.reports.monitor import monitor_text
+from banditree.tasks.changes import with_worth
 
 ARMS = ("A", "B", "C")
 
@@ -171,3 +172,17 @@ def test_a_single_outcome_is_enough_to_be_shown() -> None:
     found = monitor(plan, known, one)
     assert (found.summary.rounds, found.summary.missing, found.alarms) == (1, 1, ())
     assert "not known yet" in monitor_text(plan, found)
+
+
+def test_what_cases_lost_is_in_the_unit_of_worth_with_what_changes_cost() -> None:
+    """Without noise: an outcome of 1 in every round of B, which is worth 5 less a round than A; changes cost 3."""
+    known = with_worth(three_kinds(), price={"A": 0, "B": 5, "C": 5}, value=10, change=3, unit="EUR")
+    arms, outcomes = np.array([0, 1, 1, 0]), np.full((4, 3), np.nan)
+    outcomes[np.arange(4), arms] = 1.0
+    cases = cases_of(["ann"] * 4, known.arms, outcomes, box=np.zeros(4), at=np.arange(4.0))
+    plan = switching_plan()
+    belief = np.array([[1.0, 0.0, 0.0]])
+    found = summarise(plan, known, cases, belief, None)
+    assert found.unit == "EUR"
+    earned = 10 + 5 + 5 + 10 - 2 * 3
+    assert found.loss.value == pytest.approx(4 * known.values[0] - earned)

@@ -45,8 +45,8 @@ class Certificate:
     aside (all of them for a case that is not); by_odds (M,), the part of the regret that is due to hand-overs by the
     odds, at most. What Thompson sampling loses at the ends where it chooses is an estimate, a part of the regret that
     `by_thompson` (M,) says; what a person loses after a hand-over is not counted. changes: (M,), how often another arm
-    is given than in the round before, where that costs something; the regret has what it costs. find_unlucky: works out
-    `unlucky`.
+    is given than in the round before, where that costs something; the regret has what it costs. unit: what the regret
+    is counted in, where the collection has a worth. find_unlucky: works out `unlucky`.
     """
 
     tasks: tuple[str, ...]
@@ -71,6 +71,7 @@ class Certificate:
     by_odds: FloatArray | None = None
     by_thompson: FloatArray | None = None
     changes: FloatArray | None = None
+    unit: str | None = None
     find_unlucky: Callable[[], Unlucky | None] | None = field(default=None, repr=False)
 
     @cached_property
@@ -169,6 +170,7 @@ def certify(
         by_odds=after.sum(axis=1) if has_odds(plan) else None,
         by_thompson=by_thompson.sum(axis=1) if machine.chooses.any() else None,
         changes=turned.sum(axis=1) if change else None,
+        unit=collection.unit,
         find_unlucky=partial(unlucky, plan, [collection], horizon, regret, entered),
     )
 
@@ -310,6 +312,7 @@ def _certify_worst(
         if plan.hand_over is None
         else np.array([worst(i, np.where(away, 0.0, 1.0), nothing) for i in range(M)]),
         by_odds=after.sum(axis=1) if has_odds(plan) else None,
+        unit=collection.unit,
         find_unlucky=partial(_at_estimates, plan, collection, horizon) if collection.is_estimated else None,
     )
 

@@ -32,6 +32,7 @@ class VaryingCertificate:
 
     Estimates from `draws` cases of each task with `seed`, none of which a search has seen; every case is computed, not
     simulated. undecided: the chance of still testing when the horizon ends. pulls: the rounds of testing.
+    unit: what the regret is counted in, where the collection has a worth.
     """
 
     tasks: tuple[str, ...]
@@ -42,6 +43,7 @@ class VaryingCertificate:
     wrong_arm: Estimated
     undecided: Estimated
     pulls: Estimated
+    unit: str | None = None
 
     @property
     def worst_regret(self) -> float:
@@ -91,6 +93,7 @@ def certify_cases(
         averaged(certificate.wrong_arm),
         averaged(certificate.undecided),
         averaged(certificate.pulls),
+        collection.unit,
     )
 
 

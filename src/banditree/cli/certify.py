@@ -4,7 +4,7 @@ import json as json_module
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, PlanFile, Shares, TrustEstimates, known_collection
+from banditree.cli.options import AsJson, CollectionFile, PlanFile, Shares, TrustEstimates, Worth, known_collection
 from banditree.reports.settings import CertifySettings
 
 
@@ -13,6 +13,7 @@ def certify(
     collection: CollectionFile,
     settings: CertifySettings,
     shares: Shares = "",
+    worth: Worth = None,
     trust_estimates: TrustEstimates = False,
     json: AsJson = False,
 ) -> None:
@@ -23,6 +24,6 @@ def certify(
     from banditree.files.plans import load_plan
     from banditree.reports.certify import certificate_document, certificate_report, certificate_text
 
-    known = known_collection(collection, shares, trust_estimates)
+    known = known_collection(collection, shares, trust_estimates, worth)
     report = certificate_report(load_plan(plan), known, by_line=True, **dict(settings))
     typer.echo(json_module.dumps(certificate_document(report)) if json else certificate_text(report))

@@ -1,11 +1,12 @@
 """`banditree learn`: a log in, a collection out."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from banditree.cli.options import AsJson, Shares, shares_of
+from banditree.cli.options import AsJson, Shares, Worth, shares_of
 from banditree.errors import InvalidInput
 from banditree.tasks.rewards import Family, Link
 from banditree.training.classes import Criterion
@@ -67,6 +68,7 @@ def learn(
     add_to: Annotated[Path | None, typer.Option(help="Statistics of earlier rows (.json) to add these to.")] = None,
     save_statistics: Annotated[Path | None, typer.Option(help="Where to write the statistics (.json).")] = None,
     shares: Shares = "",
+    worth: Worth = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where to write the collection (.json).")
     ] = None,
@@ -83,6 +85,7 @@ def learn(
     from banditree.files.collections import save_collection
     from banditree.files.statistics import load_statistics
     from banditree.files.statistics import save_statistics as write_statistics
+    from banditree.files.worth import load_worth
     from banditree.reports.learning import learn_document, learn_text
     from banditree.reports.separation_table import choices
     from banditree.tasks.rewards import make_rewards
@@ -122,6 +125,8 @@ def learn(
             categorical=_names(categorical),
             numeric=_names(numeric),
         )
+    if worth is not None:
+        report = replace(report, collection=load_worth(worth, report.collection))
     if save_statistics is not None:
         write_statistics(report.statistics, save_statistics)
     if output is not None:

@@ -66,13 +66,25 @@ TrustEstimates = Annotated[
 ]
 
 
-def known_collection(path: Path, shares: str = "", trusted: bool = False) -> "Collection":
-    """The collection in a file, with the shares of the command line if any are given, its estimates trusted or not."""
+Worth = Annotated[
+    Path | None,
+    typer.Option(
+        help="What outcomes are worth: a .csv with a column per arm and the rows 'price per round', 'value of a "
+        "success' (or of another outcome), 'cost of a change' and 'unit'. [default: as known]"
+    ),
+]
+
+
+def known_collection(path: Path, shares: str = "", trusted: bool = False, worth: Path | None = None) -> "Collection":
+    """The collection in a file, with the shares and worth of the command line if any are given, its estimates trusted
+    or not."""
     from banditree.files.collections import load_collection
+    from banditree.files.worth import load_worth
     from banditree.tasks.changes import trust_estimates, with_shares
 
     known, given = load_collection(path), shares_of(shares)
     known = known if given is None else with_shares(known, given)
+    known = known if worth is None else load_worth(worth, known)
     return trust_estimates(known) if trusted else known
 
 

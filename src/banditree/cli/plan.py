@@ -13,6 +13,7 @@ from banditree.cli.options import (
     Shares,
     TrustEstimates,
     Words,
+    Worth,
     known_collection,
     program,
     vocabulary,
@@ -36,6 +37,7 @@ def plan(
     settings: PlanSettings,
     pareto: Annotated[bool, typer.Option("--pareto", help="A table of plans from one line up to choose from.")] = False,
     shares: Shares = "",
+    worth: Worth = None,
     trust_estimates: TrustEstimates = False,
     words: Words = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the plan (.json).")] = None,
@@ -47,7 +49,7 @@ def plan(
 
     Example: banditree plan means.csv --horizon 10000 -o plan.json
     """
-    known = known_collection(collection, shares, trust_estimates)
+    known = known_collection(collection, shares, trust_estimates, worth)
     if output is not None and not output.parent.is_dir():
         raise InvalidInput(f"{output} cannot be written: there is no folder {output.parent}. Make it first.")
     if pareto:
@@ -144,8 +146,9 @@ def _regret(built: "Plan", certificate: "Certificate", *, varies: bool) -> str:
 
     words, pulls = built.vocabulary, certificate.pulls
     whose = f" by a case at the rates of its {words.task}" if varies else ""
+    what = capital(certificate.unit or words.reward)
     lost = (
-        f"{capital(words.reward)} lost on average{whose}, compared with the best {words.arm} from the start: "
+        f"{what} lost on average{whose}, compared with the best {words.arm} from the start: "
         f"{certificate.mean_regret:,.2f} over all {plural(words.task)}{in_shares(certificate)}, "
         f"{certificate.worst_regret:,.2f} in the worst ({certificate.claim})."
     )

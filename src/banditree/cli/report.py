@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from banditree.cli.options import CollectionFile, PlanFile, Shares, TrustEstimates, known_collection
+from banditree.cli.options import CollectionFile, PlanFile, Shares, TrustEstimates, Worth, known_collection
 
 
 def report(
@@ -16,6 +16,7 @@ def report(
         Path | None, typer.Option(help="Results of `banditree lab simulate` to compare with (.parquet or .json).")
     ] = None,
     shares: Shares = "",
+    worth: Worth = None,
     trust_estimates: TrustEstimates = False,
 ) -> None:
     """Write one file about a plan: what was known, the plan, its certificate, the alternatives, the settings.
@@ -30,6 +31,8 @@ def report(
     simulated = None if results is None else load_results(results)
     write_bytes(
         output,
-        write_report(load_plan(plan), known_collection(collection, shares, trust_estimates), output.suffix, simulated),
+        write_report(
+            load_plan(plan), known_collection(collection, shares, trust_estimates, worth), output.suffix, simulated
+        ),
     )
     typer.echo(f"Written to {output}.")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditree.cli.options import AsJson, CollectionFile, Shares, TrustEstimates, known_collection
+from banditree.cli.options import AsJson, CollectionFile, Shares, TrustEstimates, Worth, known_collection
 from banditree.cli.progress import progress
 from banditree.errors import InvalidInput, invalid, lacking
 from banditree.simulation.settings import SimulateSettings
@@ -41,6 +41,7 @@ def simulate(
         ),
     ] = 0,
     shares: Shares = "",
+    worth: Worth = None,
     trust_estimates: TrustEstimates = False,
     dask: Annotated[str | None, typer.Option(help="Address of a Dask scheduler to run on, as in tcp://host:8786.")] = (
         None
@@ -63,7 +64,7 @@ def simulate(
 
     if output is not None:
         check_results_name(output)
-    known = known_collection(collection, shares, trust_estimates)
+    known = known_collection(collection, shares, trust_estimates, worth)
     truth = _drawn(known, cases, settings.seed) if cases else known
     knows = known if cases else None
     knows = knows if believed is None else load_collection(believed)

@@ -26,17 +26,17 @@ Series = tuple[str, Sequence[float], str, tuple[float, ...]]  # name, values by 
 def monitor_scenes(plan: Plan, found: Monitoring) -> list[Scene]:
     """The charts of all cases together."""
     months = found.summary.months
-    scenes = [_loss(plan, months)]
+    scenes = [_loss(plan, months, found.summary.unit)]
     options = sorted(found.summary.options, key=lambda cell: -cell.n)[:MOST_OPTIONS]
     scenes += [_option(plan, months, cell.arm) for cell in sorted(options, key=lambda cell: cell.arm) if cell.n]
     return [*scenes, _evidence(plan, found)]
 
 
-def _loss(plan: Plan, months: Sequence[Month]) -> Scene:
+def _loss(plan: Plan, months: Sequence[Month], unit: str | None) -> Scene:
     seen = ("seen", [month.loss for month in months], PALETTE[1], ())
     due = ("promised", [month.promised for month in months], PALETTE[0], DASH)
     title = "Loss of a case, by the month in which it began"
-    lost = plural(plan.vocabulary.success) if plan.rewards.counts else plan.vocabulary.reward
+    lost = unit or (plural(plan.vocabulary.success) if plan.rewards.counts else plan.vocabulary.reward)
     return _by_month(title, f"{lost} lost", months, [seen, due])
 
 

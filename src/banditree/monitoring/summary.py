@@ -61,7 +61,8 @@ class Month:
 
 @dataclass(frozen=True)
 class Summary:
-    """The cases of a plan, or of one site: counts, tables and months; `loss` and `promised` are means per case."""
+    """The cases of a plan, or of one site: counts, tables and months; `loss` and `promised` are means per case, in
+    `unit` where the collection has a worth."""
 
     cases: int
     rounds: int
@@ -80,6 +81,7 @@ class Summary:
     ends_expected: tuple[float, ...] | None
     loss: Between
     promised: float | None
+    unit: str | None
     months: tuple[Month, ...]
 
 
@@ -97,9 +99,10 @@ def summarise(
     owner, known = observed.owner, observed.told
     expected = np.where(known, (belief[owner] * collection.means[:, observed.arm].T).sum(axis=1), np.nan)
     rounds = np.bincount(owner[known], minlength=observed.n_cases)
-    seen = belief @ collection.values * rounds - np.bincount(
-        owner[known], observed.reward[known], minlength=observed.n_cases
-    )
+    earned = collection.earned(observed.arm[known], observed.reward[known])
+    changes = np.bincount(owner[1:], _changes(observed), minlength=observed.n_cases)
+    seen = belief @ collection.values * rounds - np.bincount(owner[known], earned, minlength=observed.n_cases)
+    seen = seen + collection.change_cost * changes
     begun = rounds > 0
     due = None if promised is None else promised.loss(belief, rounds)
     settled, after, last_arm = _settling(plan, observed)
@@ -109,8 +112,8 @@ def summarise(
     told = ~np.isnan(observed.at)
     most = float(max(plan.horizon, rounds.max()))
     cell = partial(_cell, observed, expected, collection, most)
-    rewards, best = collection.rewards, collection.values
-    loss_range = most * float(best.min() - rewards.high), most * float(best.max() - rewards.low)
+    (low, high), best = collection.worth_range, collection.values
+    loss_range = most * float(best.min() - high.max()), most * float(best.max() - low.min() + collection.change_cost)
     return Summary(
         cases=observed.n_cases,
         rounds=int(known.sum()),
@@ -129,8 +132,15 @@ def summarise(
         ends_expected=None if promised is None else tuple(promised.in_force(belief[begun], rounds[begun]).tolist()),
         loss=Between(*mean_sequence(seen[begun], *loss_range)),
         promised=None if due is None else float(due[begun].mean()),
+        unit=collection.unit,
         months=_months(observed, expected, unfit, seen, due, begun, K),
     )
+
+
+def _changes(observed: Cases) -> FloatArray:
+    """1 for every round but the first of all that gives another arm than the round of its case before."""
+    same_case = observed.owner[1:] == observed.owner[:-1]
+    return np.asarray(same_case & (observed.arm[1:] != observed.arm[:-1]), float)
 
 
 def _cell(

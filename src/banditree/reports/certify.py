@@ -18,7 +18,7 @@ from banditree.plans.pages import page_number
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import unit
-from banditree.plans.words import Vocabulary, amount, quoted
+from banditree.plans.words import Vocabulary, amount, named, quoted
 from banditree.reports.field import FieldReport, field_document, field_report, field_sentences
 from banditree.reports.limits import (
     A_SECOND,
@@ -96,6 +96,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "worst_regret": c.worst_regret,
         "worst_task": c.worst_task,
         "mean_regret": c.mean_regret,
+        **({} if c.unit is None else {"unit": c.unit}),
         "dt_ece_bound": report.dt_ece_bound,
         "limit": limit_document(report.limit, report.collection),
         "field": None if report.field is None else field_document(report.field),
@@ -108,6 +109,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
             {
                 "task": name,
                 "regret": float(c.regret[i]),
+                **({} if c.changes is None else {"changes": float(c.changes[i])}),
                 "wrong_arm": float(c.wrong_arm[i]),
                 "wrong_task": None if c.wrong_task is None else float(c.wrong_task[i]),
                 "pulls": float(c.pulls[i]),
@@ -161,9 +163,10 @@ def varying_sentence(varying: VaryingCertificate, words: Vocabulary) -> str:
     """What a plan does for cases that differ within their kind, as an estimate that says how good it is."""
     regret, wrong = varying.regret, varying.wrong_arm
     worst = regret.by_task_within[int(regret.by_task.argmax())]
+    lost = varying.unit or words.reward
     return (
         f"Cases of one {words.task} differ. Over {varying.draws:,} drawn cases of each (seed {varying.seed}), each "
-        f"computed exactly at rates of its own, {regret.mean:,.3f} ± {regret.within:.3f} {words.reward} is lost "
+        f"computed exactly at rates of its own, {regret.mean:,.3f} ± {regret.within:.3f} {lost} is lost "
         f"against the case's own best {words.arm}, {varying.worst_regret:,.3f} ± {worst:.3f} in the worst {words.task} "
         f"({varying.worst_task}), and {wrong.mean:.1%} ± {wrong.within:.1%} settle on another {words.arm} (95% "
         "intervals over the draws). By these losses plans are compared."
@@ -202,11 +205,13 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     c, words = report.certificate, report.words
     tasks = plural(words.task)
     lines = [
-        f"{c.claim.hedge.capitalize() or 'Exactly '}this much {words.reward} is lost on average over "
+        f"{c.claim.hedge.capitalize() or 'Exactly '}this much {c.unit or words.reward} is lost on average over "
         f"{counted(c.horizon, 'round')}{_of_whom(report)}, "
         f"compared with the best {words.arm} from the start: {c.mean_regret:,.3f} over all {tasks}{in_shares(c)}, "
         f"{c.worst_regret:,.3f} in the worst ({c.worst_task})."
     ]
+    if c.changes is not None:
+        lines.append(changes_sentence(report))
     if c.claim.is_bound:
         several = c.claim is Claim.BOUND_WITH_ESTIMATE
         others = "finding the best of several" if several else "Thompson sampling"
@@ -230,6 +235,18 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     if report.dt_ece_bound is not None:
         lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]
+
+
+def changes_sentence(report: CertificateReport) -> str:
+    """How often a case is given another arm than before, and what that costs."""
+    c, words, changes = report.certificate, report.words, report.certificate.changes
+    assert changes is not None
+    mean, most = float(np.average(changes, weights=c.shares)), int(changes.argmax())
+    where, cost = named(words.task, quoted(c.tasks[most])), amount(report.collection.change_cost)
+    return (
+        f"A case is given another {words.arm} than before {mean:,.2f} times on average, {changes[most]:,.2f} times in "
+        f"{where}; each time costs {cost} {c.unit}, which is part of what is lost."
+    )
 
 
 def pages_document(plan: Plan, collection: Collection, horizon: int) -> list[dict[str, Any]]:

@@ -66,7 +66,8 @@ def limit_sentence(found: Limit, collection: Collection, words: Vocabulary, endi
         conditions.append(f"if all cases of a {words.task} are alike")
     when = "".join(f", {condition}" for condition in conditions)
     tail = f"; {ending}." if ending else "."
-    return f"No algorithm, however clever, loses less than {amount(found.value)} in its worst {words.task}{when}{tail}"
+    least = amount(found.value) + ("" if collection.unit is None else f" {collection.unit}")
+    return f"No algorithm, however clever, loses less than {least} in its worst {words.task}{when}{tail}"
 
 
 def lines_or_none(

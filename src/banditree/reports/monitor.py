@@ -75,7 +75,7 @@ def _astray(plan: Plan, summary: Summary) -> list[str]:
 
 def loss_sentence(plan: Plan, summary: Summary) -> str:
     """The loss promised and the loss seen, per case."""
-    lost = lost_word(plan)
+    lost = lost_word(plan, summary.unit)
     seen = f"{summary.loss.value:.2f} {lost} per case so far ({_interval(summary.loss)})"
     if summary.promised is None:
         return f"Loss seen, compared with the best {plan.vocabulary.arm} of each {plan.vocabulary.task}: {seen}."

@@ -36,18 +36,20 @@ def promise_sentences(plan: Plan, certificate: Certificate, *, varies: bool = Fa
 def loss_sentence(plan: Plan, certificate: Certificate, varying: VaryingCertificate | None = None) -> str:
     """What the plan loses in the worst task, for its heading; varying: where cases vary, over these."""
     if varying is not None:
-        about = f"{amount(varying.worst_regret)} {lost_word(plan)}"
+        about = f"{amount(varying.worst_regret)} {lost_word(plan, varying.unit)}"
         return f"It loses about {about} in the worst {plan.vocabulary.task}, over cases that vary."
     return f"It loses {_lost(plan, certificate)} in the worst {plan.vocabulary.task}."
 
 
-def lost_word(plan: Plan) -> str:
-    """What is lost: successes where they are counted, else reward."""
+def lost_word(plan: Plan, unit: str | None = None) -> str:
+    """What is lost: the unit of worth where there is one, successes where they are counted, else reward."""
+    if unit is not None:
+        return unit
     return plural(plan.vocabulary.success) if plan.rewards.counts else plan.vocabulary.reward
 
 
 def _lost(plan: Plan, certificate: Certificate) -> str:
-    return f"{certificate.claim.hedge}{amount(certificate.worst_regret)} {lost_word(plan)}"
+    return f"{certificate.claim.hedge}{amount(certificate.worst_regret)} {lost_word(plan, certificate.unit)}"
 
 
 def _share(chance: float) -> str:

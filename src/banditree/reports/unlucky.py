@@ -60,7 +60,7 @@ def unlucky(plan: Plan, collection: Collection, horizon: int, runs: int, seed: i
 def unlucky_sentences(found: Unlucky, collection: Collection, words: Vocabulary) -> list[str]:
     """The task whose unlucky cases lose most, in the user's words."""
     task = int(found.at_most[:, 1].argmax())
-    unit = plural(words.success) if collection.rewards.counts else words.reward
+    unit = collection.unit or (plural(words.success) if collection.rewards.counts else words.reward)
     of = named(words.task, quoted(collection.tasks[task]))
     most = found.most[task, 1]
     upper = f"to {amount(most)}" if np.isfinite(most) else "or more"

@@ -284,12 +284,30 @@ class Collection:
         """The least and the most (M, K) that a round of each arm may be worth where means are within a radius."""
         if not radius.any():
             return self.round_worth, self.round_worth
-        if self.worth is None:
-            low, high, off = self.rewards.low, self.rewards.high, radius
-        else:
-            ends = np.array(self.worth.outcomes) if self.rewards.has_range else np.array([[-np.inf, np.inf]])
-            low, high, off = ends.min(axis=1), ends.max(axis=1), radius * self.worth.per_reward(self.rewards)
+        (low, high), off = self.worth_range, radius * self.worth_per_reward
         return np.clip(self.round_worth - off, low, high), np.clip(self.round_worth + off, low, high)
+
+    @property
+    def worth_per_reward(self) -> FloatArray:
+        """How much of the worth of each arm (K,) is uncertain for each 1 of its radius."""
+        return np.ones(self.n_arms) if self.worth is None else self.worth.per_reward(self.rewards)
+
+    @property
+    def worth_range(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the most that an outcome of each arm (K,) is worth."""
+        ends = np.tile([self.rewards.low, self.rewards.high], (self.n_arms, 1))
+        if self.worth is not None and self.rewards.has_range:
+            ends = np.array(self.worth.outcomes)
+        return ends.min(axis=1), ends.max(axis=1)
+
+    def earned(self, arm: IntArray, reward: FloatArray) -> FloatArray:
+        """What some outcomes (n,) of some arms (n,) are worth."""
+        return reward if self.worth is None else self.worth.of(self.rewards, arm, reward)
+
+    @property
+    def unit(self) -> str | None:
+        """What worth is counted in; None where outcomes are worth what they are."""
+        return None if self.worth is None else self.worth.unit
 
     @property
     def change_cost(self) -> float:

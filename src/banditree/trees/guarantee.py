@@ -12,7 +12,8 @@ MAX_TREE = 20_000  # The most boxes of a tree that is grown only to learn its de
 
 
 def guaranteed_regret(tree: LazyTree, depth: int) -> Bound | None:
-    """Theorem 4.4 for a tree with at most `depth` tests on a path, or None with contexts that are estimated.
+    """Theorem 4.4 for a tree with at most `depth` tests on a path, or None with contexts that are estimated, or where
+    changes cost something.
 
     The theorem is about the true means. Those of an estimated collection may be anywhere within their radii, so gaps
     count as large as they may be, and an arm that only looks best costs what it may lack, in every round.
@@ -22,11 +23,12 @@ def guaranteed_regret(tree: LazyTree, depth: int) -> Bound | None:
     72.02
     """
     collection = tree.collection
-    if collection.is_estimated and collection.theta is not None:
+    if collection.change_cost or (collection.is_estimated and collection.theta is not None):
         return None
     largest, arm_loss = float(collection.gaps.max()), 0.0
     if collection.is_estimated:
-        most, least = collection.means + collection.radius, collection.means - collection.radius
+        off = collection.radius * collection.worth_per_reward
+        most, least = collection.round_worth + off, collection.round_worth - off
         best = np.arange(collection.n_tasks), collection.best_arms
         others = most.copy()
         others[best] = -np.inf
