@@ -50,7 +50,7 @@ def _seen_by(collection: Collection, x: FloatArray) -> Collection:
     if collection.is_estimated:
         rows = averaging_rows(contexts)
         radius = np.stack([_off(collection, rows, k) for k in range(collection.n_arms)], axis=1)
-    return Collection.linear(
+    seen = Collection.linear(
         collection.theta,
         contexts,
         collection.rewards,
@@ -61,6 +61,7 @@ def _seen_by(collection: Collection, x: FloatArray) -> Collection:
         shares=collection.shares,
         theta_error=collection.theta_error,
     )
+    return replace(seen, harm=collection.harm)
 
 
 def _off(collection: Collection, rows: FloatArray, arm: int) -> FloatArray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from banditree.certificates.by_odds import has_odds, moved_by_odds, rightly_at
 from banditree.certificates.equations import require_end, solve
+from banditree.certificates.harm import harm_rates
 from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
 from banditree.certificates.over_contexts import Contextual
 from banditree.certificates.to_the_horizon import carry
@@ -72,6 +73,7 @@ class Certificate:
     by_thompson: FloatArray | None = None
     changes: FloatArray | None = None
     unit: str | None = None
+    harm: FloatArray | None = None
     find_unlucky: Callable[[], Unlucky | None] | None = field(default=None, repr=False)
 
     @cached_property
@@ -131,11 +133,16 @@ def certify(
         from banditree.certificates.by_case import certify_by_case
 
         return certify_by_case(plan, collection, horizon)
+    if plan.on_harm is not None and collection.harm is not None:
+        from banditree.certificates.barring import certify_barring
+
+        return certify_barring(plan, collection, _horizon(plan, horizon))
     right = rightly_at(plan, collection)
     machine, horizon = machine_of(plan), _horizon(plan, horizon)
     outcomes = box_outcomes(plan, collection, over)
+    harm = None if collection.harm is None else harm_rates(plan, collection, over)
     if outcomes.claim.is_bound:
-        return _certify_worst(plan, collection, outcomes, horizon, right)
+        return _certify_worst(plan, collection, outcomes, horizon, right, harm)
     if must_rest:
         require_end(machine, collection, outcomes, horizon)
     change = collection.change_cost
@@ -168,6 +175,7 @@ def certify(
         handed_over=None if plan.hand_over is None else np.minimum((at_end + moved)[:, plan.hand_over], 1.0),
         until_hand_over=None if plan.hand_over is None else horizon - spent[:, plan.hand_over],
         by_odds=after.sum(axis=1) if has_odds(plan) else None,
+        harm=None if harm is None else (spent * harm).sum(axis=1) + horizon * (moved * harm).sum(axis=1),
         by_thompson=by_thompson.sum(axis=1) if machine.chooses.any() else None,
         changes=turned.sum(axis=1) if change else None,
         unit=collection.unit,
@@ -277,7 +285,12 @@ def _horizon(plan: Plan, horizon: int | None) -> int:
 
 
 def _certify_worst(
-    plan: Plan, collection: Collection, outcomes: Outcomes, horizon: int, right: BoolArray
+    plan: Plan,
+    collection: Collection,
+    outcomes: Outcomes,
+    horizon: int,
+    right: BoolArray,
+    harm: FloatArray | None = None,
 ) -> Certificate:
     machine = machine_of(plan)
     rest = (machine.kind == Counting.EXPLOIT) | (machine.kind == Counting.WATCH)
@@ -314,6 +327,9 @@ def _certify_worst(
         by_odds=after.sum(axis=1) if has_odds(plan) else None,
         unit=collection.unit,
         find_unlucky=partial(_at_estimates, plan, collection, horizon) if collection.is_estimated else None,
+        harm=None
+        if harm is None
+        else np.array([worst(i, harm[i], nothing) for i in range(M)]) + horizon * (moved * harm).sum(axis=1),
     )
 
 

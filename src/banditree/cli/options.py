@@ -30,7 +30,7 @@ Words = Annotated[
     str,
     typer.Option(
         help="Your words, as in 'arm=treatment,task=patient group,success=recovery,failure=relapse'. "
-        "Also: reward, give."
+        "Also: reward, give, harm."
     ),
 ]
 

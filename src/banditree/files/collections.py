@@ -9,10 +9,13 @@ from pydantic import Field
 
 from banditree.errors import InvalidInput
 from banditree.files.documents import Document, Part, dump, parse, read_json, write_text
-from banditree.files.matrix import read_matrix
+from banditree.files.harm import with_harm_rows
+from banditree.files.matrix import is_about_harm, read_matrix
 from banditree.files.worth import with_rows
+from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind, Contexts, Feature
+from banditree.tasks.harm import Harm
 from banditree.tasks.rewards import Family, Link, Rewards, make_rewards
 from banditree.tasks.worth import Worth
 
@@ -58,6 +61,13 @@ class WorthPart(Part):
     change: float = Field(0.0, description="what giving another arm than in the round before costs")
 
 
+class HarmPart(Part):
+    """A second outcome of a round, 0 or 1, such as a side effect."""
+
+    rates: list[list[float]] = Field(description="chance of it in one round, a row per task and a column per arm")
+    within: float | list[list[float]] = Field(0.0, description="how far each rate may be from the truth; 0: known")
+
+
 class CollectionFile(Document):
     """M tasks x K arms: what is known about the kinds of cases."""
 
@@ -85,6 +95,7 @@ class CollectionFile(Document):
     theta_error: list[list[list[list[float]]]] | None = Field(
         None, description="x'theta is within sqrt(x'Ex) of the estimate, for every context x at once"
     )
+    harm: HarmPart | None = Field(None, description="a second outcome, such as a side effect; none: nothing is known")
 
 
 def load_collection(path: str | Path) -> Collection:
@@ -93,12 +104,13 @@ def load_collection(path: str | Path) -> Collection:
     if path.suffix.lower() == ".json":
         return collection_from_document(parse(CollectionFile, read_json(path), str(path)), str(path))
     if path.suffix.lower() == ".csv":
-        tasks, arms, means, on_worth = read_matrix(path)
+        tasks, arms, means, more = read_matrix(path)
         try:
             rates = Collection.bernoulli(means, tasks=tasks, arms=arms, provenance=f"known, from {path.name}")
         except InvalidInput as problem:
             raise InvalidInput(f"{path}: {problem}") from None
-        return with_rows(rates, on_worth)
+        on_harm = [row for row in more if is_about_harm(row.fields[0])]
+        return with_harm_rows(with_rows(rates, [row for row in more if row not in on_harm]), on_harm)
     raise InvalidInput(f"{path}: a collection is a .json or a .csv file. Rename it or save it as one of these.")
 
 
@@ -109,13 +121,13 @@ def save_collection(collection: Collection, path: str | Path) -> None:
 
 def collection_document(collection: Collection) -> CollectionFile:
     """The collection as it is written."""
-    contexts, same = collection.contexts, np.unique(collection.radius)
+    contexts = collection.contexts
     return CollectionFile(
         tasks=list(collection.tasks),
         arms=list(collection.arms),
         rewards=rewards_part(collection.rewards),
         means=collection.means.tolist(),
-        radius=float(same[0]) if same.size == 1 else collection.radius.tolist(),
+        radius=_one_or_all(collection.radius),
         theta=None if collection.theta is None else collection.theta.tolist(),
         contexts=None if contexts is None else _contexts_part(contexts),
         provenance=collection.provenance,
@@ -126,7 +138,19 @@ def collection_document(collection: Collection) -> CollectionFile:
         theta_error=None if collection.theta_error is None else collection.theta_error.tolist(),
         noise=None if collection.noise is None else collection.noise.tolist(),
         worth=worth_part(collection.worth),
+        harm=None if collection.harm is None else _harm_part(collection.harm),
     )
+
+
+def _one_or_all(values: FloatArray) -> float | list[list[float]]:
+    """One number where all are the same."""
+    same = np.unique(values)
+    every: list[list[float]] = values.tolist()
+    return float(same[0]) if same.size == 1 else every
+
+
+def _harm_part(harm: Harm) -> HarmPart:
+    return HarmPart(rates=harm.rates.tolist(), within=_one_or_all(harm.within))
 
 
 def collection_from_document(document: CollectionFile, source: str) -> Collection:
@@ -148,6 +172,7 @@ def collection_from_document(document: CollectionFile, source: str) -> Collectio
             theta_error=None if document.theta_error is None else np.array(document.theta_error),
             noise=None if document.noise is None else np.array(document.noise),
             worth=worth_from_part(document.worth),
+            harm=None if document.harm is None else Harm.of(document.harm.rates, document.harm.within),
         )
     except ValueError as problem:
         raise InvalidInput(f"{source}: {problem}") from None

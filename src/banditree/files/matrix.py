@@ -1,6 +1,6 @@
 """The CSV matrix of means: a header of arm names, optionally the tasks' names in the first column, one row per task.
 
-Rows on what outcomes are worth may follow: see `files.worth`.
+Rows on what outcomes are worth and on harm may follow: see `files.worth` and `files.harm`.
 """
 
 import csv
@@ -16,6 +16,7 @@ HINT = "Write a header of arm names, one row per task, commas between fields and
 
 # The rows below the tasks that say what outcomes are worth.
 PRICE, VALUE, CHANGE, UNIT = "price per round", "value of ", "cost of a change", "unit"
+HARM = "harm"  # So the names of the rows begin that say how often options do harm.
 
 
 class Row(NamedTuple):
@@ -26,7 +27,7 @@ class Row(NamedTuple):
 
 
 def read_matrix(path: Path) -> tuple[list[str] | None, list[str], list[list[float]], list[Row]]:
-    """(task names or None, arm names, means, rows on worth) of a CSV file, or every way in which it is not one."""
+    """(task names or None, arm names, means, rows on worth and harm) of a CSV file, or how it is not one."""
     header, rows = read_rows(path)
     if all(_is_number(field) for field in header):
         raise InvalidInput(f"{path}: the first line must be a header of arm names. Got numbers. {HINT}")
@@ -34,10 +35,10 @@ def read_matrix(path: Path) -> tuple[list[str] | None, list[str], list[list[floa
     arms = header[1:] if has_tasks else header
     if len(rows) == 0:
         raise InvalidInput(f"{path} has a header and no tasks. {HINT}")
-    on_worth = [row for row in rows if has_tasks and is_about_worth(row.fields[0])]
-    rows = [row for row in rows if row not in on_worth]
+    more = [row for row in rows if has_tasks and (is_about_worth(row.fields[0]) or is_about_harm(row.fields[0]))]
+    rows = [row for row in rows if row not in more]
     means = [numbers(row, arms, "mean", "Fill it in, or remove the arm or the task.") for row in rows]
-    return [row.fields[0] for row in rows] if has_tasks else None, arms, means, on_worth
+    return [row.fields[0] for row in rows] if has_tasks else None, arms, means, more
 
 
 def read_rows(path: Path) -> tuple[list[str], list[Row]]:
@@ -65,6 +66,15 @@ def is_about_worth(name: str) -> bool:
     """
     lowered = name.lower()
     return lowered in (PRICE, CHANGE, UNIT) or lowered.startswith(VALUE)
+
+
+def is_about_harm(name: str) -> bool:
+    """Whether a row of this name says how often options do harm, and is no task.
+
+    >>> is_about_harm("harm of severe"), is_about_harm("Harm"), is_about_harm("harmless")
+    (True, True, False)
+    """
+    return name.lower() == HARM or name.lower().startswith(f"{HARM} of ")
 
 
 def numbers(row: Row, arms: list[str], what: str, hint: str) -> list[float]:

@@ -20,7 +20,7 @@ from banditree.files.documents import Document, Part, dump, parse, read_json, wr
 from banditree.plans.gives import NONE
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.line import Line
-from banditree.plans.plan import Fallback, Origin, Page, Plan, SafetyRule
+from banditree.plans.plan import Fallback, OnHarm, Origin, Page, Plan, SafetyRule
 from banditree.plans.words import Vocabulary
 
 
@@ -57,6 +57,7 @@ class PlanFile(Document):
     features: list[FeaturePart] = Field(default_factory=list)
     lines: list[Line]
     rule: SafetyRule | None = None
+    on_harm: OnHarm | None = None
     fallback: Fallback | None = None
     theta: list[list[list[float]]] | None = None
     kind_rules: list[KindRulePart] | None = None
@@ -98,6 +99,7 @@ def plan_document(plan: Plan) -> PlanFile:
         features=features_part(plan.features),
         lines=list(plan.lines),
         rule=plan.rule,
+        on_harm=plan.on_harm,
         fallback=plan.fallback,
         theta=None if plan.theta is None else plan.theta.tolist(),
         kind_rules=[_rule_part(plan, task, rule) for task, rule in rules if rule is not None] or None,
@@ -127,6 +129,7 @@ def plan_from_document(document: PlanFile, source: str) -> Plan:
             rewards=rewards_from_part(document.rewards),
             horizon=document.horizon,
             rule=document.rule,
+            on_harm=document.on_harm,
             fallback=document.fallback,
             features=features_from_part(document.features),
             theta=None if document.theta is None else np.array(document.theta),

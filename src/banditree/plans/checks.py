@@ -20,6 +20,8 @@ def check_plan(plan: "Plan") -> None:
     _check_points(plan)
     _check_hand_over(plan)
     _check_links(plan)
+    if plan.on_harm is not None and (plan.theta is not None or plan.outcomes_choose):
+        raise InvalidInput("A rule about harm is for plans without contexts, at whose ends nobody else chooses.")
     _check_pages(plan)
 
 
@@ -51,7 +53,7 @@ def _check_names(plan: "Plan") -> None:
         check_texts(word, names)
         if len(set(names)) < len(names):
             raise InvalidInput(f"{word} must have different names.")
-    check_texts("the words of a plan", vars(plan.vocabulary).values())
+    check_texts("the words of a plan", [word for word in vars(plan.vocabulary).values() if word is not None])
 
 
 def _check_line(plan: "Plan", row: int, line: object) -> None:

@@ -46,5 +46,6 @@ def page_for(plan: Plan, missing: Iterable[str]) -> Plan:
 
 
 def given_arms(plan: Plan) -> set[str]:
-    """The arms that lines and ends give; an end between several omits those that a case must not get."""
-    return {row.gives.arm for row in plan.rows if isinstance(row.gives, Give)}
+    """The arms that lines, ends and the fallback give; an end between several omits those that a case must not get."""
+    fallback = {plan.fallback.arm} if plan.fallback is not None and plan.fallback.arm is not None else set()
+    return {row.gives.arm for row in plan.rows if isinstance(row.gives, Give)} | fallback

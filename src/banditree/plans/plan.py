@@ -86,6 +86,12 @@ class SafetyRule(Part):
         return Watch(ByOutcome(tuple(self.points), tuple(self.cuts)), self.floor, self.cap)
 
 
+class OnHarm(StrEnum):
+    """What harm under an arm changes: the case never gets that arm again, and turns to a page without it."""
+
+    NOT_AGAIN = "not again"
+
+
 @dataclass(frozen=True)
 class Page(Part):
     """The lines and the rule for a case that must not get some arms, in place of those of the plan."""
@@ -121,6 +127,7 @@ class Plan:
     rewards: Rewards  # the family of the rewards
     horizon: int  # H, the rounds of one case
     rule: SafetyRule | None = None  # scores every arm that is used for good
+    on_harm: OnHarm | None = None  # what harm, a second outcome, changes
     fallback: Fallback | None = None  # who decides about a case that is handed over
     features: tuple[Feature, ...] = ()  # the d columns of a context
     theta: FloatArray | None = None  # (M, K, d), the predictions x'theta of every task and arm

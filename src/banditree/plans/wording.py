@@ -173,12 +173,27 @@ def rule_sentence(plan: Plan) -> str:
 
 
 def foot_sentences(plan: Plan) -> list[str]:
-    """How Thompson sampling or the fallback chooses at an end, where the plan has such ends; who has another page."""
+    """What harm changes, how Thompson sampling or the fallback chooses at an end, and who has another page, where the
+    plan has any of it."""
     several = [row.gives for row in plan.rows if isinstance(row.gives, BestOf)]
-    notes = [several_sentence(plan, max(end.worth for end in several))] if several else []
+    notes = [] if plan.on_harm is None else [harm_sentence(plan)]
+    notes += [several_sentence(plan, max(end.worth for end in several))] if several else []
     notes += [] if plan.fallback is None else [fallback_sentence(plan)]
     pages = [f"{_either(page.missing)}: page {number}" for number, page in enumerate(plan.pages, start=2)]
     return [*notes, f"A case that must not get {'; '.join(pages)}."] if pages else notes
+
+
+def harm_sentence(plan: Plan) -> str:
+    """What harm under an arm changes for a case."""
+    words = plan.vocabulary
+    harm = capital(with_article(words.harm)) if words.harm else "Harm"
+    then = "A person decides from then on."
+    if plan.pages or plan.missing:
+        then = (
+            "Begin the page for a case that must not get it, nor what did harm before; where there is none, a person "
+            "decides."
+        )
+    return f"{harm} under {with_article(words.arm)}: do not give it again. {then}"
 
 
 def several_sentence(plan: Plan, worth: int) -> str:

@@ -16,7 +16,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Vocabulary(Part):
-    """The user's words for an arm, a task, a reward of 1 and of 0, a reward, and the verb of a pull."""
+    """The user's words for an arm, a task, a reward of 1 and of 0, a reward, the verb of a pull, and harm."""
 
     arm: str = "arm"
     task: str = "task"
@@ -24,6 +24,12 @@ class Vocabulary(Part):
     failure: str = "failure"
     reward: str = "reward"
     give: str = "Give"
+    harm: str | None = None
+
+    @property
+    def harmful(self) -> str:
+        """The word for the second outcome, such as "side effect"; "harm" where the user has none."""
+        return self.harm or "harm"
 
 
 # A name is printed bare if no reader can take part of it for the sentence around it: it has a letter, and none of the

@@ -49,7 +49,8 @@ class Step:
 class Round:
     """One asked round: its arm, its context, and what was reported of it (None while open).
 
-    overridden: a person chose the arm. tallied: the policy counted the outcome.
+    overridden: a person chose the arm. tallied: the policy counted the outcome. harm: whether the arm did harm, such as
+    a side effect; None where nothing was said of it.
     """
 
     arm: int
@@ -57,6 +58,7 @@ class Round:
     reward: Reported | None = None
     overridden: bool = False
     tallied: bool = False
+    harm: bool | None = None
 
     @property
     def counted(self) -> float | None:
@@ -70,9 +72,17 @@ class Round:
         return self.overridden or (applied and not self.tallied and self.reward is not MISSING)
 
 
-def shown(value: Reported) -> str:
+def shown(value: Reported, harm: bool | None = None) -> str:
     """What was reported, as it stands in a sentence."""
-    return value.value if isinstance(value, Missing) else f"{value:g}"
+    told = value.value if isinstance(value, Missing) else f"{value:g}"
+    return told if harm is None else f"{told} {'with' if harm else 'without'} harm"
+
+
+def checked_harm(harm: bool | None) -> bool | None:
+    """Whether there was harm, or None where nothing is said of it."""
+    if harm is not None and not isinstance(harm, bool):
+        raise invalid("harm", "true or false", harm)
+    return harm
 
 
 def arm_number(arms: Sequence[str], arm: str | int) -> int:

@@ -1,6 +1,6 @@
 """Session: ask and tell over any policy, for one case, with late, batched, repeated and missing outcomes."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, overload
 
@@ -13,7 +13,7 @@ from banditree.policies.base import Facts, Outcome, Policy
 from banditree.policies.follow import follow
 from banditree.policies.follow_lazily import follow_lazily
 from banditree.policies.hand_over import follow_thompson
-from banditree.policies.rounds import Missing, Reported, Round, Step, arm_number, kept_context, shown
+from banditree.policies.rounds import Missing, Reported, Round, Step, arm_number, checked_harm, kept_context, shown
 from banditree.policies.snapshots import SCHEMA, check_origin, fill_state, round_from_json, round_to_json, state_to_json
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
@@ -68,6 +68,10 @@ class Session:
         self.n_applied = 0
         self.waiting_costs = waiting_costs
         self.without: tuple[int, ...] = ()  # the arms that the case must never get
+        self.barred: set[int] = set()  # those that have harmed it, where the plan has a rule about harm
+        self.whole: Plan | None = None  # the plan with all its pages, where harm may turn to another one
+        self.policy_for: Callable[[Plan], Policy] = policy_for
+        self.stranded = False  # no page is left for the case: a person decides
         self.arms: tuple[str, ...] = subject.arms
         self.tasks: tuple[str, ...] = subject.tasks
         self.rewards: Rewards = subject.rewards
@@ -131,10 +135,10 @@ class Session:
     def going_on(self) -> "GoingOn | None":
         """What one more round now (`ask(wait=False)`) costs, against waiting for the outcomes still awaited.
 
-        None where none are awaited, where a person or what was learned chooses, and where the rates are not known:
-        they are those of the `collection` that the session was started with.
+        None where none are awaited, where a person or what was learned chooses, where harm has barred an arm, and where
+        the rates are not known: they are those of the `collection` that the session was started with.
         """
-        if self.waiting_costs is None or not self.open_rounds or len(self.rounds) >= self.horizon:
+        if self.waiting_costs is None or not self.open_rounds or len(self.rounds) >= self.horizon or self.harmful:
             return None
         facts = self.explain()
         if facts.box is None or facts.pulls is None:
@@ -144,24 +148,29 @@ class Session:
         under_way = tuple(UnderWay(entry.arm, entry.counted) for entry in self.rounds[self.n_applied :])
         return self.waiting_costs.of(Place(facts.box, facts.pulls, facts.total), under_way)
 
-    def tell(self, reward: float | Missing, round: int | None = None) -> None:
+    def tell(self, reward: float | Missing, round: int | None = None, *, harm: bool | None = None) -> None:
         """Report the reward of an open round (by default the only one), or `MISSING`.
 
+        harm: whether the arm did harm in this round, such as a side effect, which may be said later than the reward.
         The same report again changes nothing; another value for a closed round is refused.
         A missing outcome is not tallied: its round is used up and the policy goes on as if it had not been.
         """
         number = self._round_to_tell(round)
         value: Reported = reward if isinstance(reward, Missing) else self.rewards.check(reward)
         entry = self.rounds[number - 1]
-        if entry.reward is not None:
-            if entry.reward == value:
-                return
+        harm = checked_harm(harm)
+        if entry.reward is None:
+            entry.reward, entry.harm = value, harm
+            self._apply_told()
+            return
+        if entry.reward != value or (harm is not None and entry.harm not in (None, harm)):
             raise InvalidInput(
-                f"Round {number} was already told as {shown(entry.reward)}. Got {shown(value)}. "
+                f"Round {number} was already told as {shown(entry.reward, entry.harm)}. Got {shown(value, harm)}. "
                 f"{self._open_rounds_sentence()}"
             )
-        entry.reward = value
-        self._apply_told()
+        if harm is not None and entry.harm is None:
+            entry.harm = harm
+            self._play_again()
 
     def override(self, arm: str | int, round: int | None = None, *, context: Any = None) -> Step:
         """The round in which a person gives an arm other than the policy's: an open one, or a new one if none is open.
@@ -183,9 +192,10 @@ class Session:
         self.rounds[number - 1] = Round(k, entry.context if context is None else kept_context(x), overridden=True)
         return self._step(number)
 
-    def correct(self, reward: float | Missing, round: int) -> None:
+    def correct(self, reward: float | Missing, round: int, *, harm: bool | None = None) -> None:
         """Replace the outcome of a round, and play the case again from its start with the right value.
 
+        harm: whether the arm did harm in it; as it was told, where omitted.
         Rounds that were asked because of the wrong value keep their arm; where the policy would not have given it
         after the right one, they are not tallied.
         """
@@ -193,9 +203,11 @@ class Session:
         value: Reported = reward if isinstance(reward, Missing) else self.rewards.check(reward)
         if self.rounds[number - 1].reward is None:
             raise InvalidInput(f"Round {number} has no outcome to correct yet: tell it. {self._open_rounds_sentence()}")
+        harm = checked_harm(harm)
         self.rounds[number - 1].reward = value
-        self.state, self.n_applied = self.policy.init(self.params), 0
-        self._apply_told()
+        if harm is not None:
+            self.rounds[number - 1].harm = harm
+        self._play_again()
 
     def explain(self) -> Facts:
         """Where the case stands, in numbers; `describe` puts it in words."""
@@ -230,6 +242,10 @@ class Session:
         number = len(self.rounds) + 1
         if number > self.horizon:
             return Step(number, outcome=Outcome.HORIZON_REACHED)
+        if self.stranded:
+            return Step(number, outcome=Outcome.PERSON_NEEDED)
+        if self.harmful - self.barred:  # another page follows, but only once earlier outcomes are known
+            return Step(number, outcome=Outcome.OUTCOME_NEEDED)
         if not mask.any():
             return Step(number, outcome=Outcome.NO_ARM_AVAILABLE)
         waiting = len(self.rounds) - self.n_applied
@@ -244,6 +260,12 @@ class Session:
     def _patience(self) -> int:
         return 1 if self.policy.patience is None else int(self.policy.patience(self.params, self.state))
 
+    def _play_again(self) -> None:
+        if self.barred:
+            self.bar(set())
+        self.state, self.n_applied = self.policy.init(self.params), 0
+        self._apply_told()
+
     def _apply_told(self) -> None:
         while self.n_applied < len(self.rounds):
             entry = self.rounds[self.n_applied]
@@ -256,11 +278,48 @@ class Session:
                 self.policy.update(self.params, self.state, context, entry.arm, entry.reward)
                 if self.policy.replan is not None:
                     self.policy.replan(self.params, self.state)
+            if entry.harm and self.bars_harmful and entry.arm not in self.barred:
+                self.bar(self.barred | {entry.arm})
             self.n_applied += 1
+
+    @property
+    def bars_harmful(self) -> bool:
+        """Whether an arm that has harmed the case is not given again."""
+        return self.whole is not None and self.whole.on_harm is not None
+
+    @property
+    def harmful(self) -> set[int]:
+        """The arms that are barred by all that was told, also of rounds after one that is awaited."""
+        late = {entry.arm for entry in self.rounds[self.n_applied :] if entry.harm}
+        return self.barred | late if self.bars_harmful else set()
+
+    def bar(self, arms: set[int]) -> None:
+        """Never give these arms: turn to the page for such a case, and begin there, unless it is on that page."""
+        self.barred = arms
+        assert self.whole is not None
+        try:
+            page = page_for(self.whole, [self.arms[k] for k in {*self.without, *arms}])
+        except InvalidInput:
+            self.stranded = True
+            return
+        self.stranded = False
+        if page.missing != self._page_missing:
+            self._turn_to(page)
+
+    @property
+    def _page_missing(self) -> tuple[str, ...]:
+        return self.subject.missing if isinstance(self.subject, Plan) else ()
+
+    def _turn_to(self, page: Plan) -> None:
+        self.subject, self.policy, self.waiting_costs = page, self.policy_for(page), None
+        self.params, before = self.policy.make(page, self.horizon, self.options), self.state
+        self.state = self.policy.init(self.params)
+        if hasattr(before, "alarm"):  # what speaks against all tasks goes on to speak
+            self.state = self.state._replace(alarm=before.alarm, fallback=before.fallback)
 
     def _fits(self, entry: Round, context: FloatArray) -> bool:
         """Whether the policy, were this arm the only one available, would give it."""
-        if entry.overridden:
+        if entry.overridden or self.stranded or entry.arm in self.barred:
             return False
         mask, rng = np.zeros(len(self.arms), dtype=bool), (self.seed, self.case, self.n_applied + 1)
         mask[entry.arm] = True
@@ -318,7 +377,7 @@ class Session:
         mask = np.full(len(self.arms), available is None)
         for arm in available or ():
             mask[arm_number(self.arms, arm)] = True
-        mask[list(self.without)] = False
+        mask[[*self.without, *self.barred]] = False
         return mask
 
 
@@ -353,7 +412,7 @@ def start_session(
     page = page_for(subject, [subject.arms[k] for k in missing]) if isinstance(subject, Plan) else subject
     costs = _waiting_costs(page, collection)
     session = Session(policy_for(page), page, horizon=horizon, seed=seed, case=case, waiting_costs=costs)
-    session.without = missing
+    session.without, session.whole = missing, subject if isinstance(subject, Plan) else None
     return session
 
 
@@ -386,9 +445,9 @@ def resume_session(
         policy = policy_for(subject)
     check_origin(snapshot, policy.name)
     try:
-        missing = _missing(subject, snapshot.get("without", ()))
+        missing, whole = _missing(subject, snapshot.get("without", ())), None
         if isinstance(subject, Plan):
-            subject = page_for(subject, [subject.arms[k] for k in missing])
+            whole, subject = subject, page_for(subject, [subject.arms[k] for k in missing])
         session = Session(
             policy,
             subject,
@@ -400,7 +459,10 @@ def resume_session(
         )
         session.rounds = [round_from_json(entry) for entry in snapshot["rounds"]]
         session.n_applied = int(snapshot["n_applied"])
-        session.without = missing
+        session.without, session.whole = missing, whole
+        barred = {entry.arm for entry in session.rounds[: session.n_applied] if entry.harm}
+        if barred and session.bars_harmful:
+            session.bar(barred)
         fill_state(session.state, snapshot["state"])
         _check_rounds(session)
         session.ask()  # what does not belong together fails here
@@ -422,6 +484,7 @@ def _check_rounds(session: Session) -> None:
     for entry in session.rounds:
         if type(entry.arm) is not int or not 0 <= entry.arm < len(session.arms):
             raise ValueError(f"it has an arm {entry.arm!r}")
+        checked_harm(entry.harm)
         if entry.reward is not None and not isinstance(entry.reward, Missing):
             session.rewards.check(entry.reward)
         session._context(entry.context)

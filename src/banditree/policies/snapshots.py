@@ -38,6 +38,8 @@ def fill_state(state: Any, data: Mapping[str, Any]) -> None:
 def round_to_json(entry: Round) -> dict[str, Any]:
     """A round as plain JSON data."""
     data = asdict(entry)
+    if entry.harm is None:
+        del data["harm"]
     if isinstance(entry.reward, Missing):
         data["reward"] = entry.reward.value
     return data
@@ -47,7 +49,7 @@ def round_from_json(data: Mapping[str, Any]) -> Round:
     """The round that `round_to_json` was taken of."""
     reward = MISSING if data["reward"] == MISSING.value else data["reward"]
     tallied = data.get("tallied", reward not in (None, MISSING))  # snapshots before overrides did not say
-    return Round(data["arm"], data["context"], reward, data.get("overridden", False), tallied)
+    return Round(data["arm"], data["context"], reward, data.get("overridden", False), tallied, data.get("harm"))
 
 
 def check_origin(snapshot: Mapping[str, Any], policy: str) -> None:

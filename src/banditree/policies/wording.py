@@ -36,6 +36,8 @@ def describe(session: "Session") -> str:
         lines.append(possible_sentence([quoted(session.tasks[i]) for i in facts.possible], len(session.tasks), words))
     if facts.exploiting and facts.arm is not None and facts.possible is not None and len(facts.possible) == 1:
         lines.append(f"{quoted(session.arms[facts.arm])} is best for it.")
+    if barred := [quoted(session.arms[arm]) for arm in sorted(session.harmful)]:
+        lines.append(f"Not given again after {words.harmful}: {', '.join(barred)}.")
     if strayed := len(session.off_plan_rounds):
         lines.append(f"Not as planned: {counted(strayed, 'round')} with another {words.arm}, not tallied.")
     return " ".join(filter(None, lines))

@@ -20,6 +20,7 @@ from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import unit
 from banditree.plans.words import Vocabulary, amount, named, quoted
 from banditree.reports.field import FieldReport, field_document, field_report, field_sentences
+from banditree.reports.harm import HarmReport, harm_document, harm_report, harm_sentences
 from banditree.reports.limits import (
     A_SECOND,
     limit_document,
@@ -60,6 +61,7 @@ class CertificateReport:
     plan: Plan | None = None
     lines: list[Continuation] | None = None
     unlucky: Unlucky | None = None
+    harm: HarmReport | None = None
 
 
 @keywords(CertifySettings)
@@ -81,7 +83,7 @@ def certificate_report(
     words, field = plan.vocabulary, field_report(plan, collection, certificate, asked)
     lines = lines_or_none(plan, collection, certificate.horizon, effort) if by_line else None
     luck = unlucky(plan, collection, certificate.horizon, asked.unlucky) if asked.unlucky else None
-    found_out = (varying, found, field, plan, lines, luck)
+    found_out = (varying, found, field, plan, lines, luck, harm_report(plan, collection, certificate))
     return CertificateReport(certificate, bound, plan.n_boxes, plan.origin.method, words, collection, *found_out)
 
 
@@ -103,6 +105,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "lines": None if report.plan is None else lines_document(report.plan, report.lines),
         "pages": None if report.plan is None else pages_document(report.plan, report.collection, c.horizon),
         "reading_load": None if report.plan is None else reading_load(report.plan),
+        "harm": harm_document(report.harm),
         "unlucky": unlucky_document(report.unlucky, report.collection),
         "lines_passed": None if report.plan is None or c.entered is None else lines_passed(report.plan, c),
         "tasks": [
@@ -179,7 +182,8 @@ def certificate_rows(report: CertificateReport) -> tuple[list[str], list[list[st
     Whether a plan finds the task is said only of plans that name it at their ends; protocols do not."""
     c, words = report.certificate, report.words
     named = [] if c.wrong_task is None else [f"wrong {words.task}"]
-    head = [words.task, "regret", f"wrong {words.arm}", *named, "rounds of testing", "95% within", "undecided"]
+    harmed = [] if c.harm is None else [plural(words.harmful)]
+    head = [words.task, "regret", f"wrong {words.arm}", *named, "rounds of testing", "95% within", "undecided", *harmed]
     rows = [
         [
             name,
@@ -189,6 +193,7 @@ def certificate_rows(report: CertificateReport) -> tuple[list[str], list[list[st
             f"{c.pulls[i]:,.1f}",
             "-" if c.within is None else f"{c.within[i]:,}",
             shown_chance(c.undecided[i]),
+            *([] if c.harm is None else [shown_chance(c.harm[i])]),
         ]
         for i, name in enumerate(c.tasks)
     ]
@@ -221,6 +226,8 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
         lines.append(in_use_sentence(report.plan, c))
     if report.unlucky is not None:
         lines += unlucky_sentences(report.unlucky, report.collection, words)
+    if report.harm is not None:
+        lines += harm_sentences(report.harm, words)
     if report.varying is not None:
         lines.append(varying_sentence(report.varying, words))
     if report.field is not None:

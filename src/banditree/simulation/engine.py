@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from banditree.errors import invalid
+from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Plan, current_versions
 from banditree.policies.base import Policy
 from banditree.policies.registry import policy_named
@@ -154,6 +154,10 @@ def _check_fits(truth: Collection, player: Player) -> None:
     subject = player.subject
     if len(subject.arms) != truth.n_arms:
         raise invalid(f"what {player.name} is given", f"over {truth.n_arms} arms, as the tasks are", len(subject.arms))
+    if isinstance(subject, Plan) and subject.on_harm is not None:
+        raise InvalidInput(
+            f"{player.name} has a rule about harm, which a simulation of rewards cannot follow. Use certify."
+        )
     d = len(truth.features)
     if len(subject.features) not in (0, d):
         raise invalid(f"what {player.name} is given", f"over contexts of {d} features", len(subject.features))

@@ -162,4 +162,5 @@ def case_collection(collection: Collection, n: int, seed: int = 0, *, fresh: boo
     names = tuple(f"{collection.tasks[i]}, case {number + 1}" for number, i in enumerate(cases.task))
     provenance = f"{collection.provenance}, {counted(len(names), 'case')} drawn with seed {seed}"
     about: dict[str, Any] = {"provenance": provenance, "shares": cases.weights, "worth": collection.worth}
+    about["harm"] = None if collection.harm is None else collection.harm.at(cases.task)
     return Collection(cases.means, names, collection.arms, collection.rewards, **about)

@@ -10,6 +10,7 @@ import numpy as np
 from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
+from banditree.tasks.harm import Harm
 from banditree.tasks.worth import worth_of
 
 TRUSTED = "estimates taken at their word"  # The mark of a collection whose margins were set to zero.
@@ -20,7 +21,9 @@ def with_parameters(collection: Collection, parameters: FloatArray, **changes: A
     chances = parameters if collection.rewards.by_chances else None
     noise = None if collection.noise is None else parameters[..., 1]
     means = collection.rewards.means(parameters)
-    return replace(collection, means=means, chances=chances, noise=noise, **{"radius": np.zeros(()), **changes})
+    harm = None if "tasks" in changes else collection.harm  # other tasks have rates of their own, which nobody knows
+    known = {"radius": np.zeros(()), "harm": harm, **changes}
+    return replace(collection, means=means, chances=chances, noise=noise, **known)
 
 
 def with_shares(collection: Collection, shares: Sequence[float] | Mapping[str, float]) -> Collection:
@@ -89,7 +92,13 @@ def trust_estimates(collection: Collection) -> Collection:
     >>> trust_estimates(Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], radius=0.1)).provenance
     'known, estimates taken at their word'
     """
-    if not collection.is_estimated:
+    harm = collection.harm
+    if not collection.is_estimated and (harm is None or not harm.is_estimated):
         return collection
-    provenance = f"{collection.provenance}, {TRUSTED}"
-    return replace(collection, radius=np.zeros_like(collection.radius), theta_error=None, provenance=provenance)
+    return replace(
+        collection,
+        radius=np.zeros_like(collection.radius),
+        theta_error=None,
+        provenance=f"{collection.provenance}, {TRUSTED}",
+        harm=None if harm is None else Harm.of(harm.rates),
+    )

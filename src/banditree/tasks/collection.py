@@ -12,6 +12,7 @@ from banditree.nouns import counted
 from banditree.tasks.arrays import FloatArray, IntArray, frozen, frozen_numbers
 from banditree.tasks.collection_checks import check_collection, checked_chances, checked_noise, checked_shares
 from banditree.tasks.contexts import ContextKind, Contexts, Feature, averaging_rows
+from banditree.tasks.harm import Harm
 from banditree.tasks.predictions import MUCH, clipped_share, mean_rewards, predict, sub_gaussian_variance
 from banditree.tasks.reward_cells import deviation_margin, margin_at
 from banditree.tasks.rewards import BERNOULLI, Bounded, Gaussian, Graded, Link, Rewards, UnevenGaussian
@@ -36,6 +37,7 @@ class Collection:
     `worth`: what each outcome of each arm is worth, and what a change of arm costs; None: outcomes are worth what they
     are. Best arms, values and gaps are in its unit, and come from `round_worth`; what outcomes say about a case never
     does.
+    `harm`: the chances of a second outcome such as a side effect, None where nothing is known of any.
     Frozen, with read-only arrays: checked once, here.
     Use `Collection.bernoulli`, `.gaussian`, `.graded`, `.bounded` or `.linear`.
 
@@ -59,6 +61,7 @@ class Collection:
     theta_error: FloatArray | None = None
     noise: FloatArray | None = None
     worth: Worth | None = None
+    harm: Harm | None = None
 
     def __post_init__(self) -> None:
         if self.rewards.by_chances:

@@ -28,6 +28,8 @@ def check_collection(collection: "Collection") -> None:
     shape, counts = collection.means.shape, collection.counts
     if counts is not None and (counts.shape != shape or counts.min() < 0):
         raise invalid("counts", f"of shape {shape} and at least 0", counts.shape)
+    if collection.harm is not None:
+        collection.harm.check(collection.tasks, collection.arms)
 
 
 def _check_names(collection: "Collection") -> None:

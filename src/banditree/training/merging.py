@@ -9,6 +9,7 @@ from banditree.nouns import counted
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind, averaging_rows
+from banditree.tasks.harm import Harm
 from banditree.tasks.predictions import mean_rewards, predict
 from banditree.tasks.separation import tolerance
 
@@ -125,7 +126,22 @@ def _span(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Collec
         _merged_error(collection, groups, theta),
         None if collection.noise is None else np.array([collection.noise[list(group)].max(axis=0) for group in groups]),
         collection.worth,
+        _merged_harm(collection, groups),
     )
+
+
+def _merged_harm(collection: Collection, groups: tuple[tuple[int, ...], ...]) -> Harm | None:
+    """The middle of what the harm of the tasks of each group may be, and how far it reaches."""
+    harm = collection.harm
+    if harm is None:
+        return None
+    low, high = np.maximum(harm.rates - harm.within, 0.0), harm.most
+    least = np.array([low[list(group)].min(axis=0) for group in groups])
+    most = np.array([high[list(group)].max(axis=0) for group in groups])
+    alone = np.array([len(group) == 1 for group in groups])[:, None]
+    first = [group[0] for group in groups]
+    rates = np.where(alone, harm.rates[first], (least + most) / 2)
+    return Harm.of(rates, np.where(alone, harm.within[first], (most - least) / 2))
 
 
 def _merged_error(

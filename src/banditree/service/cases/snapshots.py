@@ -70,8 +70,11 @@ class LastSession(Session):
         kept = rounds[rounds.n_before :]
         return [*self.strayed, *strays(kept, rounds.n_before, self.n_applied)]
 
-    def correct(self, reward: Any, round: int) -> None:
+    def correct(self, reward: Any, round: int, *, harm: bool | None = None) -> None:
         """A case that is played again is needed from its beginning."""
+        raise Forgotten
+
+    def _play_again(self) -> None:
         raise Forgotten
 
 
@@ -97,6 +100,7 @@ def snapshot_document(case: Case) -> str:
         "off_plan": off_plan,
         "rounds": [round_to_json(entry) for entry in session.rounds[first:]],
         "state": state_to_json(session.state),
+        "barred": sorted(session.barred),
         "ahead": ahead_document(case),
     }
     return json.dumps(content)
@@ -115,6 +119,7 @@ def fill_from_snapshot(case: Case, seq: int, text: str) -> bool:
     session.rounds = LastRounds(content["n_before"], [round_from_json(entry) for entry in content["rounds"]])
     session.n_applied, session.strayed = content["n_applied"], tuple(content["off_plan"])
     fill_state(session.state, content["state"])
+    session.barred = set(content["barred"])
     case.session, case.closed, case.undone = session, content["closed"], set(content["undone"])
     case.last_report = None if content["last_report"] is None else Report(*content["last_report"])
     case.ahead = ahead_from(case, content["ahead"])

@@ -46,7 +46,8 @@ def without_options(collection: Collection, names: Sequence[str]) -> Collection:
     tables = ("means", "radius", "counts", "spread", "chances")
     fewer = {name: getattr(collection, name)[:, kept] for name in tables if getattr(collection, name) is not None}
     worth = None if collection.worth is None else collection.worth.of_arms(kept)
-    return replace(collection, arms=tuple(collection.arms[k] for k in kept), worth=worth, **fewer)
+    harm = None if collection.harm is None else collection.harm.at(arms=kept)
+    return replace(collection, arms=tuple(collection.arms[k] for k in kept), worth=worth, harm=harm, **fewer)
 
 
 def keep_smaller(connection: Connection, actor: str, name: str, kinds: Collection, without: Sequence[str]) -> str:
