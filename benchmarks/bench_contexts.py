@@ -22,7 +22,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, gaussian_contexts
 from banditree.tasks.instances import linear, rand
 from banditree.tasks.rewards import BERNOULLI, Bernoulli, Gaussian
-from banditree.training.learning import Settings, learn
+from banditree.training.learning import learn
 
 HORIZON = 10_000
 RUNS = 400
@@ -153,9 +153,9 @@ def catsup_rows(purchases, brands):
 
 def learned_of(rows, brands, n_kinds, link):
     """Kinds of households and what each would buy at which prices."""
-    settings = Settings(rewards=Bernoulli(link=link), n_classes=n_kinds)
+    settings = dict(rewards=Bernoulli(link=link), kinds=n_kinds)
     columns = {"individual": "household", "arm": "arm", "reward": "reward", "context": [f"price.{b}" for b in brands]}
-    return trust_estimates(learn(rows, settings, **columns).collection)
+    return trust_estimates(learn(rows, **settings, **columns).collection)
 
 
 def main(arguments):

@@ -85,7 +85,6 @@ MORE = {  # modules and names that are documented without being public names of 
     "figures": ["banditree.figures.curves.draw_curves", "banditree.figures.progress.progress_bar"],
     "reports": [
         "banditree.training.learning.learn",
-        "banditree.training.learning.Settings",
         "banditree.reports.separation_table.choices",
     ],
 }
@@ -97,6 +96,7 @@ SETTINGS = (
     "banditree.evaluation.settings.EvaluateSettings",
     "banditree.monitoring.settings.MonitorSettings",
     "banditree.monitoring.settings.CompareSettings",
+    "banditree.training.settings.LearnSettings",
     "banditree.training.settings.RelearnSettings",
     "banditree.simulation.settings.SimulateSettings",
     "banditree.service.settings.Settings",

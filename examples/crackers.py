@@ -25,7 +25,7 @@ from banditree.certificates.certify import course
 from banditree.policies.registry import policy_named
 from banditree.protocols.protocol import build_protocol
 from banditree.reports.certify import certificate_report, certificate_text
-from banditree.training.learning import Learned, Settings, learn
+from banditree.training.learning import Learned, learn
 
 SIZES = (3, 4)  # lines of the protocols, for four kinds
 PURCHASES = 50  # the horizon: a year or two of crackers
@@ -61,7 +61,7 @@ def log_of(bought: dict[int, list[str]]) -> Any:
 
 def learn_classes(log: Any, n_classes: int | None) -> Learned:
     """The kinds of households, their hit rates, and how well these are known."""
-    return learn(log, Settings(n_classes=n_classes))
+    return learn(log, kinds=n_classes)
 
 
 def at_its_word(collection: Collection) -> Collection:

@@ -21,7 +21,7 @@ from banditree import Collection, PlanWarning, Vocabulary, build_tree
 from banditree.certificates.certify import certify
 from banditree.reports.learning import learn_text
 from banditree.tasks.changes import trust_estimates
-from banditree.training.learning import Learned, Settings, learn
+from banditree.training.learning import Learned, learn
 
 OFFERS = ("nothing", "under 1 dollar", "1 to 2 dollars", "2 to 3 dollars")
 WORDS = Vocabulary(arm="offer", task="kind", success="result", give="Offer")
@@ -79,7 +79,7 @@ def rates(table: Any) -> dict[str, tuple[float, float]]:
 def main(picture: str | Path | None = None) -> dict[str, Any]:
     """Print every step from the log to the verdict, and draw the picture where asked."""
     kept, held_out = split(people())
-    report = learn(kept, Settings())
+    report = learn(kept)
     assert report.classes is not None
     collection = report.collection
     print(f"{learn_text(report)}\n")

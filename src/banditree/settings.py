@@ -28,6 +28,7 @@ def _listed(given: Any) -> Any:
 
 
 Numbers = Annotated[tuple[int, ...], BeforeValidator(_listed)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed), Field(max_length=1000)]
 BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 RULES = {  # by how pydantic's names of what is wrong begin
     "bool": "true or false",

@@ -11,7 +11,7 @@ from banditree.reports.separation_table import choices
 from banditree.tasks.instances import rand
 from banditree.tasks.rewards import Family
 from banditree.training.collection import Untried
-from banditree.training.learning import Settings, learn
+from banditree.training.learning import learn
 
 
 def coins(n=6000, seed=0):
@@ -52,36 +52,36 @@ def test_dropped_borrowed_and_merged_things_are_named():
     log = log.filter((pl.col("task") != "t0") | (pl.col("arm") != 3))
     with pytest.raises(InvalidInput, match="'3' for task 't0': never tried"):
         learn(log)
-    assert "Dropped: '3'" in learn_text(learn(log, Settings(untried=Untried.DROP_ARM)))
-    assert "Dropped: 't0'" in learn_text(learn(log, Settings(untried=Untried.DROP_TASK)))
-    borrowed = learn(log, Settings(untried=Untried.BORROW))
+    assert "Dropped: '3'" in learn_text(learn(log, untried=Untried.DROP_ARM))
+    assert "Dropped: 't0'" in learn_text(learn(log, untried=Untried.DROP_TASK))
+    borrowed = learn(log, untried=Untried.BORROW)
     assert "Borrowed from all tasks" in learn_text(borrowed)
     assert borrowed.collection.radius[0, 3] > 0.4
     rare = log.with_columns(reward=pl.when(pl.col("arm") == 3).then(1).otherwise(pl.col("reward")))
-    guessed = learn_text(learn(rare, Settings(untried=Untried.BORROW)))
+    guessed = learn_text(learn(rare, untried=Untried.BORROW))
     assert "the best arm is a borrowed one, never seen to work for its task: '3' for 't0'" in guessed
-    apart = learn(log, Settings(untried=Untried.DROP_ARM, separation=0.2))
+    apart = learn(log, untried=Untried.DROP_ARM, merge=0.2)
     assert "Merged nothing" in learn_text(apart)
     doubled = pl.concat([log, log.with_columns(task=pl.col("task") + " again")]).filter(pl.col("arm") != 3)
-    merged = learn(doubled, Settings(separation=0.2))
+    merged = learn(doubled, merge=0.2)
     assert merged.collection.n_tasks == 4
     assert "Merged at 0.2 into 4 tasks: 't0 + t0 again'" in learn_text(merged)
     bad = log.with_columns(reward=pl.when(pl.int_range(log.height) == 3).then(None).otherwise(pl.col("reward")))
-    dropped = learn(bad, Settings(untried=Untried.BORROW, drop_bad_rows=True))
+    dropped = learn(bad, untried=Untried.BORROW, drop_bad_rows=True)
     assert "Dropped 1 bad row (reward missing: 1). First at row 4." in learn_text(dropped)
 
 
 def test_rows_of_today_are_added_to_those_of_yesterday():
     log = visits()
     options = {"context": ["near"], **ROLES}
-    settings = Settings(rewards=Family.GAUSSIAN)
-    yesterday = learn(log[:2000], settings, **options)
-    both = learn(log[2000:], settings, add_to=yesterday.statistics, **options)
-    whole = learn(log, settings, **options)
+    settings = dict(rewards=Family.GAUSSIAN)
+    yesterday = learn(log[:2000], **settings, **options)
+    both = learn(log[2000:], **settings, add_to=yesterday.statistics, **options)
+    whole = learn(log, **settings, **options)
     np.testing.assert_allclose(both.collection.means, whole.collection.means, rtol=1e-9)
     np.testing.assert_allclose(both.collection.radius, whole.collection.radius, rtol=1e-6)
     assert "Added to the statistics of 2,000 earlier rows." in learn_text(both)
-    with pytest.raises(InvalidInput, match="sample_size must be 0 when rows are added"):
-        learn(log, Settings(rewards=Family.GAUSSIAN, sample_size=10), add_to=yesterday.statistics, **options)
+    with pytest.raises(InvalidInput, match="keep_sample must be 0 when rows are added"):
+        learn(log, rewards=Family.GAUSSIAN, keep_sample=10, add_to=yesterday.statistics, **options)
     with pytest.raises(InvalidInput, match="add_to must be omitted with individuals"):
         learn(coins()[0], add_to=yesterday.statistics, individual="user_id")

@@ -16,7 +16,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family, Graded
 from banditree.theory.graves_lai import graves_lai
 from banditree.training.estimates import estimate
-from banditree.training.learning import Settings, learn
+from banditree.training.learning import learn
 from banditree.training.merging import merge
 
 NAMES = ("none", "partial", "full")
@@ -70,7 +70,7 @@ def log_of(collection, n, seed=0):
 
 
 def test_a_log_tells_values_and_chances():
-    found = learn(log_of(RECOVERY, 30_000), Settings(rewards=Family.GRADED), task="task").collection
+    found = learn(log_of(RECOVERY, 30_000), rewards=Family.GRADED, task="task").collection
     assert found.rewards == Graded(values=(0.0, 0.5, 1.0))
     place = [found.tasks.index(name) for name in RECOVERY.tasks]
     apart = np.abs(found.chances[place] - RECOVERY.chances)
@@ -81,7 +81,7 @@ def test_a_log_tells_values_and_chances():
 
 def test_classes_of_individuals_are_found_by_grades():
     columns = {"individual": "individual", "arm": "arm", "reward": "reward"}
-    learned = learn(log_of(RECOVERY, 30_000), Settings(rewards=RECOVERY.rewards), **columns)
+    learned = learn(log_of(RECOVERY, 30_000), rewards=RECOVERY.rewards, **columns)
     assert learned.classes.n_classes == 3
     assert learned.collection.rewards.names == NAMES
 
@@ -92,7 +92,7 @@ def test_radii_of_chances_hold():
     misses = 0
     for seed in range(100):
         log = log_of(RECOVERY, 600, seed)
-        found = learn(log, Settings(rewards=RECOVERY.rewards), task="task").collection
+        found = learn(log, rewards=RECOVERY.rewards, task="task").collection
         place = [found.tasks.index(name) for name in RECOVERY.tasks]
         misses += bool((np.abs(found.chances[place] - RECOVERY.chances).sum(axis=2) / 2 > found.radius[place]).any())
     assert misses < 15

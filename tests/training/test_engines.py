@@ -10,7 +10,7 @@ from logs_to_read import ROLES, sklearn_theta, visits
 from banditree.errors import InvalidInput
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import estimate
-from banditree.training.learning import Settings, learn
+from banditree.training.learning import learn
 from banditree.training.logs import read_log
 from banditree.training.statistics import merge_statistics
 
@@ -50,8 +50,8 @@ def check_engine(load, address=None):
     assert kept.sample.shape[1] == 3
 
     people = FRAME.with_columns(person=pl.int_range(FRAME.height) % 97)
-    by_person = learn(load("people", people), Settings(rewards=Family.GAUSSIAN), individual="person", **ROLES)
-    here = learn(people, Settings(rewards=Family.GAUSSIAN), individual="person", **ROLES)
+    by_person = learn(load("people", people), rewards=Family.GAUSSIAN, individual="person", **ROLES)
+    here = learn(people, rewards=Family.GAUSSIAN, individual="person", **ROLES)
     np.testing.assert_allclose(by_person.collection.radius, here.collection.radius, rtol=1e-9)
 
     clicks = FRAME.select("patient_group", "treatment", click=(pl.col("near") > 0).cast(pl.Int32), smoker=True)

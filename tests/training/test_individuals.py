@@ -8,7 +8,7 @@ from banditree.errors import InvalidInput
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import estimate
 from banditree.training.individuals import Individuals, by_individual, effects
-from banditree.training.learning import Settings, individuals_of, learn
+from banditree.training.learning import individuals_of, learn
 from banditree.training.logs import read_log
 from banditree.training.statistics import collect, group_tasks
 
@@ -86,7 +86,7 @@ def test_task_and_individual_together_are_learned_by_individual():
     assert both.estimates.individuals.sum() > 0
     assert "p1" not in str(both.statistics.tasks)
     twice = pl.concat([frame, frame.with_columns(task=pl.lit("k9"))])
-    assert learn(twice, Settings(), task="task", individual="user_id").collection.shares.tolist() == [0.25, 0.25, 0.5]
+    assert learn(twice, task="task", individual="user_id").collection.shares.tolist() == [0.25, 0.25, 0.5]
 
 
 def test_one_individual_tells_nothing_of_others():

@@ -6,7 +6,7 @@ import pytest
 
 from banditree.errors import InvalidInput
 from banditree.tasks.rewards import Family
-from banditree.training.learning import Settings, learn
+from banditree.training.learning import learn
 
 
 def trial(crossing, *, n_people=120, visits=5, seed=0, effect=0.2, rng=None):
@@ -37,13 +37,13 @@ def harmed(collection):
 def test_parallel_groups_are_refused_with_what_would_do():
     words = "nobody tried both 'placebo' and 'treatment' .0 of 120 individuals tried more than one option"
     with pytest.raises(InvalidInput, match=words) as refusal:
-        learn(trial(0), Settings(n_classes=2))
+        learn(trial(0), kinds=2)
     assert 'task="NAME"' in str(refusal.value)
     assert "crossover" in str(refusal.value)
     with pytest.raises(InvalidInput, match="every individual has one row"):
-        learn(trial(0, visits=1), Settings(n_classes=2))
+        learn(trial(0, visits=1), kinds=2)
     with pytest.raises(InvalidInput, match="nobody tried both"):
-        learn(trial(0), Settings(n_classes=2, rewards=Family.GAUSSIAN))
+        learn(trial(0), kinds=2, rewards=Family.GAUSSIAN)
 
 
 def test_the_respiratory_trial_is_refused():
@@ -57,12 +57,12 @@ def test_the_respiratory_trial_is_refused():
 
 
 def test_weak_links_are_said_and_make_wide_margins():
-    weak, strong = (learn(trial(crossing), Settings(n_classes=2)) for crossing in (4, 120))
+    weak, strong = (learn(trial(crossing), kinds=2) for crossing in (4, 120))
     assert any("Only 4 of the 62 individuals who tried 'placebo'" in note for note in weak.estimates.notes)
     assert not strong.estimates.notes
     assert weak.collection.radius.min() > 2 * strong.collection.radius.max() / 1.5
-    rough = learn(trial(4), Settings(n_classes=2, rewards=Family.GAUSSIAN))
-    fine = learn(trial(120), Settings(n_classes=2, rewards=Family.GAUSSIAN))
+    rough = learn(trial(4), kinds=2, rewards=Family.GAUSSIAN)
+    fine = learn(trial(120), kinds=2, rewards=Family.GAUSSIAN)
     assert rough.collection.radius.min() > fine.collection.radius.max()
 
 
@@ -73,7 +73,7 @@ def test_an_interaction_that_is_not_there_is_hardly_ever_certified(crossing):
     rng, wrong = np.random.default_rng(crossing), 0
     for _ in range(40):
         try:
-            found = learn(trial(crossing, rng=rng), Settings(n_classes=2)).collection
+            found = learn(trial(crossing, rng=rng), kinds=2).collection
         except InvalidInput:  # one kind is enough, which is no claim of an interaction
             continue
         wrong += harmed(found) or interaction(found)

@@ -8,11 +8,11 @@ from scipy.optimize import minimize
 from banditree.errors import InvalidInput
 from banditree.tasks.collection import margin_at
 from banditree.tasks.rewards import Bernoulli, Link
-from banditree.training.learning import Settings, learn
+from banditree.training.learning import learn
 from banditree.training.logistic import LEVEL_PRIOR, SLOPE_PRIOR, fit_curve
 
 THETA = np.array([[[1.0, -1.5, 0.8], [-0.5, 0.9, 0.0]], [[-1.0, 0.5, -0.6], [0.4, -1.0, 1.2]]])
-LOGISTIC = Settings(rewards=Bernoulli(link=Link.LOGISTIC))
+LOGISTIC = dict(rewards=Bernoulli(link=Link.LOGISTIC))
 
 
 def visits(n, seed, n_individuals=0):
@@ -29,7 +29,7 @@ def visits(n, seed, n_individuals=0):
 
 
 def learned(log, **columns):
-    return learn(log, LOGISTIC, task="kind", arm="arm", reward="reward", context=["price", "sex"], **columns)
+    return learn(log, **LOGISTIC, task="kind", arm="arm", reward="reward", context=["price", "sex"], **columns)
 
 
 def test_the_curve_is_the_one_that_a_general_optimiser_finds():
@@ -79,7 +79,8 @@ def test_rows_of_one_individual_count_together():
 def test_found_kinds_get_curves_too():
     report = learn(
         visits(3000, 1, n_individuals=40),
-        Settings(rewards=Bernoulli(link=Link.LOGISTIC), n_classes=2),
+        rewards=Bernoulli(link=Link.LOGISTIC),
+        kinds=2,
         individual="who",
         arm="arm",
         reward="reward",
@@ -99,6 +100,6 @@ def test_found_kinds_get_curves_too():
     ],
 )
 def test_what_a_logistic_curve_cannot_do_is_refused(changes, columns, match):
-    settings = Settings(rewards=Bernoulli(link=Link.LOGISTIC), **changes)
+    settings = dict(rewards=Bernoulli(link=Link.LOGISTIC), **changes)
     with pytest.raises(InvalidInput, match=match):
-        learn(visits(200, 0), settings, task="kind", arm="arm", reward="reward", **columns)
+        learn(visits(200, 0), **settings, task="kind", arm="arm", reward="reward", **columns)

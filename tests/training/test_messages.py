@@ -5,10 +5,11 @@ import polars as pl
 import pytest
 
 from banditree.errors import InvalidInput
-from banditree.tasks.rewards import Family
+from banditree.tasks.rewards import Bernoulli, Family
 from banditree.training.classes import _fewest_within_one_error
 from banditree.training.learning import learn
 from banditree.training.logs import read_log
+from banditree.training.settings import LearnSettings
 
 FRAME = pl.DataFrame({"task": ["a", "b"] * 60, "arm": ["x", "x", "y", "y"] * 30, "reward": [1, 0, 1] * 40})
 
@@ -82,8 +83,16 @@ def test_kinds_that_nobody_tried_an_option_for_give_no_warning():
     learn(FRAME, task="task")
 
 
-def test_a_setting_given_as_a_column_is_refused_with_what_to_write():
-    with pytest.raises(
-        InvalidInput, match=r"rewards must be given as a setting.* learn\(log, Settings\(rewards=...\)\)"
-    ):
-        learn(FRAME, rewards="graded")
+def test_settings_and_columns_are_keywords_alike_and_what_is_neither_is_refused():
+    assert learn(FRAME, task="task", rewards="gaussian").collection.rewards.family == "gaussian"
+    with pytest.raises(InvalidInput, match="There is no setting 'tusk'"):
+        learn(FRAME, tusk="task")
+    with pytest.raises(InvalidInput, match="rewards must be the name of a family with low"):
+        learn(FRAME, rewards=Bernoulli(), low=0.0)
+
+
+@pytest.mark.parametrize("grades", [[1.0, 0.0, 0.5], {"full": 1.0, "none": 0.0, "partial": 0.5}])
+def test_grades_are_sorted_with_their_names(grades):
+    family = LearnSettings(rewards="graded", grades=grades).family
+    assert family.values == (0.0, 0.5, 1.0)
+    assert family.names == (("none", "partial", "full") if isinstance(grades, dict) else ())

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from banditree.settings import Settings, choices, default_of, parts
 
 # Arguments of the library whose option has another name.
-RENAMED = {"n_classes": "classes", "separation": "merge", "sample_size": "keep-sample"}
+RENAMED = {"n_classes": "kinds", "separation": "merge", "sample_size": "keep-sample"}
 ARGUMENT = re.compile(r"\b([a-z][a-z_]*)=(True|False|\"[^\"]*\"|\d[\d.]*)|^([a-z][a-z_]*)(?= must be )")
 
 

@@ -169,7 +169,7 @@ def _classify(
     if len(order) < 2:
         raise InvalidInput(
             "Everyone responds alike: one kind fits best, so there is nothing to find out about a new case. "
-            "Use the arm with the highest mean, or ask for two kinds: n_classes=2."
+            "Use the arm with the highest mean, or ask for two kinds: kinds=2."
         )
     mixture = mixture.sorted(order)
     labels = np.argsort(order)[np.searchsorted(np.sort(order), labels)]

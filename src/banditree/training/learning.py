@@ -1,7 +1,6 @@
 """From a log to a collection: read, find the kinds where the log has no labels, estimate, merge."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,49 +8,27 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.nouns import counted
 from banditree.progress import OnProgress
+from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.changes import with_case_features, with_shares
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import BERNOULLI, Family, Link, Rewards
+from banditree.tasks.rewards import BERNOULLI, Link, Rewards
 from banditree.tasks.separation import Separation, least_separation
-from banditree.training.classes import Classes, Criterion, find_classes, widen
+from banditree.training.classes import Classes, find_classes, widen
 from banditree.training.collection import Untried, to_collection
 from banditree.training.dirichlet import taste_spread
-from banditree.training.estimates import FAILURE_PROBABILITY, Estimates, estimate
+from banditree.training.estimates import Estimates, estimate
 from banditree.training.found_kinds import by_mixture
 from banditree.training.individuals import Individuals, by_individual
 from banditree.training.links import find_links, linked_rows, require_links, weak_links, widen_weakly_linked
 from banditree.training.logistic import on_a_logistic_curve
 from banditree.training.logs import Reading, read_log
 from banditree.training.merging import Merged, merge
+from banditree.training.settings import LearnSettings
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics, merge_statistics
 
 KEPT_CONTEXTS = 2_000  # This many contexts show their distribution well enough for rules and certificates.
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a log is turned into a collection; see `read_log`, `find_classes`, `estimate`, `to_collection`, `merge`.
-
-    shares: of the tasks among cases, instead of those found in the log. sample_size: how many contexts are kept beside
-    their moments; by default 2,000, and none where rows are added to statistics, which have none. per_case: context
-    columns that stay the same for a whole case.
-    """
-
-    rewards: Rewards | Family = BERNOULLI
-    intercept: bool = True
-    ridge: float = 0.0
-    failure_probability: float = FAILURE_PROBABILITY
-    untried: Untried = Untried.REFUSE
-    drop_bad_rows: bool = False
-    sample_size: int | None = None
-    n_classes: int | None = None
-    criterion: Criterion = Criterion.BIC
-    separation: float | None = None
-    shares: Sequence[float] | Mapping[str, float] | None = None
-    seed: int = 0
-    per_case: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,34 +47,28 @@ class Learned:
     individuals: Individuals | None = None
 
 
+@keywords(LearnSettings)
 def learn(
-    source: Any,
-    settings: Settings | None = None,
-    *,
-    table: str | None = None,
-    add_to: Statistics | None = None,
-    on_progress: OnProgress | None = None,
-    **columns: Any,
+    source: Any, *, add_to: Statistics | None = None, on_progress: OnProgress | None = None, **settings: Any
 ) -> Learned:
     """The collection that a log gives, with all that was found on the way.
 
-    source, table, columns: as in `read_log`. add_to: statistics of earlier rows. on_progress: of finding the kinds.
+    source: as in `read_log`. settings: of `LearnSettings`. add_to: statistics of earlier rows. on_progress: of finding
+    the kinds.
 
     >>> import polars
     >>> log = {"task": ["a", "b"] * 200, "arm": ["x", "x", "y", "y"] * 100, "reward": [1, 0, 0, 0] * 100}
     >>> learn(polars.DataFrame(log)).collection.means.tolist()
     [[1.0, 0.0], [0.0, 0.0]]
     """
-    _refuse_settings(columns)
-    how = _with_sample_size(settings or Settings(), add_to)
+    how = LearnSettings(**settings)
     reading = read_log(
         source,
-        rewards=how.rewards,
-        table=table,
+        rewards=how.family,
         drop_bad_rows=how.drop_bad_rows,
-        sample_size=how.sample_size or 0,
+        sample_size=_sample_size(how, add_to),
         seed=how.seed,
-        **columns,
+        **how.columns,
     )
     if add_to is not None and reading.columns.individual is not None:
         raise InvalidInput(
@@ -124,45 +95,35 @@ def learn(
     spread = _spread(found, individuals, classes)
     known = to_collection(found, statistics, untried=how.untried, provenance=provenance, shares=shares, spread=spread)
     collection = _as_told(known, how)
-    merged = None if how.separation is None else merge(collection, how.separation)
+    merged = None if how.merge is None else merge(collection, how.merge)
     final = collection if merged is None else merged.collection
     apart = least_separation(final)
     return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection, individuals)
 
 
-def _refuse_settings(columns: Mapping[str, Any]) -> None:
-    """What to write instead of `learn(log, rewards="graded")`, which the hints of other messages suggest."""
-    for name in sorted(columns.keys() & {field.name for field in fields(Settings)}):
-        raise InvalidInput(
-            f"{name} must be given as a setting, not as a column: learn(log, Settings({name}=...)), with Settings from "
-            "banditree.training.learning."
-        )
+def _sample_size(how: LearnSettings, add_to: Statistics | None) -> int:
+    """How many contexts to keep: none where rows are added to statistics, which have none."""
+    if add_to is None:
+        return KEPT_CONTEXTS if how.keep_sample is None else how.keep_sample
+    if how.keep_sample:
+        rule = "0 when rows are added to statistics, which keep no contexts to sample"
+        raise invalid("keep_sample", rule, how.keep_sample)
+    return 0
 
 
-def _with_sample_size(how: Settings, add_to: Statistics | None) -> Settings:
-    """The settings with the number of contexts to keep, which is 0 where rows are added to statistics."""
-    if how.sample_size is None:
-        return replace(how, sample_size=KEPT_CONTEXTS if add_to is None else 0)
-    if how.sample_size and add_to is not None:
-        raise invalid(
-            "sample_size", "0 when rows are added to statistics, which keep no contexts to sample", how.sample_size
-        )
-    return how
-
-
-def _as_told(collection: Collection, how: Settings) -> Collection:
+def _as_told(collection: Collection, how: LearnSettings) -> Collection:
     """The collection with what the user said about it: the features of a case, and the shares of the kinds."""
     if how.per_case:
         collection = with_case_features(collection, how.per_case)
-    return collection if how.shares is None else with_shares(collection, how.shares)
+    return with_shares(collection, how.shares) if how.shares else collection
 
 
-def _check_link(how: Settings, reading: Reading, add_to: Statistics | None) -> None:
+def _check_link(how: LearnSettings, reading: Reading, add_to: Statistics | None) -> None:
     """Refuse settings that need sums of rows, which a logistic curve cannot be fitted from."""
-    if not isinstance(how.rewards, Rewards) or how.rewards.link is Link.LINEAR:
+    if not isinstance(how.family, Rewards) or how.family.link is Link.LINEAR:
         return
     if not reading.columns.context:
-        raise invalid("link", "omitted without context columns", str(how.rewards.link), "Name some with context=...")
+        raise invalid("link", "omitted without context columns", str(how.family.link), "Name some with context=...")
     if how.ridge > 0:
         raise invalid("ridge", "omitted with a logistic link", how.ridge)
     if Untried(how.untried) is Untried.BORROW:
@@ -182,9 +143,9 @@ def individuals_of(reading: Reading, classes: Classes | None = None) -> Individu
     return Individuals(reading.statistics, reading.labels.labels, reading.labels.kinds)
 
 
-def _estimates(reading: Reading, statistics: Statistics, how: Settings) -> Estimates:
+def _estimates(reading: Reading, statistics: Statistics, how: LearnSettings) -> Estimates:
     # A logistic curve begins with the estimates of a linear one, which know the design, and what is missing.
-    rewards = how.rewards if reading.decisions is None else BERNOULLI
+    rewards = how.family if reading.decisions is None else BERNOULLI
     return estimate(
         statistics,
         rewards,
@@ -217,13 +178,14 @@ def _spread(found: Estimates, individuals: Individuals | None, classes: Classes 
     return estimate_spread(found.means, found.rewards, individuals.statistics, chances)
 
 
-def _classes(statistics: Statistics, how: Settings, on_progress: OnProgress | None) -> Classes:
+def _classes(statistics: Statistics, how: LearnSettings, on_progress: OnProgress | None) -> Classes:
     require_links(find_links(statistics), statistics.n_rows)
-    family = how.rewards.family if isinstance(how.rewards, Rewards) else how.rewards
+    rewards = how.family
+    family = rewards.family if isinstance(rewards, Rewards) else rewards
     return find_classes(
         statistics,
         family,
-        n_classes=how.n_classes,
+        n_classes=how.kinds,
         criterion=how.criterion,
         seed=how.seed,
         on_progress=on_progress,

@@ -31,7 +31,7 @@ def test_learn_reads_the_decisions(service, tmp_path, monkeypatch, format):
     path.write_bytes(client.export("decisions", format))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.stdout", io.StringIO())
-    arguments = ["learn", path, "--individual", "case", "--arm", "arm", "--reward", "reward", "--classes", 2]
+    arguments = ["learn", path, "--individual", "case", "--arm", "arm", "--reward", "reward", "--kinds", 2]
     with pytest.raises(SystemExit) as end:
         main([str(argument) for argument in [*arguments, "-o", "tasks.json"]])
     assert not end.value.code

@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 from banditree.evaluation.settings import EvaluateSettings
 from banditree.protocols.settings import PlanSettings
 from banditree.service.edge.models import NO_NUL, Id, Shape, Words
-from banditree.tasks.rewards import Family
+from banditree.training.settings import LearnSettings
 
 Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 Column = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=NO_NUL)]
@@ -17,24 +17,10 @@ Seconds = Annotated[int | None, Field(ge=1, description="at most, of those that 
 Vocabulary = Annotated[dict[Words, Words], Field(max_length=20, description='as in {"arm": "treatment"}')]
 
 
-class LearnSettings(Shape):
+class LearnOnFile(LearnSettings):
     """A file on record, which of its columns says what (the usual names are recognised), and how to learn from it."""
 
     file: Id
-    task: Column | None = None
-    individual: Column | None = None
-    arm: Column | None = None
-    reward: Column | None = None
-    propensity: Column | None = None
-    context: Columns = Field(default_factory=list)
-    rewards: Family = Family.BERNOULLI
-    low: float | None = None
-    high: float | None = None
-    drop_bad_rows: bool = False
-    kinds: Annotated[int | None, Field(ge=1, le=50, description="how many; by default found from the data")] = None
-    criterion: Literal["bic", "held-out"] = "bic"
-    merge: Annotated[float | None, Field(gt=0, description="kinds closer than this become one")] = None
-    seed: Seed = 0
 
 
 class SearchSettings(PlanSettings):
@@ -64,7 +50,7 @@ class LearnJob(Shape):
     """Learn a collection from a file."""
 
     kind: Literal["learn"]
-    settings: LearnSettings
+    settings: LearnOnFile
     seconds: Seconds = None
 
 

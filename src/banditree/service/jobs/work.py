@@ -28,9 +28,7 @@ from banditree.service.store.database import Connection, Database
 from banditree.service.store.jobs import State
 from banditree.service.studio.work import beside, worth
 from banditree.tasks.arrays import FloatArray
-
-LOG_COLUMNS = ("task", "individual", "arm", "reward", "propensity", "context")
-
+from banditree.training.settings import LearnSettings
 
 Run = Callable[[Database, Mapping[str, Any], Reports], Any]
 
@@ -76,23 +74,10 @@ def learn(database: Database, settings: Mapping[str, Any], reports: Reports) -> 
     """A collection from a file: its document, and what was found on the way as data and as text."""
     from banditree.files.collections import collection_document
     from banditree.reports.learning import learn_document, learn_text
-    from banditree.tasks.rewards import make_rewards
-    from banditree.training.classes import Criterion
-    from banditree.training.learning import Settings
     from banditree.training.learning import learn as learn_from
 
-    given = {name: settings[name] for name in ("low", "high") if settings[name] is not None}
-    how = Settings(
-        rewards=make_rewards(settings["rewards"], **given) if given else settings["rewards"],
-        drop_bad_rows=settings["drop_bad_rows"],
-        n_classes=settings["kinds"],
-        criterion=Criterion(settings["criterion"]),
-        separation=settings["merge"],
-        seed=settings["seed"],
-    )
-    columns = {name: settings[name] for name in LOG_COLUMNS}
     with file_on_disk(database, settings["file"]) as log:
-        found = learn_from(log, how, on_progress=reports, **columns)
+        found = learn_from(log, on_progress=reports, **LearnSettings.among(settings))
     document = json.loads(dump(collection_document(found.collection)))
     return {"collection": document, "document": learn_document(found), "text": learn_text(found)}
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from banditree.service.jobs.models import EvaluateOnFile, LearnSettings, SearchSettings
+from banditree.service.jobs.models import EvaluateOnFile, LearnOnFile, SearchSettings
 from banditree.service.studio.content import Content, Log, Parts
 
 FAMILIES = {"yes or no": "bernoulli", "grades": "graded", "number": "gaussian"}
@@ -14,7 +14,7 @@ def learn_settings(log: Log, parts: Parts, n_kinds: int | None) -> dict[str, Any
     """How the kinds are learned; n_kinds: how many, or as many as fit best."""
     roles = log.roles.model_dump(include={"task", "individual", "arm", "reward", "propensity"})
     how = {"rewards": FAMILIES[log.outcomes], "drop_bad_rows": log.drop, "kinds": n_kinds}
-    return LearnSettings(file=parts.learn, **roles, **how).model_dump(mode="json")
+    return LearnOnFile(file=parts.learn, **roles, **how).model_dump(mode="json")
 
 
 def worth_settings(log: Log, parts: Parts) -> dict[str, Any]:
