@@ -15,7 +15,7 @@ from banditree.errors import invalid
 from banditree.nouns import counted
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
-FAR = 4.0  # A test speaks against chance from so many standard deviations on.
+FAR = 4.0  # A test speaks against chance from this many standard deviations on.
 LEAST_CASES = 10  # With fewer cases of several rounds nothing is found out about a design.
 FEW_CHANGE = 0.05  # Where at most this share of the cases ever changes its option, it was decided once per case.
 

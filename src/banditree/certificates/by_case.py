@@ -18,7 +18,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import averaging_rows, contexts_of_a_case
 from banditree.tasks.reward_cells import margin_at
 
-CASES = 60  # A certificate averages over so many drawn cases, or over all of a sample that has no more.
+CASES = 60  # A certificate averages over this many drawn cases, or over all of a sample that has no more.
 LARGEST = {"within"}  # These numbers of a certificate are the largest over cases, not their mean.
 
 

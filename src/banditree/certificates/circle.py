@@ -7,7 +7,7 @@ import numpy as np
 from banditree.tasks.arrays import ComplexArray, FloatArray
 
 ALIASED = 1e-11  # The coefficients beyond the circle are multiplied by this.
-PER_ROUND = 3.0  # The circle has at least so many points per round: errors grow by at most ALIASED ** (-1 / PER_ROUND).
+PER_ROUND = 3.0  # Points of the circle per round, at least: errors grow by at most ALIASED ** (-1 / PER_ROUND).
 
 
 class Circle(NamedTuple):

@@ -10,8 +10,8 @@ from banditree.plans.machine import Machine
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-MOST_NUMBERS = 100_000_000  # The exits of one score are found with so many numbers at most, which are 800 MB.
-ENDLESS = 1e4  # A plan that tests for so many horizons on average is refused as one that may never end.
+MOST_NUMBERS = 100_000_000  # The exits of one score are found with this many numbers at most, which are 800 MB.
+ENDLESS = 1e4  # A plan that tests for this many horizons on average is refused as one that may never end.
 
 
 def exit_distributions(machine: Machine, outcomes: Outcomes, horizon: int) -> tuple[FloatArray, FloatArray, FloatArray]:

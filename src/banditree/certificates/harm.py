@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from banditree.certificates.harm_loops import Rows
 
 STAGES = 3  # No harm, one, more.
-MOST_STAGES = 500  # At most so many groups of barred arms are told apart.
+MOST_STAGES = 500  # At most this many groups of barred arms are told apart.
 MOST_WORK = 1e10  # Scores moved by one round, over all tasks: some 20 s.
 TINY = 1e-20  # Smaller chances of single scores are dropped and counted as an error.
 ONCE, MORE = 0, 1  # The rows that give nothing, after one harm and after more.

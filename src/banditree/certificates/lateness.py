@@ -264,7 +264,7 @@ def _follow(chain: Chain, horizon: int, delay: Delay, losses: FloatArray) -> flo
     """The loss up to the horizon.
 
     What is given in a round is what the outcomes of all rounds but the last `late` lead to. So the first `late` rounds
-    cost as much as the first of all, and the others what the states of a case cost that is so many rounds younger.
+    cost as much as the first of all, and the others what the states of a case cost that is as many rounds younger.
     """
     late, batch = min(delay.late, horizon), delay.batch
     here = np.zeros(len(chain.cost))

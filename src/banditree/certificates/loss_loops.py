@@ -9,7 +9,7 @@ from banditree.certificates.propagation import lean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 PART = 1e-2  # Of the smallest chance that is followed: single losses and exits with less than that are dropped.
-ROW_WORK = 20  # Passing on a row costs as much as so many products.
+ROW_WORK = 20  # Passing on a row costs as much as this many products.
 
 
 class Exits(NamedTuple):
@@ -44,7 +44,7 @@ class Effort(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """here: (W,), the losses of those who are passed on. kernel: (2, W), the chances to lose so many cells more until
+    """here: (W,), the losses of those who are passed on. kernel: (2, W), the chances to lose n cells more until
     the moment before an exit and the one after it; zero between uses. reach: (2, 2), the cells of it in use."""
 
     here: FloatArray

@@ -23,12 +23,12 @@ STAYS = 1e-9  # A score is no longer followed when the chance that it has not be
 TINY = 2e-8  # Who arrives anywhere with a smaller chance is dropped.
 SINGLE, PER_MOMENT = 8, 5  # So many rounds at first are moments; from then on a step is a 5th of the time so far,
 FEWEST, PER_ENTRY = 32, 20  # and no longer than the horizon divided by the first, or the second times a square root.
-EXACT_EXITS = 48  # Exits after so many rounds are told apart; later ones within 2% of each other are one exit.
+EXACT_EXITS = 48  # Exits after this many rounds are told apart; later ones within 2% of each other are one exit.
 UNIT, SAME = (
     1e-9,
     1e-9,
 )  # Costs are told apart to the first; chances, and cells, that differ by the second are the same.
-MOST_ENDS = 200  # Of the tests of fixed length, so many ends are moments of their own.
+MOST_ENDS = 200  # Of the tests of fixed length, this many ends are moments of their own.
 MOST_WORK = 5e8  # Products of two chances, for one grid: about half a second.
 
 
@@ -53,7 +53,7 @@ class Distribution:
         return float(self.chance @ np.arange(self.chance.size)) * self.cell + self.beyond[1]
 
     def at_most(self, share: float) -> float:
-        """The loss that so many cases do not exceed; infinite if it lies beyond the grid."""
+        """The loss that this share of cases does not exceed; infinite if it lies beyond the grid."""
         upper = np.cumsum(self.chance)
         place = int(np.searchsorted(upper, share - SAME))
         if place == 0 or place == upper.size:

@@ -15,7 +15,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 
 FIXED, SCORE, EXPLOIT, WATCH = 0, 1, 2, 3  # Counting, as numbers that numba takes as constants
 NARROW = 48  # So few scores are moved faster than searched for those that hold next to nobody.
-BOX_WORK = 300  # Moving one box in a round costs as much as moving so many scores.
+BOX_WORK = 300  # Moving one box in a round costs as much as moving this many scores.
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -112,7 +112,7 @@ def flow_of(boxes: Boxes) -> Flow:
 
 
 def totals_of(n: int, rounds: int) -> Totals:
-    """Nothing filled in yet, for n boxes and a course of so many rounds."""
+    """Nothing filled in yet, for n boxes and a course of some rounds."""
     spent, entered, below, above, turned, at_end = np.zeros((6, n))
     return Totals(spent, entered, below, above, turned, at_end, np.zeros(5), *np.zeros((3, rounds)))
 

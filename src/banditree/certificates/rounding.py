@@ -50,7 +50,7 @@ class Off(NamedTuple):
 
 
 def of_rounds(boxes: Boxes, entered: FloatArray, rounds: float) -> float:
-    """The rounding errors of following every case for so many rounds. entered: (N,), how often on average."""
+    """The rounding errors of following every case for a number of rounds. entered: (N,), how often on average."""
     n_bins = boxes.points.shape[1]
     reach_a_cap = int(boxes.points.max()) if boxes.cap.any() else 0  # scores whose chances are added at the cap
     per_round = ROUND + n_bins * (1 + reach_a_cap)

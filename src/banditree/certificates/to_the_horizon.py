@@ -19,8 +19,8 @@ MOST_CASES = 0.95  # The share of cases in "95% of cases are decided within n ro
 MOST_WORK = 2.5e10  # Scores moved by one round, over all tasks of a certificate: 4 to 6 s.
 FIRST_TRY = 5e5  # The same for one box of one task: about half of what it takes line by line.
 MOST_ERROR = 1e-9  # A plan with a larger error of the regret per round, line by line, is carried round by round.
-MOST_SCORES = 20_000_000  # The boxes of a plan may keep so many scores and pulls, 16 bytes each.
-MOST_PULLS = 2**31 - 1  # Binomial chances are computed for tests of at most so many pulls.
+MOST_SCORES = 20_000_000  # The boxes of a plan may keep this many scores and pulls, 16 bytes each.
+MOST_PULLS = 2**31 - 1  # Binomial chances are computed for tests of at most this many pulls.
 # Plans whose scores all end: what is dropped is far below every chance that anybody prints.
 UNSEEN, REST = 1e-60, 1e-30
 

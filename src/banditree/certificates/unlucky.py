@@ -25,7 +25,7 @@ WITHIN = 0.01  # Moments and cells that are divided make a number no less right 
 COARSE, FINE = 64, 512  # Cells of a first grid, and of one that numbers are read from.
 MOST_FINE = 2_000  # Cells of a grid whose cell is the unit of all costs, on which losses are exact.
 FIRST, FARTHER = 10.0, 8.0  # The first grid holds this multiple of the expected loss, the next ones that much more.
-READABLE = 60  # A number is read from a grid where it is at least so many cells: half a cell is less than 1% of it.
+READABLE = 60  # A number is read from a grid where it is at least this many cells: half a cell is less than 1% of it.
 AROUND = 1.1  # A grid that a number is read from reaches this multiple of it.
 MOST_ROUNDS = 1_000_000  # Of a horizon.
 
@@ -52,8 +52,8 @@ class Unlucky:
     """What the unlucky cases of each task lose, the sum of gaps over the horizon.
 
     at_most (M, 3): what 90%, 99% and 99.9% of the cases do not exceed; least, most (M, 3): between which it lies.
-    worst (M,): the mean loss of the worst 1%. runs: 0 where all of it is computed; otherwise so many cases of each task
-    were simulated, and it lies between the two with 95% confidence.
+    worst (M,): the mean loss of the worst 1%. runs: 0 where all of it is computed; otherwise this many cases of each
+    task were simulated, and it lies between the two with 95% confidence.
     """
 
     at_most: FloatArray

@@ -11,9 +11,9 @@ from banditree.tasks.cases import case_collection, draw_cases
 from banditree.tasks.collection import Collection
 
 DRAWS = 100  # So many cases of each task are drawn: a chance of one half is then known to within 0.1 for each.
-MOST_DRAWS = 1_000  # Of many tasks fewer cases each are drawn, so many in all ...
+MOST_DRAWS = 1_000  # Of many tasks fewer cases each are drawn, this many in all ...
 LEAST_DRAWS = 20  # ... but no fewer of each than this.
-NORMAL = 1.96  # A 95% interval reaches so many standard errors to either side.
+NORMAL = 1.96  # A 95% interval reaches this many standard errors to either side.
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ def certify_cases(
 ) -> VaryingCertificate:
     """The certificate of a plan over cases drawn from each task with its spread, at the means as they are given.
 
-    draws: so many of each task, by default 100, and fewer where there are more than 10 tasks. All plans of a collection
+    draws: of each task, by default 100, and fewer where there are more than 10 tasks. All plans of a collection
     meet the same cases.
 
     >>> from banditree.trees.tree import build_tree

@@ -18,9 +18,9 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
 
-MIXED = 30  # A capped score has forgotten its start after so many times its height.
+MIXED = 30  # A capped score has forgotten its start after this many times its height.
 UNSEEN = 1e-12  # A smaller chance makes no difference.
-GRID = 200  # A CUSUM, whose points are not whole numbers, is computed on so many scores from 0 to its limit.
+GRID = 200  # A CUSUM, whose points are not whole numbers, is computed on this many scores from 0 to its limit.
 
 
 @dataclass(frozen=True, eq=False)

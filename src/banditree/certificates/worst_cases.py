@@ -15,8 +15,8 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 # A watched score is followed up to this height at most. Above, whoever sets the chances may also set the score back to
 # below it at will, which can only make the bound larger.
 HIGHEST = 1_000
-BOX_WORK = 20  # Besides its scores, a box costs as much in a round as so many scores.
-QUANTITIES = 5  # A certificate asks for so many numbers, each with its own worst case.
+BOX_WORK = 20  # Besides its scores, a box costs as much in a round as this many scores.
+QUANTITIES = 5  # A certificate asks for this many numbers, each with its own worst case.
 
 
 class Worst(Protocol):

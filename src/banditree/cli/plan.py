@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from banditree.tasks.collection import Collection
 
 LONG = 60  # A plan of more boxes is summed up in the terminal rather than printed whole.
-CERTIFIED = 2_000  # The regret of a plan of up to so many boxes is worked out within a moment.
+CERTIFIED = 2_000  # The regret of a plan of up to this many boxes is worked out within a moment.
 
 
 def plan(

@@ -33,8 +33,8 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
 LEAST_CASES = 10  # Nothing is said about a round that fewer cases (by weights: effective cases) come to.
-BORROWED = 10  # Each arm starts with so many rounds of the overall mean, lest one tried once or twice is best by luck.
-TOO_FAR = 6.0  # By so many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
+BORROWED = 10  # Each arm starts with this many rounds of the overall mean, lest one tried once is best by luck.
+TOO_FAR = 6.0  # By this many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
 PLAN = "this plan"
 FOR_ALL = " for all"
 HINDSIGHT = "best option of each case, in hindsight"

@@ -32,8 +32,8 @@ from banditree.tasks.rewards import Rewards, family_named
 from banditree.training.cells import statistics_of
 from banditree.training.links import find_links, require_links, weak_links
 
-PARTS = 5  # A case's rounds are split into so many parts: its kind is told from all but one, and used in that one.
-LEAST_TRIED = 15  # A plan gives only options that so many cases have tried, or a third of them where cases are few.
+PARTS = 5  # A case's rounds are split into this many parts: its kind is told from all but one, and used in that one.
+LEAST_TRIED = 15  # A plan gives only options that this many cases have tried, or a third of them where cases are few.
 STEPS = 200  # Each search is short, since there are some hundred, and plans are judged by other cases anyway.
 LAST_STEPS = 2_000  # The search for the plan itself is longer.
 # Unlike `learn`, `fit` needs the chance of each reward, so bounded rewards are none of these.
@@ -207,7 +207,7 @@ class Maker:
         return Plan((Line(Give(arms[arm])),), horizon=self.horizon, origin=Origin("one option"), **about)
 
     def plan(self, collection: Collection, lines: int, steps: int = STEPS) -> Plan:
-        """The plan of at most so many lines that loses least on average over the kinds in their shares."""
+        """The plan of at most N lines that loses least on average over the kinds in their shares."""
         if len(set(collection.best_arms.tolist())) == 1:
             return self.always(collection.arms, int(collection.best_arms[0]))
         options: dict[str, Any] = {"objective": "mean", "lines": lines, "steps": steps, "seed": self.seed}

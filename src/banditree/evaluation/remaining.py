@@ -14,9 +14,9 @@ from banditree.evaluation.replay import Replayed
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 
 LEAST_CHANCE = 1e-6  # A smaller chance of remaining counts as this one.
-FAR = 3.0  # Weights that add up to less than by so many standard deviations lack cases.
+FAR = 3.0  # Weights that add up to less than by this many standard deviations lack cases.
 SLACK = 0.02  # The chances are estimated, and may be off by this part.
-MOST_ROUNDS = 500  # Chances are worked out for so many rounds of the log; later ones hardly ever matter.
+MOST_ROUNDS = 500  # Chances are worked out for this many rounds of the log; later ones hardly ever matter.
 
 
 def transitions(cases: Cases, design: Design) -> FloatArray:

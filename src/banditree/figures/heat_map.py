@@ -11,7 +11,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation, tolerance
 
-MOST_SHOWN = 50  # At most so many tasks and arms are shown; more cells are too small to see.
+MOST_SHOWN = 50  # At most this many tasks and arms are shown; more cells are too small to see.
 NAME_WIDTH = 110.0
 DARK = (0, 92, 148)  # The largest mean: the blue of the palette, a little darker; white is the least mean.
 

@@ -25,7 +25,7 @@ from banditree.plans.wording import (
 from banditree.plans.words import capital, quoted
 
 MANY_ROWS = 1500  # A drawing of more rows is of no use to anybody.
-FEW_NAMES = 60  # Task names of so many characters are written out beside a row; the rest is counted.
+FEW_NAMES = 60  # Task names of this many characters are written out beside a row; the rest is counted.
 LIKELY = 0.05  # A task is named beside a row if at least this share of the cases there is of it.
 
 

@@ -15,8 +15,8 @@ from banditree.plans.plan import Plan
 from banditree.plans.wording import place_name
 from banditree.plans.words import capital
 
-MOST_OPTIONS = 8  # The options with the most outcomes, up to so many, have a chart of their own.
-MOST_TESTS = 3  # The chart of the evidence shows so many of the strongest tests.
+MOST_OPTIONS = 8  # The options with the most outcomes, up to this many, have a chart of their own.
+MOST_TESTS = 3  # The chart of the evidence shows this many of the strongest tests.
 LEAST = -3.0  # Evidence below this power of ten, relative to an alarm, is not drawn.
 DASH = (4.0, 3.0)
 

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from banditree.progress import OnProgress, Progress
 
-LOG_STEPS = 10  # A log gets at most so many lines after the first.
+LOG_STEPS = 10  # A log gets at most this many lines after the first.
 
 
 @contextmanager

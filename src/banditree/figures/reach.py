@@ -16,7 +16,7 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
 LEAST = 1e-12  # For a box that is reached with a smaller chance, it is not said what it costs to get there.
-MOST_WORK = 3e10  # A plan with links back may take so many multiplications here, which are some seconds.
+MOST_WORK = 3e10  # A plan with links back may take this many multiplications here, which are some seconds.
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 
 MOST_POINTS = 240  # A curve with more points looks the same.
-MOST_TASKS = 6  # Colours tell so many curves apart; with more tasks, only the mean and the worst are drawn.
+MOST_TASKS = 6  # Colours tell this many curves apart; with more tasks, only the mean and the worst are drawn.
 DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1.5, 1.5), (7, 2, 1.5, 2))
 
 

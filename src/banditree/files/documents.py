@@ -15,7 +15,7 @@ from pydantic.fields import FieldInfo
 
 from banditree.errors import InvalidInput
 
-MOST_DIGITS = 9  # A version has at most so many digits; a file with a longer one was not written by banditree.
+MOST_DIGITS = 9  # A version has at most this many digits; a file with a longer one was not written by banditree.
 Model = TypeVar("Model", bound="Document")
 
 

@@ -13,7 +13,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection
 
-MOST_LENGTHS = 5  # The ends are computed at so many different numbers of rounds; others count as the nearest of these.
+MOST_LENGTHS = 5  # The ends are computed at this many numbers of rounds; others count as the nearest of these.
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def promised_for(plan: Plan, collection: Collection, rounds: IntArray) -> Promis
 
 
 def in_force_at(plan: Plan, known: Collection, rounds: int) -> FloatArray:
-    """The chance (M, K) that each option is in force after so many rounds."""
+    """The chance (M, K) that each option is in force after a number of rounds."""
     certificate, boxes = certify(plan, known, rounds, must_rest=False), machine_of(plan)
     assert certificate.at_end is not None
     chance = np.zeros(known.means.shape)

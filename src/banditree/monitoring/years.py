@@ -81,7 +81,7 @@ class WatchedYear:
         self.alarms: list[Alarm] = []
 
     def run(self, last: float, every: float) -> Course:
-        """Look every so many days until the year, or what is on record, ends."""
+        """Look every few days until the year, or what is on record, ends."""
         days, logs = [], []
         for day, rows in self._looks(min(last, self.end), every):
             now = self.evidence.add(self.rounds.only(rows))

@@ -10,7 +10,7 @@ from banditree.plans.wording import outcome_names
 from banditree.plans.words import Vocabulary, number, signed
 from banditree.tasks.rewards import Rewards
 
-MOST_NAMES = 12  # A sentence lists so many names; the rest is only counted.
+MOST_NAMES = 12  # A sentence lists this many names; the rest is only counted.
 
 
 def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:

@@ -29,7 +29,7 @@ from banditree.theory.context_rules import rules_named
 from banditree.theory.separating_tests import rule_distances
 
 ARM_NOT_AVAILABLE = int(Outcome.ARM_NOT_AVAILABLE)
-MOST_BYTES = 2**30  # The table "this arm separates these two tasks" may have so many bytes.
+MOST_BYTES = 2**30  # The table "this arm separates these two tasks" may have this many bytes.
 DONE, TESTS, TASK, ARM, PULLED = 0, 1, 2, 3, 4  # The entries of EceState.place.
 
 

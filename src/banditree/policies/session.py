@@ -24,7 +24,7 @@ from banditree.trees.tree import LazyTree
 if TYPE_CHECKING:
     from banditree.certificates.waiting import GoingOn, WaitingCosts
 
-LOOKED_BACK = 100  # A context of the case is looked for among so many rounds with an outcome.
+LOOKED_BACK = 100  # A context of the case is looked for among this many rounds with an outcome.
 MAX_KEY = 2**32  # Seeds and case numbers are words of the random number keys.
 
 

@@ -29,7 +29,7 @@ from banditree.tasks.rewards import require_likelihood
 # a standard deviation of 0.058, which is 0.115 of the largest standard deviation that a reward can have.
 DEFAULT_WIDTH = 0.115
 LEAST_WIDTH = 0.002  # In the same unit: even a rate that the collection is sure of may be off by this much.
-HALF_WIDTHS = 1.96  # The radius of an estimate, whose confidence is about 95%, is so many standard deviations.
+HALF_WIDTHS = 1.96  # The radius of an estimate, whose confidence is about 95%, is this many standard deviations.
 LEAST_COUNT = 0.02  # Each possible reward has this count in the prior: what is called impossible may still happen.
 BOOST = 1 << 19  # The number of the draw for a gamma draw with a shape below 1, above those of the arms.
 

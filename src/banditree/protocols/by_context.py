@@ -30,7 +30,7 @@ PointsBy = Literal["fit", "table", "outcome"]
 
 UNITS = (0.25, 1.0)  # Log-likelihood ratio per point: fine steps, and coarse ones for outcomes that tell much.
 MOST_POINTS = 6  # The most points of one round, up or down.
-ROWS = 2_000  # The search averages over so many contexts; certificates take them all.
+ROWS = 2_000  # The search averages over this many contexts; certificates take them all.
 SAME = 1e-9  # A drift that differs by less between kinds tells nothing.
 
 

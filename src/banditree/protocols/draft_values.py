@@ -10,7 +10,7 @@ from numba import njit
 
 from banditree.tasks.arrays import FloatArray, IntArray
 
-MAX_PASSES = 400  # A draft with links back that has not settled after so many passes is refused.
+MAX_PASSES = 400  # A draft with links back that has not settled after this many passes is refused.
 SETTLED = 1e-7  # The passes end when they change less than this share of the regret of the worst scenario.
 
 

@@ -17,7 +17,7 @@ from banditree.protocols.variants import Nearby, longest_path_near
 from banditree.tasks.collection import Collection
 
 ALONE = 0.3  # A search for a shorter plan by itself, for tasks with contexts, takes this share of a whole search.
-SIZES = 10  # A front tries at most so many numbers of lines below that of its longest plan.
+SIZES = 10  # A front tries at most this many numbers of lines below that of its longest plan.
 
 
 def pareto_front(

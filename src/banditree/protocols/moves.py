@@ -26,11 +26,11 @@ TINY = 1e-6  # A smaller relative gain counts as none.
 MOST_CIRCLING = 0.9  # A draft goes round in circles if a pass leads to line 1, and not to rest, with a larger chance.
 DEAR, NEVER = 20.0, 1e6  # How fast its objective then grows, so that a search finds its way out; and if it never rests.
 ENDLESS = 0.999  # Coming back with this chance or more counts as never resting.
-SLACK = 3  # On the way, a path may be so many lines too long; refusing it at once leaves too few ways to go.
+SLACK = 3  # On the way, a path may be this many lines too long; refusing it at once leaves too few ways to go.
 SMOOTH = 0.25  # The power of the objective that a first draft is judged by, as a share of that of the search.
 TOO_LONG = 0.03  # The objective grows by this share for each of them.
-MAX_ROWS = 6_000  # One step looks at so many score lines, another part of the tables each time.
-REPORT_EVERY = 25  # Progress is reported every so many steps.
+MAX_ROWS = 6_000  # One step looks at this many score lines, another part of the tables each time.
+REPORT_EVERY = 25  # Progress is reported every this many steps.
 MOST_CORRECTED = 1.5  # An exact regret corrects the value that stands for it by at most this factor.
 N_REMOVALS = 8  # So many ways to do without a line, those that look best, are judged exactly.
 # Lines are drawn to be taken out; one without which the objective grows by so much more (in logarithms), or by this
@@ -73,7 +73,7 @@ class Moves:
         self.nothing = self.best = empty_draft(tables, everyone, limits.links_back)
 
     def sharpen(self, times: float) -> None:
-        """Judge by so many times the power of the objective: large ones approach the worst kind; a mean stays one."""
+        """Judge by a multiple of the power of the objective: large ones approach the worst kind; a mean stays one."""
         world, power = self.world, self.power * times if self.power > 1 else 1.0
         self.adding = Adding(np.array(world.group), np.array(world.weight), np.array(world.share), float(power))
         self.judged: WeakKeyDictionary[Draft, float] = WeakKeyDictionary()
@@ -223,7 +223,7 @@ class Moves:
         return self.ruled(draft)
 
     def grow(self, draft: Draft, lines: int) -> Draft:
-        """The draft with new lines at the exits behind which most is lost, until there are so many."""
+        """The draft with new lines at the exits behind which most is lost, until there are enough."""
         tried: set[tuple[int, int]] = set()
         while draft.n_lines < lines:
             exit = next((exit for exit in self.costly(draft) if exit not in tried), None)
@@ -254,7 +254,7 @@ class Moves:
         return draft
 
     def shrink(self, draft: Draft, lines: int) -> Draft | None:
-        """The draft without the lines that are missed least, until so many are left; None where that cannot be."""
+        """The draft without the lines that are missed least, down to a number; None where that cannot be."""
         while draft.n_lines > lines:
             shorter = min(self.removals(draft), key=self.objective, default=None)
             if shorter is None or self.objective(shorter) == np.inf:
@@ -285,7 +285,7 @@ class Moves:
                 yield shorter
 
     def thin_out(self, draft: Draft, lines: int) -> Draft:
-        """The draft without lines that are drawn, mostly such as are missed little, until so many are left."""
+        """The draft without lines that are drawn, mostly such as are missed little, until the rest is short enough."""
         while draft.n_lines > max(lines, 1):
             elsewhere, judged = self._judged_removals(draft)
             objective = min(max(self.objective(draft), 1e-300), NEVER)  # It may be infinite with links back.

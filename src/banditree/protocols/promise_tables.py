@@ -15,9 +15,9 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Scoring
 
 CUTS = tuple(np.round(np.arange(0.05, 1.0, 0.05), 2).tolist())  # A table may be cut at these promises.
-MOST_ROWS = 3  # A table has at most so many rows.
+MOST_ROWS = 3  # A table has at most this many rows.
 MOST_OF_TABLES = 9  # The most points of one round, up or down.
-FULL_PAIRS = 6  # With at most so many kinds, every option may be scored by every two kinds.
+FULL_PAIRS = 6  # With at most this many kinds, every option may be scored by every two kinds.
 WORTH = 0.05  # A row is added if the table then tells this share more.
 SIZES = (2, 4)  # The largest points of a table: coarse ones, and finer ones.
 LEAST_CHANCE = 0.01  # Chances are taken as no closer to 0 and 1, so that one outcome does not outweigh all others.

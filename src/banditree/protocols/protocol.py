@@ -39,12 +39,12 @@ if TYPE_CHECKING:
 POLISHING = 0.1  # Further steps, as a share of those of the search, that go on with the ways to score that are left.
 SHORTER = 0.05  # Further steps, as a share of those of the search, in which a line less is tried.
 SIMPLIFYING = 0.15  # Further steps, as a share of those of the search, in which the plan is made simpler.
-DOUBTS = 3  # For estimated rates there are so many searches, each allowing for the worst rates of the plans before it.
+DOUBTS = 3  # For estimated rates this many searches, each allowing for the worst rates of the plans before it.
 TINY = 30  # Up to this horizon a case of random length stands badly for one of H rounds ...
 # ... so that by default there are searches with these (numbers added to the seed, mean lengths as multiples of H).
 TRIES = ((0, 1.0), (1, 1.0), (0, 2.0), (1, 2.0), (0, 4.0))
-ATTEMPTS = 4  # At most so many searches, with wrong arms ever more costly, are made until the cap on them is met.
-DEARER = 10.0  # A wrong arm costs so many times as much from one attempt to the next.
+ATTEMPTS = 4  # At most this many searches, with wrong arms ever more costly, are made until the cap on them is met.
+DEARER = 10.0  # A wrong arm costs this many times as much from one attempt to the next.
 
 # A case is handed over at these odds to one against every task: a case of a known task that is where it should be is
 # handed over with a chance of at most 1%; the certificate adds the chance that it is elsewhere.

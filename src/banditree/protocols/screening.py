@@ -15,10 +15,10 @@ from banditree.tasks.arrays import FloatArray, IntArray
 
 SingleArray = npt.NDArray[np.float32]
 
-N_CHEAP = 2000  # The exits of about so many of the cheapest lines are looked at ...
-N_ANY = 100  # ... and of so many others, whatever they cost.
-SAMPLE = 500  # Which lines are cheap is estimated from so many.
-TRIED = 128  # The best exits of so many lines say which places are worth looking at for all of them.
+N_CHEAP = 2000  # The exits of about this many of the cheapest lines are looked at ...
+N_ANY = 100  # ... and of this many others, whatever they cost.
+SAMPLE = 500  # Which lines are cheap is estimated from this many.
+TRIED = 128  # The best exits of this many lines say which places are worth looking at for all of them.
 HALVINGS = 16  # The interval that holds the cost below which lines are cheap is halved so often.
 FELT = 1e-7  # What is lost under a scenario is not looked at if it is less than this share of a value.
 

@@ -15,18 +15,18 @@ from banditree.protocols.moves import Moves, Stopped
 from banditree.protocols.starts import first_draft, quick_start
 from banditree.tasks.arrays import FloatArray
 
-LONG = 1.6  # A long draft has so many times the lines that are wanted.
+LONG = 1.6  # A long draft has this many times the lines that are wanted.
 COARSE, FINE = 0.02, 0.003  # A long and a short draft are swept until the relative gain is below these.
 SHRINK = 0.9  # The draft is swept again each time it has shrunk to this share of its lines.
 STARTS = 0.3  # A start from nothing may begin within this share of the steps ...
 # ... less, in proportion, for more scenarios than these: chains go on gaining for longer there. For more kinds than
 # these a start is grown in turns, since what trials find goes round in circles there.
 MANY = 15
-FEW = 4  # Chains of moves go on from so many drafts at first; the number falls to one ...
+FEW = 4  # Chains of moves go on from this many drafts at first; the number falls to one ...
 ALONE = 0.6  # ... at this share of the chains.
-MOST_OUT = 8  # A chain takes out at most so many lines before it puts in as many.
+MOST_OUT = 8  # A chain takes out at most this many lines before it puts in as many.
 FIRST_MORE = 0.1  # This share of the chains adds lines first ...
-MOST_NEW = 3  # ... so many at most, and then drops as many.
+MOST_NEW = 3  # ... this many at most, and then drops as many.
 NEARBY = 0.7  # Of the exits behind which most is lost, each next one gets a new line less often, by this factor.
 LOCAL = 8  # So many lines of a long draft are replaced after others were added or dropped.
 EVENLY = 0.5  # This part of their choice does not look at what is lost behind them.
@@ -34,7 +34,7 @@ WARM = 0.01  # A chain goes on from a draft that is worse by this share on avera
 LOST = 1.05  # A chain that has strayed from the best by more than this factor goes back to it.
 CORRECTED = 0.6  # Values are corrected after this share of the chains.
 LATE = 0.8  # Chains that go on from one draft begin at this share of the chains.
-POWERS = ((0.0, 1), (0.4, 2), (0.8, 4))  # From each share of the chains on, the objective has so many times its power.
+POWERS = ((0.0, 1), (0.4, 2), (0.8, 4))  # From each share of the chains on, the objective's power times this.
 
 Exact = Callable[[Draft], FloatArray]
 

@@ -21,8 +21,8 @@ from banditree.tasks.arrays import BoolArray
 WITHIN = 0.03  # The objective may grow by this share in all ...
 WITHIN_LINES = 0.01  # ... and by this for watch lines, caps and small numbers where a draft was polished before that.
 STRETCH = 1.3  # A level is stretched or shrunk by this factor in looking for a better one.
-LOOKS = 20  # There are at most so many passes over the lines.
-RAREST = 5  # Of the ways to score, so many that the fewest lines use are tried to do without.
+LOOKS = 20  # There are at most this many passes over the lines.
+RAREST = 5  # Of the ways to score, this many that the fewest lines use are tried to do without.
 Changes = Callable[[Draft], Iterator[Draft]]  # drafts that differ from a given one in one thing
 
 

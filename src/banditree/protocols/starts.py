@@ -13,11 +13,11 @@ from banditree.protocols.moves import MAX_ROWS, Moves, Stopped
 from banditree.protocols.tables import Line
 from banditree.tasks.arrays import FloatArray
 
-POOL = 3.0  # Trials find at most so many times the lines that are wanted.
+POOL = 3.0  # Trials find at most this many times the lines that are wanted.
 QUICK = 1.2  # The same for the first draft of all, which should be there soon.
-FIRST = 3  # The draft before that, which says what starting again may be worth, has so many lines.
-LONGEST_TRIAL = 40  # A trial passes at most so many lines.
-IDLE_TRIALS = 4  # Trials end after so many without a new line.
+FIRST = 3  # The draft before that, which says what starting again may be worth, has this many lines.
+LONGEST_TRIAL = 40  # A trial passes at most this many lines.
+IDLE_TRIALS = 4  # Trials end after this many without a new line.
 WORTH = 1e-3  # A trial adds a line for this relative gain.
 AGAIN = 0.3  # This share of beliefs is mixed with the first one, to meet those close to the start.
 NEVER = 1e9  # Starting again costs this where it is not allowed.

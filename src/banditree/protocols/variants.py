@@ -170,7 +170,7 @@ class Nearby:
         return self.limits.rule and name != NO_RULE
 
     def shorter(self, draft: "Draft", lines: int) -> "Draft | None":
-        """The best draft of so many lines that a short search from a longer one finds."""
+        """The best draft of N lines that a short search from a longer one finds."""
         return self._searched(draft, replace(self.limits, lines=lines))
 
     def as_plan(self, draft: "Draft") -> Plan:

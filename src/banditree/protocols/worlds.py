@@ -15,10 +15,10 @@ from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
 from banditree.theory.thompson import Expected, expected_losses, thompson_loss
 
-CASES = 12  # At least so many cases of each kind are drawn, where the cases of a kind differ ...
+CASES = 12  # At least this many cases of each kind are drawn, where the cases of a kind differ ...
 ALL_CASES = 90  # ... and of all kinds together, if these are few
 ALIKE = 60  # So many more cases of each kind are drawn, by which resting is judged.
-# Rivals of a kind's best arm are those that are better for some case: their rates are closer than so many standard
+# Rivals of a kind's best arm are those that are better for some case: their rates are closer than this many standard
 # deviations of the difference of two rates. One that is never tried, since its rate is low, costs nothing.
 RIVALS = 2.5
 LEAST_SHARE = 0.1  # Of an equal share: a rarer kind counts so much in the smooth mean that stands for the worst kind.

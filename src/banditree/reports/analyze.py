@@ -24,7 +24,7 @@ from banditree.trees.optimal import Depth, optimal_depth
 from banditree.trees.randomised_depth import randomised_depth
 from banditree.trees.tree import LazyTree, lazy_tree
 
-SHOWN = 12  # The text names so many tasks of the hardest set.
+SHOWN = 12  # The text names this many tasks of the hardest set.
 Fact = float | int | str | bool | list[str] | None
 INFINITE = "infinite"
 QUANTITIES = (

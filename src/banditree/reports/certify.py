@@ -38,7 +38,7 @@ from banditree.tasks.collection import Collection
 from banditree.theory.limits import Limit
 from banditree.trees.guarantee import dt_ece_guarantee
 
-MANY_SHARES = 6  # A sentence names at most so many shares.
+MANY_SHARES = 6  # A sentence names at most this many shares.
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
 from banditree.theory.limits import Limit, limit
 
-A_SECOND = 400_000_000  # One core makes about so many additions in a second.
+A_SECOND = 400_000_000  # One core makes about this many additions in a second.
 MANY_LINES = 30  # With more tests, what each gives up is omitted, since that takes one certificate per test; ...
 MANY_TASKS = 20  # ... likewise with more tasks, for which a certificate takes long.
-NAMED = 8  # A sentence names at most so many lines.
+NAMED = 8  # A sentence names at most this many lines.
 QUICK = 300_000_000  # Additions for a limit that is one line among others, so that it takes less than a second.
 
 

@@ -16,7 +16,7 @@ from banditree.plans.words import capital
 from banditree.reports.certify import table_lines
 from banditree.reports.promise import lost_word
 
-WEEK = 7.0  # A digest calls the alarms of so many days new.
+WEEK = 7.0  # A digest calls the alarms of this many days new.
 
 
 def alarm_sentence(plan: Plan, found: Monitoring, alarm: Alarm) -> str:

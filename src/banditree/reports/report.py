@@ -48,10 +48,10 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation, tolerance
 
-MAX_ALTERNATIVE = 2_000  # A plan that is built only for comparison has at most so many boxes.
-MOST_NUMBERS = 300_000  # A page holds the chances of boxes up to so many numbers, which are some megabytes.
-PROTOCOL_STEPS = 300  # The search for a protocol that is only compared takes so many steps per task ...
-PROTOCOL_TASKS = 10  # ... and is made for at most so many tasks, which takes seconds.
+MAX_ALTERNATIVE = 2_000  # A plan that is built only for comparison has at most this many boxes.
+MOST_NUMBERS = 300_000  # A page holds the chances of boxes up to this many numbers, which are some megabytes.
+PROTOCOL_STEPS = 300  # The search for a protocol that is only compared takes this many steps per task ...
+PROTOCOL_TASKS = 10  # ... and is made for at most this many tasks, which takes seconds.
 THEORY_TASKS = 20  # With more tasks, the searches of the theory may take minutes and are omitted.
 THEORY_STEPS = 1_000  # The length of each search, in steps and not in seconds, so that a report is reproducible.
 MANY_TASKS = 30  # With more tasks, a table shows only those with the most regret.

@@ -1,6 +1,6 @@
 """What is attained: the exact regret, in every task, of an algorithm that comes close to the limit of all algorithms.
 
-It keeps one lattice point of log-weights in mind and plays the arm that is best there, for so many rounds to go; after
+It keeps one lattice point of log-weights in mind and plays the arm that is best there, for the rounds left; after
 every outcome it goes to a lattice point nearby, drawn so that log-weights are kept on average. So it is a machine of
 finitely many states, and its regret in each task is a sum, not a simulation. The point it starts from is drawn, in the
 way that is best for the worst task. People cannot read it: it shows how far a limit is from the best that can be done.

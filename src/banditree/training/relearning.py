@@ -31,8 +31,8 @@ from banditree.training.intervals import radius_of_clustered_rate, widening
 from banditree.training.settings import RelearnSettings
 from banditree.training.statistics import Statistics, merge_statistics
 
-EXACT = 100.0  # A rate that the collection takes as known exactly counts as so many rows, which is a guess.
-STEPS = 500  # EM takes at most so many steps.
+EXACT = 100.0  # A rate that the collection takes as known exactly counts as this many rows, which is a guess.
+STEPS = 500  # EM takes at most this many steps.
 CLOSE = 1e-7  # EM stops when no rate changes by more, in standard deviations of a reward.
 FEW = 1.0  # With fewer rows of a kind and arm among the cases, the rate stays the log's.
 MOST_SETS = 8  # With more grades only single ones are looked at, and not every set of them.

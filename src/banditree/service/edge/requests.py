@@ -36,9 +36,9 @@ SECURITY_HEADERS = {
     "cache-control": "no-store",
 }
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
-DRAINED = 4  # Of a body that is too large, up to so many times the largest upload is read and thrown away.
-UNREAD_SECONDS = 30.0  # A stream of which nothing is read for so many seconds is cut off.
-BODY_SECONDS = 60.0  # The whole body of a request must come within so many seconds.
+DRAINED = 4  # Of a body that is too large, up to this many times the largest upload is read and thrown away.
+UNREAD_SECONDS = 30.0  # A stream of which nothing is read for this many seconds is cut off.
+BODY_SECONDS = 60.0  # The whole body of a request must come within this many seconds.
 BOUNDS = (
     0.001,
     0.0025,

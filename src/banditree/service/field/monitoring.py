@@ -24,10 +24,10 @@ from banditree.training.settings import RelearnSettings
 
 NAN = float("nan")
 N_FIELDS = 2 + len(Event._fields)  # A row of events has the case, its plan and the event; then columns of the case.
-NEWS = 20  # A plan is monitored again every day, and whenever its outcomes have grown by one part in so many.
+NEWS = 20  # A plan is monitored again every day, and whenever its outcomes have grown by one part in this many.
 TOLD = ("sentence", "group", "noticed", "arm", "where", "direction")  # What pages say about an alarm, and which it is.
 ANSWERED = "answer alarm"  # The action of a line of the trail that answers an alarm.
-KEPT = 7  # What was found out about a plan's cases is kept for so many days.
+KEPT = 7  # What was found out about a plan's cases is kept for this many days.
 
 
 def monitoring_of(connection: Connection, plan: str, by: str | None, site: str | None) -> dict[str, Any]:

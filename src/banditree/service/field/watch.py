@@ -21,8 +21,8 @@ from banditree.service.store.database import Connection
 from banditree.service.store.jobs import WATCH, Job, Lane, State
 from banditree.service.store.signing import signed_plans
 
-PAUSE = 600.0  # The watch looks at the plans every so many seconds.
-DAY = 86_400.0  # A plan is monitored again after so many seconds.
+PAUSE = 600.0  # The watch looks at the plans every this many seconds.
+DAY = 86_400.0  # A plan is monitored again after this many seconds.
 
 log = logging.getLogger("banditree.service")
 

@@ -23,11 +23,11 @@ from banditree.service.store.database import Connection
 from banditree.service.store.jobs import Job, Lane, State, Wish
 from banditree.service.store.people import Person
 
-LOOK = 0.5  # A job that is followed is looked at every so many seconds.
-STREAM_SECONDS = 25.0  # A stream of events is cut off after so many seconds: no server waits longer for its end.
-MOST_STREAMS = 10  # One person follows at most so many jobs at the same time.
+LOOK = 0.5  # A job that is followed is looked at every this many seconds.
+STREAM_SECONDS = 25.0  # A stream of events is cut off after this many seconds: no server waits longer for its end.
+MOST_STREAMS = 10  # One person follows at most this many jobs at the same time.
 STREAM: dict[int | str, dict[str, Any]] = {200: {"content": {"text/event-stream": {}}}}
-PATIENCE = 3.0  # A request waits so many seconds for its job before it answers that there is no result yet.
+PATIENCE = 3.0  # A request waits this many seconds for its job before it answers that there is no result yet.
 
 router = APIRouter(prefix="/api/v1", tags=["jobs"], responses=ERRORS)
 JobId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]

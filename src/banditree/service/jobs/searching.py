@@ -24,8 +24,8 @@ from banditree.service.store.database import Database
 from banditree.tasks.collection import Collection
 
 FIRST = 0.3  # This share of the steps goes to the first, quick searches, one for each size.
-MOST_FIRST = 6  # At most so many sizes are searched for first.
-PARTS = 1000  # Progress is counted in so many units.
+MOST_FIRST = 6  # At most this many sizes are searched for first.
+PARTS = 1000  # Progress is counted in this many units.
 
 
 def search(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:

@@ -38,11 +38,11 @@ from banditree.service.store.database import Database
 from banditree.service.store.extracts import extract
 from banditree.service.store.jobs import Job, Lane, State, Wish
 
-LOOK = 3.0  # A server looks every so many seconds whether its workers are there.
-POLL = 2.0  # The line is looked at every so many seconds, for jobs that another server took in.
-BEAT = 1.0  # A worker gives a sign of life, and looks whether its job is to end, every so many seconds.
-GRACE = 5.0  # A job that is told to stop has so many seconds to give its best so far.
-MOST_RESULT = 32_000_000  # A result may have so many bytes.
+LOOK = 3.0  # A server looks every this many seconds whether its workers are there.
+POLL = 2.0  # The line is looked at every this many seconds, for jobs that another server took in.
+BEAT = 1.0  # A worker gives a sign of life, and looks whether its job is to end, every this many seconds.
+GRACE = 5.0  # A job that is told to stop has this many seconds to give its best so far.
+MOST_RESULT = 32_000_000  # A result may have this many bytes.
 SCRATCH = "banditree-job-"  # The name of a job's folder begins so; the process number of its worker follows.
 RESERVED = 3_000  # Megabytes that engines for tables reserve and never use; what is really used is watched.
 DATA_PAGES = 5  # The place of the size of data and stack in /proc/PID/statm.

@@ -37,7 +37,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 
 COMPUTING = "It is being computed; this page reloads by itself."
-MOST_RADII = 30  # The table of what was estimated has at most so many tasks.
+MOST_RADII = 30  # The table of what was estimated has at most this many tasks.
 
 router = APIRouter(include_in_schema=False)
 

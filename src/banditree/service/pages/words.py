@@ -15,7 +15,7 @@ from banditree.plans.words import amount, capital
 from banditree.service.cases.models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
 
-MOST_STEPS = 20  # The way of a case is listed up to so many lines; a case that starts again may pass many.
+MOST_STEPS = 20  # The way of a case is listed up to this many lines; a case that starts again may pass many.
 
 
 @dataclass(frozen=True)

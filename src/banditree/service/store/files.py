@@ -11,7 +11,7 @@ from banditree.service.store.sites import n_of_site, seen, site_of
 from banditree.service.store.trail import note_action
 
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".jsonl", ".ndjson", ".feather", ".arrow")
-MOST_FILES = 200  # At most so many files of one site are on record; then some must be deleted.
+MOST_FILES = 200  # At most this many files of one site are on record; then some must be deleted.
 
 
 def add_file(connection: sa.Connection, actor: str, name: str, content: bytes) -> str:

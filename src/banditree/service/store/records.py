@@ -26,7 +26,7 @@ from banditree.tasks.collection import Collection
 Row = sa.RowMapping
 Kept = Literal["plans", "collections", "files"]
 TABLES: dict[Kept, sa.Table] = {"plans": plans, "collections": collections, "files": files}
-ROWS_TOGETHER = 20_000  # Long lists of events are read in groups of so many.
+ROWS_TOGETHER = 20_000  # Long lists of events are read in groups of this many.
 UNLISTED = ("document", "content", "gave_way_to", "proof")  # Lists omit what is long, and what `replaced_by` says.
 EVENT_COLUMNS = [events.c[name] for name in Event._fields]
 

@@ -19,7 +19,7 @@ from banditree.service.store.trail import note_action
 from banditree.service.studio.content import Content, Parts
 from banditree.service.studio.splitting import Split
 
-MOST_STUDIES = 500  # At most so many drafts of one site are on record.
+MOST_STUDIES = 500  # At most this many drafts of one site are on record.
 
 
 class Study(NamedTuple):

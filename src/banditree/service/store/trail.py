@@ -19,7 +19,7 @@ from banditree.service.store.schema import audit, trail
 
 SEAL = "seal"  # The action of a line that seals a row; its subject is the table, the key and the hash.
 WRITTEN = "write events"  # The action of a line that covers events.
-ERASED_PROOF = 64  # The proof of an erased event is a digest of so many characters; a salt has 32.
+ERASED_PROOF = 64  # The proof of an erased event is a digest of this many characters; a salt has 32.
 BEGINNING = hashlib.sha256(b"banditree trail").hexdigest()  # What the first line follows.
 HEAD = 1  # The key of the one row that says where the chain ends.
 

@@ -7,7 +7,7 @@ from banditree.service.studio.content import Content, Log, Parts
 
 FAMILIES = {"yes or no": "bernoulli", "grades": "graded", "number": "gaussian"}
 BY_MEANS = {**FAMILIES, "grades": "gaussian"}  # What kinds are worth is about their means, also those of grades.
-MOST_KINDS = 6  # Up to so many kinds are compared.
+MOST_KINDS = 6  # Up to this many kinds are compared.
 
 
 def learn_settings(log: Log, parts: Parts, n_kinds: int | None) -> dict[str, Any]:
@@ -18,7 +18,7 @@ def learn_settings(log: Log, parts: Parts, n_kinds: int | None) -> dict[str, Any
 
 
 def worth_settings(log: Log, parts: Parts) -> dict[str, Any]:
-    """How it is found out what so many kinds are worth."""
+    """How it is found out what each number of kinds is worth."""
     roles = log.roles.model_dump(include={"individual", "arm", "reward", "time", "propensity"})
     how = {"rewards": BY_MEANS[log.outcomes], "drop_bad_rows": log.drop, "kinds": list(range(2, MOST_KINDS + 1))}
     return {"file": parts.learn, **roles, **how, "seed": 0}

@@ -13,7 +13,7 @@ from banditree.service.studio.rates import rates_in
 from banditree.service.studio.tables import read_table
 
 MOST_NAME = 100  # So many characters of the name of a file are kept.
-LEAST_HORIZON = 10  # At least so many rounds of a case are proposed, however short the cases of the log are.
+LEAST_HORIZON = 10  # At least this many rounds of a case are proposed, however short the cases of the log are.
 
 
 async def brought_file(request: Request) -> tuple[str, bytes]:

@@ -92,7 +92,7 @@ async def change(request: Request, person: Operator, id: StudyId) -> Response:
 
 
 async def _another_number(request: Request, person: Person, study: Study, number: int | None) -> Response:
-    """Learn so many kinds, or for 0 as many as fit best."""
+    """Learn this many kinds, or for 0 as many as fit best."""
     again = study.content.since("kinds").model_dump(exclude={"n_kinds"})
     await save(request, person, study, shaped(Content, {**again, "n_kinds": number or None}))
     return to_step(study, "kinds")
@@ -124,7 +124,7 @@ async def _learned(request: Request, person: Person, content: Content) -> Job | 
 
 
 async def _worth(request: Request, person: Person, content: Content) -> Job | None:
-    """The job that finds out what so many kinds are worth, where their number can be chosen."""
+    """The job that finds out what each number of kinds is worth, where their number can be chosen."""
     log = content.log
     if log is None or content.parts is None or log.roles.individual is None or log.roles.task is not None:
         return None
