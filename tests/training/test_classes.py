@@ -73,7 +73,7 @@ def test_log_likelihoods_are_the_obvious_ones():
     assert float((sums.table @ coefficients).item()) == pytest.approx(expected)
 
     log = sums_of(collect(["u"] * 40, ["x"] * 40, rewards, x[:, None]), Family.GAUSSIAN)
-    flat = log.table.toarray().reshape(1, 1, -1)
+    flat = log.table.reshape(1, 1, -1)
     rows = np.column_stack([np.ones(40), x])
     theta, rss, *_ = np.linalg.lstsq(rows, rewards, rcond=None)
     variance = rss[0] / 40
@@ -82,17 +82,17 @@ def test_log_likelihoods_are_the_obvious_ones():
 
 
 def test_em_never_loses_likelihood():
-    from banditree.training.mixture import _maximise, _start
+    from banditree.training.mixture import _start, mixture_of, totals
 
     statistics, _ = hidden_log(rand(4, 6, 0.4), 50, 30)
     sums = sums_of(statistics, Family.BERNOULLI)
-    mixture = _maximise(sums, _start(sums, 3, np.random.default_rng(0)))
+    mixture = mixture_of(sums, totals(sums.rows(), _start(sums, 3, np.random.default_rng(0))))
     values = []
     for _ in range(15):
         chances, value = posterior(sums, mixture)
         assert np.allclose(chances.sum(axis=1), 1)
         values.append(value)
-        mixture = _maximise(sums, chances)
+        mixture = mixture_of(sums, totals(sums.rows(), chances))
     # The pooled pseudo-row makes it a penalised likelihood: only its share may be lost.
     assert (np.diff(values) > -0.5).all()
     assert values[-1] > values[0]

@@ -1,11 +1,13 @@
 """A log as one table of cases: which rows are one round, in which order, and whose."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from banditree.cases.columns import Columns, unknown_column
+from banditree.cases.drawing import drawn_cases
 from banditree.cases.table import Cases
 from banditree.cases.values import days_in, numbered, padded_note
 from banditree.cases.view import LogView, engine_in_words, open_view
@@ -29,6 +31,8 @@ def read_cases(
     followed: bool = False,
     plan: str | None = None,
     labels: Sequence[str] = (),
+    most_rows: int | None = None,
+    seed: int = 0,
     **roles: Any,
 ) -> Cases:
     """The cases of a log that has one row per decision, or one row per option of every decision.
@@ -41,6 +45,7 @@ def read_cases(
     followed: the cases follow a plan, as the service exports them. Then every row is a round, in the order of the round
     column, else of time, which must be known; a missing reward is an outcome that will not be known. plan: take only
     the cases of the plan with this id, where a column `plan` says it. labels: columns by which cases can be told apart.
+    most_rows: of a log with more rows, read only whole cases that have about as many together, drawn by `seed`.
 
     >>> import polars
     >>> rows = {"individual": [1, 1, 1, 1], "arm": ["A", "B", "A", "B"], "reward": [1, 0, 0, 1]}
@@ -53,17 +58,22 @@ def read_cases(
     about |= {"categorical": [name for name in asked if asked[name]]}
     view = open_view(source, rewards, **about, **roles)
     with engine_in_words(view.log.name):
-        rows = view.table.to_pyarrow()
+        drawn = None if most_rows is None else drawn_cases(view, most_rows, seed)
+        rows = (view if drawn is None else drawn.view).table.to_pyarrow()
+    if drawn is not None and view.log.ordered:
+        rows = rows.sort_by("row")
     if plan is not None and not len(rows):
         raise InvalidInput("The table has no outcomes of this plan. Check that it is the plan these cases followed.")
     good = rows["bad"].to_numpy() == 0
-    view.bad_rows(len(good), int((~good).sum()), drop=drop_bad_rows, hint=hint)
+    size = (len(good), int((~good).sum())) if drawn is None else (drawn.of_rows, drawn.of_bad)
+    view.bad_rows(*size, drop=drop_bad_rows, hint=hint)
     columns = view.columns
     if followed and columns.time is None:
         raise unknown_column("time", list(view.log.types))
     if not view.log.ordered and columns.time is None and columns.round is None:
         raise InvalidInput(f'The rows of {view.log.name} have no order. Say which column gives it: time="NAME".')
-    return _tabulate(rows.filter(good), view, features, followed)
+    read = _tabulate(rows.filter(good), view, features, followed)
+    return read if drawn is None else replace(read, notes=(*read.notes, drawn.note))
 
 
 def _tabulate(rows: "pa.Table", view: LogView, features: Sequence[Feature], followed: bool) -> Cases:

@@ -46,3 +46,11 @@ class LogSettings(CaseSettings):
         Design | SkipJsonSchema[InstanceOf[LogDesign]] | None,
         Field(description="How options were given. [default: found from the log]"),
     ] = None
+    most_rows: Annotated[
+        int, Field(ge=1000, description="Of a log with more rows, use whole cases with so many, drawn by the seed.")
+    ] = 2_000_000
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What the reader takes."""
+        return super().reading | {"most_rows": self.most_rows}

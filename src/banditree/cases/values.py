@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 YES, NO = ("true", "yes", "y", "t"), ("false", "no", "n", "f")  # How programs and people write truth values in text.
+READ = 10_000  # With more values than this, nobody reads their order.
 DAY = 86_400.0  # Seconds of a day.
 
 
@@ -53,6 +54,8 @@ def natural(name: str) -> list[tuple[int, Any]]:
 def numbered(column: "pa.ChunkedArray") -> tuple[tuple[str, ...], IntArray]:
     """The different values as names, in the order a person would give them, and the number of each row's."""
     encoded = column.unify_dictionaries().combine_chunks().dictionary_encode()
+    if len(encoded.dictionary) > READ:
+        return _many_numbered(encoded)
     values = encoded.dictionary.to_pylist()
     by_name = {name_of(value): value for value in values}
     is_text = any(isinstance(value, str) for value in values)
@@ -60,6 +63,15 @@ def numbered(column: "pa.ChunkedArray") -> tuple[tuple[str, ...], IntArray]:
     place = {name: number for number, name in enumerate(order)}
     numbers = np.array([place[name_of(value)] for value in values], np.int64)
     return tuple(order), numbers[encoded.indices.to_numpy().astype(np.int64)]
+
+
+def _many_numbered(encoded: "pa.DictionaryArray") -> tuple[tuple[str, ...], IntArray]:
+    """The same for more names than anybody reads, in the order in which a computer sorts them."""
+    values = encoded.dictionary.to_numpy(zero_copy_only=False)
+    if values.dtype.kind not in "iu":
+        values = np.array([name_of(value) for value in values])
+    present, place = np.unique(values, return_inverse=True)
+    return tuple(map(str, present.tolist())), place.astype(np.int64)[encoded.indices.to_numpy()]
 
 
 def names_in(column: "pa.ChunkedArray") -> "np.ndarray[Any, np.dtype[Any]]":

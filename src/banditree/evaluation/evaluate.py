@@ -1,5 +1,6 @@
 """What a plan would have earned on cases it was not made from, beside what else could have been done."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,6 +36,7 @@ from banditree.tasks.collection import Collection
 LEAST_CASES = 10  # Nothing is said about a round that fewer cases (by weights: effective cases) come to.
 BORROWED = 10  # Each arm starts with this many rounds of the overall mean, lest one tried once is best by luck.
 TOO_FAR = 6.0  # By this many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
+PLAYED = 50_000  # With more cases, fewer runs of policies that draw at random say as much.
 PLAN = "this plan"
 FOR_ALL = " for all"
 HINDSIGHT = "best option of each case, in hindsight"
@@ -120,7 +122,7 @@ def evaluate(
     [('this plan', 0.875), ('A for all', 0.5)]
     """
     how = EvaluateSettings(**settings)
-    horizon, shuffle, runs, seed = how.horizon or plan.horizon, how.shuffle, how.runs, how.seed
+    horizon, shuffle, seed = how.horizon or plan.horizon, how.shuffle, how.seed
     history = log if isinstance(log, Cases) else _read(log, plan, how)
     if not history.n_cases:
         raise InvalidInput("The log has no cases, so nothing can be evaluated on it. Check the file.")
@@ -128,6 +130,7 @@ def evaluate(
     _check_contexts(plan, history, collection)
     notes = (*history.notes, *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
+    runs = min(how.runs, math.ceil(PLAYED / history.n_cases))
     made = how.design if isinstance(how.design, LogDesign) else find_design(history, how.design)
     _check_support(plan, history)
     seen = history if history.is_full else thinned(history, seed)
@@ -200,7 +203,7 @@ def measured(one: Replayed, shown: int, *, is_full: bool, weights: FloatArray | 
 
 def _read(log: Any, plan: Plan, how: EvaluateSettings) -> Cases:
     hint = f"The plan was made for rewards that are {plan.rewards.rule}. Give a log of these, or fit a plan to this."
-    return read_cases(log, rewards=plan.rewards, features=plan.features, hint=hint, **how.reading)
+    return read_cases(log, rewards=plan.rewards, features=plan.features, hint=hint, seed=how.seed, **how.reading)
 
 
 def _check_contexts(plan: Plan, history: Cases, collection: Collection | None) -> None:

@@ -96,7 +96,7 @@ def fit(
     """
     how = FitSettings(horizon=horizon, **settings)
     family, shuffle, seed = _family(how.rewards), how.shuffle, how.seed
-    history = log if isinstance(log, Cases) else read_cases(log, rewards=family, hint=OTHER_REWARDS, **how.reading)
+    history = log if isinstance(log, Cases) else _read(log, family, how)
     history, rare = _without_rare(history)
     notes = (*history.notes, *rare, *_check_links(history), *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
@@ -111,6 +111,10 @@ def fit(
     found = cross_validate(seen, tried, maker.plans, horizon, folds=how.folds, seed=seed, on_progress=on_progress)
     trials = trials_of(found, is_full=known.is_full)
     return _fitted(history, learned, held, maker, tuple(trials), (*notes, *once), made)
+
+
+def _read(log: Any, family: Rewards, how: FitSettings) -> Cases:
+    return read_cases(log, rewards=family, hint=OTHER_REWARDS, seed=how.seed, **how.reading)
 
 
 def _decided_once(history: Cases, horizon: int) -> tuple[str, ...]:

@@ -50,7 +50,10 @@ def cell_statistics(cells: "pa.Table", view: LogView, shift: FloatArray) -> tupl
 
     def total(values: Any) -> Any:
         result = np.zeros((len(cell), *values.shape[1:]), dtype=values.dtype)
-        np.add.at(result, number, values)
+        if len(cell) == len(number):  # each is there once
+            result[number] = values
+        else:
+            np.add.at(result, number, values)
         return result
 
     weighted = (

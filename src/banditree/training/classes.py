@@ -12,11 +12,10 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import Estimates, wider
 from banditree.training.mixture import Mixture, Sums, sums_of
-from banditree.training.overdispersion import fit_kinds, kind_chances, log_likelihoods, refine_kinds
+from banditree.training.overdispersion import MAX_FITTED, fit_kinds, kind_chances, log_likelihoods, refine_kinds
 from banditree.training.statistics import Statistics, group_tasks
 
 MAX_CLASSES = 20  # At most this many classes are tried.
-MAX_FITTED = 5_000  # The number of classes is chosen from this many individuals at most; the fit then goes on with all.
 PATIENCE = 3  # The search ends after this many numbers of classes that are no better than the best so far.
 HELD_OUT = 0.2  # This share of the individuals is held out where the criterion is held-out likelihood.
 
@@ -176,9 +175,9 @@ def _classify(
     chances = chances[:, order] / chances[:, order].sum(axis=1, keepdims=True)
     certainty = chances.max(axis=1)
     grouped = group_tasks(statistics, labels, [f"kind {index + 1}" for index in range(len(order))])
-    doubt = np.zeros((len(order), len(statistics.arms)))
-    np.add.at(doubt, (labels[statistics.task], statistics.arm), statistics.count * (1 - certainty[statistics.task]))
-    doubt /= np.maximum(grouped.counts, 1)
+    K, unsure = len(statistics.arms), statistics.count * (1 - certainty)[statistics.task]
+    mixed = np.bincount(labels[statistics.task] * K + statistics.arm, unsure, len(order) * K).reshape(-1, K)
+    doubt = np.asarray(mixed / np.maximum(grouped.counts, 1))
     shares, found = sizes[order] / sizes.sum(), (mixture.rates, mixture.correlation, mixture.strength)
     return Classes(labels, certainty, grouped, shares, doubt, tuple(trials), criterion, chances, *found)
 

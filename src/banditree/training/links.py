@@ -87,13 +87,9 @@ def weak_links(links: Links) -> list[str]:
 
 def linked_rows(links: Links, statistics: Statistics, chances: FloatArray) -> FloatArray:
     """Rows (M, K) of individuals that link an arm to others, by the chance (U, M) of each individual's kind."""
-    found = np.zeros((chances.shape[1], len(statistics.arms)))
-    used = links.linked[statistics.task, statistics.arm]
-    cells = np.flatnonzero(used)
-    weights = chances[statistics.task[cells]] * statistics.count[cells, None]
-    for kind in range(chances.shape[1]):
-        np.add.at(found[kind], statistics.arm[cells], weights[:, kind])
-    return found
+    task, arm = statistics.task, statistics.arm
+    rows = np.where(links.linked[task, arm], statistics.count, 0)
+    return np.array([np.bincount(arm, rows * chance[task], len(statistics.arms)) for chance in chances.T])
 
 
 def widen_weakly_linked(estimates: Estimates, rows: FloatArray) -> Estimates:

@@ -16,6 +16,7 @@ from banditree.training.cells import WEIGHTED, Labels, cell_statistics, padded_n
 from banditree.training.decisions import Decisions, drawn_rows, read_decisions
 from banditree.training.grades import with_outcomes
 from banditree.training.statistics import Statistics
+from banditree.training.wide import suits_wide, wide_statistics
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,15 +76,8 @@ def _read(view: LogView, drop_bad_rows: bool, sample_size: int, seed: int) -> Re
     log, columns, family = view.log, view.columns, view.rewards
     view = with_outcomes(view) if family.by_chances else view
     shift = _find_shift(view, family)
-    cells = sum_cells(view, shift)
-    n_rows, n_bad = (int(np.sum(cells[name].to_numpy())) for name in ("n", "n_bad"))
-    bad = view.bad_rows(n_rows, n_bad, drop=drop_bad_rows)
-    if n_bad:
-        view = view.only_good()
-        cells = sum_cells(view, shift)
-    if not all(np.isfinite(cells[name].to_numpy()).all() for name in cells.column_names if name not in view.keys):
-        raise InvalidInput(f"{log.name} has values too large to be squared and added up. Use larger units.")
-    statistics, labels = cell_statistics(cells, view, shift)
+    statistics, labels, notes, n_rows, bad = _added_up(view, shift, drop_bad_rows)
+    view = view.only_good() if bad.n_rows else view
     sample = None
     if sample_size and columns.context:
         sample = _draw_sample(view, statistics.features, sample_size, seed)
@@ -96,9 +90,38 @@ def _read(view: LogView, drop_bad_rows: bool, sample_size: int, seed: int) -> Re
         bad,
         sample,
         labels,
-        padded_notes(cells, view),
+        notes,
         read_decisions(view, statistics, seed) if one_by_one else None,
     )
+
+
+def _added_up(
+    view: LogView, shift: FloatArray, drop_bad_rows: bool
+) -> tuple[Statistics, Labels | None, tuple[str, ...], int, BadRows]:
+    """The statistics of the good rows, the labels, notes about names, and how many rows there are and which are bad."""
+    wide = suits_wide(view)
+    cells = _sum_arms(view) if wide else sum_cells(view, shift)
+    n_rows, n_bad = (int(np.sum(cells[name].to_numpy())) for name in ("n", "n_bad"))
+    bad = view.bad_rows(n_rows, n_bad, drop=drop_bad_rows)
+    view = view.only_good() if n_bad else view
+    if wide and (found := wide_statistics(view, _sum_arms(view) if n_bad else cells, shift)) is not None:
+        statistics, notes = found
+        _require_finite(view, statistics.sums, statistics.products)
+        return statistics, None, notes, n_rows, bad
+    if wide or n_bad:
+        cells = sum_cells(view, shift)
+    _require_finite(view, *(cells[name].to_numpy() for name in cells.column_names if name not in view.keys))
+    return *cell_statistics(cells, view, shift), padded_notes(cells, view), n_rows, bad
+
+
+def _require_finite(view: LogView, *sums: FloatArray) -> None:
+    if not all(np.isfinite(values).all() for values in sums):
+        raise InvalidInput(f"{view.log.name} has values too large to be squared and added up. Use larger units.")
+
+
+def _sum_arms(view: LogView) -> "pa.Table":
+    """Rows and bad rows of every option."""
+    return view.table.group_by("arm").agg(n=view.table.count(), n_bad=view.table["bad"].sum()).to_pyarrow()
 
 
 def _find_shift(view: LogView, family: Rewards) -> FloatArray:

@@ -7,9 +7,10 @@ serves both: the log-likelihood of an individual is linear in its sums, and the 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import family_named
@@ -17,9 +18,15 @@ from banditree.training.grades import outcome_counts
 from banditree.training.statistics import Statistics
 
 MAX_STEPS = 300  # EM takes at most this many steps.
-CLOSE = 1e-7  # EM stops when the relative gain in log-likelihood is below this.
+CLOSE = 1e-7  # EM stops when the relative gain in log-likelihood is below this, and with many individuals when
+ENOUGH = 0.003  # the gain itself is below this: rates then move by less than their standard errors show.
 CANDIDATES = 8  # Each class of a start is the best of this many individuals.
-CHUNK = 500  # This many individuals are looked at at once.
+CHUNK = 500  # This many individuals are looked at at once, each as a class of its own,
+BLOCK = 20_000  # or this many in the classes of a mixture.
+MANY = 20_000  # With more individuals each step is slow, so that steps are extrapolated.
+LONGEST = 64.0  # An extrapolation goes at most this many steps ahead.
+EVERYONE = slice(None)
+MOST_DENSE = 64  # With so many numbers or fewer per individual, hardly any are 0.
 FLOOR = 1e-6  # Rates are kept this far from 0 and 1.
 
 Coefficients = Callable[[FloatArray], FloatArray]  # (C, K, q) sums per class and arm -> (K q, C)
@@ -27,7 +34,7 @@ Coefficients = Callable[[FloatArray], FloatArray]  # (C, K, q) sums per class an
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sufficient statistics of U individuals: `table` is sparse, (U, K q), q numbers per arm.
+    """Sufficient statistics of U individuals: `table` is (U, K q), q numbers per arm; sparse where arms are many.
 
     0/1 rewards: q = 2, failures and successes. Linear-Gaussian: the products of (1, x, r), flat.
     `pooled` (K, q) is one row's worth of the whole log for each arm, which every class starts with, so that an arm that
@@ -38,6 +45,7 @@ class Sums:
     pooled: FloatArray
     coefficients: Coefficients
     n_parameters: int  # of one class
+    rho: float = 0.0  # n rows of an individual and arm count as n / (1 + (n - 1) rho)
 
     @property
     def n_individuals(self) -> int:
@@ -56,22 +64,63 @@ class Sums:
 
     def only(self, individuals: IntArray) -> "Sums":
         """The same for some of the individuals."""
-        return Sums(self.table[individuals], self.pooled, self.coefficients, self.n_parameters)
+        return replace(self, table=self.table[individuals])
 
     def counted(self) -> tuple[FloatArray, FloatArray]:
         """Rows and successes (U, K) of every individual, of 0/1 rewards."""
-        failures, successes = self.table[:, 0::2].toarray(), self.table[:, 1::2].toarray()
-        return failures + successes, successes
+        table = _dense(self.table).astype(float)
+        return table[:, 0::2] + table[:, 1::2], table[:, 1::2]
+
+    def pairs(self) -> "Pairs":
+        """The different pairs of rows and successes of an individual and arm."""
+        return pairs_of(*self.counted())
 
     def discounted(self, rho: float) -> "Sums":
         """The same with n rows of an individual and arm counted as n / (1 + (n - 1) rho)."""
-        if rho == 0:
-            return self
-        from scipy.sparse import csr_array
+        return self if rho == 0 else replace(self, rho=rho)
 
-        n, _ = self.counted()
-        factor = np.repeat(1 / (1 + np.maximum(n - 1, 0) * rho), 2, axis=1)
-        return Sums(csr_array(self.table.multiply(factor)), self.pooled, self.coefficients, self.n_parameters)
+    def rows(self, individuals: slice | IntArray = EVERYONE) -> Any:
+        """What rows of some individuals count, as numbers to compute with."""
+        table = self.table[individuals].astype(float)
+        if self.rho == 0:
+            return table
+        dense = _dense(table)
+        n = dense[:, 0::2] + dense[:, 1::2]
+        factor = np.repeat(1 / (1 + np.maximum(n - 1, 0) * self.rho), 2, axis=1)
+        return dense * factor if table is dense else table.multiply(factor).tocsr()
+
+
+def _dense(table: Any) -> Any:
+    return table if isinstance(table, np.ndarray) else table.toarray()
+
+
+class Pairs(NamedTuple):
+    """The P different pairs of rows `n` and successes `total` (P,), and which of them (U, K) each is.
+
+    There are few, however many individuals there are, so that what depends on them is computed once for each.
+    """
+
+    n: FloatArray
+    total: FloatArray
+    place: IntArray
+
+    def weighted(self, weights: FloatArray) -> FloatArray:
+        """How much each pair weighs (P, K, C), if individuals weigh (U, C)."""
+        columns = [[np.bincount(place, weight, len(self.n)) for weight in weights.T] for place in self.place.T]
+        return np.array(columns).transpose(2, 0, 1)
+
+
+def pairs_of(n: FloatArray, total: FloatArray) -> Pairs:
+    """The pairs among rows and successes (U, K).
+
+    >>> pairs_of(np.array([[3.0, 0.0], [3.0, 3.0]]), np.array([[1.0, 0.0], [1.0, 2.0]])).place.tolist()
+    [[1, 0], [1, 2]]
+    """
+    width = int(total.max(initial=0)) + 1
+    code = (n * width + total).astype(np.int64)
+    present = np.unique(code)
+    n_of, total_of = (np.asarray(part, float) for part in np.divmod(present, width))
+    return Pairs(n_of, total_of, np.searchsorted(present, code))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,17 +196,26 @@ def one_each_time(statistics: Statistics) -> bool:
 
 
 def _sums(statistics: Statistics, values: FloatArray, coefficients: Coefficients, n_parameters: int) -> Sums:
+    q, n_arms = values.shape[1], len(statistics.arms)
+    total, rows = np.zeros((n_arms, q)), np.bincount(statistics.arm, statistics.count, n_arms)
+    np.add.at(total, statistics.arm, values)
+    pooled = total / np.maximum(rows, 1)[:, None]
+    return Sums(_table(statistics, values), pooled, coefficients, n_parameters)
+
+
+def _table(statistics: Statistics, values: FloatArray) -> Any:
+    """The values (C, q) of cells as a table of individuals; counts of a few million are exact in half the memory."""
+    (U, K), q = (len(statistics.tasks), len(statistics.arms)), values.shape[1]
+    if K * q <= MOST_DENSE:
+        kind = np.float32 if q == 2 and values.max(initial=0) < 2**24 else np.float64
+        table = np.zeros((U, K, q), kind)
+        table[statistics.task, statistics.arm] = values
+        return table.reshape(U, K * q)
     from scipy.sparse import csr_array
 
-    q = values.shape[1]
-    n_arms = len(statistics.arms)
     column = (statistics.arm[:, None] * q + np.arange(q)).ravel()
     row = np.repeat(statistics.task, q)
-    table = csr_array((values.ravel(), (row, column)), shape=(len(statistics.tasks), n_arms * q))
-    total, rows = np.zeros((n_arms, q)), np.zeros(n_arms)
-    np.add.at(total, statistics.arm, values)
-    np.add.at(rows, statistics.arm, statistics.count)
-    return Sums(table, total / np.maximum(rows, 1)[:, None], coefficients, n_parameters)
+    return csr_array((values.ravel(), (row, column)), shape=(U, K * q))
 
 
 def chance_coefficients(sums: FloatArray) -> FloatArray:
@@ -196,42 +254,105 @@ def gaussian_coefficients(sums: FloatArray) -> FloatArray:
     return np.asarray(form.reshape(n_classes, n_arms * q).T)
 
 
+def in_one_thread() -> threadpool_limits:
+    """One thread adds up in one order: the same kinds on any number of cores; products here are too small for more."""
+    return threadpool_limits(1, user_api="blas")
+
+
 def posterior(sums: Sums, mixture: Mixture) -> tuple[FloatArray, float]:
     """The chance (U, C) of every class for every individual, and the log-likelihood of all."""
-    from scipy.special import logsumexp
+    found, total = np.empty((sums.n_individuals, mixture.n_classes)), 0.0
+    sums = sums.discounted(mixture.correlation)
+    with in_one_thread():
+        for first in range(0, sums.n_individuals, BLOCK):
+            block = slice(first, first + BLOCK)
+            found[block], evidence = _beliefs(sums.rows(block), mixture)
+            total += evidence
+    return found, total
 
-    joint = sums.discounted(mixture.correlation).table @ mixture.coefficients + np.log(mixture.shares)
-    evidence = logsumexp(joint, axis=1)
-    return np.exp(joint - evidence[:, None]), float(evidence.sum())
+
+def _beliefs(table: Any, mixture: Mixture) -> tuple[FloatArray, float]:
+    """The same of some individuals."""
+    joint = np.ascontiguousarray((table @ mixture.coefficients).T) + np.log(mixture.shares)[:, None]
+    largest = joint.max(axis=0)
+    chances = np.exp(joint - largest, out=joint)
+    size = chances.sum(axis=0)
+    return (chances / size).T, float((np.log(size) + largest).sum())
 
 
 def fit_mixture(sums: Sums, n_classes: int, n_starts: int, rng: np.random.Generator) -> Mixture:
     """The best of `n_starts` runs of EM."""
-    runs = [_run_em(sums, _start(sums, n_classes, rng)) for _ in range(n_starts if n_classes > 1 else 1)]
+    with in_one_thread():
+        runs = [_run_em(sums, _start(sums, n_classes, rng)) for _ in range(n_starts if n_classes > 1 else 1)]
     return max(runs, key=lambda run: run.log_likelihood)
 
 
 def refine_mixture(sums: Sums, mixture: Mixture) -> Mixture:
     """The mixture after EM on these individuals, started from one that was fitted to others."""
-    return _run_em(sums, posterior(sums, mixture)[0])
+    with in_one_thread():
+        return _run_em(sums, posterior(sums, mixture)[0])
 
 
 def _run_em(sums: Sums, chances: FloatArray) -> Mixture:
     """EM from the chances (U, C) of a start until the likelihood no longer grows."""
-    before = -np.inf
-    mixture = _maximise(sums, chances)
+    return climb(sums, totals(sums.rows(), chances), hurries=sums.is_counted and sums.n_individuals > MANY)
+
+
+def climb(sums: Sums, at: FloatArray, *, hurries: bool) -> Mixture:
+    """EM from what the classes add up to (see `totals`).
+
+    hurries: extrapolate from every two steps (SQUAREM, Varadhan and Roland 2008), unless that makes it worse.
+    """
+    before, safe = -np.inf, at
+    path: list[FloatArray] = []
     for _ in range(MAX_STEPS):
-        chances, now = posterior(sums, mixture)
-        if now - before <= CLOSE * abs(now):
+        mixture = mixture_of(sums, at)
+        reached, now = _expected(sums, mixture)
+        if now < before and not path:
+            at = safe
+            continue
+        if now - before <= min(CLOSE * abs(now), ENOUGH):
             break
-        before, mixture = now, _maximise(sums, chances)
+        before, path, at = now, [*path, at], reached
+        if hurries and len(path) == 2:
+            safe, at, path = reached, _ahead(path[0], path[1], reached), []
     return replace(mixture, log_likelihood=now)
 
 
-def _maximise(sums: Sums, chances: FloatArray) -> Mixture:
-    n_arms, q = sums.pooled.shape
-    by_class = (sums.table.T @ chances).T.reshape(-1, n_arms, q) + sums.pooled
-    shares = np.maximum(chances.sum(axis=0), 1e-9)
+def _ahead(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
+    """Where EM goes from its last two steps, at most so far that nothing that is counted becomes negative."""
+    step = once - start
+    bend = twice - once - step
+    size = np.sqrt((step**2).sum() / max((bend**2).sum(), 1e-300))
+    length = float(np.clip(size, 1.0, LONGEST))
+    while length > 1.0:
+        found = start + 2 * length * step + length**2 * bend
+        if (found > 0)[start > 0].all():
+            return np.asarray(found)
+        length = max(1.0, length / 2)
+    return twice
+
+
+def totals(table: Any, chances: FloatArray) -> FloatArray:
+    """What classes add up to (C, K q + 1) if individuals are divided by chances (U, C): sums, and how many they are."""
+    return np.column_stack([(table.T @ chances).T, chances.sum(axis=0)])
+
+
+def _expected(sums: Sums, mixture: Mixture) -> tuple[FloatArray, float]:
+    """What the classes add up to if individuals are divided by a mixture, and its log-likelihood."""
+    found, total = np.zeros((mixture.n_classes, sums.table.shape[1] + 1)), 0.0
+    for first in range(0, sums.n_individuals, BLOCK):
+        table = sums.rows(slice(first, first + BLOCK))
+        chances, evidence = _beliefs(table, mixture)
+        found += totals(table, chances)
+        total += evidence
+    return found, total
+
+
+def mixture_of(sums: Sums, at: FloatArray) -> Mixture:
+    """The mixture of classes that add up to this, with one row's worth of the whole log for each arm."""
+    shares = np.maximum(at[:, -1], 1e-9)
+    by_class = at[:, :-1].reshape(-1, *sums.pooled.shape) + sums.pooled
     return Mixture(shares / shares.sum(), sums.coefficients(by_class), -np.inf, sums.is_counted)
 
 
@@ -257,8 +378,8 @@ def _start(sums: Sums, n_classes: int, rng: np.random.Generator) -> FloatArray:
 def _fit_to(sums: Sums, individual: int) -> FloatArray:
     """The log-likelihood (U,) of everyone if they all responded like one individual."""
     n_arms, q = sums.pooled.shape
-    own = sums.table[[individual]].toarray().reshape(1, n_arms, q) + sums.pooled
-    return np.asarray(sums.table @ sums.coefficients(own)).ravel()
+    own = _dense(sums.rows(slice(individual, individual + 1))).reshape(1, n_arms, q) + sums.pooled
+    return np.asarray(sums.rows() @ sums.coefficients(own)).ravel()
 
 
 def _own_fit(sums: Sums) -> FloatArray:
@@ -266,7 +387,7 @@ def _own_fit(sums: Sums) -> FloatArray:
     n_arms, q = sums.pooled.shape
     found = []
     for first in range(0, sums.n_individuals, CHUNK):
-        own = sums.table[first : first + CHUNK].toarray()
+        own = _dense(sums.rows(slice(first, first + CHUNK)))
         coefficients = sums.coefficients(own.reshape(-1, n_arms, q) + sums.pooled)
         found.append((own * coefficients.T).sum(axis=1))
     return np.concatenate(found)

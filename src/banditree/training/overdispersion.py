@@ -16,11 +16,18 @@ from banditree.training.dirichlet import fit_tastes, taste_likelihoods
 from banditree.training.mixture import Mixture, Sums, fit_mixture, posterior, refine_mixture
 
 ROUNDS = 4  # rho and the kinds are estimated in turn this many times; they settle in two or three rounds.
+MAX_FITTED = 5_000  # EM is started from this many individuals at most; the best run then goes on with all.
 MOST = 0.95  # With a larger rho, further rewards of an individual would say hardly anything.
 
 
 def fit_kinds(sums: Sums, n_classes: int, n_starts: int, rng: np.random.Generator) -> Mixture:
-    """The best mixture of the given number of kinds, allowing for variation within kinds where rewards are 0 or 1."""
+    """The best mixture of the given number of kinds, allowing for variation within kinds where rewards are 0 or 1.
+
+    Of more than 5,000 individuals, 5,000 say where to start, and the best mixture is then fitted to all.
+    """
+    if sums.n_individuals > MAX_FITTED:
+        some = sums.only(rng.choice(sums.n_individuals, MAX_FITTED, replace=False))
+        return refine_kinds(sums, fit_kinds(some, n_classes, n_starts, rng))
     mixture = fit_mixture(sums, n_classes, n_starts, rng)
     if mixture.rates is None:
         return mixture
@@ -61,13 +68,12 @@ def _taste_joint(sums: Sums, mixture: Mixture) -> FloatArray:
 def within_correlation(sums: Sums, mixture: Mixture) -> float:
     """rho by moments: (total - n rate)^2 is n rate (1 - rate) (1 + (n - 1) rho) on average."""
     assert mixture.rates is not None
-    n, total = sums.counted()
-    chances, _ = posterior(sums, mixture)
-    above, below = 0.0, 0.0
-    for kind, rate in enumerate(mixture.rates):
-        variance, weight = rate * (1 - rate), chances[:, kind, None]
-        above += float((weight * ((total - n * rate) ** 2 - n * variance)).sum())
-        below += float((weight * n * (n - 1) * variance).sum())
+    pairs = sums.pairs()
+    weight = pairs.weighted(posterior(sums, mixture)[0])  # (P, K, C)
+    rate, n, total = mixture.rates.T, pairs.n[:, None, None], pairs.total[:, None, None]
+    variance = rate * (1 - rate)
+    above = float((weight * ((total - n * rate) ** 2 - n * variance)).sum())
+    below = float((weight * n * (n - 1) * variance).sum())
     return float(np.clip(above / below, 0.0, MOST)) if below > 0 else 0.0
 
 
@@ -84,8 +90,10 @@ def log_likelihoods(sums: Sums, mixture: Mixture) -> FloatArray:
         return np.asarray(logsumexp(_taste_joint(sums, mixture), axis=1))
     if mixture.correlation == 0 or mixture.rates is None:
         return np.asarray(logsumexp(sums.table @ mixture.coefficients + np.log(mixture.shares), axis=1))
-    n, total = sums.counted()
-    joint = np.column_stack([_beta_binomial(n, total, rate, mixture.correlation).sum(axis=1) for rate in mixture.rates])
+    n, total, place = sums.pairs()
+    arms = np.arange(place.shape[1])
+    each = [_beta_binomial(n[:, None], total[:, None], rate, mixture.correlation) for rate in mixture.rates]
+    joint = np.column_stack([found[place, arms].sum(axis=1) for found in each])
     return np.asarray(logsumexp(joint + np.log(mixture.shares), axis=1))
 
 

@@ -4,6 +4,7 @@ import numpy as np
 
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.rewards import Rewards
+from banditree.training.mixture import pairs_of
 from banditree.training.statistics import Statistics
 
 ROUNDS = 3  # Cases are weighed by what they tell, which depends on the spread, three times; it settles in two.
@@ -21,9 +22,14 @@ def estimate_spread(means: FloatArray, rewards: Rewards, individuals: Statistics
     n, total, squares = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     at = (individuals.task, individuals.arm)
     n[at], total[at], squares[at] = individuals.count, individuals.sums[:, -1], individuals.products[:, -1, -1]
+    weight = np.broadcast_to(chances[:, None], (*shape, len(means)))
+    if rewards.counts:
+        pairs = pairs_of(n, total)
+        n, total, weight = pairs.n[:, None], pairs.total[:, None], pairs.weighted(chances)
+        squares = total
     found = np.zeros(means.shape)
     for kind, mean in enumerate(np.nan_to_num(means) - individuals.shift[-1]):
-        found[kind] = _of_kind(n, total, squares, chances[:, kind, None], mean, rewards.counts)
+        found[kind] = _of_kind(n, total, squares, weight[:, :, kind], mean, rewards.counts)
     return found
 
 
@@ -38,7 +44,7 @@ def _of_kind(
         variance = np.maximum(mean * (1 - mean), 0.0)
     size = np.maximum((chance * (n > 0)).sum(axis=0), 1.0)
     few = size / np.maximum(size - 1, 1.0)  # the kind's mean was fitted to the same individuals
-    between = np.zeros(n.shape[1])
+    between = np.zeros(chance.shape[1])
     for _ in range(ROUNDS):
         rho = between / np.maximum(variance, 1e-300)
         weight = chance / (1 + np.maximum(n - 1, 0) * rho) ** 2
