@@ -71,7 +71,8 @@ def _show_plan(
 
     with progress("Searching", visible=not as_json) as on_progress:
         how: dict[str, Any] = {"vocabulary": words, "on_progress": on_progress, **settings.options}
-        built = _marked(build_plan(known, settings.horizon, settings.method, pages=settings.pages, **how), known)
+        how |= {"pages": settings.pages, "not_again": settings.not_again}
+        built = _marked(build_plan(known, settings.horizon, settings.method, **how), known)
     if output is not None:
         save_plan(built, output)
     if as_json:
@@ -89,6 +90,7 @@ def _show(built: "Plan", known: "Collection", settings: PlanSettings) -> None:
     from banditree.plans.wording import heading, plan_text
     from banditree.protocols.variants import variants
     from banditree.reports.certify import varying_or_none, varying_sentence
+    from banditree.reports.harm import harm_report, harm_sentences
     from banditree.reports.pareto import variants_text
     from banditree.reports.promise import loss_sentence
 
@@ -103,11 +105,14 @@ def _show(built: "Plan", known: "Collection", settings: PlanSettings) -> None:
     typer.echo(plan_text(built, loss) if built.n_boxes <= LONG else heading(built, loss))
     if certificate is not None:
         typer.echo(f"\n{_regret(built, certificate, varies=known.varies)}")
+        if (harm := harm_report(built, known, certificate)) is not None:
+            typer.echo(" ".join(harm_sentences(harm, built.vocabulary)))
     if varying is not None:
         typer.echo(varying_sentence(varying, built.vocabulary))
     if untold:
         typer.echo(f"\nWhat the plan loses is not known. {untold}")
     by_others = built.fallback is not None or built.outcomes_choose  # nothing is sought beside such a plan
+    by_others = by_others or settings.max_harm is not None or settings.not_again
     if built.origin.method == "protocol" and settings.numbers != "free" and not by_others and not untold:
         asked = settings.model_dump(include={"objective", "longest_path", "steps"})
         typer.echo(f"\n{variants_text(variants(built, known, **asked), settings.objective)}")
@@ -122,8 +127,8 @@ def _show_front(
     from banditree.protocols.front import pareto_front
     from banditree.reports.pareto import front_rows, front_text
 
-    if settings.allow or settings.unknown or settings.fallback or settings.pages:
-        raise InvalidInput("--pareto must be omitted with --allow, --unknown, --fallback and --pages.")
+    if settings.allow or settings.unknown or settings.fallback or settings.pages or settings.not_again:
+        raise InvalidInput("--pareto must be omitted with --allow, --unknown, --fallback, --pages and --not-again.")
     if choose_method(known, settings.method, settings.options).name != "protocol":
         raise InvalidInput('pareto must be omitted with method="tree" or "optimal": a front is of protocols.')
     with progress("Searching", visible=not as_json) as on_progress:

@@ -12,6 +12,7 @@ from banditree.plans.plan import Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
 from banditree.protocols.defaults import default_steps
+from banditree.protocols.harm import barring
 from banditree.protocols.pages import with_pages
 from banditree.protocols.protocol import build_protocol, why_no_protocol
 from banditree.protocols.settings import PlanSettings
@@ -60,6 +61,7 @@ def build_plan(
     vocabulary: Vocabulary | None = None,
     on_progress: OnProgress | None = None,
     pages: bool = False,
+    not_again: bool = False,
     **options: Any,
 ) -> Plan:
     """The plan for a collection over `horizon` rounds of one case.
@@ -68,7 +70,8 @@ def build_plan(
     of the paper) or "optimal" (the same with the fewest tests). By default the first of these that can do the tasks and
     uses all the options given. options: of `PlanSettings`, or others of `build_protocol`, `build_tree` or
     `build_optimal`; one that the method does not use is refused, and None counts as omitted. Where all ends of a plan
-    would give the same option, the plan gives it at once. pages: see `add_pages`.
+    would give the same option, the plan gives it at once. pages: see `add_pages`. not_again: with pages, and the rule
+    that a case never gets an arm again under which it was harmed; a limit on harm is then kept with the rule.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> build_plan(two, 1000, steps=300).origin.method, build_plan(two, 1000, stop_early=True).origin.method
@@ -83,7 +86,17 @@ def build_plan(
     offered = {"vocabulary": vocabulary, "on_progress": on_progress}
     more = {name: value for name, value in offered.items() if name in chosen.takes}
     plan = at_once(chosen.build(collection, horizon, **more, **given))
+    if not_again:
+        return add_rule(plan, collection, on_progress=on_progress, **given)
     return add_pages(plan, collection, on_progress=on_progress, **given) if pages else plan
+
+
+def add_rule(plan: Plan, collection: Collection, *, max_harm: float | None = None, **options: Any) -> Plan:
+    """The plan with pages, as in `add_pages`, and the rule that a case turns to one after harm.
+
+    max_harm: what the plan with the rule must keep; the pages need not keep it by themselves.
+    """
+    return barring(add_pages(plan, collection, **options), collection, max_harm)
 
 
 def add_pages(

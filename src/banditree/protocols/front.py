@@ -10,6 +10,7 @@ from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.progress import OnProgress
 from banditree.protocols.defaults import default_steps
+from banditree.protocols.harm import keeps
 from banditree.protocols.judging import loses
 from banditree.protocols.objectives import Objective
 from banditree.protocols.protocol import build_protocol
@@ -32,7 +33,8 @@ def pareto_front(
     rated = []
     for plan in shorter_and_shorter(collection, horizon, on_progress=on_progress, **options):
         loss = loses(plan, collection, objective)
-        if loss < np.inf:  # one that cannot be certified is not offered
+        certified = loss < np.inf  # one that cannot be certified is not offered
+        if certified and keeps(plan, collection, options.get("max_harm")):
             rated.append((reading_load(plan), loss, plan))
     return _unbeaten(rated[:1] + [one for one in rated[1:] if one[1] > rated[0][1]])
 

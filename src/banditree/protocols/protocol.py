@@ -19,6 +19,7 @@ from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress, Progress
 from banditree.protocols.defaults import FEW_TASKS, default_lines, default_path, default_steps
+from banditree.protocols.harm import priced, within_harm
 from banditree.protocols.judging import judge, loses, lost
 from banditree.protocols.objectives import Limits, Objective
 from banditree.protocols.reading import draft_of, plan_of, scorings_of
@@ -82,16 +83,38 @@ def build_protocol(
     """
     how = ProtocolSettings(**settings)
     _check(collection, horizon)
+
+    def search(harm_price: float, share: float) -> Plan:
+        steps = how.steps if share == 1 else max(1, int(share * (how.steps or default_steps(collection))))
+        fewer = how.model_copy(update={"steps": steps})
+        return _searched(collection, horizon, fewer, compared and not harm_price, start, on_progress, harm_price)
+
+    if how.max_harm is None:
+        plan = search(0.0, 1.0)
+    else:
+        plan = within_harm(collection, horizon, how.max_harm, how.objective, search)
+    return replace(plan, vocabulary=vocabulary or Vocabulary())
+
+
+def _searched(
+    collection: Collection,
+    horizon: int,
+    how: ProtocolSettings,
+    compared: bool,
+    start: Plan | None,
+    on_progress: OnProgress | None,
+    harm_price: float,
+) -> Plan:
+    """The best protocol where one harm costs `harm_price`."""
     limits, by_context = _limits(collection, how), _by_context(collection, how.points, how.rule_size)
     if by_context is not None and not by_context.has_rules:
         limits = replace(limits, rule=False)
     seen = collection if not how.allow else with_spread(collection, how.allow / math.sqrt(3.0))  # evenly within it
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
-    seek.start = start
+    seek.start, seek.harm_price = start, harm_price
     tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
-    plan = _heeding(seek, _widths(limits, collection), tries, how.max_wrong_arm)
-    return replace(plan, vocabulary=vocabulary or Vocabulary())
+    return _heeding(seek, _widths(limits, collection), tries, how.max_wrong_arm)
 
 
 def _widths(limits: Limits, collection: Collection) -> list[Limits]:
@@ -236,7 +259,8 @@ def fallback_named(given: str, arms: Sequence[str]) -> Fallback:
 @dataclass
 class Seeker:
     """The searches for one plan within some limits, which share their steps. attempts: at how many prices there may be
-    some. searches: how many there are in all. start: the best plan within narrower limits. shift, longer: of TRIES."""
+    some. searches: how many there are in all. harm_price: what one harm costs.
+    start: the best plan within narrower limits. shift, longer: of TRIES."""
 
     collection: Collection
     horizon: int
@@ -258,6 +282,7 @@ class Seeker:
     stopped: bool = False
     over: Contextual | None = None
     members: FloatArray | None = None
+    harm_price: float = 0.0
 
     @property
     def doubts(self) -> int:
@@ -316,11 +341,14 @@ class Seeker:
         from banditree.protocols.tables import build_tables
 
         self.members = world.by_task
+        if self.harm_price:
+            world = priced(world, self.collection)
         steps, start = self.steps or default_steps(self.collection), self.start
         if self.by_context is not None or self.fallback is not None:
             start = None  # it cannot be changed line by line
         share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
-        tables = build_tables(world, self.horizon, price, () if start is None else scorings_of(start), self.longer)
+        more = () if start is None else scorings_of(start)
+        tables = build_tables(world, self.horizon, price, more, self.longer, self.harm_price)
         moves = Moves(
             tables,
             world,
@@ -355,7 +383,8 @@ class Seeker:
         """The regret (S,) over the horizon itself."""
         plan = self._plan(draft)
         if self.by_context is None:
-            return certify(plan, world.scenarios, must_rest=False).regret
+            found = certify(plan, world.scenarios, must_rest=False)
+            return found.regret if found.harm is None else found.regret + self.harm_price * found.harm
         truth = trust_estimates(self.collection)
         self.over = self.over or contextual(plan, truth)
         return certify(plan, truth, must_rest=False, over=self.over).regret

@@ -52,6 +52,10 @@ class ProtocolSettings(Settings):
             gt=0, lt=1, description="Highest chance of ending without a best arm: with another one, or still testing."
         ),
     ] = None
+    max_harm: Annotated[
+        float | None,
+        Field(gt=0, description="Most harms, such as side effects, that a case of any task may have on average."),
+    ] = None
     allow: Annotated[float, Field(ge=0, lt=1, description="Allow for cases whose rates are off by up to this.")] = 0.0
     unknown: Annotated[float, Field(ge=0, lt=1, description="Share of the cases that belong to none of the tasks.")] = (
         0.0
@@ -110,6 +114,10 @@ class PlanSettings(ProtocolSettings, TreeSettings):
     ] = None
     pages: Annotated[
         bool, Field(description="Add a page for each arm of the plan: the lines for a case that must not get it.")
+    ] = False
+    not_again: Annotated[
+        bool,
+        Field(description="Add pages, and a rule: after harm under an arm a case never gets it again."),
     ] = False
 
     @property

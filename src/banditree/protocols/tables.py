@@ -142,10 +142,15 @@ class Tables:
 
 
 def build_tables(
-    world: World, horizon: int, wrong_price: float = 0.0, more: Sequence[Scoring] = (), longer: float = 1.0
+    world: World,
+    horizon: int,
+    wrong_price: float = 0.0,
+    more: Sequence[Scoring] = (),
+    longer: float = 1.0,
+    harm_price: float = 0.0,
 ) -> Tables:
     """All tables. wrong_price: what having a wrong arm in force at the horizon costs, or none, once. more: ways to
-    score. longer: how many times the horizon a case lasts on average."""
+    score. longer: how many times the horizon a case lasts on average. harm_price: what one harm costs."""
     scenarios = world.scenarios
     going = 1.0 - 1.0 / (longer * horizon)
     missed = np.hstack([scenarios.gaps, np.zeros((scenarios.n_tasks, len(world.choosers)))])
@@ -155,6 +160,8 @@ def build_tables(
     at_rest, losses = resting_costs(world, horizon)
     resting = at_rest + np.where(gaps > 1e-12, wrong_price / horizon, 0.0)
     gaps = gaps + TESTED * wrong_price / horizon  # still tested when the horizon ends: no arm is in force
+    if harm_price and scenarios.harm is not None:
+        gaps, resting = (cost + harm_price * scenarios.harm.rates for cost in (gaps, resting))
     template, arm = np.nonzero(templates.usable)
     if not len(arm):
         raise InvalidInput("All tasks have the same means, so there is nothing to find out. Merge them.")

@@ -64,7 +64,8 @@ def without_arms(collection: Collection, missing: Iterable[str]) -> Collection:
     columns = {name: getattr(collection, name) for name in BY_ARM}
     some = {name: values[:, left] for name, values in columns.items() if values is not None}
     worth = None if collection.worth is None else collection.worth.of_arms(left)
-    return replace(collection, arms=tuple(collection.arms[k] for k in left), worth=worth, **some)
+    harm = None if collection.harm is None else collection.harm.at(arms=left)
+    return replace(collection, arms=tuple(collection.arms[k] for k in left), worth=worth, harm=harm, **some)
 
 
 def with_case_features(collection: Collection, names: Sequence[str]) -> Collection:

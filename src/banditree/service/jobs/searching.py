@@ -33,14 +33,17 @@ def search(database: Database, settings: Mapping[str, Any], reports: Reports) ->
 
     best: the one of least loss. unbeaten: those that no other one beats in both reading load and loss.
     """
-    from banditree.protocols.build import add_pages, build_plan, choose_method
+    from banditree.protocols.build import add_pages, add_rule, build_plan, choose_method
 
     with database.read() as connection:
         collection = records.collection_of(connection, settings["collection"])
     asked = SearchSettings(**settings)
     method = choose_method(collection, asked.method, asked.options)
-    finds = Finds(collection, reports, vocabulary_from(asked.words), asked.objective, asked.max_wrong_arm)
-    if asked.pages:
+    limits = asked.max_wrong_arm, asked.max_harm
+    finds = Finds(collection, reports, vocabulary_from(asked.words), asked.objective, *limits)
+    if asked.not_again:
+        finds.completed = partial(add_rule, collection=collection, **asked.options)
+    elif asked.pages:
         finds.completed = partial(add_pages, collection=collection, **asked.options)
     if method.name == "protocol":
         _search_protocols(finds, collection, asked.horizon, asked.options)
@@ -53,16 +56,24 @@ class Finds:
     """The plans found so far, each told once."""
 
     def __init__(
-        self, collection: Collection, reports: Reports, words: Vocabulary, objective: str, most_wrong: float | None
+        self,
+        collection: Collection,
+        reports: Reports,
+        words: Vocabulary,
+        objective: str,
+        most_wrong: float | None,
+        most_harm: float | None,
     ) -> None:
         self._collection, self.reports, self._words = collection, reports, words
         self._loss, self._most_wrong = f"{objective}_regret", most_wrong
+        self._most_harm = most_harm
         self._known: set[str] = set()
         self._rated: list[tuple[float, float]] = []
         self.completed: Callable[[Plan], Plan] = lambda plan: plan
 
     def add(self, plan: Plan) -> None:
-        """Report a plan, unless it was found before or errs more often than allowed."""
+        """Report a plan, unless it was found before, errs more often or does more harm than allowed."""
+        from banditree.protocols.harm import keeps
         from banditree.reports.pareto import front_rows
 
         plan = replace(self.completed(plan), vocabulary=self._words)
@@ -70,6 +81,8 @@ class Finds:
         # What is shown beside the plans is about cases at the rates of their kind, so the plans are rated by these too.
         (row,) = front_rows([plan], replace(self._collection, spread=None))
         if id in self._known or (self._most_wrong is not None and row["wrong_arm"] > self._most_wrong):
+            return
+        if not keeps(plan, self._collection, self._most_harm):
             return
         self._known.add(id)
         self._rated.append((row["reading_load"], row[self._loss]))

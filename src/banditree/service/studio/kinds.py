@@ -13,6 +13,7 @@ from banditree.service.store.database import Connection
 from banditree.service.store.studies import Study, change_study
 from banditree.service.studio.content import Content
 from banditree.service.studio.rates import collection_of_rates
+from banditree.tasks.changes import without_arms
 from banditree.tasks.collection import Collection
 
 
@@ -40,14 +41,9 @@ def keep_kinds(connection: Connection, actor: str, study: Study, content: Conten
 
 def without_options(collection: Collection, names: Sequence[str]) -> Collection:
     """The collection without some options."""
-    kept = [k for k, name in enumerate(collection.arms) if name not in names]
-    if len(kept) < 2:
+    if len(set(collection.arms) - set(names)) < 2:
         raise Refused("At least two options must be left to choose from.")
-    tables = ("means", "radius", "counts", "spread", "chances")
-    fewer = {name: getattr(collection, name)[:, kept] for name in tables if getattr(collection, name) is not None}
-    worth = None if collection.worth is None else collection.worth.of_arms(kept)
-    harm = None if collection.harm is None else collection.harm.at(arms=kept)
-    return replace(collection, arms=tuple(collection.arms[k] for k in kept), worth=worth, harm=harm, **fewer)
+    return without_arms(collection, names)
 
 
 def keep_smaller(connection: Connection, actor: str, name: str, kinds: Collection, without: Sequence[str]) -> str:
