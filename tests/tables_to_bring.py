@@ -42,6 +42,23 @@ def workbook(rows, sheet=None, **more):
     return zipped(parts)
 
 
+def workbook_of(sheets):
+    """An Excel workbook with these sheets, each a list of rows."""
+    names = "".join(f'<sheet name="{name}" sheetId="{n}" r:id="rId{n}"/>' for n, name in enumerate(sheets, 1))
+    relations = "".join(
+        f'<Relationship Id="rId{n}" Type="{OFFICE}/worksheet" Target="worksheets/sheet{n}.xml"/>'
+        for n in range(1, len(sheets) + 1)
+    )
+    parts = {
+        "xl/workbook.xml": WORKBOOK.partition("<sheet ")[0] + names + "</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": f"{RELATIONS}{relations}</Relationships>",
+    }
+    for n, rows in enumerate(sheets.values(), 1):
+        cells = "".join(f'<row r="{r}">{"".join(map(_cell, row))}</row>' for r, row in enumerate(rows, 1))
+        parts[f"xl/worksheets/sheet{n}.xml"] = f"{SHEET}{cells}</sheetData></worksheet>"
+    return workbook([], **parts)
+
+
 def _cell(value):
     if isinstance(value, str):
         return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>'
@@ -67,13 +84,18 @@ BAD = {  # a file and a part of the sentence that it is refused with
     "only a header": (b"patient,treatment,recovered\n", "a header and no rows"),
     "no header": (b"1,2,3\n4,5,6\n", "The first row must be a header"),
     "a picture": (b"\x89PNG\r\n\x1a\n\x00\x00\x00", "This is not a table"),
-    "not UTF-8": ("patient,größe\n1,2\n".encode("latin-1"), "not text in UTF-8"),
+    "no text": ("patient,größe\n1,2\n".encode("latin-1") + b"\x81", "not text that can be read"),
+    "a renamed PDF": (b"%PDF-1.7\n1 0 obj", "This is a PDF, whatever its name says"),
+    "a formula without its value": (
+        workbook([], sheet=f'{SHEET}<row><c r="B2"><f>A1+1</f></c></row></sheetData></worksheet>'),
+        "a formula without its value in cell B2",
+    ),
     "a column twice": (b"patient,arm,arm\n1,2,3\n", "a name of its own"),
     "a column without a name": (b"patient,,arm\n1,2,3\n", "Column 2 has none"),
-    "rows of other lengths": (b"patient,arm\n1,2\n1,2,3\n", "Row 2 has 3 cells, and the header 2"),
-    "a formula": (b'patient,arm,reward\n1,"=HYPERLINK(""http://x"")",1\n', "Row 1 of column 'arm' is a formula"),
-    "a formula with a sign": (b"patient,arm,reward\n1,+cmd|' /C calc'!A0,1\n", "is a formula"),
-    "a formula in the header": (b"patient,@SUM(A1),reward\n1,2,1\n", "is a formula"),
+    "rows of other lengths": (b"patient,arm\n1,2\n1,2,3\n", "Row 3 has 3 cells, and the header 2"),
+    "a formula": (b'patient,arm,reward\n1,"=HYPERLINK(""http://x"")",1\n', "Row 2 has a formula"),
+    "a formula with a sign": (b"patient,arm,reward\n1,+cmd|' /C calc'!A0,1\n", "has a formula"),
+    "a formula in the header": (b"patient,@SUM(A1),reward\n1,2,1\n", "has a formula"),
     "old Excel": (b"\xd0\xcf\x11\xe0" + b"\x00" * 100, "an old Excel workbook"),
     "Excel with macros": (workbook([["a"], [1]], **{"xl/vbaProject.bin": "x"}), "has macros"),
     "an archive": (zipped({"visits.csv": "a,b\n1,2\n"}), "is an archive and no Excel workbook"),

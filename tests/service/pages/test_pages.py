@@ -78,6 +78,24 @@ def test_a_case_by_forms(http, case):
     assert "This case was erased." in http.post(f"/cases/{case}/erase", data={"again": case}).text
 
 
+def test_an_outcome_that_hardly_any_case_gives_is_asked_about_before_it_counts(http):
+    api = client_of(http)
+    tasks = Collection.gaussian([[30, 40], [45, 35]], sigma=4, arms=["A", "B"])
+    plan = api.add_plan(build_tree(tasks, 100), "minutes", api.add_collection(tasks, "minutes"), sign="tested")
+    http.post("/cases", data={"plan": plan, "id": "m-1"})
+    page = http.post("/cases/m-1/tell", data={"round": "1", "reward": "315", "typed": "yes", "ask": "next"}).text
+    assert "Outcomes from 10 to 65 are to be expected, and 315 is none." in page
+    assert "Was round 1 really: 315?" in page
+    assert api.case("m-1").open_rounds == [1]
+    page = http.post("/cases/m-1/tell", data={"round": "1", "reward": "31,5", "ask": "next"}).text
+    assert "Round 2 of 100" in page
+    wrong = {"round": "1", "reward": "315", "reason": "typo"}
+    assert "Is round 1 to be corrected to: 315?" in http.post("/cases/m-1/correct", data=wrong).text
+    assert [event.kind for event in api.events("m-1")] == ["asked", "told", "asked"]
+    http.post("/cases/m-1/correct", data={**wrong, "sure": "1"})
+    assert "corrected" in [event.kind for event in api.events("m-1")]
+
+
 def test_a_case_goes_on_without_an_outcome_and_says_what_that_costs(http):
     """The same sentence on the page, in the answers and where the case stands; the history says it too."""
     api = client_of(http)

@@ -95,7 +95,7 @@ def test_rows_that_cannot_be_used_are_shown_and_left_out_only_if_a_person_says_s
     assert page.url.path == f"{address}/know"
     assert "Leave them out, or correct the file" in alert(page)
     assert "2 rows of 242: recovered missing in 1 row; recovered not a number in 1 row." in page.text
-    assert re.search(r'<th scope="row">241</th><td>P1</td><td>A</td><td>–</td>', page.text)
+    assert re.search(r'<th scope="row">242</th><td>P1</td><td>A</td><td>–</td>', page.text)
     assert not re.search(rf'href="{address}/kinds"', page.text)
     assert goes_to(http, address, **HOW, drop="yes", go="on") == f"{address}/kinds"
 

@@ -6,16 +6,17 @@ import random
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables_to_bring import BAD, LOG, RATES, bomb, workbook
+from tables_to_bring import BAD, LOG, RATES, bomb, workbook, workbook_of
 
 from banditree.service.problems import Refused
 from banditree.service.studio import tables
-from banditree.service.studio.content import Log, Rates
+from banditree.service.studio.content import Log, Rates, Reading
 from banditree.service.studio.example import example_log
 from banditree.service.studio.looking import first_look, guess_roles, look
 from banditree.service.studio.rates import collection_of_rates, rates_in, resized
 from banditree.service.studio.splitting import held_without, split
 from banditree.service.studio.tables import opened, read_table
+from banditree.service.studio.understanding import understood
 
 
 def parquet(**columns):
@@ -26,15 +27,20 @@ def parquet(**columns):
 
 def log_of(content, name="visits.csv"):
     table = read_table(content)
-    log = Log(file=name, columns=table.columns, n_rows=table.n_rows, first=table.first)
-    return table.content, first_look(table.content, log)
+    return table, first_look(table, Log(file=name))
+
+
+def rows_of(content, **said):
+    """What is read of a file: names of columns and rows."""
+    table = understood(read_table(content), Reading(**said)).table
+    return [list(table.column_names), *[[str(cell) for cell in row.values()] for row in table.to_pylist()]]
 
 
 @pytest.mark.parametrize("what", BAD)
 def test_a_bad_file_is_refused_with_a_sentence(what):
     content, sentence = BAD[what]
     with pytest.raises(Refused) as refused:
-        read_table(content)
+        understood(read_table(content), Reading())
     assert sentence in refused.value.message
     assert refused.value.message.endswith((".", "..."))
 
@@ -59,7 +65,7 @@ def test_a_mangled_file_is_read_or_refused(kind):
             content[rng.randrange(len(content))] = rng.randrange(256)
         cut = rng.choice([None, None, rng.randrange(len(content))])
         try:
-            read_table(bytes(content[:cut]))
+            understood(read_table(bytes(content[:cut])), Reading())
         except Refused as refused:
             sentences.append(refused.message)
     assert sentences
@@ -72,14 +78,14 @@ def test_the_same_table_in_every_format():
     columns = {name: [row[place] for row in cells] for place, name in enumerate(header)}
     semicolons = LOG.replace(b",", b";")
     files = (LOG, b"\xef\xbb\xbf" + LOG, semicolons, LOG.replace(b",", b"\t"), workbook([header, *cells]))
-    read = [read_table(content) for content in (*files, parquet(**columns))]
-    assert all(one[1:] == read[0][1:] for one in read)
-    assert read[0].n_rows == 240
-    assert read[0].first[0] == ["P0", "A", "0"]
+    read = [rows_of(content) for content in (*files, parquet(**columns))]
+    assert all(one == read[0] for one in read)
+    assert len(read[0]) == 241
+    assert read[0][1] == ["P0", "A", "0"]
 
 
 def test_decimal_commas_come_with_semicolons():
-    assert read_table(b"kind;A;B\nmild;0,9;0,2\n").first == [["mild", "0.9", "0.2"]]
+    assert rows_of(b"kind;A;B\nmild;0,9;0,2\n")[1:] == [["mild", "0.9", "0.2"]]
 
 
 def test_a_parquet_file_that_is_too_long_is_refused_before_it_is_read(monkeypatch):
@@ -102,11 +108,11 @@ def test_columns_are_recognised_and_outcomes_in_words_too():
     assert (log.roles.individual, log.roles.arm, log.roles.reward) == ("patient", "treatment", "recovered")
     assert (log.outcomes, log.success, log.seen.problem) == ("yes or no", "yes", "")
     assert log.seen.n_individuals == 300
-    by_hand = opened(content).to_pylist()
+    by_hand = understood(content, Reading()).table.to_pylist()
     alpha = [row["recovered"] == "yes" for row in by_hand if row["treatment"] == "Alpha"]
     assert log.seen.options[0].rows == len(alpha)
     assert log.seen.options[0].mean == pytest.approx(sum(alpha) / len(alpha))
-    swapped = look(content, log.model_copy(update={"success": "no"}))
+    swapped = look(content, log.model_copy(update={"success": "no"}), log)
     assert swapped.seen.options[0].mean == pytest.approx(1 - sum(alpha) / len(alpha))
 
 
@@ -120,7 +126,7 @@ def test_truth_as_spreadsheets_write_it():
 def test_what_is_wrong_with_which_rows():
     _, log = log_of(LOG + b"P1,A,\nP2,,1\nP3,B,often\n")
     assert log.seen.n_bad == 3
-    assert log.seen.bad_rows == [241, 242, 243]
+    assert log.seen.bad_rows == [242, 243, 244]  # as a spreadsheet numbers them
     assert log.seen.bad_cells == [["P1", "A", ""], ["P2", "", "1"], ["P3", "B", "often"]]
     assert dict(log.seen.bad) == {"treatment missing": 1, "recovered missing": 1, "recovered not a number": 1}
 
@@ -138,7 +144,7 @@ def test_what_is_wrong_with_which_rows():
 def test_wrong_columns_give_a_sentence(said, sentence):
     content, log = log_of(LOG)
     roles = log.roles.model_copy(update=said)
-    assert sentence in look(content, log.model_copy(update={"roles": roles})).seen.problem
+    assert sentence in look(content, log.model_copy(update={"roles": roles}), log).seen.problem
 
 
 def test_grades_and_numbers_are_recognised():
@@ -150,12 +156,12 @@ def test_grades_and_numbers_are_recognised():
 
 
 def test_a_table_of_rates_becomes_the_grid_and_a_log_does_not():
-    rates = rates_in(read_table(RATES).content, "rates.csv")
+    rates = rates_in(read_table(RATES), "rates.csv")
     collection = collection_of_rates(rates)
     assert collection.means.tolist() == [[0.9, 0.2], [0.2, 0.8]]
     assert collection.tasks == ("mild", "severe")
     assert collection.shares.tolist() == pytest.approx([0.7, 0.3])
-    assert rates_in(read_table(LOG).content, "visits.csv") is None
+    assert rates_in(read_table(LOG), "visits.csv") is None
 
 
 @pytest.mark.parametrize(
@@ -198,3 +204,110 @@ def test_cases_are_held_out_and_nothing_but_the_columns_in_use_is_kept():
     assert set(opened(held_without(content, log, ["A"]))["treatment"].to_pylist()) == {"B"}
     few, log = log_of(LOG[: LOG.index(b"P9,")])
     assert split(few, log).held is None
+
+
+GERMAN = """Auswertung der Klinik;;;;
+;;;;
+Patienten-Nr;Besuch am;Behandlung;Kosten;Geheilt
+17;03.04.2026;Wärme;31,5;ja
+17;12.04.2026;wärme ;1.250,00;nein
+18;05.04.2026;Übung;28;ja
+;;;;
+18;31.04.2026;Übung;n/a;nein
+"""
+FRENCH = "Patient,Date,Traitement,Guéri,Part\nA,03/04/2026,Chaud,oui,85 %\nA,05/04/2026,Froid,non,15 %\n"
+
+
+def test_a_german_file_in_the_encoding_of_excel_is_understood_and_said():
+    header, *rows = rows_of(GERMAN.encode("cp1252"))
+    assert header == ["Patienten-Nr", "Besuch am", "Behandlung", "Kosten", "Geheilt"]
+    assert rows[0] == ["17", "2026-04-03", "Wärme", "31.5", "ja"]
+    assert rows[1][3] == "1250.00"
+    assert rows[3] == ["18", "31.04.2026", "Übung", "n/a", "nein"]  # no date and no number: shown as they are
+    _, log = log_of(GERMAN.encode("cp1252"), "Klinik.csv")
+    assert log.roles.model_dump(exclude_none=True) == {
+        "individual": "Patienten-Nr",
+        "arm": "Behandlung",
+        "reward": "Geheilt",
+        "time": "Besuch am",
+    }
+    assert (log.outcomes, log.success, log.header) == ("yes or no", "ja", 3)
+    assert log.notes == [
+        "The text is in Windows-1252, as Excel saves CSV files.",
+        "Row 3 is the header; the rows above it are not read.",
+        "Dates in Besuch am: 03.04.2026 is 3 April 2026.",
+        "Decimal commas: 31,5 is 31.5 (column Kosten).",
+    ]
+    assert log.numbers == [4, 5, 6, 8]
+
+
+def test_dates_that_can_be_read_in_two_ways_are_asked_about_and_nothing_goes_on_before():
+    content, log = log_of(FRENCH.encode())
+    (question,) = log.questions
+    assert question.text == "Is 03/04/2026 in column 'Date' written with the day or the month first?"
+    assert dict(question.choices) == {"day first": "03 is the day", "month first": "04 is the day"}
+    assert log.seen.problem == question.text
+    said = log.model_copy(update={"reading": log.reading.model_copy(update={"dates": "day first"})})
+    read = look(content, said, log)
+    assert (read.questions, read.seen.problem, read.first[0][1]) == ([], "", "2026-04-03")
+    assert "Percentages: 85 % is 0.85 (column Part)." in read.notes
+    assert rows_of(FRENCH.replace("05/04", "25/04").encode())[1][1] == "2026-04-03"  # one day can be no month
+    assert rows_of(FRENCH.replace("05/04", "04/25").encode())[1][1] == "2026-03-04"
+
+
+@pytest.mark.parametrize(
+    ("cells", "read", "asked"),
+    [
+        (["1,234", "2,500"], ["1,234", "2,500"], True),
+        (["1,234", "2,50"], ["1.234", "2.50"], False),
+        (["1,234", "2,500.5"], ["1234", "2500.5"], False),
+        (["1.234", "2.500"], ["1.234", "2.500"], False),  # as programs write them
+        (["1.234,5", "2.500"], ["1234.5", "2500"], False),
+        (["0,125", "0,250"], ["0.125", "0.250"], False),
+        (["1 234,5", "12\u202f345,5"], ["1234.5", "12345.5"], False),
+        (["1'234.50", "12"], ["1234.50", "12"], False),
+        (["001", "017"], ["001", "017"], False),
+        (["1.2.3", "1.2.4"], ["1.2.3", "1.2.4"], False),
+    ],
+)
+def test_numbers_of_other_countries(cells, read, asked):
+    content = read_table(b"case\tarm\tcost\n" + "".join(f"1\tA\t{cell}\n" for cell in cells).encode())
+    found = understood(content, Reading())
+    assert found.table["cost"].to_pylist() == read
+    assert [question.name for question in found.questions] == (["decimals"] if asked else [])
+    if asked:
+        assert dict(found.questions[0].choices) == {",": "1,234 is 1.234", ".": "1,234 is 1234"}
+        assert understood(content, Reading(decimals=",")).table["cost"].to_pylist() == ["1.234", "2.500"]
+        assert understood(content, Reading(decimals=".")).table["cost"].to_pylist() == ["1234", "2500"]
+
+
+def test_the_sheet_with_the_table_is_read_and_another_can_be_chosen():
+    notes, visits = [["About"], ["made in May"]], [["Visits of May"], [], ["patient", "arm", "reward"], ["a", "x", 1]]
+    content = read_table(workbook_of({"Info": notes, "Visits": visits, "Empty": []}))
+    read = understood(content, Reading())
+    assert (read.sheets, read.sheet, read.header, list(read.numbers)) == (["Info", "Visits"], "Visits", 3, [4])
+    assert read.notes[0] == "Sheet 'Visits' of 'Info', 'Visits' is read."
+    other = understood(content, Reading(sheet="Info", header=1))
+    assert (other.table.to_pydict(), list(other.numbers)) == ({"About": ["made in May"]}, [2])
+
+
+def test_options_that_differ_in_capitals_and_blanks_are_offered_for_merging():
+    content, log = log_of(GERMAN.replace("28;ja", "28;ja\n19;06.04.2026;Wärme;30;ja").encode("cp1252"))
+    assert log.seen.spellings == [["Wärme", "wärme"]]
+    assert [option.name for option in log.seen.options] == ["Wärme", "wärme", "Übung"]
+    merged = look(content, log.model_copy(update={"merge": True}), log)
+    assert [(option.name, option.rows) for option in merged.seen.options] == [("Wärme", 3), ("Übung", 2)]
+
+
+def test_another_column_of_outcomes_has_its_own_kind_of_outcome():
+    content, log = log_of(
+        b"patient,arm,days,cured\n" + b"".join(b"p%d,A,%d,%s\n" % (n, n, b"yn"[n % 2 :][:1]) for n in range(30))
+    )
+    asked = log.model_copy(update={"roles": log.roles.model_copy(update={"reward": "days"})})
+    assert (log.outcomes, look(content, asked, log).outcomes) == ("yes or no", "number")
+
+
+@pytest.mark.parametrize("name", ["Share of cases", "Anteil", "share", "Anteil der Fälle"])
+def test_shares_are_no_treatment(name):
+    rates = rates_in(read_table(f"kind,A,B,{name}\nmild,0.9,0.2,0.7\nsevere,0.2,0.8,0.3\n".encode()), "rates.csv")
+    assert (rates.options, rates.shares) == (["A", "B"], ["0.7", "0.3"])

@@ -15,8 +15,10 @@ from banditree.service.pages.studio.picture import picture
 from banditree.service.store import records
 from banditree.service.store.database import Database
 from banditree.service.store.files import add_file
+from banditree.service.studio.content import Reading
 from banditree.service.studio.kinds import as_document, without_options
-from banditree.service.studio.tables import read_table
+from banditree.service.studio.tables import read_table, written
+from banditree.service.studio.understanding import understood
 from banditree.tasks.collection import Collection
 
 CLINIC = Collection.bernoulli(
@@ -47,7 +49,7 @@ def on_record(database, collection):
 
 def test_what_kinds_are_worth_is_known_by_number(database):
     with database.write() as connection:
-        file = add_file(connection, "test", "visits.parquet", read_table(LOG).content)
+        file = add_file(connection, "test", "visits.parquet", written(understood(read_table(LOG), Reading()).table))
     roles = {"individual": "patient", "arm": "treatment", "reward": "recovered", "time": None, "propensity": None}
     settings = {"file": file, **roles, "rewards": "bernoulli", "drop_bad_rows": False, "kinds": [2, 3], "seed": 0}
     listener = Listener()

@@ -1,5 +1,6 @@
 """The way a case took through its plan, and how likely each task is now: computed beside the desk, on a copy."""
 
+import math
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,6 +15,9 @@ from banditree.service.cases.case import Case, Followed
 from banditree.service.cases.models import Outlook, Standing, TaskChance
 from banditree.service.cases.standings import standing
 from banditree.tasks.arrays import FloatArray
+from banditree.tasks.collection import Collection
+
+USUAL = 5.0  # Outcomes further than this many standard deviations from every mean are asked about before they count.
 
 
 class Outcome(NamedTuple):
@@ -173,3 +177,11 @@ def outlook(seen: Seen) -> Outlook:
     if collection.is_estimated:
         note += " The estimated means are taken as they are."
     return Outlook(path=path, chances=listed, note=note)
+
+
+def usual_outcomes(collection: Collection) -> tuple[float, float] | None:
+    """From where to where nearly all outcomes of a collection lie; None where the family says which are possible."""
+    if collection.rewards.has_range or collection.theta is not None:
+        return None
+    wide = USUAL * math.sqrt(collection.rewards.variance_proxy)
+    return float(np.min(collection.means) - wide), float(np.max(collection.means) + wide)

@@ -32,7 +32,7 @@ from banditree.service.cases.models import (
     Tell,
     Undo,
 )
-from banditree.service.cases.outlook import Seen, outlook
+from banditree.service.cases.outlook import Seen, outlook, usual_outcomes
 from banditree.service.cases.routes import CaseId
 from banditree.service.edge.replies import read
 from banditree.service.pages import words
@@ -58,13 +58,13 @@ States = ("waiting", "alarm", "open", "closed", "erased")
 
 
 class Again(NamedTuple):
-    """A report that came soon after another one, and is to be confirmed; value: as it was sent."""
+    """A report that is asked about before it counts. sent: the fields of the form; why: it is asked about."""
 
-    round: int
-    arm: str
-    value: str
-    outcome: str
-    before: str
+    action: str
+    sent: dict[str, str]
+    why: str
+    question: str
+    no: str
 
 
 class Task(NamedTuple):
@@ -240,21 +240,40 @@ async def tell(request: Request, person: Operator, id: CaseId) -> Response:
     following = Ask() if "ask" in given else None
     said = {"round": whole(given, "round"), "reward": reward_of(given), "arm": given.get("arm"), "ask": following}
     body = shaped(Tell, said)
-    if given.get("sure") != str(body.round) and (again := await _again(request, id, body, given["reward"])):
+    if given.get("sure") != str(body.round) and (again := await _again(request, id, body, given)):
         return await _case_page(request, id, again=again)
     await case_routes.tell(request, person, id, body)
     return to(f"/cases/{id}#next")
 
 
-async def _again(request: Request, id: str, told: Tell, value: str) -> Again | None:
-    """What to ask about a report of another round than the one that was reported just now; None where it is later."""
+async def _again(request: Request, id: str, told: Tell, given: dict[str, str]) -> Again | None:
+    """What to ask about a report that follows another round at once, or that hardly any case gives; None otherwise."""
+    asked = f"Was round {told.round}{f' ({told.arm})' if told.arm else ''} really"
+    if "typed" in given:
+        plan, unusual = await _unusual(request, id, told)
+        if unusual:
+            return Again("tell", given, unusual, f"{asked}: {_outcome(plan, told)}?", "No, I will type it again")
     last = await read(request, records.last_events, id, 2)
     before = next((event for event in last if event.kind in SAVED and event.round != told.round), None)
     if before is None or (datetime.now(UTC) - datetime.fromisoformat(before.at)).total_seconds() > SOON:
         return None
     plan = (await case_routes.seen(request, id)).followed.plan
-    outcome = outcome_text(plan, None if isinstance(told.reward, str) else told.reward)
-    return Again(told.round, told.arm or "", value, outcome, sentence_of(plan, before))
+    why = f"A moment ago: {sentence_of(plan, before)}"
+    return Again("tell", given, why, f"{asked}: {_outcome(plan, told)}?", "No, it was one tap too many")
+
+
+def _outcome(plan: Plan, told: Tell | Correct) -> str:
+    return outcome_text(plan, None if isinstance(told.reward, str) else told.reward)
+
+
+async def _unusual(request: Request, id: str, told: Tell | Correct) -> tuple[Plan, str]:
+    """(the plan, why an outcome is hardly to be expected by what is known, or "")."""
+    followed = (await case_routes.seen(request, id)).followed
+    known = None if followed.collection is None else usual_outcomes(followed.collection)
+    if known is None or isinstance(told.reward, str) or known[0] <= told.reward <= known[1]:
+        return followed.plan, ""
+    low, high = (number(float(f"{limit:.3g}")) for limit in known)
+    return followed.plan, f"Outcomes from {low} to {high} are to be expected, and {number(told.reward)} is none."
 
 
 @router.post("/cases/{id}/undo")
@@ -281,8 +300,13 @@ async def correct(request: Request, person: Operator, id: CaseId) -> Response:
     """Replace a wrong outcome."""
     given = await fields(request)
     body = {"round": whole(given, "round"), "reward": reward_of(given), "reason": given.get("reason", "")}
-    body |= {"given": "given" in given, "ask": True}
-    await case_routes.correct_case(request, person, id, shaped(Correct, body))
+    asked = shaped(Correct, {**body, "given": "given" in given, "ask": True})
+    plan, unusual = await _unusual(request, id, asked)
+    if unusual and given.get("sure") != str(asked.round):
+        question = f"Is round {asked.round} to be corrected to: {_outcome(plan, asked)}?"
+        again = Again("correct", given, unusual, question, "No, I will type it again")
+        return await _case_page(request, id, again=again)
+    await case_routes.correct_case(request, person, id, asked)
     return to(f"/cases/{id}#next")
 
 

@@ -24,6 +24,26 @@ class Roles(Shape):
     propensity: str | None = None
 
 
+class Reading(Shape):
+    """How a table is to be read, where somebody has said so; None: as it is understood.
+
+    sheet: of a workbook. header: the number of the row with the names of the columns. decimals: the mark before them.
+    """
+
+    sheet: str | None = None
+    header: int | None = None
+    decimals: Literal[",", "."] | None = None
+    dates: Literal["day first", "month first"] | None = None
+
+
+class Question(Shape):
+    """What must be answered before a table can be read: a setting of `Reading`, with (value, what it means)."""
+
+    name: Literal["decimals", "dates"]
+    text: str
+    choices: list[tuple[str, str]]
+
+
 class Option(Shape):
     """An option of a log: its rows, and their mean outcome."""
 
@@ -36,6 +56,7 @@ class Seen(Shape):
     """What a look at a log found. problem: why it cannot be used as it is read now, or "".
 
     values: the different outcomes, where they are few. bad: (what is wrong, rows); bad_rows: the numbers of the first.
+    spellings: options that differ only in capitals and blanks, the most frequent spelling first.
     """
 
     problem: str = ""
@@ -49,23 +70,34 @@ class Seen(Shape):
     kinds: list[str] = Field(default_factory=list)
     n_kinds: int = 0
     options: list[Option] = Field(default_factory=list)
+    spellings: list[list[str]] = Field(default_factory=list)
 
 
 class Log(Shape):
     """A log that was brought, how it is read, and what was seen of it.
 
-    file: its name. table: the id of the table on record. success: the text that counts as 1. drop: leave bad rows out.
+    file: its name. table: the id of the table on record. sheets: of a workbook; sheet, header: those that are read.
+    numbers: of the first rows in the file. notes: what was understood. questions: what is to be answered first.
+    success: the text that counts as 1. drop: leave bad rows out. merge: take spellings of an option for the same.
     """
 
     file: str
     table: str = ""
-    columns: list[str]
-    n_rows: int
-    first: list[list[str]]
+    reading: Reading = Reading()
+    sheets: list[str] = Field(default_factory=list)
+    sheet: str = ""
+    header: int = 0
+    notes: list[str] = Field(default_factory=list)
+    questions: list[Question] = Field(default_factory=list)
+    columns: list[str] = Field(default_factory=list)
+    n_rows: int = 0
+    numbers: list[int] = Field(default_factory=list)
+    first: list[list[str]] = Field(default_factory=list)
     roles: Roles = Roles()
     outcomes: Outcomes = "yes or no"
     success: str = ""
     drop: bool = False
+    merge: bool = False
     seen: Seen = Seen()
 
 
@@ -78,6 +110,7 @@ class Rates(Shape):
     shares: list[Cell] = Field(default_factory=list, max_length=MOST_GRID)
     margin: Cell = ""
     source: Cell = ""
+    notes: list[str] = Field(default_factory=list)
 
     @classmethod
     def blank(cls) -> "Rates":

@@ -12,7 +12,8 @@ import numpy as np
 from banditree.cases.columns import USUAL_NAMES
 from banditree.errors import InvalidInput
 from banditree.service.studio.content import Log, Option, Outcomes, Roles, Seen
-from banditree.service.studio.tables import opened, shown_rows
+from banditree.service.studio.tables import FIRST_ROWS, shown_rows
+from banditree.service.studio.understanding import Understood, understood
 from banditree.tasks.rewards import BERNOULLI, Family, Graded, Rewards
 
 if TYPE_CHECKING:
@@ -24,15 +25,22 @@ if TYPE_CHECKING:
 MOST_VALUES = 10  # Up to this many different outcomes may be grades.
 MOST_LISTED = 12  # The page names at most this many kinds.
 TRUE_OR_FALSE = {"0", "1", "true", "false"}
-GOOD = {"yes", "y", "success", "recovered", "recovery", "cured", "good", "bought", "better", "ja", "oui", "si", "sí"}
-# Parts of names that people give their columns; the usual names come first.
+# Words for a success, in English, German, French and Spanish.
+GOOD = {"yes", "y", "success", "recovered", "recovery", "cured", "good", "bought", "better"}
+GOOD |= {"ja", "j", "erfolg", "geheilt", "genesen", "gut", "besser", "gekauft", "wahr"}
+GOOD |= {"oui", "o", "succès", "guéri", "guérie", "bon", "mieux", "acheté", "vrai"}
+GOOD |= {"si", "sí", "s", "éxito", "curado", "curada", "bueno", "mejor", "comprado", "verdadero"}
+# Parts of names that people give their columns, in these languages; the usual names come first.
 HINTS = {
-    "individual": ("patient", "customer", "user", "person", "client", "household", "case", "individual", "subject"),
-    "task": ("kind", "group", "segment", "type", "class"),
-    "arm": ("treatment", "option", "drug", "therapy", "offer", "arm", "action", "product", "brand", "price"),
-    "reward": ("outcome", "reward", "recover", "success", "result", "response", "bought", "click", "sale", "cured"),
-    "time": ("date", "time"),
-    "propensity": ("propensity", "pscore"),
+    "individual": "patient customer user person client household case individual subject "
+    "kunde kundin fall proband usager paciente cliente persona sujet",
+    "task": "kind group segment type class gruppe klasse groupe grupo clase tipo",
+    "arm": "treatment option drug therapy offer arm action product brand price "
+    "behandlung therapie mittel angebot produkt traitement produit tratamiento terapia",
+    "reward": "outcome reward recover success result response bought click sale cured "
+    "ergebnis erfolg geheilt besser gekauft résultat guéri succès resultado éxito curad",
+    "time": "date time datum zeit besuch fecha visite jour",
+    "propensity": "propensity pscore",
 }
 
 
@@ -56,15 +64,35 @@ def _is_usual(role: str, name: str) -> bool:
 
 
 def _is_near(role: str, name: str) -> bool:
-    return any(hint in name.lower() for hint in HINTS[role])
+    return any(hint in name.lower() for hint in HINTS[role].split())
 
 
 def first_look(content: bytes, log: Log) -> Log:
     """A log that was just brought, with its columns and outcomes guessed and what was seen of it."""
-    roles = guess_roles(log.columns)
-    values = _values(opened(content), roles.reward)
+    read = understood(content, log.reading)
+    log = _described(log, read)
+    log = log.model_copy(update={"roles": guess_roles(log.columns)})
+    return _looked(read, _with_outcomes(read.table, log))
+
+
+def _described(log: Log, read: Understood) -> Log:
+    """The log with what its table shows."""
+    about = {"sheets": read.sheets, "sheet": read.sheet, "header": read.header, "notes": read.notes}
+    about |= {"questions": read.questions, "columns": list(read.table.column_names), "n_rows": read.table.num_rows}
+    about["reading"] = log.reading.model_copy(
+        update={"sheet": read.sheet if len(read.sheets) > 1 else None, "header": read.header or None}
+    )
+    first = range(min(FIRST_ROWS, read.table.num_rows))
+    return log.model_copy(
+        update={**about, "numbers": [read.numbers[n] for n in first], "first": shown_rows(read.table, first)}
+    )
+
+
+def _with_outcomes(table: "pa.Table", log: Log) -> Log:
+    """The log with what kind of outcome its column has, and which word is the good one."""
+    values = _values(table, log.roles.reward)
     success = next((value for value in values if value.lower() in GOOD and len(values) == 2), "")
-    return look(content, log.model_copy(update={"roles": roles, "outcomes": _guess(values), "success": success}))
+    return log.model_copy(update={"outcomes": _guess(values), "success": success})
 
 
 def _guess(values: Sequence[str]) -> Outcomes:
@@ -75,14 +103,26 @@ def _guess(values: Sequence[str]) -> Outcomes:
     return "grades" if len(numbers) > 2 else "number"
 
 
-def look(content: bytes, log: Log) -> Log:
-    """The log with what is seen of it when it is read the way it says."""
-    table = opened(content)
-    values = _values(table, log.roles.reward)
+def look(content: bytes, log: Log, before: Log) -> Log:
+    """The log with what is seen of it when it is read the way it says now, and not as before.
+
+    Another sheet or header has other columns, which are guessed anew; another column of outcomes, other outcomes.
+    """
+    if (log.reading.sheet, log.reading.header) != (before.reading.sheet, before.reading.header):
+        return first_look(content, log)
+    read = understood(content, log.reading)
+    log = _described(log, read)
+    return _looked(read, log if log.roles.reward == before.roles.reward else _with_outcomes(read.table, log))
+
+
+def _looked(read: Understood, log: Log) -> Log:
+    table, values = read.table, _values(read.table, log.roles.reward)
     success = log.success if log.success in values else ""
     log = log.model_copy(update={"success": success, "seen": Seen(values=values, n_rows=table.num_rows)})
+    if log.questions:
+        return log.model_copy(update={"seen": log.seen.model_copy(update={"problem": log.questions[0].text})})
     try:
-        seen = _seen(table, log)
+        seen = _seen(table, log, read.numbers)
     except InvalidInput as problem:
         seen = log.seen.model_copy(update={"problem": _for_people(str(problem), log)})
     return log.model_copy(update={"seen": seen})
@@ -95,15 +135,33 @@ def _for_people(problem: str, log: Log) -> str:
 
 
 def log_table(table: "pa.Table", log: Log) -> "pa.Table":
-    """The table of a log as it is learned from: where outcomes are told in two words, 1 and 0 in their place."""
-    if log.outcomes != "yes or no" or not log.success or log.roles.reward is None:
-        return table
+    """The table of a log as it is learned from: 1 and 0 for outcomes in two words, one spelling of each option."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    if log.merge and log.roles.arm is not None and (spellings := spellings_of(table, log.roles.arm)):
+        place, column = table.column_names.index(log.roles.arm), table[log.roles.arm]
+        for first, *others in spellings:
+            column = pc.if_else(pc.is_in(column, pa.array(others, pa.string())), first, column)
+        table = table.set_column(place, log.roles.arm, column)
+    if log.outcomes != "yes or no" or not log.success or log.roles.reward is None:
+        return table
     place = table.column_names.index(log.roles.reward)
     column = pc.equal(table[place].cast(pa.string()), log.success).cast(pa.int8())
     return table.set_column(place, log.roles.reward, column)
+
+
+def spellings_of(table: "pa.Table", column: str) -> list[list[str]]:
+    """The texts of a column that differ only in capitals and blanks, each the most frequent spelling first."""
+    import pyarrow as pa
+
+    if column not in table.column_names or not pa.types.is_string(table[column].type):
+        return []
+    same = dict[str, list[str]]()
+    counts = sorted(table[column].drop_null().value_counts().to_pylist(), key=lambda one: -one["counts"])
+    for one in counts:
+        same.setdefault("".join(one["values"].split()).casefold(), []).append(one["values"])
+    return [spellings for spellings in same.values() if len(spellings) > 1]
 
 
 def rewards_of(log: Log) -> Rewards | Family:
@@ -120,7 +178,7 @@ def columns_of(log: Log) -> dict[str, Any]:
     return {name: getattr(log.roles, name) for name in ("individual", "task", "arm", "reward", "propensity")}
 
 
-def _seen(table: "pa.Table", log: Log) -> Seen:
+def _seen(table: "pa.Table", log: Log, numbers: Sequence[int]) -> Seen:
     from banditree.training.logs import read_log
 
     _check_roles(log)
@@ -130,12 +188,13 @@ def _seen(table: "pa.Table", log: Log) -> Seen:
         update={
             "n_bad": read.bad.n_rows,
             "bad": list(read.bad.kinds),
-            "bad_rows": list(read.bad.first),
+            "bad_rows": [numbers[number - 1] for number in read.bad.first],
             "bad_cells": shown_rows(table, [number - 1 for number in read.bad.first]),
             "n_individuals": None if log.roles.individual is None else len(read.statistics.tasks),
             "kinds": kinds[:MOST_LISTED],
             "n_kinds": len(kinds),
             "options": _options(read.statistics),
+            "spellings": spellings_of(table, log.roles.arm or ""),
         }
     )
 

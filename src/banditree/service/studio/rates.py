@@ -1,38 +1,52 @@
 """Rates that people type or bring as a table: one row per kind, one column per option."""
 
+import re
 from collections.abc import Sequence
 
 from banditree.errors import InvalidInput
 from banditree.service.problems import Refused
-from banditree.service.studio.content import MOST_GRID, Rates
+from banditree.service.studio.content import MOST_GRID, Rates, Reading
 from banditree.service.studio.looking import guess_roles
-from banditree.service.studio.tables import opened, shown_rows
+from banditree.service.studio.tables import shown_rows
+from banditree.service.studio.understanding import understood
 from banditree.tasks.collection import Collection
 
-SHARE = "share"  # The name of the column with the share of each kind among cases.
+# A column with one of these words in its name has the share of each kind among cases.
+SHARES = ("share", "anteil", "häufigkeit", "proportion", "proporción", "part des cas", "fréquence")
 
 
 def rates_in(content: bytes, file: str) -> Rates | None:
     """The rates in a table that was kept; None where it is a log."""
-    table = opened(content)
+    read = understood(content, Reading())
+    table = read.table
     roles = guess_roles(table.column_names)
     if table.num_rows > MOST_GRID or table.num_columns > MOST_GRID + 2 or (roles.arm and roles.reward):
         return None
     rows = shown_rows(table, range(table.num_rows))
-    return _rates(list(table.column_names), rows, file)
+    rates = _rates(list(table.column_names), rows, file)
+    return rates and rates.model_copy(update={"notes": read.notes})
 
 
 def _rates(names: list[str], rows: list[list[str]], file: str) -> Rates | None:
     """The table as rates, if every cell is a rate, apart from a first column of names and one of shares."""
     named = any(_rate(row[0]) is None for row in rows)
     kinds = [row[0] for row in rows] if named else [""] * len(rows)
-    places = [place for place in range(int(named), len(names)) if names[place].lower() != SHARE]
+    places = [place for place in range(int(named), len(names)) if not is_share(names[place])]
     cells = [[row[place] for place in places] for row in rows]
     if len(places) < 2 or any(_rate(cell) is None for row in cells for cell in row):
         return None
-    lowered = [name.lower() for name in names]
-    shares = [row[lowered.index(SHARE)] for row in rows] if SHARE in lowered else [""] * len(rows)
+    share = next((place for place, name in enumerate(names) if is_share(name)), None)
+    shares = [""] * len(rows) if share is None else [row[share] for row in rows]
     return Rates(options=[names[place] for place in places], kinds=kinds, cells=cells, shares=shares, source=file[:100])
+
+
+def is_share(name: str) -> bool:
+    """Whether a column has the shares of kinds, by its name.
+
+    >>> is_share("Share of cases"), is_share("Anteil"), is_share("Shared care")
+    (True, True, False)
+    """
+    return any(re.search(rf"\b{word}\b", name.lower()) for word in SHARES)
 
 
 def _rate(cell: str) -> float | None:

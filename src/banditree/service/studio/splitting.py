@@ -7,6 +7,7 @@ from banditree.errors import InvalidInput
 from banditree.service.studio.content import Log
 from banditree.service.studio.looking import log_table
 from banditree.service.studio.tables import opened, written
+from banditree.service.studio.understanding import understood
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +27,7 @@ class Split(NamedTuple):
 
 def split(content: bytes, log: Log) -> Split:
     """The parts of a log that was kept, with the columns that are used and nothing else of it."""
-    table = log_table(opened(content), log)
+    table = log_table(understood(content, log.reading).table, log)
     table = table.select([name for name in table.column_names if name in set(log.roles.model_dump().values())])
     if log.roles.individual is None:
         return Split(written(table), None, None, 0)

@@ -4,11 +4,14 @@ What cannot be used is refused with a sentence. These functions are run in a pro
 and memory (`uploads.Reader`), since a small file may unpack to a large one.
 """
 
+import codecs
 import csv
 import io
 import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,32 +27,42 @@ MOST_NAME = 100  # The name of a column may have this many characters.
 MOST_UNPACKED = 300_000_000  # A workbook or a Parquet file may unpack to this many bytes.
 FIRST_ROWS = 8  # A person is shown this many rows.
 MOST_SHOWN = 60  # This many characters of a cell are shown.
-PARQUET, ZIP, OLD_OFFICE = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"  # Files of these kinds begin with these bytes.
+PARQUET, ZIP = b"PAR1", b"PK\x03\x04"  # Files of these kinds begin with these bytes.
+OTHERS = {
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls)",
+    b"%PDF": "a PDF, whatever its name says",
+    b"{\\rtf": "a text document (RTF)",
+    b"<!DOCTYPE": "a web page",
+    b"<html": "a web page",
+}
+SHEET, AS_TYPED = "sheet", b"as typed"  # Of what people typed: the column with the sheet, and the mark of such a table.
+NO_ROWS = "The file has a header and no rows. Check that it is the right one."
 # What a spreadsheet would compute: "=1+1", and "+cmd|..." or "@SUM(...)"; a number with a sign is no formula.
 FORMULA = r"^\s*(=|[+@-].*[(|!])"
 
 
-class Table(NamedTuple):
-    """A table as it is kept: Parquet with flat columns, and what a person sees of it at once."""
+class File(NamedTuple):
+    """What is in a file: the rows of each sheet as they are written, none left out, and a note on how it was read."""
 
-    content: bytes
-    columns: list[str]
-    n_rows: int
-    first: list[list[str]]
+    sheets: dict[str, list[list[str]]]
+    note: str = ""
 
 
-def read_table(content: bytes) -> Table:
-    """The table in a file, whatever the file is called; refuses what is none."""
+def read_table(content: bytes) -> bytes:
+    """The table in a file, whatever the file is called, as it is kept; refuses what is none.
+
+    What people typed is kept as it stands in the file; `understanding` says how it is read.
+    """
     if content[:4] == PARQUET:
         table = _parquet(content)
-    elif content[:4] == ZIP:
-        table = _as_text(_excel_rows(content))
-    elif content[:4] == OLD_OFFICE:
-        raise Refused("This is an old Excel workbook (.xls). Save it as .xlsx or as CSV, and choose that file.")
-    else:
-        table = _as_text(_csv_rows(content))
-    _refuse_formulas(table)
-    return Table(written(table), list(table.column_names), table.num_rows, shown_rows(table, range(FIRST_ROWS)))
+        _refuse_formulas(table)
+        return written(table)
+    if content[:4] == ZIP:
+        return _kept(_excel(content))
+    for beginning, what in OTHERS.items():
+        if content.startswith(beginning):
+            raise Refused(f"This is {what}. Save the table in it as .xlsx or as CSV, and choose that file.")
+    return _kept(_csv(content))
 
 
 def opened(content: bytes) -> "pa.Table":
@@ -83,7 +96,10 @@ def _parquet(content: bytes) -> "pa.Table":
         file = pq.ParquetFile(io.BytesIO(content))
         about = file.metadata
         size = sum(about.row_group(group).total_byte_size for group in range(about.num_row_groups))
-        _check_size(about.num_rows, file.schema_arrow.names)
+        if not about.num_rows:
+            raise Refused(NO_ROWS)
+        check_size(about.num_rows, len(file.schema_arrow.names))
+        check_names(file.schema_arrow.names)
         if size > MOST_UNPACKED:
             raise Refused(_too_large(size))
         table = file.read()
@@ -102,33 +118,31 @@ def _flat(name: str, column: Any) -> Any:
     return column if plain else column.cast(pa.string())
 
 
-def _csv_rows(content: bytes) -> list[list[str]]:
-    if b"\x00" in content[:100_000]:
-        raise Refused("This is not a table: it must be a CSV, Parquet or Excel (.xlsx) file.")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise Refused('The file is not text in UTF-8. In Excel choose "CSV UTF-8" when you save it.') from None
+def _csv(content: bytes) -> File:
+    text, note = _decoded(content)
     head = text.lstrip().partition("\n")[0]
     mark = max(",;\t", key=head.count)  # commas where none of them is there
     try:
-        rows = [row for row in csv.reader(io.StringIO(text), delimiter=mark) if any(cell.strip() for cell in row)]
+        return File({"": list(csv.reader(io.StringIO(text), delimiter=mark))}, note)
     except csv.Error as problem:
         raise Refused(f"The file is not a table: {problem}.") from None
-    return [[_decimal_point(cell) for cell in row] for row in rows] if mark == ";" else rows
 
 
-def _decimal_point(cell: str) -> str:
-    """A number with a decimal comma, which comes with semicolons between cells, with a point.
+def _decoded(content: bytes) -> tuple[str, str]:
+    """The text of a file, and a note where it is not in UTF-8."""
+    if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        encodings = {"utf-16": "The text is in UTF-16."}
+    elif b"\x00" in content[:100_000]:
+        raise Refused("This is not a table: it must be a CSV, Parquet or Excel (.xlsx) file.")
+    else:
+        encodings = {"utf-8-sig": "", "cp1252": "The text is in Windows-1252, as Excel saves CSV files."}
+    for encoding, note in encodings.items():
+        with suppress(UnicodeDecodeError):
+            return content.decode(encoding), note
+    raise Refused('The file is not text that can be read. In Excel choose "CSV UTF-8" when you save it.')
 
-    >>> _decimal_point("0,25"), _decimal_point("A, B")
-    ('0.25', 'A, B')
-    """
-    return cell.replace(",", ".") if re.fullmatch(r"\s*[+-]?\d+,\d+\s*", cell) else cell
 
-
-def _excel_rows(content: bytes) -> list[list[str]]:
-    """The first sheet that has anything in it."""
+def _excel(content: bytes) -> File:
     _check_workbook(content)
     try:
         from python_calamine import CalamineError, CalamineWorkbook
@@ -138,21 +152,33 @@ def _excel_rows(content: bytes) -> list[list[str]]:
         ) from None
     try:
         book = CalamineWorkbook.from_filelike(io.BytesIO(content))
-        for name in book.sheet_names:
-            rows = [[_plain(cell) for cell in row] for row in book.get_sheet_by_name(name).to_python()]
-            if rows := [row for row in rows if any(cell.strip() for cell in row)]:
-                return rows
+        sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in book.sheet_names}
     except (CalamineError, OSError, ValueError) as problem:
         raise Refused(f"The workbook cannot be read: {_first_line(problem)}. Save it again, or as CSV.") from None
-    return []
+    return File({name: [[_plain(cell) for cell in row] for row in rows] for name, rows in sheets.items()})
 
 
 def _check_workbook(content: bytes) -> None:
     """Refuse what has macros, unpacks to too much, or is another kind of archive; by its list of contents."""
     try:
-        parts = zipfile.ZipFile(io.BytesIO(content)).infolist()
-    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as problem:
+        archive = zipfile.ZipFile(io.BytesIO(content))
+        _check_parts(archive.infolist())
+        for name in archive.namelist():
+            if re.match("xl/worksheets/[^/]+[.]xml$", name):
+                _check_formulas(archive.read(name))
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        RuntimeError,
+        NotImplementedError,
+        OSError,
+        ValueError,
+    ) as problem:
         raise Refused(f"The file cannot be unpacked: {problem}. Save it again, or as CSV.") from None
+
+
+def _check_parts(parts: Sequence[zipfile.ZipInfo]) -> None:
     names = [part.filename.lower() for part in parts]
     if any("vbaproject" in name or "/macrosheets/" in name for name in names):
         raise Refused("The workbook has macros. Save it without macros (.xlsx) or as CSV, and choose that file.")
@@ -160,6 +186,17 @@ def _check_workbook(content: bytes) -> None:
         raise Refused(_too_large(size))
     if "xl/workbook.xml" not in names:
         raise Refused("The file is an archive and no Excel workbook (.xlsx). Unpack it, and choose the table in it.")
+
+
+def _check_formulas(sheet: bytes) -> None:
+    """Refuse a sheet with formulas whose values were not saved: their cells would be read as empty."""
+    for cell in re.finditer(rb"<c\b[^>]*>(?:(?!</c>).)*?<f\b(?:(?!</c>).)*", sheet, re.DOTALL):
+        if b"<v" not in cell.group() and b"<is" not in cell.group():
+            place = re.search(rb'\br="([A-Z]+[0-9]+)"', cell.group())
+            where = f" in cell {place[1].decode()}" if place else ""
+            raise Refused(
+                f"The workbook has a formula without its value{where}. Open it in Excel, save it, and try again."
+            )
 
 
 def _plain(cell: Any) -> str:
@@ -175,36 +212,34 @@ def _plain(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, date | datetime) else str(cell).strip()
 
 
-def _as_text(rows: Sequence[Sequence[str]]) -> "pa.Table":
-    """Rows under a header as columns of text, in which empty cells are missing."""
+def _kept(file: File) -> bytes:
+    """The rows of all sheets as they are kept: columns of text without names, empty cells missing."""
     import pyarrow as pa
 
-    if not rows:
+    rows = [(name, [cell.strip() or None for cell in row]) for name, sheet in file.sheets.items() for row in sheet]
+    if not any(cell for _, row in rows for cell in row):
         raise Refused("The file is empty. Choose one with a header and a row per line.")
-    names = [cell.strip() for cell in rows[0]]
-    while names and not names[-1]:
-        names.pop()  # spreadsheets leave empty columns at the right
-    _check_size(len(rows) - 1, names)
-    cells = [_row(number, row, len(names)) for number, row in enumerate(rows[1:], 1)]
-    columns = zip(*cells, strict=True) if cells else ([] for _ in names)
-    return pa.table({name: pa.array(column, pa.string()) for name, column in zip(names, columns, strict=True)})
+    width = max(max((place for place, cell in enumerate(row, 1) if cell), default=0) for _, row in rows)
+    check_size(len(rows), width)
+    columns = {SHEET: pa.array([name for name, _ in rows]).dictionary_encode()}
+    for place in range(width):
+        columns[str(place)] = pa.array([row[place] if place < len(row) else None for _, row in rows], pa.string())
+    table = pa.table(columns).replace_schema_metadata({AS_TYPED: file.note})
+    _refuse_formulas(table.drop_columns([SHEET]))
+    return written(table)
 
 
-def _row(number: int, row: Sequence[str], width: int) -> list[str | None]:
-    if any(cell.strip() for cell in row[width:]):
-        raise Refused(f"Row {number} has {len(row)} cells, and the header {width}. Quote cells with commas in them.")
-    cells = [cell.strip() or None for cell in row[:width]]
-    return cells + [None] * (width - len(cells))
-
-
-def _check_size(n_rows: int, names: Sequence[str]) -> None:
-    if not n_rows:
-        raise Refused("The file has a header and no rows. Check that it is the right one.")
-    if n_rows > MOST_ROWS or len(names) > MOST_COLUMNS:
+def check_size(n_rows: int, n_columns: int) -> None:
+    """Refuse a table that is too large for the browser."""
+    if n_rows > MOST_ROWS or n_columns > MOST_COLUMNS:
         most = f"at most {MOST_ROWS:,} rows and {MOST_COLUMNS} columns"
-        raise Refused(f"A table may have {most}. Got {n_rows:,} and {len(names):,}. Use the command line for more.")
+        raise Refused(f"A table may have {most}. Got {n_rows:,} and {n_columns:,}. Use the command line for more.")
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse a header that does not name every column."""
     if empty := [str(number) for number, name in enumerate(names, 1) if not name.strip()]:
-        raise Refused(f"Every column must have a name in the first row. Column {', '.join(empty[:5])} has none.")
+        raise Refused(f"Every column must have a name in its header. Column {', '.join(empty[:5])} has none.")
     if twice := sorted({name for name in names if list(names).count(name) > 1}):
         raise Refused(f"Every column must have a name of its own. Got {twice[0][:MOST_NAME]!r} twice.")
     if long := [name for name in names if len(name) > MOST_NAME]:
@@ -225,7 +260,7 @@ def _refuse_formulas(table: "pa.Table") -> None:
             found = pc.index(pc.fill_null(pc.match_substring_regex(table[name], FORMULA), False), True).as_py()
             if found >= 0:
                 shown = table[name][found].as_py()[:MOST_SHOWN]
-                raise Refused(f"Row {found + 1} of column {name!r} is a formula: {shown!r}. Save values, not formulas.")
+                raise Refused(f"Row {found + 1} has a formula: {shown!r}. Save values, not formulas.")
 
 
 def _too_large(size: int) -> str:

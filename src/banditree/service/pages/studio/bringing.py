@@ -39,10 +39,9 @@ async def apart(request: Request, function: Any, *arguments: Any) -> Any:
 def first_content(name: str, content: bytes) -> tuple[Content, bytes]:
     """The beginning of a draft, with everything guessed that can be: rates, or a log with its columns."""
     table = read_table(content)
-    if (rates := rates_in(table.content, name)) is not None:
-        return Content(rates=rates), table.content
-    log = Log(file=name, columns=table.columns, n_rows=table.n_rows, first=table.first)
-    log = first_look(table.content, log)
+    if (rates := rates_in(table, name)) is not None:
+        return Content(rates=rates), table
+    log = first_look(table, Log(file=name))
     cases = log.seen.n_individuals
     horizon = LEAST_HORIZON if not cases else max(LEAST_HORIZON, round(log.n_rows / cases))
-    return Content(log=log, horizon=horizon), table.content
+    return Content(log=log, horizon=horizon), table

@@ -20,7 +20,7 @@ from banditree.service.pages.studio.steps import (
 from banditree.service.people.senders import Operator, Viewer
 from banditree.service.problems import Refused
 from banditree.service.store import studies
-from banditree.service.studio.content import Content, Log, Rates, Roles
+from banditree.service.studio.content import Content, Log, Rates, Reading, Roles
 from banditree.service.studio.looking import look
 from banditree.service.studio.rates import problem_of_rates, resized
 from banditree.service.studio.splitting import split
@@ -86,14 +86,16 @@ async def _said_of_log(request: Request, content: Content, given: dict[str, str]
     log = content.log
     assert log is not None
     said: dict[str, Any] = {
+        "reading": shaped(Reading, {name: given.get(f"read-{name}", known) for name, known in log.reading}),
         "roles": shaped(Roles, {role: given.get(f"role-{role}") for role in ROLES}),
         "outcomes": given.get("outcomes", log.outcomes),
         "success": given.get("success", ""),
         "drop": "drop" in given,
+        "merge": "merge" in given,
     }
     asked = shaped(Log, {**log.model_dump(), **said})
     if asked != log:
-        asked = await apart(request, look, await table_of(request, log), asked)
+        asked = await apart(request, look, await table_of(request, log), asked, log)
     return _with_horizon(content, given).model_copy(update={"log": asked})
 
 
@@ -119,6 +121,7 @@ async def _typed(request: Request, rates: Rates) -> Rates:
             "shares": [str(form.get(f"share-{i}", "")) for i in kinds],
             "margin": str(form.get("margin", "")),
             "source": rates.source,
+            "notes": rates.notes,
         },
     )
 
