@@ -20,9 +20,9 @@ from banditree.certificates.rounding import Off, of_transforms
 from banditree.tasks.arrays import ComplexArray, FloatArray, IntArray
 
 PER_ENTRY = 1e-10  # This chance, divided by the rounds, may be dropped of those that enter a line.
-BATCH = 16  # So many tables are transformed at once.
+BATCH = 16  # This many tables are transformed at once.
 MOST_NUMBERS = 20_000_000  # The transforms of one task have at most this many numbers, 16 bytes each.
-BLOCK = 128  # So many points of the circle are handled at once, so that the entries of all boxes stay in the cache.
+BLOCK = 128  # This many points of the circle are handled at once, so that the entries of all boxes stay in the cache.
 
 
 class Renewed(NamedTuple):

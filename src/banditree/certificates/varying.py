@@ -10,7 +10,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.cases import case_collection, draw_cases
 from banditree.tasks.collection import Collection
 
-DRAWS = 100  # So many cases of each task are drawn: a chance of one half is then known to within 0.1 for each.
+DRAWS = 100  # This many cases of each task are drawn: a chance of one half is then known to within 0.1 for each.
 MOST_DRAWS = 1_000  # Of many tasks fewer cases each are drawn, this many in all ...
 LEAST_DRAWS = 20  # ... but no fewer of each than this.
 NORMAL = 1.96  # A 95% interval reaches this many standard errors to either side.

@@ -26,7 +26,7 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
 MOST_OUT = 40  # At most this many rounds under way are carried through the lines; with more, the chance counts as 1.
-KEPT = 4096  # So many answers are kept: cases stand in the same places again and again.
+KEPT = 4096  # This many answers are kept: cases stand in the same places again and again.
 SLACK = 1e-9  # A total is compared with its threshold with this much rounding forgiven, as when a plan is followed.
 
 

@@ -52,7 +52,7 @@ def demo(
     import json as json_module
 
     from banditree.certificates.certify import certify
-    from banditree.files.clinic import HORIZON, clinic_table
+    from banditree.files.clinic import clinic_table
     from banditree.files.collections import load_collection
     from banditree.files.documents import write_bytes, write_text
     from banditree.files.plans import save_plan
@@ -89,10 +89,8 @@ def demo(
         typer.echo(json_module.dumps(result))
         return
     typer.echo(f"{clinic}\n\n{plan}\n\n{chr(10).join(promise)}\n")
+    _say(clinic, group, case, recoveries)
     typer.echo(
-        f"One simulated patient, of the group {clinic.tasks[group]!r} (which nobody told the plan): over {HORIZON:,} "
-        f"rounds the plan settled on treatment {settled}, with {recoveries} recoveries. Knowing the group from the "
-        f"start would give {HORIZON * clinic.values[group]:.0f} on average.\n{case.describe()}\n\n"
         f"Results are in {folder}: treatments.csv (what was known), plan.json and plan.txt (the plan), "
         "patient.case.json (the case), report.html (all of it to look at).\n"
         f"A card to work with: {program()} show {folder / 'plan.json'} --tasks {means} --card -o card.html\n"
@@ -100,4 +98,14 @@ def demo(
         f"Follow it yourself: {program()} run {folder / 'plan.json'} --case my.case.json\n"
         f"Follow cases in the browser: {program()} serve --demo (with the extra banditree[service])\n"
         f"Open in a browser: {page.resolve()}"
+    )
+
+
+def _say(clinic: "Collection", group: int, case: "Session", recoveries: int) -> None:
+    """How the plan went for the simulated patient."""
+    settled = clinic.arms[case.explain().arm or 0]
+    typer.echo(
+        f"One simulated patient, of the group {clinic.tasks[group]!r} (which nobody told the plan): over "
+        f"{case.horizon:,} rounds the plan settled on treatment {settled}, with {recoveries} recoveries. Knowing "
+        f"the group from the start would give {case.horizon * clinic.values[group]:.0f} on average.\n{case.describe()}\n"
     )

@@ -8,7 +8,7 @@ from banditree.figures.axes import BOTTOM, CHART_HEIGHT, CHART_WIDTH, LEFT, TOP,
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, Line, Scene, Shape, Text, rectangle
 from banditree.nouns import counted
 
-LEGEND = 84.0  # So many points to the right of the chart are for the names of the lines.
+LEGEND = 84.0  # This many points to the right of the chart are for the names of the lines.
 ROOM = 0.08  # This share of the height of the values is left free above and below them.
 
 

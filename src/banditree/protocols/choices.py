@@ -13,9 +13,9 @@ from banditree.protocols.screening import look
 from banditree.protocols.tables import Exits, Line, Tables, Ways
 from banditree.tasks.arrays import FloatArray, IntArray
 
-N_SCORE, N_WATCH = 4, 2  # So many of the best screened score lines and watch lines are refined.
+N_SCORE, N_WATCH = 4, 2  # This many of the best screened score lines and watch lines are refined.
 LOOKS = 12  # A refinement takes at most this many steps.
-N_LINKS = 24  # So many of the places to which an exit may lead, those that look best, are judged exactly.
+N_LINKS = 24  # This many of the places to which an exit may lead, those that look best, are judged exactly.
 
 
 class Adding(NamedTuple):

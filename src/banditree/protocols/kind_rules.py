@@ -16,7 +16,7 @@ from banditree.tasks.contexts import INTERCEPT, averaging_rows
 from banditree.tasks.predictions import predict
 
 ROWS = 1_500  # A tree is searched for on this many contexts; what it loses is then taken over all of them.
-CUTS = 24  # So many cuts are tried per feature, at even quantiles, rounded to a few digits.
+CUTS = 24  # This many cuts are tried per feature, at even quantiles, rounded to a few digits.
 EXACT = 3  # All trees of up to this many leaves are compared.
 MOST_LEAVES = 32  # Nobody reads a longer rule.
 WORTH = 1e-9  # A split that gains less is not made.

@@ -32,11 +32,11 @@ TOO_LONG = 0.03  # The objective grows by this share for each of them.
 MAX_ROWS = 6_000  # One step looks at this many score lines, another part of the tables each time.
 REPORT_EVERY = 25  # Progress is reported every this many steps.
 MOST_CORRECTED = 1.5  # An exact regret corrects the value that stands for it by at most this factor.
-N_REMOVALS = 8  # So many ways to do without a line, those that look best, are judged exactly.
+N_REMOVALS = 8  # This many ways to do without a line, those that look best, are judged exactly.
 # Lines are drawn to be taken out; one without which the objective grows by so much more (in logarithms), or by this
 # share of what it grows by at the median, is drawn e times as rarely.
 HEAT, HEATED = 0.02, 0.1
-SOME_RULES = 12  # So many rules are tried at a time where links back make a rule costly to judge.
+SOME_RULES = 12  # This many rules are tried at a time where links back make a rule costly to judge.
 
 
 class Stopped(Exception):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from banditree.protocols.tables import Tables
 
 STILL_POSSIBLE = 0.01  # A task counts as possible at a line from this posterior on, with a uniform prior.
-ORDERS = 200  # So many orders of the lines are tried.
+ORDERS = 200  # This many orders of the lines are tried.
 
 
 def plan_of(
@@ -53,14 +53,8 @@ def plan_of(
     by_rule = draft.rule != NO_RULE and tables.rules[draft.rule, HANDS_OVER]
     used = {draft.root, *draft.links.ravel().tolist(), *([K - 1] if by_rule or fallback is not None else [])}
     places = order + [place for place in range(K) if place in used]
-    entered = _entered(draft)[places]
-    entered = entered[:, : collection.n_tasks] if members is None else entered @ members
     # The odds against other tasks hand over whoever settles where its own is not possible: no more than a few.
-    most = np.inf if fallback is None else 1.0
-    possible = {
-        place: tuple(collection.tasks[i] for i in np.flatnonzero(row >= STILL_POSSIBLE * min(row.sum(), most)))
-        for place, row in zip(places, entered, strict=True)
-    }
+    possible = _possible(draft, places, collection, members, most=np.inf if fallback is None else 1.0)
 
     def gives(option: int) -> Gives:
         if by_context is not None:
@@ -76,26 +70,39 @@ def plan_of(
     lines = [_line(draft, place - first, gives, exit_to, possible[place], by_context) for place in order]
     if not lines:
         lines = [exit_to(draft.root)]  # type: ignore[list-item]
-    rule = None
-    if draft.rule != NO_RULE and len(places) > len(order):
-        template, floor, cap, _level, over = (int(value) for value in tables.rules[draft.rule])
-        points, cuts = _whole(tables.templates.points[template]), _real(tables.templates.cuts[template])
-        if by_context is not None and by_context.gradings:
-            rule = by_context.rule(template, floor, cap)
-        else:
-            rule = SafetyRule(points, floor, cuts, cap, bool(over))
+    ruled = draft.rule != NO_RULE and len(places) > len(order)
     if fallback is not None and fallback.odds:
         fallback = replace(fallback, means=tuple(map(tuple, collection.means.tolist())))
     return make_plan(
         lines,
         collection,
         horizon,
-        rule=rule,
+        rule=_rule(draft, by_context) if ruled else None,
         fallback=fallback,
         vocabulary=vocabulary,
         origin=Origin("protocol", radius=float(collection.radius.max()), seed=seed),
         **({} if by_context is None else by_context.fields_of_a_plan(collection)),
     )
+
+
+def _possible(
+    draft: "Draft", places: Sequence[int], collection: Collection, members: FloatArray | None, most: float
+) -> dict[int, tuple[str, ...]]:
+    """The tasks still possible at each place. most: visits of all tasks together count as at most this many."""
+    entered = _entered(draft)[places]
+    entered = entered[:, : collection.n_tasks] if members is None else entered @ members
+    return {
+        place: tuple(collection.tasks[i] for i in np.flatnonzero(row >= STILL_POSSIBLE * min(row.sum(), most)))
+        for place, row in zip(places, entered, strict=True)
+    }
+
+
+def _rule(draft: "Draft", by_context: "ContextualTasks | None") -> SafetyRule:
+    template, floor, cap, _level, over = (int(value) for value in draft.tables.rules[draft.rule])
+    if by_context is not None and by_context.gradings:
+        return by_context.rule(template, floor, cap)
+    templates = draft.tables.templates
+    return SafetyRule(_whole(templates.points[template]), floor, _real(templates.cuts[template]), cap, bool(over))
 
 
 def _given(option: int, tables: "Tables", collection: Collection, choosers: Sequence[Chooser]) -> Gives:

@@ -17,12 +17,12 @@ from banditree.theory.thompson import Expected, expected_losses, thompson_loss
 
 CASES = 12  # At least this many cases of each kind are drawn, where the cases of a kind differ ...
 ALL_CASES = 90  # ... and of all kinds together, if these are few
-ALIKE = 60  # So many more cases of each kind are drawn, by which resting is judged.
+ALIKE = 60  # This many more cases of each kind are drawn, by which resting is judged.
 # Rivals of a kind's best arm are those that are better for some case: their rates are closer than this many standard
 # deviations of the difference of two rates. One that is never tried, since its rate is low, costs nothing.
 RIVALS = 2.5
 LEAST_SHARE = 0.1  # Of an equal share: a rarer kind counts so much in the smooth mean that stands for the worst kind.
-SEARCH_RUNS = 2  # So many runs are simulated for each scenario and end while searching.
+SEARCH_RUNS = 2  # This many runs are simulated for each scenario and end while searching.
 LEAST_SPREAD = 0.02  # of the standard deviation of a reward: cases differ by at least this where they differ
 
 

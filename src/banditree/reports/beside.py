@@ -17,7 +17,7 @@ from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 
 MAX_TREE = 2_000  # A tree that is built only for comparison has at most this many boxes.
-MOST_STEPS = 20_000_000  # So many decisions of mTS are simulated at most, which takes about a second.
+MOST_STEPS = 20_000_000  # This many decisions of mTS are simulated at most, which takes about a second.
 MOST_RUNS, LEAST_RUNS = 1_000, 20  # Runs of mTS per task; with fewer than the least nothing is printed.
 
 

@@ -21,9 +21,9 @@ from banditree.tasks.cases import case_collection, draw_strangers, with_spread
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
 
-STRANGERS = 60  # So many cases that belong to none of the tasks are drawn.
+STRANGERS = 60  # This many cases that belong to none of the tasks are drawn.
 DROP = 0.25  # The plan is asked what happens when an arm gets worse by this share of the range of rewards.
-NEAR_DRAWS = 20  # So many cases whose rates are off are drawn for each task.
+NEAR_DRAWS = 20  # This many cases whose rates are off are drawn for each task.
 RUNS = 4  # Each drawn case is played so often, where a plan can only be simulated.
 KNOWN_RUNS = 20  # Each task is played so often, where what a plan loses in it is a rough estimate.
 

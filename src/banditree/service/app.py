@@ -88,7 +88,7 @@ ROOMS = (
     rendering,
 )
 
-EXPORTERS = 2  # So many exports are written at the same time, one per person.
+EXPORTERS = 2  # This many exports are written at the same time, one per person.
 
 log = logging.getLogger("banditree.service")
 

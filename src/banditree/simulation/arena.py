@@ -21,7 +21,7 @@ from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree
 
 Subject = Collection | Plan | LazyTree
-LONGEST_GIST = 200  # So many letters of a message of numba are shown.
+LONGEST_GIST = 200  # This many letters of a message of numba are shown.
 NEEDS_COUNTS = "NRT required"  # numba says this of a function that makes an array and was compiled as lean.
 MOST_LOOPS = 100  # Loops that are kept: putting one together takes as long as playing 10,000 rounds of a short plan.
 LEAN, COMPILED, INTERPRETED = "lean", "compiled", "interpreted"  # The modes, from fast to slow.

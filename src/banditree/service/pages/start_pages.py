@@ -13,7 +13,7 @@ from banditree.service.store import case_lists, jobs, records
 from banditree.service.store.jobs import State
 from banditree.service.store.signing import PlanState
 
-SHOWN = 6  # So many of each thing that waits are shown.
+SHOWN = 6  # This many of each thing that waits are shown.
 WORKLIST = 30  # The first page lists at most 30 cases whose outcome is awaited.
 MOST_COUNTED = 1_000  # Cases are counted up to here; of more, the page says only that there are more.
 

@@ -42,7 +42,7 @@ BOM = b"\xef\xbb\xbf"  # By this Excel knows that a CSV file is in UTF-8.
 router = APIRouter(prefix="/api/v1", responses=ERRORS)
 MOST_COMPARED = 1_500  # Plans of up to this many boxes are compared line by line, which takes seconds at most.
 CARD: dict[int | str, dict[str, Any]] = {200: {"content": {"application/pdf": {}, "text/html": {}}}}
-PIECE = 262_144  # So many bytes of an export are sent at a time.
+PIECE = 262_144  # This many bytes of an export are sent at a time.
 DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 

@@ -26,8 +26,8 @@ from banditree.service.store.trail import note_action
 MOST_TRIES = 2  # A job that was begun so often is called interrupted: it may be what ends its workers.
 SILENCE = 20  # A worker without a sign of life for this many seconds is taken to be gone.
 MOST_WAITING = 2_000  # With this many jobs in line, another one is refused.
-MOST_EACH = 20  # So many jobs that one person asked for may wait or run.
-MOST_PAGES = 50  # So many jobs that the pages of one person wait for may wait or run.
+MOST_EACH = 20  # This many jobs that one person asked for may wait or run.
+MOST_PAGES = 50  # This many jobs that the pages of one person wait for may wait or run.
 WATCH = "watch"  # Who has every signed plan monitored, however many there are.
 
 

@@ -12,7 +12,7 @@ from banditree.service.studio.looking import first_look
 from banditree.service.studio.rates import rates_in
 from banditree.service.studio.tables import read_table
 
-MOST_NAME = 100  # So many characters of the name of a file are kept.
+MOST_NAME = 100  # This many characters of the name of a file are kept.
 LEAST_HORIZON = 10  # At least this many rounds of a case are proposed, however short the cases of the log are.
 
 
