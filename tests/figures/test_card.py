@@ -12,7 +12,10 @@ from random_plans import protocols
 from banditree.figures.card import LEAST_ROWS, card_html, card_info, card_pages
 from banditree.figures.drawing import A4, LETTER
 from banditree.figures.scene import Line, Text
+from banditree.plans import line as plans
 from banditree.plans.explaining import reading_notes
+from banditree.plans.gives import Give
+from banditree.plans.plan import Page
 from banditree.plans.wording import numbered_lines, rule_sentence
 from banditree.plans.words import Vocabulary
 
@@ -85,3 +88,14 @@ def test_the_sheet_holds_every_word_of_the_plan(plan):
     shown = " ".join(text.text for text in texts_of(card_pages(card_info(plan))))
     for line in [*numbered_lines(plan), rule_sentence(plan)]:
         assert " ".join(line.split()) in " ".join(shown.split())
+
+
+def test_every_page_of_a_plan_has_its_card():
+    plan = protocol()
+    info = card_info(replace(plan, pages=(Page((plan.arms[-1],), (plans.Line(Give(plan.arms[0])),)),)))
+    assert f"A case that must not get {plan.arms[-1]}: page 2." in info.rule
+    html = card_html(info)
+    assert html.count('class="card-page"') == 2
+    assert f"Page 2, for a case that must not get {plan.arms[-1]}." in html
+    alone = len(card_pages(replace(info, more=())))
+    assert len(card_pages(info)) > alone

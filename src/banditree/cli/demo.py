@@ -107,5 +107,6 @@ def _say(clinic: "Collection", group: int, case: "Session", recoveries: int) -> 
     typer.echo(
         f"One simulated patient, of the group {clinic.tasks[group]!r} (which nobody told the plan): over "
         f"{case.horizon:,} rounds the plan settled on treatment {settled}, with {recoveries} recoveries. Knowing "
-        f"the group from the start would give {case.horizon * clinic.values[group]:.0f} on average.\n{case.describe()}\n"
+        f"the group from the start would give {case.horizon * clinic.values[group]:.0f} on average.\n"
+        f"{case.describe()}\n"
     )

@@ -13,11 +13,20 @@ from banditree.figures.issue import MARK, Issue, mark_scene
 from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, moved, rectangle
 from banditree.figures.svg import svg
 from banditree.nouns import counted, plural
+from banditree.plans import pages
 from banditree.plans.context_wording import note_sentences
 from banditree.plans.counts import Rounds
 from banditree.plans.explaining import cap_level, named_outcomes, score_levels, short_points, watch_level
 from banditree.plans.plan import Form, Plan
-from banditree.plans.wording import foot_sentences, heading, numbered_lines, outcome_names, rule_sentence, unit
+from banditree.plans.wording import (
+    foot_sentences,
+    heading,
+    numbered_lines,
+    outcome_names,
+    page_title,
+    rule_sentence,
+    unit,
+)
 from banditree.plans.words import capital, times, with_article
 
 LEAST_ROWS, MOST_ROWS = 8, 20  # The worksheet has as many rows as the sheet has room for, within these limits.
@@ -28,7 +37,10 @@ SHARES = (0.07, 0.19, 0.28, 0.28, 0.09, 0.09)  # The shares of the width for the
 
 @dataclass(frozen=True)
 class CardInfo:
-    """What is on a card. meanings: (words of the plan, what to do); columns: the heads of the worksheet."""
+    """What is on a card. meanings: (words of the plan, what to do); columns: the heads of the worksheet.
+
+    more: the cards of the other pages of the plan.
+    """
 
     title: str
     subtitle: str
@@ -40,6 +52,7 @@ class CardInfo:
     worksheet: str
     verdict: str = ""
     issue: Issue | None = None
+    more: tuple["CardInfo", ...] = ()
 
 
 def card_info(
@@ -62,6 +75,10 @@ def card_info(
         worksheet=_worksheet_note(plan),
         verdict=verdict,
         issue=issue,
+        more=tuple(
+            card_info(pages.page(plan, number), verdict=f"{page_title(plan, number)}.", issue=issue)
+            for number in range(2, len(plan.pages) + 2)
+        ),
     )
 
 
@@ -148,7 +165,7 @@ def card_pages(info: CardInfo, size: tuple[float, float] = A4) -> list[Scene]:
     for sentence in info.promise:
         sheets.write(sentence, 9.5, INK, after=2)
     _worksheet(sheets, info)
-    return sheets.pages()
+    return [*sheets.pages(), *(sheet for one in info.more for sheet in card_pages(one, size))]
 
 
 def _issued(sheets: Sheets, issue: Issue) -> None:
@@ -193,6 +210,11 @@ def _worksheet(sheets: Sheets, info: CardInfo) -> None:
 
 def card_html(info: CardInfo, paper: str = "A4") -> str:
     """The card as one HTML file that prints on this paper; every word of it can be copied."""
+    body = "\n".join(["<main>", *map(_card_html, [info, *info.more]), "</main>"])
+    return page(info.title, body, style=f"{asset('card.css')}@page {{ size: {paper}; margin: 14mm; }}\n")
+
+
+def _card_html(info: CardInfo) -> str:
     lines = "\n".join(f'<p class="line">{written(line)}</p>' for line in info.lines)
     rule = f'\n<p class="rule">{written(info.rule)}</p>' if info.rule else ""
     meanings = "".join(f"<dt>{escape(phrase)}</dt><dd>{escape(meaning)}</dd>\n" for phrase, meaning in info.meanings)
@@ -201,15 +223,15 @@ def card_html(info: CardInfo, paper: str = "A4") -> str:
     rows = f"<tr>{'<td></td>' * len(info.columns)}</tr>\n" * LEAST_ROWS
     verdict = f'<p class="rule">{escape(info.verdict)}</p>\n' if info.verdict else ""
     issue = "" if info.issue is None else _issued_html(info.issue)
-    body = (
-        f'<main class="card-page">\n<h1>{escape(info.title)}</h1>\n{verdict}'
+    return (
+        f'<article class="card-page">\n<h1>{escape(info.title)}</h1>\n{verdict}'
         f'<p class="soft">{escape(info.subtitle)}</p>\n{issue}'
         f'<section class="protocol" aria-label="The plan">\n{lines}{rule}\n</section>\n'
         f"<h2>What the words mean</h2>\n<dl>\n{meanings}</dl>\n<h2>What it promises</h2>\n{promise}\n"
         f'<section class="sheet">\n<h2>Worksheet</h2>\n<p class="soft">{escape(info.worksheet)}</p>\n'
-        f'<table class="worksheet"><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n</section>\n</main>'
+        f'<table class="worksheet"><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n'
+        "</section>\n</article>"
     )
-    return page(info.title, body, style=f"{asset('card.css')}@page {{ size: {paper}; margin: 14mm; }}\n")
 
 
 def _issued_html(issue: Issue) -> str:
