@@ -87,7 +87,7 @@ def test_the_losses_of_a_tree_lie_where_its_tests_end():
     two = Collection.bernoulli([[0.52, 0.12], [0.5, 0.9]], arms=["A", "B"])
     test = Line(Give("A"), Rounds(700, 364.0), below=Line(Give("B")), above=Line(Give("A")))
     found = certify(make_plan([test], two, 3000), two).unlucky
-    assert found.at_most[0] == pytest.approx([920.0] * 3, rel=4e-3)
+    assert found.at_most[0] == pytest.approx([920.0] * 3, rel=6e-3)
     assert (found.most - found.least <= 0.03 * found.at_most + 1e-9).all()
 
 

@@ -19,14 +19,16 @@ from banditree.trees.tree import build_tree
 TWO = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
 
 PAGE = """\
-task    regret  wrong arm  wrong task  rounds of testing  95% within  undecided
-------  ------  ---------  ----------  -----------------  ----------  ---------
-mild     0.014    3.2e-05     3.2e-05               96.0          96          0
-severe  28.804    1.3e-05     1.3e-05               96.0          96          0
+task    regret  1 of 100 loses  wrong arm  wrong task  rounds of testing  95% within  undecided
+------  ------  --------------  ---------  ----------  -----------------  ----------  ---------
+mild     0.014             0.0    3.2e-05     3.2e-05               96.0          96          0
+severe  28.804            28.8    1.3e-05     1.3e-05               96.0          96          0
 
 Exactly this much reward is lost on average over 1,000 rounds, compared with the best arm from the start: 14.409 over \
 all tasks, 28.804 in the worst (severe).
 A case passes 1.0 boxes on average: a reading load of 3.2 in use, 2.2 on paper.
+1 of 100 cases of task severe loses 28.8 successes or more, 1 of 10 28.8 or more, and 1 of 1,000 28.8 or more; the \
+worst 1% lose 29.2 on average.
 Once settled, this plan would not notice if an arm stopped working.
 No algorithm, however clever, loses less than 1.16 in its worst task; this plan loses 28.8.
 For DT-ECE, Theorem 4.4 guarantees at most 48.2 on these tasks."""
@@ -43,7 +45,7 @@ def test_a_protocol_names_no_tasks_and_its_lines_are_counted_as_they_are_passed(
     plan = assemble(lines, sure, 50, form=Form.LINES)
     report = certificate_report(plan, sure)
     page = certificate_text(report)
-    assert page.startswith("task    regret  wrong arm  rounds of testing")
+    assert page.startswith("task    regret  1 of 100 loses  wrong arm  rounds of testing")
     assert "A case passes 2.0 lines on average: a reading load of 3.8 in use, 1.8 on paper." in page
     assert certificate_document(report)["lines_passed"] == pytest.approx(2.0)
 

@@ -24,12 +24,11 @@ TINY = 2e-8  # Who arrives anywhere with a smaller chance is dropped.
 SINGLE, PER_MOMENT = 8, 5  # This many rounds at first are moments; from then on a step is a 5th of the time so far,
 FEWEST, PER_ENTRY = 32, 20  # and no longer than the horizon divided by the first, or the second times a square root.
 EXACT_EXITS = 48  # Exits after this many rounds are told apart; later ones within 2% of each other are one exit.
-UNIT, SAME = (
-    1e-9,
-    1e-9,
-)  # Costs are told apart to the first; chances, and cells, that differ by the second are the same.
+UNSEEN = 1e-300  # Instead of a chance of 0.
+UNIT = 1e-9  # To which costs are told apart.
+SAME = 1e-9  # Chances, and cells, that differ by less are the same.
 MOST_ENDS = 200  # Of the tests of fixed length, this many ends are moments of their own.
-MOST_WORK = 5e8  # Products of two chances, for one grid: about half a second.
+MOST_WORK = 5e9  # Products of two chances, for one grid: about a second.
 
 
 class TooMuch(Exception):
@@ -52,14 +51,23 @@ class Distribution:
         """The expected loss."""
         return float(self.chance @ np.arange(self.chance.size)) * self.cell + self.beyond[1]
 
+    @property
+    def reach(self) -> float:
+        """The largest loss on the grid."""
+        return self.cell * (self.chance.size - 1)
+
     def at_most(self, share: float) -> float:
         """The loss that this share of cases does not exceed; infinite if it lies beyond the grid."""
-        upper = np.cumsum(self.chance)
-        place = int(np.searchsorted(upper, share - SAME))
-        if place == 0 or place == upper.size:
-            return 0.0 if place == 0 else np.inf
-        within = 0.0 if self.in_whole_cells else (share - upper[place - 1]) / self.chance[place] - 0.5
-        return float(place + within) * self.cell
+        return float(self.quantiles(np.array([share]))[0])
+
+    def quantiles(self, shares: FloatArray) -> FloatArray:
+        """The same for several shares."""
+        upper = np.append(self.chance.cumsum(), np.inf)
+        place = np.searchsorted(upper, shares - SAME)
+        here, below = np.append(self.chance, np.inf)[place], np.append(0.0, upper)[place]
+        within = 0.0 if self.in_whole_cells else (shares - below) / np.maximum(here, UNSEEN) - 0.5
+        found = np.where(place == 0, 0.0, place + within) * self.cell
+        return np.where(place == self.chance.size, np.inf, found)
 
     def worst(self, share: float) -> float:
         """The mean loss of the worst share; those who are beyond the grid must be fewer."""

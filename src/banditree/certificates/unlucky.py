@@ -5,7 +5,7 @@ mean of the worst 1% are right to about 1%.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,13 +21,24 @@ if TYPE_CHECKING:
 
 SHARES = (0.9, 0.99, 0.999)  # This share of the cases loses at most what is said.
 WORST = 0.01  # The mean is taken over this share of the cases, those that lose most.
+THOUSAND = (np.arange(1000) + 0.5) / 1000  # The shares of the cases that 1,000 of them stand for.
 WITHIN = 0.01  # Moments and cells that are divided make a number no less right than this, as tests see.
-COARSE, FINE = 64, 512  # Cells of a first grid, and of one that numbers are read from.
+COARSE, FINE = 64, 384  # Cells of a first grid, and of one that numbers are read from.
 MOST_FINE = 2_000  # Cells of a grid whose cell is the unit of all costs, on which losses are exact.
 FIRST, FARTHER = 10.0, 8.0  # The first grid holds this multiple of the expected loss, the next ones that much more.
-READABLE = 60  # A number is read from a grid where it is at least this many cells: half a cell is less than 1% of it.
+READABLE = 50  # A number is read from a grid where it is at least this many cells: half a cell is 1% of it.
 AROUND = 1.1  # A grid that a number is read from reaches this multiple of it.
 MOST_ROUNDS = 1_000_000  # Of a horizon.
+
+
+class Tail(NamedTuple):
+    """`Unlucky` of one task."""
+
+    at_most: FloatArray
+    least: FloatArray
+    most: FloatArray
+    worst: FloatArray
+    thousand: FloatArray
 
 
 class Grids:
@@ -52,15 +63,22 @@ class Unlucky:
     """What the unlucky cases of each task lose, the sum of gaps over the horizon.
 
     at_most (M, 3): what 90%, 99% and 99.9% of the cases do not exceed; least, most (M, 3): between which it lies.
-    worst (M,): the mean loss of the worst 1%. runs: 0 where all of it is computed; otherwise this many cases of each
-    task were simulated, and it lies between the two with 95% confidence.
+    worst (M,): the mean loss of the worst 1%. thousand (M, 1000): what each of 1,000 cases that stand for all of them
+    loses, the least first. runs: 0 where all of it is computed; otherwise this many cases of each task were
+    simulated, and it lies between the two with 95% confidence.
     """
 
     at_most: FloatArray
     least: FloatArray
     most: FloatArray
     worst: FloatArray
+    thousand: FloatArray
     runs: int = 0
+
+    @property
+    def task(self) -> int:
+        """The task of which 1 in 100 cases loses most."""
+        return int(self.at_most[:, 1].argmax())
 
 
 def unlucky(
@@ -77,7 +95,7 @@ def unlucky(
     from banditree.certificates.losses import TooMuch, exits_under, moments_to
 
     machine, change = machine_of(plan), seen[0].change_cost
-    tails = []
+    tails: list[Tail] = []
     for task in range(len(expected)):
         moments = moments_to(machine, horizon, float(entered[task].sum()))
         exits = [exits_under(machine, one, task, horizon, entered[task], change) for one in outcomes]
@@ -85,23 +103,30 @@ def unlucky(
             tails.append(_tail(Grids(exits, moments), float(expected[task])))
         except TooMuch:
             return None
-    at_most, least, most, worst = (np.array(part) for part in zip(*tails, strict=True))
-    return Unlucky(at_most, least, most, worst)
+
+    def all_of(part: str) -> FloatArray:
+        return np.array([getattr(tail, part) for tail in tails])
+
+    return Unlucky(all_of("at_most"), all_of("least"), all_of("most"), all_of("worst"), all_of("thousand"))
 
 
-def _tail(grids: Grids, expected: float) -> tuple[list[float], list[float], list[float], float]:
-    """(at_most, least, most) for each of the shares, and the mean of the worst, of one task."""
+def _tail(grids: Grids, expected: float) -> Tail:
+    """What the unlucky of one task lose."""
+    at_most, least, most = np.zeros((3, len(SHARES)))
+    tail = Tail(at_most, least, most, np.zeros(()), np.zeros(THOUSAND.size))
     if expected <= 0.0:
-        return [0.0] * len(SHARES), [0.0] * len(SHARES), [0.0] * len(SHARES), 0.0
-    grid, found, worst = _holding(grids, expected, max(SHARES)), [], 0.0
-    for share in reversed(SHARES):
+        return tail
+    grid = _holding(grids, expected, max(SHARES))
+    for place, share in reversed(list(enumerate(SHARES))):
         grid = _readable(grids, grid, share)
-        at_most, least = grid.at_most(share), grid.at_most(share - grid.dropped)
-        found.append((at_most, max((1 - WITHIN) * least - grid.cell, 0.0), (1 + WITHIN) * at_most + grid.cell))
+        tail.at_most[place] = grid.at_most(share)
+        tail.least[place] = max((1 - WITHIN) * grid.at_most(share - grid.dropped) - grid.cell, 0.0)
+        tail.most[place] = (1 + WITHIN) * tail.at_most[place] + grid.cell
+        so_far = slice(None) if share == max(SHARES) else share > THOUSAND
+        tail.thousand[so_far] = np.minimum(grid.quantiles(THOUSAND[so_far]), grid.reach)
         if share == 1.0 - WORST:  # what is missing of the mean was lost by cases that were not followed to the end
-            worst = grid.worst(WORST) + max(expected - grid.mean, 0.0) / WORST
-    at_mosts, leasts, mosts = (list(reversed(part)) for part in zip(*found, strict=True))
-    return at_mosts, leasts, mosts, worst
+            tail.worst[...] = grid.worst(WORST) + max(expected - grid.mean, 0.0) / WORST
+    return tail
 
 
 def _holding(grids: Grids, expected: float, share: float) -> "Distribution":

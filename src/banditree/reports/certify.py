@@ -11,6 +11,7 @@ from banditree.certificates.certify import Certificate, certify
 from banditree.certificates.continuations import Continuation
 from banditree.certificates.missing import missing_losses
 from banditree.certificates.outcomes import Claim
+from banditree.certificates.unlucky import Unlucky
 from banditree.certificates.varying import Estimated, VaryingCertificate, certify_cases
 from banditree.errors import InvalidInput
 from banditree.nouns import counted, plural
@@ -31,7 +32,7 @@ from banditree.reports.limits import (
     lines_sentence,
 )
 from banditree.reports.settings import CertifySettings
-from banditree.reports.unlucky import Unlucky, unlucky, unlucky_document, unlucky_sentences
+from banditree.reports.unlucky import unlucky_document, unlucky_or_none, unlucky_sentences
 from banditree.settings import keywords
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
@@ -82,7 +83,7 @@ def certificate_report(
     found = limit_or_none(collection, certificate.horizon, effort)
     words, field = plan.vocabulary, field_report(plan, collection, certificate, asked)
     lines = lines_or_none(plan, collection, certificate.horizon, effort) if by_line else None
-    luck = unlucky(plan, collection, certificate.horizon, asked.unlucky) if asked.unlucky else None
+    luck = unlucky_or_none(plan, collection, certificate, asked.unlucky)
     found_out = (varying, found, field, plan, lines, luck, harm_report(plan, collection, certificate))
     return CertificateReport(certificate, bound, plan.n_boxes, plan.origin.method, words, collection, *found_out)
 
@@ -183,11 +184,15 @@ def certificate_rows(report: CertificateReport) -> tuple[list[str], list[list[st
     c, words = report.certificate, report.words
     named = [] if c.wrong_task is None else [f"wrong {words.task}"]
     harmed = [] if c.harm is None else [plural(words.harmful)]
-    head = [words.task, "regret", f"wrong {words.arm}", *named, "rounds of testing", "95% within", "undecided", *harmed]
+    luck = report.unlucky
+    losing = ["regret"] if luck is None else ["regret", "1 of 100 loses"]
+    testing = ["rounds of testing", "95% within", "undecided"]
+    head = [words.task, *losing, f"wrong {words.arm}", *named, *testing, *harmed]
     rows = [
         [
             name,
             f"{c.regret[i]:,.3f}",
+            *([] if luck is None else [f"{luck.at_most[i, 1]:,.1f}"]),
             shown_chance(c.wrong_arm[i]),
             *([] if c.wrong_task is None else [shown_chance(c.wrong_task[i])]),
             f"{c.pulls[i]:,.1f}",
@@ -224,8 +229,8 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
         lines.append(f"These are upper bounds{so_far}: {'; '.join(c.reasons)}.")
     if report.plan is not None and c.entered is not None:
         lines.append(in_use_sentence(report.plan, c))
-    if report.unlucky is not None:
-        lines += unlucky_sentences(report.unlucky, report.collection, words)
+    if report.plan is not None and report.unlucky is not None:
+        lines += unlucky_sentences(report.plan, report.collection, c, report.unlucky)
     if report.harm is not None:
         lines += harm_sentences(report.harm, words)
     if report.varying is not None:

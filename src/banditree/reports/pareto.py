@@ -17,7 +17,8 @@ VARYING = "over cases that vary"  # Stands above numbers that are averages over 
 
 
 def front_rows(plans: list[Plan], collection: Collection) -> list[dict[str, Any]]:
-    """For each plan: lines, the longest path, reading load, worst and mean regret, chance of a wrong arm.
+    """For each plan: lines, the longest path, reading load, worst and mean regret, what 1 of 100 cases loses in the
+    worst task (None if that is not computed), chance of a wrong arm.
 
     Where cases vary these numbers are of a case at its task's own rates, and over_cases has the same numbers over
     drawn cases, by which plans are compared; otherwise it is None.
@@ -35,10 +36,11 @@ def front_rows(plans: list[Plan], collection: Collection) -> list[dict[str, Any]
     ]
 
 
-def _numbers(certificate: Certificate) -> dict[str, float]:
+def _numbers(certificate: Certificate) -> dict[str, float | None]:
     return {
         "worst_regret": certificate.worst_regret,
         "mean_regret": certificate.mean_regret,
+        "unlucky": None if certificate.unlucky is None else float(certificate.unlucky.at_most[:, 1].max()),
         "wrong_arm": float(certificate.wrong_arm.max()),
         "rounds_of_testing": float(certificate.pulls.mean()),
     }
@@ -57,7 +59,8 @@ def _over_cases(certificate: VaryingCertificate) -> dict[str, float]:
 
 def front_text(rows: list[dict[str, Any]]) -> str:
     """The table of `front_rows` for people; where cases vary, over these."""
-    head = ["lines", "longest path", "reading load", "worst regret", "mean regret", "wrong arm", "rounds of testing"]
+    head = ["lines", "longest path", "reading load", "worst regret", "mean regret", "1 of 100 loses", "wrong arm"]
+    head.append("rounds of testing")
     shown = [(row, row["over_cases"] or row) for row in rows]
     cells = [
         [
@@ -66,6 +69,7 @@ def front_text(rows: list[dict[str, Any]]) -> str:
             f"{row['reading_load']:.1f}",
             f"{numbers['worst_regret']:,.2f}",
             f"{numbers['mean_regret']:,.2f}",
+            "-" if row["unlucky"] is None else f"{row['unlucky']:,.1f}",
             shown_chance(numbers["wrong_arm"]),
             f"{numbers['rounds_of_testing']:,.1f}",
         ]

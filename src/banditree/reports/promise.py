@@ -1,14 +1,16 @@
-"""What a plan promises, in two sentences that a person can sign."""
+"""What a plan promises, in two or three sentences that a person can sign."""
 
 from banditree.certificates.certify import Certificate
+from banditree.certificates.unlucky import Unlucky
 from banditree.certificates.varying import VaryingCertificate
 from banditree.nouns import counted, plural
 from banditree.plans.plan import Plan
-from banditree.plans.words import amount, with_article
+from banditree.plans.words import amount, named, quoted, with_article
 
 
-def promise_sentences(plan: Plan, certificate: Certificate, *, varies: bool = False) -> tuple[str, str]:
-    """What the plan loses in the worst task, and how often it ends with an arm that is not the best.
+def promise_sentences(plan: Plan, certificate: Certificate, *, varies: bool = False) -> tuple[str, ...]:
+    """What the plan loses in the worst task, what the unlucky lose where that can be computed, and how often it ends
+    with an arm that is not the best.
 
     varies: the cases of a task vary, so that these numbers are only of a case at the rates of its task.
 
@@ -17,10 +19,12 @@ def promise_sentences(plan: Plan, certificate: Certificate, *, varies: bool = Fa
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], tasks=["mild", "severe"])
     >>> plan = build_tree(two, horizon=1000)
-    >>> first, second = promise_sentences(plan, certify(plan, two))
-    >>> first
+    >>> loses, unlucky, wrong = promise_sentences(plan, certify(plan, two))
+    >>> loses
     'In the worst task (severe) it loses 28.8 successes over 1,000 rounds on average, compared with the best arm.'
-    >>> second
+    >>> unlucky
+    '1 of 100 cases of task severe loses 28.8 successes or more.'
+    >>> wrong
     'Fewer than 1 in 10,000 cases end with an arm other than the best.'
     """
     words = plan.vocabulary
@@ -30,7 +34,16 @@ def promise_sentences(plan: Plan, certificate: Certificate, *, varies: bool = Fa
         f"{counted(certificate.horizon, 'round')} on average, compared with the best {words.arm}."
     )
     wrong = _share(float(certificate.wrong_arm.max()))
-    return first, f"{wrong} with {with_article(words.arm)} other than the best{_undecided(certificate)}."
+    unlucky = () if certificate.unlucky is None else (unlucky_sentence(plan, certificate, certificate.unlucky),)
+    return first, *unlucky, f"{wrong} with {with_article(words.arm)} other than the best{_undecided(certificate)}."
+
+
+def unlucky_sentence(plan: Plan, certificate: Certificate, found: Unlucky) -> str:
+    """What 1 of 100 cases loses, in the task where that is most."""
+    about = "If the rates are as estimated, " if certificate.claim.is_bound else ""
+    of = named(plan.vocabulary.task, quoted(certificate.tasks[found.task]))
+    lost = f"{amount(float(found.at_most[found.task, 1]))} {lost_word(plan, certificate.unit)}"
+    return f"{about}1 of 100 cases of {of} loses {lost} or more."
 
 
 def loss_sentence(plan: Plan, certificate: Certificate, varying: VaryingCertificate | None = None) -> str:

@@ -24,6 +24,7 @@ from banditree.figures.document import (
 from banditree.figures.heat_map import heat_map_info, heat_map_scene
 from banditree.figures.issue import Issue, mark_scene
 from banditree.figures.ladder import MANY_ROWS, ladder_info
+from banditree.figures.losses import losses_info, losses_scene
 from banditree.figures.pareto import Candidate, pareto_info, pareto_scene
 from banditree.figures.reach import ReachInfo, reach_info
 from banditree.figures.scene import Scene
@@ -42,7 +43,7 @@ from banditree.reports.analyze import QUANTITIES, analyze, bound_lines, range_te
 from banditree.reports.beside import Lost, beside_text, thompson_loss
 from banditree.reports.certify import CertificateReport, certificate_report, certificate_rows, certificate_sentences
 from banditree.reports.held_out import NOT_JUDGED, held_out_scene
-from banditree.reports.promise import loss_sentence, promise_sentences
+from banditree.reports.promise import loss_sentence, lost_word, promise_sentences
 from banditree.simulation.results import Results, mean_band, worst_band
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
@@ -227,6 +228,9 @@ def _course(plan: Plan, collection: Collection, report: CertificateReport | None
     spent = spending_scene(spending_info(plan, report.certificate))
     costs = f"A {unit(plan)} costs while it finds out; an end costs where it is wrong. Computed, not simulated."
     scenes.append((spent, costs))
+    if report.unlucky is not None:
+        lost = lost_word(plan, report.certificate.unit)
+        scenes.append((losses_scene(losses_info(plan, report.unlucky, collection.tasks, lost)), ""))
     return [Figures(tuple(scenes))]
 
 

@@ -21,8 +21,12 @@ class CertifySettings(Settings):
     batch: Annotated[int, Field(ge=0, description="Also for outcomes that come in batches of this many rounds.")] = 0
     unlucky: Annotated[
         int,
-        Field(ge=0, le=1_000_000, description="Also what the unlucky lose: simulates this many cases of each task."),
-    ] = 0
+        Field(
+            ge=0,
+            le=1_000_000,
+            description="Cases of each task to simulate for what the unlucky lose, where that cannot be computed.",
+        ),
+    ] = 1_000
     limit_seconds: Annotated[
         float, Field(ge=0, description="About how long to look for the loss that no algorithm can avoid.")
     ] = 1.0

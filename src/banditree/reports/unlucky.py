@@ -1,44 +1,44 @@
-"""What the unlucky lose: a plan is signed for the average, and every case is one person. Simulated, with intervals."""
+"""What the unlucky lose, in words and as JSON; where it cannot be computed, simulated cases say it, with intervals."""
 
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy.stats import binom
 
-from banditree.nouns import plural
+from banditree.certificates.certify import Certificate
+from banditree.certificates.unlucky import SHARES, THOUSAND, WORST, Unlucky
+from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
-from banditree.plans.words import Vocabulary, amount, named, quoted
+from banditree.plans.words import amount
+from banditree.reports.promise import lost_word, unlucky_sentence
 from banditree.simulation.engine import simulate
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
-SHARES = (0.9, 0.99, 0.999)  # This share of the cases loses at most what is said.
-WORST = 0.01  # The mean is taken over this share of the cases, those that lose most.
 CONFIDENCE = 0.95  # Of each interval.
 
 
-@dataclass(frozen=True, eq=False)
-class Unlucky:
-    """at_most (M, 3): the loss that 90%, 99% and 99.9% of the cases of each task do not exceed, among `runs` simulated
-    ones; least, most (M, 3): where it lies with 95% confidence. worst (M,): the mean loss of the worst 1%."""
-
-    runs: int
-    at_most: FloatArray
-    least: FloatArray
-    most: FloatArray
-    worst: FloatArray
+def unlucky_or_none(plan: Plan, collection: Collection, certificate: Certificate, runs: int) -> Unlucky | None:
+    """What the unlucky lose: computed, or from this many simulated cases of each task; None if these are 0, or if they
+    cannot be simulated, as where a person decides."""
+    if certificate.unlucky is not None or not runs:
+        return certificate.unlucky
+    with suppress(InvalidInput):
+        return simulated(plan, collection, certificate.horizon, runs)
+    return None
 
 
-def unlucky(plan: Plan, collection: Collection, horizon: int, runs: int, seed: int = 0) -> Unlucky:
-    """What the unlucky cases of each task lose over the horizon (sums of gaps), at the estimated rates.
+def simulated(plan: Plan, collection: Collection, horizon: int, runs: int, seed: int = 0) -> Unlucky:
+    """What the unlucky cases of each task lose over the horizon, at the estimated rates.
 
     Intervals are order statistics, so they need no assumption; where too few cases were simulated for one, it has no
     upper end.
 
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
-    >>> found = unlucky(build_tree(two, horizon=200), two, 200, 400)
+    >>> found = simulated(build_tree(two, horizon=200), two, 200, 400)
     >>> found.at_most[:, 0].round(1).tolist(), bool((found.worst >= found.at_most[:, 1]).all())
     ([0.0, 22.5], True)
     """
@@ -48,28 +48,46 @@ def unlucky(plan: Plan, collection: Collection, horizon: int, runs: int, seed: i
     beyond = np.concatenate([lost, np.full((len(lost), 1), np.inf)], axis=1)
     tail = (1 - CONFIDENCE) / 2
     low, high = ([int(binom.ppf(q, runs, share)) for share in SHARES] for q in (tail, 1 - tail))
+
+    def at(shares: FloatArray) -> FloatArray:
+        return np.asarray(lost[:, np.maximum(np.ceil(shares * runs).astype(int), 1) - 1])
+
     return Unlucky(
-        runs,
-        lost[:, [min(int(np.ceil(share * runs)), runs) - 1 for share in SHARES]],
+        at(np.array(SHARES)),
         lost[:, [max(place - 1, 0) for place in low]],
         beyond[:, [min(place, runs) for place in high]],
         lost[:, -max(round(WORST * runs), 1) :].mean(axis=1),
+        at(THOUSAND),
+        runs,
     )
 
 
-def unlucky_sentences(found: Unlucky, collection: Collection, words: Vocabulary) -> list[str]:
-    """The task whose unlucky cases lose most, in the user's words."""
-    task = int(found.at_most[:, 1].argmax())
-    unit = collection.unit or (plural(words.success) if collection.rewards.counts else words.reward)
-    of = named(words.task, quoted(collection.tasks[task]))
-    most = found.most[task, 1]
-    upper = f"to {amount(most)}" if np.isfinite(most) else "or more"
-    return [
-        f"The unlucky: 1 of 100 cases of {of} loses more than {amount(found.at_most[task, 1])} {unit} "
-        f"({amount(found.least[task, 1])} {upper}), and the worst 1% of them {amount(found.worst[task])} on average; "
-        f"1 of 10 loses more than {amount(found.at_most[task, 0])}. Simulated: {found.runs:,} cases of each "
-        f"{words.task}."
-    ]
+def unlucky_sentences(plan: Plan, collection: Collection, certificate: Certificate, found: Unlucky) -> list[str]:
+    """The task whose unlucky cases lose most, in the user's words.
+
+    >>> from banditree.certificates.certify import certify
+    >>> from banditree.trees.tree import build_tree
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    >>> plan = build_tree(two, horizon=1000)
+    >>> certificate = certify(plan, two)
+    >>> unlucky_sentences(plan, two, certificate, certificate.unlucky)[0][:62]
+    '1 of 100 cases of task 2 loses 28.8 successes or more, 1 of 10'
+    """
+    task = found.task
+    often, _, rarely = (amount(float(loss)) for loss in found.at_most[task])
+    sentence = unlucky_sentence(plan, certificate, found).removesuffix(".")
+    said = f"{sentence}, 1 of 10 {often} or more, and 1 of 1,000 {rarely} or more; "
+    said += f"the worst 1% lose {amount(float(found.worst[task]))} on average."
+    if found.runs:
+        most = found.most[task, 1]
+        upper = f"to {amount(most)}" if np.isfinite(most) else "or more"
+        said += (
+            f" Simulated, since it cannot be computed: {found.runs:,} cases of each {plan.vocabulary.task}; with 95% "
+            f"confidence 1 of 100 loses {amount(found.least[task, 1])} {upper} {lost_word(plan, certificate.unit)}."
+        )
+    elif collection.theta is not None:
+        said += " Each round is counted as what it costs on average over contexts."
+    return [said]
 
 
 def unlucky_document(found: Unlucky | None, collection: Collection) -> dict[str, Any] | None:

@@ -75,7 +75,7 @@ async def add_plan(request: Request, person: Operator) -> Response:
 @router.get("/plans/{id}")
 async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Response:
     """A plan: its picture, what it costs and how often it errs; the page reloads by itself while these are computed."""
-    side = await _side(request, person, id)
+    side = await side_of(request, person, id)
     reach, note = await _reach(request, person, id, side)
     found = side.certificate or {}
     loss, beside = found.get("loss", ""), found.get("beside", "")  # certificates of earlier versions do not say
@@ -123,7 +123,8 @@ def _ladder(plan: Plan, reach: ReachInfo | None, note: str) -> Markup | None:
     return Markup(ladder_section(info, reach, note) + ladder_data(info, reach, note))
 
 
-async def _side(request: Request, person: Person, id: str, collection: str | None = None) -> Side:
+async def side_of(request: Request, person: Person, id: str, collection: str | None = None) -> Side:
+    """A plan with its certificate, or why there is none yet."""
     followed = await read(request, records.followed_of, id)
     names = {line["id"]: line["name"] for line in await read(request, records.documents, "plans")}
     try:
@@ -146,7 +147,7 @@ async def compare(request: Request, person: Viewer, id: DocumentId, other: str =
     if not other:
         return to(f"/plans/{id}")
     own = await read(request, records.collection_id_of, id)
-    sides = [await _side(request, person, one, own) for one in (id, other)]
+    sides = [await side_of(request, person, one, own) for one in (id, other)]
     computing = any(side.why == COMPUTING for side in sides)
     return page(request, "compare.html", sides=sides, facts=_facts(sides), tasks=_by_task(sides), refresh=computing)
 

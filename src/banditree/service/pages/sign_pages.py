@@ -10,6 +10,7 @@ from banditree.service.edge.replies import read, write
 from banditree.service.jobs.routes import file_of_job
 from banditree.service.pages import verdicts, words
 from banditree.service.pages.forms import fields, shaped, to
+from banditree.service.pages.plan_pages import COMPUTING, side_of
 from banditree.service.pages.rendering import page
 from banditree.service.people.senders import Signer, Viewer
 from banditree.service.plans import routes as plan_routes
@@ -26,9 +27,9 @@ router = APIRouter(include_in_schema=False)
 async def show_sign(
     request: Request, person: Viewer, id: DocumentId, instead: Annotated[str, Query(max_length=64)] = ""
 ) -> Response:
-    """What is signed: the plan in words, and what changes from the one that it replaces."""
+    """What is signed: the plan in words, what it promises, and what changes from the one that it replaces."""
     lines = await read(request, records.documents, "plans")
-    plan = (await read(request, records.followed_of, id)).plan
+    side = await side_of(request, person, id)
     line = next(one for one in lines if one["id"] == id)
     old = next((one for one in lines if one["id"] == (instead or line["replaces"])), None)
     if line["state"] != PlanState.DRAFT:
@@ -38,10 +39,11 @@ async def show_sign(
         request,
         "sign.html",
         line=line,
-        about=words.about(plan),
+        about=words.about(side.plan),
+        promise=(side.certificate or {}).get("promise", ()),
         judged=judged,
-        refresh=judged.busy,
-        text=await run_in_threadpool(plan_text, plan),
+        refresh=judged.busy or side.why == COMPUTING,
+        text=await run_in_threadpool(plan_text, side.plan),
         mine=not plan_routes.may_sign_alone(request) and await read(request, signing.made_by, person.name, id),
         old=old,
         replaceable=[one for one in lines if one["state"] == PlanState.SIGNED],
