@@ -37,7 +37,11 @@ def add_user(
     from banditree.service.store.people import add_user as add
 
     asks = sys.stdin.isatty()
-    password = typer.prompt("Password", hide_input=True) if asks else sys.stdin.readline().rstrip("\r\n")
+    password = (
+        typer.prompt("Password", hide_input=True, confirmation_prompt="The same again")
+        if asks
+        else sys.stdin.readline().rstrip("\r\n")
+    )
     with refusals_as_one_line():
         opened = Opened(Settings(database=database))
         with opened.write() as connection:

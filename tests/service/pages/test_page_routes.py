@@ -76,7 +76,14 @@ def test_what_the_pages_do_is_in_the_api_and_the_reverse(service):
     document = http.get("/api/v1/openapi.json").json()["paths"]
     api = {f"{method.upper()} {path}" for path, methods in document.items() for method in methods}
     forms = {f"{method} {route.path}" for route in _routes(app) for method in route.methods - {"HEAD"}} - api
-    alone = {"GET /", "GET /static/{name}", "GET /api/v1/openapi.json", "GET /sign-on", "GET /sign-on/back"}
+    alone = {
+        "GET /",
+        "GET /help",
+        "GET /static/{name}",
+        "GET /api/v1/openapi.json",
+        "GET /sign-on",
+        "GET /sign-on/back",
+    }
     assert forms - alone == set(SAME)
     same = {route for routes in SAME.values() for route in routes}
     assert same <= api

@@ -1,6 +1,7 @@
 """The pages of the studio as forms and answers: what they keep, and what they refuse without a change."""
 
 import re
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -220,6 +221,17 @@ def drafted(app, address, plan, collection):
         content = study.content.model_copy(update={"collection": known})
         taking.take(connection, "test", study._replace(content=content), plan, known)
     return fingerprint(plan)
+
+
+def test_the_same_plan_from_other_data_is_a_plan_of_its_own(people):
+    olga = people("olga")
+    drafts = [begin_with_rates(olga) for _ in range(2)]
+    plan = clinic_plan(100)
+    drafted(people.app, drafts[0], plan, CLINIC)
+    drafted(people.app, drafts[1], plan, replace(CLINIC, provenance="another log"))
+    found = [olga.get(f"{draft}/sign").text for draft in drafts]
+    ids = [re.search(r"/plans/([0-9a-f]{16})", page).group(1) for page in found]
+    assert ids[0] == fingerprint(plan) != ids[1]
 
 
 def begin_with_rates(http):

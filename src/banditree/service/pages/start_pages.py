@@ -12,6 +12,7 @@ from banditree.service.people.senders import Viewer
 from banditree.service.store import case_lists, jobs, records
 from banditree.service.store.jobs import State
 from banditree.service.store.signing import PlanState
+from banditree.version import __version__
 
 SHOWN = 6  # This many of each thing that waits are shown.
 WORKLIST = 30  # The first page lists at most 30 cases whose outcome is awaited.
@@ -45,6 +46,12 @@ async def start(request: Request, person: Viewer) -> Response:
         kinds=KINDS,
         most=MOST_COUNTED,
     )
+
+
+@router.get("/help")
+async def show_help(request: Request, person: Viewer) -> Response:
+    """How things are done here, and what to do when something went wrong."""
+    return page(request, "help.html", version=__version__)
 
 
 def _matters(job: jobs.Job, name: str) -> bool:

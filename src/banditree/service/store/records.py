@@ -88,12 +88,18 @@ def add_plan(
     if collection is not None:
         _check_collection(plan, collection_of(connection, collection))
     check_replaceable(connection, id, replaces)
-    found = connection.execute(sa.select(plans.c.collection, plans.c.site).where(plans.c.id == id)).first()
-    if found is not None and found[0] != collection and sees(connection, found[1]):
-        raise Conflict(f"Plan {id} is on record with collection {found[0]}, and its cases count on that.")
+    if is_of_other_data(connection, id, collection):
+        known = collection_id_of(connection, id)
+        raise Conflict(f"Plan {id} is on record with collection {known}, and its cases count on that.")
     row = {"id": id, "name": name, "document": text or plan_json(plan), "collection": collection, "replaces": replaces}
     _add_once(connection, plans, row, actor)
     return id
+
+
+def is_of_other_data(connection: sa.Connection, id: str, collection: str | None) -> bool:
+    """Whether a plan is on record, with another collection than this one."""
+    found = connection.execute(sa.select(plans.c.collection, plans.c.site).where(plans.c.id == id)).first()
+    return found is not None and found[0] != collection and sees(connection, found[1])
 
 
 def _check_collection(plan: Plan, collection: Collection) -> None:

@@ -1,5 +1,7 @@
 """A plan of those that a search found, taken: on record as a draft."""
 
+from dataclasses import replace
+
 from banditree.files.documents import parse
 from banditree.files.plans import PlanFile, fingerprint, plan_from_document
 from banditree.nouns import counted
@@ -21,6 +23,11 @@ def plan_found(job: Job, number: int) -> Plan:
 
 
 def take(connection: Connection, actor: str, study: Study, plan: Plan, collection: str) -> None:
-    """Put a plan on record with its collection, and go on with it."""
+    """Put a plan on record with its collection, and go on with it.
+
+    The same lines may be on record for other data. A signature is for a plan with its data, so this one is marked.
+    """
+    if records.is_of_other_data(connection, fingerprint(plan), collection):
+        plan = replace(plan, origin=plan.origin.marked(f"of collection {collection}"))
     id = records.add_plan(connection, actor, study.name, fingerprint(plan), plan, collection)
     change_study(connection, actor, study.id, study.version, study.content.model_copy(update={"plan": id}))
