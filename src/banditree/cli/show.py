@@ -26,6 +26,7 @@ class Format(StrEnum):
     MERMAID = "mermaid"
     DOT = "dot"
     HTML = "html"
+    MACHINE = "machine"
 
 
 class Paper(StrEnum):
@@ -44,7 +45,8 @@ def show(
     format: Annotated[
         Format | None,
         typer.Option(
-            help="text: row by row with the ends inside; list: as the plan is printed; the others are pictures. "
+            help="text: row by row with the ends inside; list: as the plan is printed; machine: what other programs "
+            "follow; the others are pictures. "
             "[default: by the ending of the output's name]"
         ),
     ] = None,
@@ -153,6 +155,10 @@ def _content(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper, col
     loss = _loss(plan, tasks)
     if chosen is Format.LIST:
         return f"{plan_text(plan, loss)}\n".encode()
+    if chosen is Format.MACHINE:
+        from banditree.files.machines import machine_json
+
+        return machine_json(plan).encode()
     info = ladder_info(plan, loss=loss)
     if chosen is Format.PDF:
         from banditree.figures.drawing import A4, LETTER, ladder_pages

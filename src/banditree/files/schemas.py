@@ -7,6 +7,7 @@ from typing import Any
 
 from banditree.files.collections import CollectionFile
 from banditree.files.documents import Document
+from banditree.files.machines import MachineFile
 from banditree.files.plans import PlanFile
 from banditree.files.results import ResultsFile
 from banditree.files.sessions import CaseFile
@@ -15,6 +16,7 @@ from banditree.files.statistics import StatisticsFile
 DOCUMENTS: dict[str, type[Document]] = {
     "collection": CollectionFile,
     "plan": PlanFile,
+    "machine": MachineFile,
     "case": CaseFile,
     "results": ResultsFile,
     "statistics": StatisticsFile,
@@ -22,7 +24,7 @@ DOCUMENTS: dict[str, type[Document]] = {
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of one kind of file: collection, plan, case, results or statistics."""
+    """The JSON Schema of one kind of file: collection, plan, machine, case, results or statistics."""
     return DOCUMENTS[kind].model_json_schema(by_alias=True)
 
 
