@@ -17,6 +17,7 @@ from pydantic import Field
 from banditree.errors import InvalidInput
 from banditree.files.documents import Document, Part, dump
 from banditree.files.machines import MachineFile, machine_document
+from banditree.plans.pages import page_number
 from banditree.plans.plan import Plan
 from banditree.policies.rounds import MISSING, Step
 from banditree.policies.session import Session, start_session
@@ -48,9 +49,10 @@ class StepPart(Part):
 class EventPart(Part):
     """Something that is done, and what is to come of it.
 
-    do: "ask" (what is next), "tell" (the outcome of a round, or "missing"), "override" (a person gives another option)
-    or "correct" (a wrong outcome is replaced). at: where the case then stands: row (from 0), rounds tallied there, and
-    the total or score there. open: the rounds that wait for an outcome. refused: it must be refused and change nothing.
+    do: "ask" (what is next), "tell" (the outcome of a round, or "missing"; harm: whether it did harm), "override" (a
+    person gives another option) or "correct" (a wrong outcome is replaced). at: where the case then stands: page (from
+    1), row (from 0), rounds tallied there, and the total or score there. open: the rounds that wait for an outcome.
+    refused: it must be refused and change nothing.
     """
 
     do: Literal["ask", "tell", "override", "correct"]
@@ -60,10 +62,11 @@ class EventPart(Part):
     available: list[str] | None = None
     round: int | None = None
     reward: Number | Literal["missing"] | None = None
+    harm: bool | None = None
     arm: str | None = None
     refused: bool | None = None
     steps: list[StepPart] | None = None
-    at: tuple[int, int, Number]
+    at: tuple[int, int, int, Number]
     open: list[int]
 
 
@@ -105,7 +108,8 @@ def conformance(named: Iterable[tuple[str, Plan]], n_events: int = N_EVENTS) -> 
 def played(plan: Plan, name: str, seed: int, n_events: int) -> CasePart:
     """A case in which things happen by chance, most of them asking and telling."""
     rng = random.Random(seed)
-    without = [rng.choice(plan.arms)] if name == "never one option" else []
+    able = [arm for arm in plan.arms if _has_page(plan, arm)]
+    without = {"never one option": able[:1], "in turn, again": able[1:2], "corrected": able[2:3]}.get(name, [])
     session = start_session(plan, seed=seed, case=seed % 7, without=without)
     ways, luck = {"tell": 20, **LIKE[name]}, rng.choice([0.3, 1.0, 3.0])
     asks = ["ask", *(way for way in ways if way.startswith("ask"))]
@@ -117,6 +121,13 @@ def played(plan: Plan, name: str, seed: int, n_events: int) -> CasePart:
     return CasePart(
         name=name, seed=seed, case=seed % 7, without=without, events=events, off_plan=session.off_plan_rounds
     )
+
+
+def _has_page(plan: Plan, arm: str) -> bool:
+    try:
+        return bool(page_number(plan, [arm]))
+    except InvalidInput:
+        return False
 
 
 def _event(session: Session, way: str, rng: random.Random, luck: float) -> dict[str, Any] | None:
@@ -131,14 +142,18 @@ def _event(session: Session, way: str, rng: random.Random, luck: float) -> dict[
     if do == "override":
         return {"do": "override", "arm": rng.choice(session.arms), **known}
     if do == "correct":
-        return {"do": "correct", "round": rng.choice(told), "reward": _reward(session, rng, luck)} if told else None
+        harm = {"harm": rng.random() < 0.3} if rng.random() < 0.3 else {}
+        reward = _reward(session, rng, luck)
+        return {"do": "correct", "round": rng.choice(told), "reward": reward, **harm} if told else None
     if how in ("again", "wrong", "unknown"):
         return _mistake(session, how, told, rng, luck)
     if not session.open_rounds:
         return None
     reward = "missing" if how == "missing" else _reward(session, rng, luck)
     place = rng.choice(session.open_rounds) if how == "late" else session.open_rounds[0]
-    return {"do": "tell", "round": place, "reward": reward}
+    whole = session.whole
+    harm = {"harm": rng.random() < 0.2} if whole is not None and whole.on_harm and rng.random() < 0.7 else {}
+    return {"do": "tell", "round": place, "reward": reward, **harm}
 
 
 def _mistake(session: Session, how: str, told: list[int], rng: random.Random, luck: float) -> dict[str, Any] | None:
@@ -146,7 +161,10 @@ def _mistake(session: Session, how: str, told: list[int], rng: random.Random, lu
         return {"do": "tell", "round": len(session.rounds) + rng.choice([1, 7]), "reward": _reward(session, rng, luck)}
     if how == "wrong":
         return {"do": "tell", "round": len(session.rounds), "reward": 17} if session.rewards.has_range else None
-    return {"do": "tell", "round": rng.choice(told), "reward": _reward(session, rng, luck)} if told else None
+    late_harm = {"harm": True} if rng.random() < 0.3 else {}
+    return (
+        {"do": "tell", "round": rng.choice(told), "reward": _reward(session, rng, luck), **late_harm} if told else None
+    )
 
 
 def _reward(session: Session, rng: random.Random, luck: float) -> Number:
@@ -173,7 +191,8 @@ def _answered(session: Session, event: dict[str, Any]) -> EventPart:
     except InvalidInput:
         refused = True
     facts = session.explain()
-    at = (facts.box, facts.pulls, facts.total)
+    missing = [(), *(page.missing for page in session.whole.pages)]
+    at = (missing.index(session.subject.missing) + 1, facts.box, facts.pulls, facts.total)
     return EventPart(**event, steps=steps, refused=refused, at=at, open=session.open_rounds)
 
 
@@ -181,9 +200,9 @@ def _done(session: Session, event: dict[str, Any]) -> list[StepPart] | None:
     given = {key: value for key, value in event.items() if key != "do"}
     reward = MISSING if given.get("reward") == "missing" else given.get("reward")
     if event["do"] == "tell":
-        session.tell(reward, given["round"])
+        session.tell(reward, given["round"], harm=given.get("harm"))
     elif event["do"] == "correct":
-        session.correct(reward, given["round"])
+        session.correct(reward, given["round"], harm=given.get("harm"))
     elif event["do"] == "override":
         return [_step(session.override(given.pop("arm"), **given))]
     else:

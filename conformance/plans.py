@@ -9,7 +9,7 @@ from banditree import Collection, Give, Line, make_plan
 from banditree.plans.counts import Rounds, Score, Watch
 from banditree.plans.gives import BestOf, HandOver, TreatAs
 from banditree.plans.kind_rule import KindRule
-from banditree.plans.plan import Decider, Fallback, Origin, Plan, SafetyRule
+from banditree.plans.plan import Decider, Fallback, OnHarm, Origin, Page, Plan, SafetyRule
 from banditree.plans.points import ByOutcome, Fit, PromiseTable
 from banditree.plans.words import Vocabulary
 from banditree.tasks.contexts import INTERCEPT, Feature
@@ -42,7 +42,9 @@ def plans() -> Iterator[tuple[str, Plan]]:
     yield "score lines, watch lines with a cap, a restart and a safety rule", _protocol()
     yield "fixed numbers of rounds", _fixed()
     yield "one option at once", make_plan([Line(Give("C"))], CLINIC, 12, origin=ORIGIN)
-    yield "substitutes", _substitutes()
+    yield "a page for a case that must not get an option", _with_pages()
+    yield "pages, and what did harm is not given again", _with_pages(OnHarm.NOT_AGAIN)
+    yield "what did harm is not given again, and a person decides", replace(_protocol(), on_harm=OnHarm.NOT_AGAIN)
     yield "grades", _lines(GRADES, ByOutcome((-2, 0, 1), (0.5, 1.5)), SafetyRule((-2, 0, 1), 5, (0.5, 1.5), cap=3))
     yield "numbers", _lines(PAIN, ByOutcome((-2, 0, 3), (-0.5, 0.25)), SafetyRule((-3, 0, 1), 6, (-0.5, 0.25)))
     yield "totals of shares", _totals()
@@ -87,12 +89,17 @@ def _fixed() -> Plan:
     return make_plan(lines, CLINIC, 40, origin=ORIGIN)
 
 
-def _substitutes() -> Plan:
+def _with_pages(on_harm: OnHarm | None = None) -> Plan:
     lines = [
-        Line(Give("A", substitute="D"), Score(SMALL, 3, 3), below=2, above=Line(Give("A", substitute="B"))),
-        Line(Give("B"), Watch(SMALL, 4), below=Line(Give("C", substitute="D"))),
+        Line(Give("A"), Score(SMALL, 3, 3), below=2, above=Line(Give("A"))),
+        Line(Give("B"), Watch(SMALL, 4), below=Line(Give("C"))),
     ]
-    return make_plan(lines, CLINIC, 40, rule=SafetyRule((-3, 1), 6), origin=ORIGIN)
+    without_a = (Line(Give("D"), Score(STEEP, 3, 4), below=Line(Give("C")), above=Line(Give("D"))),)
+    without_b = (Line(Give("A"), Watch(SMALL, 3), below=2), Line(Give("C"), Watch(STEEP, 3), below=1))
+    rule = SafetyRule((-3, 1), 4)
+    pages = (Page(("A",), without_a, rule), Page(("B",), without_b), Page(("A", "D"), (Line(Give("C")),)))
+    more = {"rule": SafetyRule((-3, 1), 6), "origin": ORIGIN, "on_harm": on_harm, "pages": pages}
+    return make_plan(lines, CLINIC, 40, **more)
 
 
 def _lines(collection: Collection, points: ByOutcome, rule: SafetyRule) -> Plan:
@@ -169,7 +176,7 @@ def _hostile() -> Plan:
     names = ['say "stop"', "next line", "Ünï, cödé \u2028 and B", "A. At -2: next line"]
     odd = Collection.bernoulli(MEANS, arms=names, tasks=CLINIC.tasks)
     lines = [
-        Line(Give(names[0]), Score(SMALL, 3, 2), below=2, above=Line(Give(names[1], substitute=names[3]))),
+        Line(Give(names[0]), Score(SMALL, 3, 2), below=2, above=Line(Give(names[1]))),
         Line(Give(names[2]), Watch(STEEP, 5), below=Line(Give(names[3]))),
     ]
     return make_plan(lines, odd, 30, rule=SafetyRule((-3, 1), 4), origin=ORIGIN)

@@ -7,9 +7,9 @@ const kept = [];
 let events = 0;
 let wrong = 0;
 
-function done(follower, { do: what, n, wait, context, available, round, reward, arm }) {
-  if (what === "tell") return follower.tell(reward, round);
-  if (what === "correct") return follower.correct(reward, round);
+function done(follower, { do: what, n, wait, context, available, round, reward, arm, harm }) {
+  if (what === "tell") return follower.tell(reward, round, harm);
+  if (what === "correct") return follower.correct(reward, round, harm);
   if (what === "override") return [follower.override(arm, round, context)];
   return follower.ask({ n, wait, context, available });
 }
@@ -23,8 +23,7 @@ function answered(follower, event) {
     if (!(problem instanceof Refused)) throw problem;
     found.refused = true;
   }
-  const { row, pulls, total } = follower.at;
-  return { ...found, at: [row, pulls, total], open: follower.openRounds };
+  return { ...found, at: Object.values(follower.at), open: follower.openRounds };
 }
 
 const same = (one, two) => JSON.stringify(one) === JSON.stringify(two);

@@ -6,7 +6,7 @@ export interface Machine {
   arms: string[];
   tasks: string[];
   text: string[];
-  rows: { place: string; says: string; [part: string]: unknown }[];
+  pages: { missing: string[]; gives: string[]; rows: { place: string; says: string; [part: string]: unknown }[] }[];
   rewards: { outcomes: { value: number; name: string }[]; low?: number; high?: number; [part: string]: unknown };
   [part: string]: unknown;
 }
@@ -35,6 +35,7 @@ export interface Round {
   reward: Reward | null;
   overridden: boolean;
   tallied: boolean;
+  harm?: boolean;
 }
 
 /** A case as case files keep it, under `session`. */
@@ -60,11 +61,11 @@ export class Follower {
   readonly rounds: Round[];
   readonly openRounds: number[];
   readonly offPlanRounds: number[];
-  readonly at: { row: number; pulls: number; total: number };
+  readonly at: { page: number; row: number; pulls: number; total: number };
   ask(options?: { n?: number; context?: Context; available?: string[]; wait?: boolean }): Step[];
-  tell(reward: Reward, round: number): void;
+  tell(reward: Reward, round: number, harm?: boolean): void;
   override(arm: string, round?: number, context?: Context): Step;
-  correct(reward: Reward, round: number): void;
+  correct(reward: Reward, round: number, harm?: boolean): void;
   askedNames(): string[];
   snapshot(): Session;
 }

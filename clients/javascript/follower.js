@@ -3,7 +3,7 @@
 
 export const MACHINE = "banditree/machine/1";
 const SESSION = "banditree/session/1";
-const KNOWN = "give|treat as|best of|hand over|for good|rounds|score|watch|outcome|promise|fit".split("|");
+const KNOWN = "not again|give|treat as|best of|hand over|for good|rounds|score|watch|outcome|promise|fit".split("|");
 const LEAST_CHANCE = 1e-9; // An outcome that is called impossible has this chance.
 const within = (value, low, high) => Math.min(Math.max(value, low), high);
 const sumOf = (values) => values.reduce((sum, one) => sum + one, 0);
@@ -17,13 +17,11 @@ export class Follower {
     check(machine);
     Object.assign(this, { machine, seed, caseNumber, rounds: [] });
     this.without = without.map((arm) => this.armNumber(arm));
-    const [low, high] = [machine.rewards.low ?? null, machine.rewards.high ?? null];
+    const { low = null, high = null } = machine.rewards;
     this.inRange = low !== null && high !== null;
     [this.low, this.width] = this.inRange ? [low, high - low] : [0, 1];
-    this.worth = Math.max(0, ...machine.rows.map((row) => row.gives.worth || 0));
-    this.target = machine.rows.findIndex((row) => row.gives.kind === "hand over");
-    this.byOdds = Boolean(machine.fallback && machine.fallback.odds) && this.target >= 0;
     this.begin();
+    if (this.stranded) throw new Refused(`This plan has no page for a case that must not get ${without.join(" or ")}.`);
   }
 
   /** The case in a case file (its `session`), or in what `snapshot` returned. */
@@ -47,15 +45,16 @@ export class Follower {
     return this.rounds.flatMap((entry, i) => (strayed(entry, i) ? [i + 1] : []));
   }
 
-  /** Where the case stands: row (from 0), rounds tallied there, and the total or score there. */
-  get at() { return { row: this.row, pulls: this.pulls, total: this.total }; }
+  /** Where the case stands: page (from 1), row (from 0), rounds tallied there, and the total or score there. */
+  get at() { return { page: this.machine.pages.indexOf(this.page) + 1, row: this.row, pulls: this.pulls, total: this.total }; }
 
   /** The open rounds, or new ones: [{round, arm}], or [{round, outcome}] with the reason why there is none. */
   ask({ n, context, available, wait = true } = {}) {
     if (n !== undefined && !(n >= 1)) throw new Refused(`n must be at least 1. Got ${n}.`);
     const x = this.contextOf(context, this.ownContext());
     const some = available?.map((arm) => this.armNumber(arm));
-    const mask = this.machine.arms.map((_, k) => (!some || some.includes(k)) && !this.without.includes(k));
+    const never = [...this.without, ...this.barred];
+    const mask = this.machine.arms.map((_, k) => (!some || some.includes(k)) && !never.includes(k));
     const wanted = n || (wait ? 1 : this.openRounds.length + 1);
     const steps = this.openRounds.slice(0, wanted).map((number) => this.step(number));
     while (steps.length < wanted) {
@@ -66,12 +65,14 @@ export class Follower {
     return n === undefined ? steps.slice(-1) : steps;
   }
 
-  /** Report the outcome of a round, a number or "missing". The same report again changes nothing. */
-  tell(reward, round) {
+  /** Report the outcome of a round, a number or "missing", and harm, also later. The same report again changes nothing. */
+  tell(reward, round, harm) {
     const [entry, value] = [this.entry(round), this.checked(reward)];
-    if (entry.reward !== null && entry.reward !== value)
+    const again = entry.reward !== null;
+    if (again && (entry.reward !== value || (harm ?? entry.harm) !== (entry.harm ?? harm)))
       throw new Refused(`Round ${round} was already told as ${entry.reward}. Got ${value}.`);
-    entry.reward = value;
+    Object.assign(entry, { reward: value }, harm === undefined ? {} : { harm });
+    if (again) this.begin();
     this.apply();
   }
 
@@ -79,11 +80,9 @@ export class Follower {
   override(arm, round, context) {
     const [k, x, open] = [this.armNumber(arm), this.contextOf(context, this.ownContext()), this.openRounds];
     const given = (own) => ({ arm: k, context: own, reward: null, overridden: true, tallied: false });
-    if (round === undefined && !open.length) {
-      const next = this.rounds.length + 1;
-      if (next > this.machine.horizon) return { round: next, outcome: "horizon_reached" };
-      return this.step(this.rounds.push(given(kept(x))));
-    }
+    const isNew = round === undefined && !open.length;
+    if (isNew && this.rounds.length >= this.machine.horizon) return { round: this.rounds.length + 1, outcome: "horizon_reached" };
+    if (isNew) return this.step(this.rounds.push(given(kept(x))));
     if (round === undefined && open.length > 1) throw new Refused("Say which round is overridden.");
     const [number, entry] = [round ?? open[0], this.entry(round ?? open[0])];
     if (entry.reward !== null) throw new Refused(`Round ${number} already has its outcome.`);
@@ -93,10 +92,10 @@ export class Follower {
   }
 
   /** Replace the outcome of a round, and play the case again from its start. */
-  correct(reward, round) {
+  correct(reward, round, harm) {
     const [entry, value] = [this.entry(round), this.checked(reward)];
     if (entry.reward === null) throw new Refused(`Round ${round} has no outcome to correct yet: tell it.`);
-    entry.reward = value;
+    Object.assign(entry, { reward: value }, harm === undefined ? {} : { harm });
     this.begin();
     this.apply();
   }
@@ -113,29 +112,49 @@ export class Follower {
   }
 
   begin() {
-    const { arms, tasks } = this.machine;
+    const { arms, tasks, fallback } = this.machine;
+    this.bar([]);
+    this.worth = Math.max(0, ...this.page.rows.map((row) => row.gives.worth || 0));
+    this.target = this.page.rows.findIndex((row) => row.gives.kind === "hand over");
+    this.byOdds = Boolean(fallback && fallback.odds) && this.target >= 0;
     [this.applied, this.armPulls, this.armSums] = [0, arms.map(() => 0), arms.map(() => 0)];
     [this.against, this.fit] = [0, 0].map(() => (this.byOdds ? tasks.map(() => 0) : []));
     this.enter(0);
   }
 
-  enter(row) { [this.row, this.pulls, this.total] = [row, 0, 0]; }
+  /** Never give these arms: the case goes on at the first row of the page for it, unless it is on that page. */
+  bar(arms) {
+    const never = [...this.without, ...arms].map((k) => this.machine.arms[k]);
+    const all = [...this.machine.pages].sort((a, b) => b.missing.length - a.missing.length);
+    const fits = (one) => one.missing.every((arm) => never.includes(arm)) && !one.gives.some((arm) => never.includes(arm));
+    const page = all.find(fits);
+    const turns = page && page !== this.page;
+    [this.barred, this.stranded, this.page] = [arms, !page, page ?? this.page ?? this.machine.pages[0]];
+    if (turns) this.enter(0);
+  }
 
+  enter(row) { [this.row, this.pulls, this.total] = [row, 0, 0]; }
   apply() {
     for (; this.applied < this.rounds.length; this.applied++) {
       const entry = this.rounds[this.applied];
       if (entry.reward === null) return;
       const x = this.contextOf(entry.context || undefined);
       const only = this.machine.arms.map((_, k) => k === entry.arm);
-      const fits = !entry.overridden && this.choose(x, only, this.applied + 1) === entry.arm;
+      const never = entry.overridden || this.stranded || this.barred.includes(entry.arm);
+      const fits = !never && this.choose(x, only, this.applied + 1) === entry.arm;
       entry.tallied = entry.reward !== "missing" && fits;
       if (entry.tallied) this.update(x, entry.arm, entry.reward);
+      const bars = this.machine.on_harm && entry.harm && !this.barred.includes(entry.arm);
+      if (bars) this.bar([...this.barred, entry.arm]);
     }
   }
 
   open(x, mask, wait) {
     const [number, waiting] = [this.rounds.length + 1, this.rounds.length - this.applied];
     if (number > this.machine.horizon) return { round: number, outcome: "horizon_reached" };
+    const late = this.machine.on_harm ? this.rounds.slice(this.applied).filter((entry) => entry.harm) : [];
+    if (this.stranded) return { round: number, outcome: "person_needed" };
+    if (late.some((entry) => !this.barred.includes(entry.arm))) return { round: number, outcome: "outcome_needed" };
     if (!mask.some(Boolean)) return { round: number, outcome: "no_arm_available" };
     if (wait && waiting && waiting >= this.patience()) return { round: number, outcome: "outcome_needed" };
     const arm = this.choose(x, mask, number);
@@ -144,7 +163,6 @@ export class Follower {
   }
 
   step(number) { return { round: number, arm: this.machine.arms[this.rounds[number - 1].arm] }; }
-
   entry(round) {
     if (this.rounds[round - 1]) return this.rounds[round - 1];
     throw new Refused(`round must be one that was asked. Got ${round}. Open: ${this.openRounds.join(", ") || "none"}.`);
@@ -182,19 +200,16 @@ export class Follower {
     const { features } = this.machine;
     if (given === undefined) return !features.length ? [] : known && !this.askedNames(known).length ? known : null;
     const wrong = (what) => new Refused(`The context must have a value for ${this.askedNames(known)}. Wrong: ${what}.`);
-    if (Array.isArray(given)) {
-      if (!features.length || given.length !== features.length || !given.every(Number.isFinite)) throw wrong(given);
-      return given;
-    }
-    const names = features.map((f) => f.name).filter((name) => name !== "(intercept)");
+    if (Array.isArray(given) && features.length && given.length === features.length && given.every(Number.isFinite)) return given;
+    if (Array.isArray(given)) throw wrong(given);
     const missing = this.askedNames(known).filter((name) => !(name in given));
-    const unknown = Object.keys(given).filter((name) => !names.includes(name));
+    const unknown = Object.keys(given).filter((name) => !this.askedNames(null).includes(name));
     if (!features.length || missing.length || unknown.length) throw wrong([...missing, ...unknown]);
     return features.map((f, i) => (f.name === "(intercept)" ? 1 : f.name in given ? coded(f, given[f.name]) : known[i]));
   }
 
   patience() {
-    const { counts, fall, climb } = this.machine.rows[this.row];
+    const { counts, fall, climb } = this.page.rows[this.row];
     if (this.chooses() || counts.kind === "for good") return this.chooses() ? 1 : Infinity;
     if (counts.kind === "rounds") return counts.rounds - this.pulls;
     const down = Math.ceil((this.total + counts.floor) / fall);
@@ -202,24 +217,23 @@ export class Follower {
   }
 
   chooses() {
-    const { gives } = this.machine.rows[this.row];
+    const { gives } = this.page.rows[this.row];
     return gives.kind === "best of" || (gives.kind === "hand over" && this.machine.fallback.to === "thompson");
   }
 
   choose(x, mask, round) {
-    const { gives, counts } = this.machine.rows[this.row];
+    const { gives, counts } = this.page.rows[this.row];
     if (this.chooses()) return this.chosen(gives, mask, round);
     let arm = gives.kind === "hand over" ? this.machine.fallback.arm : gives.arm;
     if (gives.kind === "hand over" && !arm) return "person_needed";
     if (x === null && (gives.kind === "treat as" || counts.points?.kind === "fit")) return "context_needed";
     if (gives.kind === "treat as") arm = this.treatedAs(gives.task, x).arm;
-    const numbers = [arm, gives.substitute].map((name) => this.machine.arms.indexOf(name));
-    return numbers.find((k) => mask[k]) ?? "arm_not_available";
+    const k = this.machine.arms.indexOf(arm);
+    return mask[k] ? k : "arm_not_available";
   }
 
   chosen(gives, mask, round) {
-    const rng = [this.seed, this.caseNumber, round];
-    const expected = this.worth > 0 && gives.kind === "best of";
+    const [rng, expected] = [[this.seed, this.caseNumber, round], this.worth > 0 && gives.kind === "best of"];
     let [task, arm, highest] = [expected ? this.drawnTask(rng) : -1, "no_arm_available", -Infinity];
     this.machine.arms.forEach((name, k) => {
       const place = gives.arms ? gives.arms.indexOf(name) : 0;
@@ -234,12 +248,8 @@ export class Follower {
   drawnTask(rng) {
     const most = Math.max(...this.fit);
     const weights = this.fit.map((one) => Math.exp(one - most));
-    let [left, task] = [uniforms(rng, 0)[0] * sumOf(weights), -1];
-    weights.forEach((weight, i) => {
-      if (left >= 0) task = i;
-      left -= weight;
-    });
-    return task;
+    const start = uniforms(rng, 0)[0] * sumOf(weights);
+    return weights.findLastIndex((_, i) => weights.slice(0, i).reduce((left, weight) => left - weight, start) >= 0);
   }
 
   upperMean(rate, k) {
@@ -252,8 +262,7 @@ export class Follower {
   }
 
   drawnMean(k, rng) {
-    const n = this.armPulls[k];
-    const draw = () => normal(...uniforms(rng, k));
+    const [n, draw] = [this.armPulls[k], () => normal(...uniforms(rng, k))];
     if (!this.inRange) return n ? this.armSums[k] / n + Math.sqrt(this.machine.rewards.variance / n) * draw() : Infinity;
     const successes = (this.armSums[k] - this.low * n) / this.width;
     const one = gamma(1 + Math.max(successes, 0), rng, 2 * k);
@@ -262,12 +271,10 @@ export class Follower {
 
   /** What is best for a task at a context, and the chance of success that this promises. */
   treatedAs(task, x) {
-    const rule = (this.machine.kind_rules || []).find((one) => one.task === task);
-    if (rule) {
-      let node = rule.nodes[0];
-      while (!node.arm) node = rule.nodes[(x[node.feature - 1] <= node.cut ? node.low : node.high) - 1];
-      return { arm: node.arm, promise: node.promise || 0 };
-    }
+    const nodes = this.machine.kind_rules?.find((one) => one.task === task)?.nodes;
+    let node = nodes?.[0];
+    while (node && !node.arm) node = nodes[(x[node.feature - 1] <= node.cut ? node.low : node.high) - 1];
+    if (node) return { arm: node.arm, promise: node.promise || 0 };
     const values = this.machine.theta[this.machine.tasks.indexOf(task)].map((weights) => product(weights, x));
     return { arm: this.machine.arms[values.indexOf(Math.max(...values))] };
   }
@@ -279,23 +286,22 @@ export class Follower {
   }
 
   update(x, arm, reward) {
-    const inDoubt = this.row !== this.target;
-    if (inDoubt && this.byOdds) this.weigh(arm, reward);
+    const inDoubt = this.byOdds && this.row !== this.target;
+    if (inDoubt) this.weigh(arm, reward);
     this.armPulls[arm] += 1;
     this.armSums[arm] += reward;
     this.count(x, arm, reward);
-    if (inDoubt && this.byOdds && this.contradicted()) this.enter(this.target);
+    const against = () => this.page.rows[this.row].rightly.map((i) => this.against[i]);
+    if (inDoubt && against().every((one) => one >= Math.log(this.machine.fallback.odds))) this.enter(this.target);
   }
 
   count(x, arm, reward) {
-    const { gives, counts, low, high } = this.machine.rows[this.row];
+    const { gives, counts, low, high } = this.page.rows[this.row];
     if (counts.kind === "for good") return;
     this.pulls += 1;
     this.total += counts.kind === "rounds" ? reward : this.points(counts.points, gives, x, arm, reward);
-    if (counts.kind === "rounds") {
-      if (this.pulls === counts.rounds) this.enter(this.total <= counts.at_most + 1e-9 ? low : high);
-      return;
-    }
+    if (counts.kind === "rounds" && this.pulls < counts.rounds) return;
+    if (counts.kind === "rounds") return void this.enter(this.total <= counts.at_most + 1e-9 ? low : high);
     if (counts.cap) this.total = Math.min(this.total, counts.cap);
     if (counts.kind === "score" && this.total >= counts.ceil) this.enter(high);
     else if (this.total <= -counts.floor) this.enter(low);
@@ -338,27 +344,23 @@ export class Follower {
     });
   }
 
-  contradicted() { return this.machine.rows[this.row].rightly.every((i) => this.against[i] >= Math.log(this.machine.fallback.odds)); }
 }
 
-function check({ schema, rows }) {
+function check({ schema, pages, on_harm }) {
   if (schema !== MACHINE) throw new Refused(`This is not a plan of the form ${MACHINE}, but ${schema}. Write it again.`);
-  for (const { gives, counts } of rows)
-    for (const kind of [gives.kind, counts.kind, counts.points?.kind ?? "outcome"])
+  for (const { gives, counts } of pages.flatMap((page) => page.rows))
+    for (const kind of [gives.kind, counts.kind, counts.points?.kind ?? "outcome", on_harm ?? "not again"])
       if (!KNOWN.includes(kind)) throw new Refused(`A line is of a kind not known here: ${kind}. Upgrade.`);
 }
 
 const kept = (x) => (x === null || !x.length ? null : x);
 const product = (weights, x) => sumOf(weights.map((weight, i) => x[i] * weight));
 
-function coded(feature, value) {
-  if ((feature.level ?? null) !== null) {
-    if (feature.levels?.length && !feature.levels.includes(String(value)))
-      throw new Refused(`${feature.name} must be one of ${feature.levels}.`);
-    return String(value) === feature.level ? 1 : 0;
-  }
+function coded({ name, level = null, levels }, value) {
+  if (level !== null && levels?.length && !levels.includes(String(value))) throw new Refused(`${name} must be one of ${levels}.`);
+  if (level !== null) return String(value) === level ? 1 : 0;
   if (String(value).trim() && Number.isFinite(Number(value))) return Number(value);
-  throw new Refused(`${feature.name} must be a number. Got ${value}.`);
+  throw new Refused(`${name} must be a number. Got ${value}.`);
 }
 
 // Four well-mixed words from four words (pcg4d of Jarzynski and Olano); two numbers in [0, 1) for each key.
@@ -373,9 +375,7 @@ function uniforms([seed, caseNumber, round], draw) {
   const unit = (first, second) => ((first >>> 5) * 67108864 + (second >>> 6)) / 9007199254740992;
   return [unit(v[0], v[1]), unit(v[2], v[3])];
 }
-
 const normal = (first, second) => Math.sqrt(-2 * Math.log(1 - first)) * Math.cos(2 * Math.PI * second);
-
 function gamma(shape, rng, draw) {
   const d = shape - 1 / 3;
   for (let attempt = 0; ; attempt++) {
@@ -393,8 +393,7 @@ function logOddsStep(total, n, reward, low, high) {
 }
 
 function logMost(total, n, low, high) {
-  const p = n ? within(total / n, low, high) : 0.5;
-  return total * Math.log(Math.max(p, LEAST_CHANCE)) + (n - total) * Math.log(Math.max(1 - p, LEAST_CHANCE));
+  const log = (chance) => Math.log(Math.max(chance, LEAST_CHANCE));
+  return n ? total * log(within(total / n, low, high)) + (n - total) * log(1 - within(total / n, low, high)) : 0;
 }
-
 const normalOdds = (excess, n, variance) => (0.5 * excess ** 2) / (variance * (1 + n)) - 0.5 * Math.log(1 + n);

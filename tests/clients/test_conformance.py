@@ -82,15 +82,19 @@ def test_the_file_is_what_this_banditree_does(maker):
 def test_the_file_fits_its_schema_and_has_every_kind_of_line():
     whole = json.loads(FOLLOWING.read_text())
     jsonschema.validate(whole, json.loads(FOLLOWING.with_suffix(".schema.json").read_text()))
-    rows = [row for part in whole["plans"] for row in part["machine"]["rows"]]
+    rows = [row for part in whole["plans"] for page in part["machine"]["pages"] for row in page["rows"]]
     assert {row["gives"]["kind"] for row in rows} == {"give", "treat as", "best of", "hand over"}
     assert {row["counts"]["kind"] for row in rows} == {"for good", "rounds", "score", "watch"}
     events = [event for part in whole["plans"] for case in part["cases"] for event in case["events"]]
     outcomes = {step.get("outcome") for event in events for step in event.get("steps", ())}
     assert outcomes >= {None, "arm_not_available", "no_arm_available", "context_needed", "person_needed"}
-    for part in whole["plans"]:
-        stood = {event["at"][0] for case in part["cases"] for event in case["events"]}
-        assert len(part["machine"]["rows"]) - len(stood) <= 2, part["about"]
+    stood = {
+        (part["about"], *event["at"][:2])
+        for part in whole["plans"]
+        for case in part["cases"]
+        for event in case["events"]
+    }
+    assert len(stood) >= 0.85 * len(rows)
 
 
 def test_every_follower_answers_all_of_it(follow_all, tmp_path):
@@ -108,10 +112,9 @@ def assert_cases_go_on(kept):
     cases = [(part, case) for part in whole["plans"] for case in part["cases"]]
     for (part, case), session in zip(cases, kept, strict=True):
         resumed = resume_session(made[part["about"]], session)
-        assert resumed.explain().box == case["events"][-1]["at"][0]
+        assert resumed.explain().box == case["events"][-1]["at"][1]
         fresh = resume_session(made[part["about"]], session)
-        fresh.state, fresh.n_applied = fresh.policy.init(fresh.params), 0
-        fresh._apply_told()
+        fresh._play_again()
         assert flat(session["state"]) == pytest.approx(flat(state_to_json(fresh.state)), abs=1e-9)
 
 
@@ -135,19 +138,19 @@ def test_random_plans_are_followed_alike(follow_all, maker, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("program", "break_it"), [("node", "floor"), ("node", "points"), ("node", "cap"), ("r", "substitute")]
+    ("program", "break_it"), [("node", "floor"), ("node", "points"), ("node", "cap"), ("node", "pages"), ("r", "floor")]
 )
 def test_a_changed_plan_is_noticed(request, program, break_it, tmp_path):
     whole = json.loads(FOLLOWING.read_text())
     for part in whole["plans"]:
-        for row in part["machine"]["rows"]:
+        for row in (row for page in part["machine"]["pages"] for row in page["rows"]):
             counts = row["counts"]
             if break_it in ("floor", "cap") and counts.get(break_it):
                 counts[break_it] += 1
             elif break_it == "points" and "points" in counts and counts["points"]["kind"] == "outcome":
                 counts["points"]["points"][0] -= 1
-            elif break_it == "substitute":
-                row["gives"].pop("substitute", None)
+        if break_it == "pages":
+            part["machine"]["pages"] = part["machine"]["pages"][:2]
     (tmp_path / "broken.json").write_text(json.dumps(whole))
     code, said = request.getfixturevalue(f"in_{program}")(tmp_path / "broken.json")
     assert code == 1
@@ -182,7 +185,7 @@ def test_a_plan_of_a_newer_form_is_refused(tmp_path):
     needed("node")
     (tmp_path / "use.mjs").write_text(
         f'import {{ Follower }} from "{JAVASCRIPT / "follower.js"}";\n'
-        'try { new Follower({ schema: "banditree/machine/9", rows: [] }); }\n'
+        'try { new Follower({ schema: "banditree/machine/9", pages: [] }); }\n'
         "catch (problem) { console.log(problem.message); }"
     )
     code, said = ran("node", tmp_path / "use.mjs")

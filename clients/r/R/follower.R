@@ -1,17 +1,17 @@
 # Follows a plan of banditree for one case: asks what to give, takes outcomes late, missing, corrected or overridden.
 # docs/travel.md says what every part means; conformance/following.json says what has to come of it.
 
-KNOWN <- c("give", "treat as", "best of", "hand over", "for good", "rounds", "score", "watch", "outcome", "promise", "fit")
+KNOWN <- c("not again", "give", "treat as", "best of", "hand over", "for good", "rounds", "score", "watch", "outcome", "promise", "fit")
 LEAST_CHANCE <- 1e-9 # An outcome that is called impossible has this chance.
 refused <- function(...) stop(structure(class = c("refused", "error", "condition"), list(message = paste0(...), call = NULL)))
 `%or%` <- function(one, other) if (is.null(one)) other else one
 within_ <- function(value, low, high) min(max(value, low), high)
 total_of <- function(values) Reduce(`+`, values, 0) # in order: `sum` adds up with more digits than others have
-
 follower <- function(machine, seed = 0, case = 0, without = character()) {
   if (is.character(machine)) machine <- read_json(machine)
   if (!identical(machine$schema, "banditree/machine/1")) refused("This is not a plan of the form banditree/machine/1.")
-  for (row in machine$rows) for (kind in c(row$gives$kind, row$counts$kind, row$counts$points$kind)) {
+  rows <- unlist(lapply(machine$pages, function(page) page$rows), recursive = FALSE)
+  for (row in rows) for (kind in c(row$gives$kind, row$counts$kind, row$counts$points$kind, machine$on_harm)) {
     if (!kind %in% KNOWN) refused("A line is of a kind not known here: ", kind, ". Upgrade.")
   }
   f <- structure(new.env(), class = "follower")
@@ -20,10 +20,8 @@ follower <- function(machine, seed = 0, case = 0, without = character()) {
   f$in_range <- !is.null(machine$rewards$low) && !is.null(machine$rewards$high)
   f$low <- if (f$in_range) machine$rewards$low else 0
   f$width <- if (f$in_range) machine$rewards$high - f$low else 1
-  f$worth <- max(0, unlist(lapply(machine$rows, function(row) row$gives$worth)))
-  f$target <- match("hand over", vapply(machine$rows, function(row) row$gives$kind, ""), nomatch = 0L)
-  f$by_odds <- (machine$fallback$odds %or% 0) > 0 && f$target > 0
   begin(f)
+  if (f$stranded) refused("This plan has no page for a case that must not get ", toString(without), ".")
   f
 }
 
@@ -33,28 +31,25 @@ resume <- function(machine, session) {
   if (!identical(session$policy, machine$policy)) refused("This is no case of this plan.")
   f <- follower(machine, session$seed, session$case, machine$arms[as.numeric(session$without) + 1])
   f$rounds <- lapply(session$rounds, function(r) {
-    list(arm = r$arm + 1L, context = r$context, reward = r$reward %or% NA, overridden = r$overridden, tallied = r$tallied)
+    list(arm = r$arm + 1L, context = r$context, reward = r$reward %or% NA, overridden = r$overridden,
+         tallied = r$tallied, harm = r$harm)
   })
   apply_told(f)
   f
 }
 
-print.follower <- function(x, ...) cat(length(x$rounds), "rounds; at", x$machine$rows[[x$row]]$place, "\n")
-
 open_rounds <- function(f) which(vapply(f$rounds, function(r) is.na(r$reward), NA))
-
 off_plan_rounds <- function(f) which(mapply(function(r, i) {
   r$overridden || (i <= f$applied && !r$tallied && !identical(r$reward, "missing"))
 }, f$rounds, seq_along(f$rounds)) == TRUE)
 
-# Rows are counted from 0, as in machine files.
-standing <- function(f) list(row = f$row - 1, pulls = f$pulls, total = f$total)
-
+# Pages are counted from 1, rows from 0, as in machine files.
+standing <- function(f) list(page = f$number, row = f$row - 1, pulls = f$pulls, total = f$total)
 ask <- function(f, n = NULL, context = NULL, available = NULL, wait = TRUE) {
   if (!is.null(n) && !(n >= 1)) refused("n must be at least 1. Got ", n, ".")
   x <- context_of(f, context, own_context(f))
-  some <- if (is.null(available)) seq_along(f$machine$arms) else vapply(available, arm_number, 1L, f = f)
-  mask <- seq_along(f$machine$arms) %in% setdiff(some, f$without)
+  some <- vapply(available %or% f$machine$arms, arm_number, 1L, f = f)
+  mask <- seq_along(f$machine$arms) %in% setdiff(some, c(f$without, f$barred))
   wanted <- n %or% (if (wait) 1 else length(open_rounds(f)) + 1)
   steps <- lapply(utils::head(open_rounds(f), wanted), step, f = f)
   while (length(steps) < wanted) {
@@ -65,13 +60,14 @@ ask <- function(f, n = NULL, context = NULL, available = NULL, wait = TRUE) {
   if (is.null(n)) steps[length(steps)] else steps
 }
 
-tell <- function(f, reward, round) {
+tell <- function(f, reward, round, harm = NULL) {
   entry <- entry_of(f, round)
   value <- checked(f, reward)
-  if (!is.na(entry$reward) && !identical(entry$reward, value)) {
-    refused("Round ", round, " was already told as ", entry$reward, ". Got ", value, ".")
-  }
-  f$rounds[[round]]$reward <- value
+  again <- !is.na(entry$reward)
+  other <- !identical(entry$reward, value) || !identical(harm %or% entry$harm, entry$harm %or% harm)
+  if (again && other) refused("Round ", round, " was already told as ", entry$reward, ". Got ", value, ".")
+  f$rounds[[round]][c("reward", "harm")] <- list(value, harm %or% entry$harm)
+  if (again) begin(f)
   apply_told(f)
 }
 
@@ -83,22 +79,18 @@ override <- function(f, arm, round = NULL, context = NULL) {
   if (is.null(round) && length(open) > 1) refused("Say which round is overridden.")
   number <- round %or% if (length(open)) open else length(f$rounds) + 1
   if (number > f$machine$horizon && is.null(round)) return(list(round = number, outcome = "horizon_reached"))
-  if (is.null(round) && !length(open)) {
-    f$rounds[[number]] <- given(kept(x))
-    return(step(f, number))
-  }
-  entry <- entry_of(f, number)
+  entry <- if (is.null(round) && !length(open)) given(kept(x)) else entry_of(f, number)
   if (!is.na(entry$reward)) refused("Round ", number, " already has its outcome.")
   if (entry$arm == k && !entry$overridden) refused("Round ", number, " is ", arm, " as planned.")
   f$rounds[[number]] <- given(if (is.null(context)) entry$context else kept(x))
   step(f, number)
 }
 
-correct <- function(f, reward, round) {
+correct <- function(f, reward, round, harm = NULL) {
   entry <- entry_of(f, round)
   value <- checked(f, reward)
   if (is.na(entry$reward)) refused("Round ", round, " has no outcome to correct yet: tell it.")
-  f$rounds[[round]]$reward <- value
+  f$rounds[[round]][c("reward", "harm")] <- list(value, harm %or% entry$harm)
   begin(f)
   apply_told(f)
 }
@@ -107,7 +99,8 @@ correct <- function(f, reward, round) {
 snapshot <- function(f) {
   rounds <- lapply(f$rounds, function(r) {
     context <- if (!is.null(r$context)) I(r$context)
-    list(arm = r$arm - 1, context = context, reward = r$reward, overridden = r$overridden, tallied = r$tallied)
+    one <- list(arm = r$arm - 1, context = context, reward = r$reward, overridden = r$overridden, tallied = r$tallied)
+    c(one, if (!is.null(r$harm)) list(harm = r$harm))
   })
   place <- list(place = I(c(f$row - 1, f$pulls)), total = I(f$total))
   arms <- list(pulls = I(f$arm_pulls), sums = I(f$arm_sums))
@@ -119,21 +112,40 @@ snapshot <- function(f) {
 }
 
 begin <- function(f) {
+  bar(f, integer())
+  f$worth <- max(0, unlist(lapply(f$page$rows, function(row) row$gives$worth)))
+  f$target <- match("hand over", vapply(f$page$rows, function(row) row$gives$kind, ""), nomatch = 0L)
+  f$by_odds <- (f$machine$fallback$odds %or% 0) > 0 && f$target > 0
   f$applied <- 0
   f$arm_pulls <- f$arm_sums <- numeric(length(f$machine$arms))
   f$against <- f$fit <- numeric(if (f$by_odds) length(f$machine$tasks) else 0)
   enter(f, 1)
 }
 
-enter <- function(f, row) list2env(list(row = row, pulls = 0, total = 0), f)
+# Never give these arms: the case goes on at the first row of the page for it, unless it is on that page.
+bar <- function(f, arms) {
+  f$barred <- arms
+  never <- f$machine$arms[c(f$without, arms)]
+  pages <- f$machine$pages
+  fits <- vapply(pages, function(one) all(unlist(one$missing) %in% never) && !any(unlist(one$gives) %in% never), NA)
+  f$stranded <- !any(fits)
+  sizes <- ifelse(fits, lengths(lapply(pages, function(one) one$missing)), -1)
+  number <- if (f$stranded) f$number %or% 1 else which.max(sizes)
+  if (!identical(number, f$number)) enter(f, 1)
+  list2env(list(number = number, page = pages[[number]]), f)
+}
 
+enter <- function(f, row) list2env(list(row = row, pulls = 0, total = 0), f)
 apply_told <- function(f) {
   while (f$applied < length(f$rounds) && !is.na((entry <- f$rounds[[f$applied + 1]])$reward)) {
     x <- context_of(f, entry$context)
     only <- seq_along(f$machine$arms) == entry$arm
-    fits <- !entry$overridden && is.numeric(choose_arm(f, x, only, f$applied + 1)) # the one that is available
+    never <- entry$overridden || f$stranded || entry$arm %in% f$barred
+    fits <- !never && is.numeric(choose_arm(f, x, only, f$applied + 1)) # the one that is available
     f$rounds[[f$applied + 1]]$tallied <- tallied <- !identical(entry$reward, "missing") && fits
     if (tallied) update_case(f, x, entry$arm, entry$reward)
+    bars <- !is.null(f$machine$on_harm) && isTRUE(entry$harm) && !entry$arm %in% f$barred
+    if (bars) bar(f, c(f$barred, entry$arm))
     f$applied <- f$applied + 1
   }
   invisible(f)
@@ -144,6 +156,9 @@ open_round <- function(f, x, mask, wait) {
   waiting <- length(f$rounds) - f$applied
   none <- function(outcome) list(round = number, outcome = outcome)
   if (number > f$machine$horizon) return(none("horizon_reached"))
+  if (f$stranded) return(none("person_needed"))
+  late <- if (!is.null(f$machine$on_harm)) Filter(function(r) isTRUE(r$harm), utils::tail(f$rounds, waiting))
+  if (length(setdiff(vapply(late, function(r) r$arm, 1L), f$barred))) return(none("outcome_needed"))
   if (!any(mask)) return(none("no_arm_available"))
   if (wait && waiting && waiting >= patience(f)) return(none("outcome_needed"))
   arm <- choose_arm(f, x, mask, number)
@@ -153,7 +168,6 @@ open_round <- function(f, x, mask, wait) {
 }
 
 step <- function(f, number) list(round = number, arm = f$machine$arms[[f$rounds[[number]]$arm]])
-
 entry_of <- function(f, round) {
   if (isTRUE(round %in% seq_along(f$rounds))) return(f$rounds[[round]])
   refused("round must be one that was asked. Got ", round, ". Open: ", paste(open_rounds(f), collapse = ", "), ".")
@@ -174,7 +188,6 @@ checked <- function(f, reward) {
 }
 
 kept <- function(x) if (length(x) && !anyNA(x)) x
-
 own_context <- function(f) {
   if (!any(vapply(f$machine$features, function(one) isTRUE(one$per_case), NA))) return(NULL)
   recent <- if (length(f$rounds)) f$rounds[(max(f$applied - 100, 0) + 1):length(f$rounds)] # where others look, too
@@ -192,12 +205,10 @@ context_of <- function(f, given, known = NULL) {
   if (is.null(given) && !length(features)) return(numeric())
   if (is.null(given)) return(if (length(known) && !length(asked_names(f, known))) known else NA)
   wrong <- function(what) refused("The context must have a value for ", toString(asked_names(f, known)), ". Wrong: ", toString(what))
-  if (is.numeric(given) && is.null(names(given))) {
-    if (!length(features) || length(given) != length(features) || !all(is.finite(given))) wrong(given)
-    return(given)
-  }
-  names_ <- setdiff(vapply(features, function(one) one$name, ""), "(intercept)")
-  odd <- c(setdiff(asked_names(f, known), names(given)), setdiff(names(given), names_))
+  plain <- is.numeric(given) && is.null(names(given))
+  if (plain && (!length(features) || length(given) != length(features) || !all(is.finite(given)))) wrong(given)
+  if (plain) return(given)
+  odd <- c(setdiff(asked_names(f, known), names(given)), setdiff(names(given), asked_names(f, NULL)))
   if (!length(features) || length(odd)) wrong(odd)
   vapply(seq_along(features), function(i) {
     name <- features[[i]]$name
@@ -206,16 +217,15 @@ context_of <- function(f, given, known = NULL) {
 }
 
 coded <- function(feature, value) {
-  if (!is.null(feature$level)) {
-    if (length(feature$levels) && !value %in% feature$levels) refused(feature$name, " must be one of ", toString(feature$levels))
-    return(as.numeric(value == feature$level))
-  }
+  odd <- length(feature$levels) && !is.null(feature$level) && !value %in% feature$levels
+  if (odd) refused(feature$name, " must be one of ", toString(feature$levels))
+  if (!is.null(feature$level)) return(as.numeric(value == feature$level))
   if (!is.finite(number <- suppressWarnings(as.numeric(value)))) refused(feature$name, " must be a number. Got ", value)
   number
 }
 
 patience <- function(f) {
-  row <- f$machine$rows[[f$row]]
+  row <- f$page$rows[[f$row]]
   counts <- if (chooses(f)) return(1) else row$counts
   down <- function() ceiling((f$total + counts$floor) / row$fall)
   switch(counts$kind, "for good" = Inf, rounds = counts$rounds - f$pulls, watch = down(),
@@ -223,21 +233,19 @@ patience <- function(f) {
 }
 
 chooses <- function(f) {
-  kind <- f$machine$rows[[f$row]]$gives$kind
+  kind <- f$page$rows[[f$row]]$gives$kind
   kind == "best of" || (kind == "hand over" && f$machine$fallback$to == "thompson")
 }
 
 choose_arm <- function(f, x, mask, round) {
-  row <- f$machine$rows[[f$row]]
+  row <- f$page$rows[[f$row]]
   gives <- row$gives
   if (chooses(f)) return(chosen(f, gives, mask, round))
   arm <- if (gives$kind == "hand over") f$machine$fallback$arm else gives$arm
   if (gives$kind == "hand over" && is.null(arm)) return("person_needed")
-  by_context <- gives$kind == "treat as" || identical(row$counts$points$kind, "fit")
-  if (by_context && anyNA(x)) return("context_needed")
+  if (anyNA(x) && (gives$kind == "treat as" || identical(row$counts$points$kind, "fit"))) return("context_needed")
   if (gives$kind == "treat as") arm <- treated_as(f, gives$task, x)$arm
-  numbers <- match(c(arm, gives$substitute), f$machine$arms)
-  c(numbers[mask[numbers]], list("arm_not_available"))[[1]]
+  if (mask[k <- match(arm, f$machine$arms)]) k else "arm_not_available"
 }
 
 chosen <- function(f, gives, mask, round) {
@@ -270,8 +278,8 @@ upper_mean <- function(f, rate, k) {
 
 drawn_mean <- function(f, k, key) {
   n <- f$arm_pulls[k]
-  if (!f$in_range && n == 0) return(Inf)
-  if (!f$in_range) return(f$arm_sums[k] / n + sqrt(f$machine$rewards$variance / n) * normal(uniforms(key, k - 1)))
+  draw <- function() f$arm_sums[k] / n + sqrt(f$machine$rewards$variance / n) * normal(uniforms(key, k - 1))
+  if (!f$in_range) return(if (n == 0) Inf else draw())
   successes <- (f$arm_sums[k] - f$low * n) / f$width
   one <- gamma_draw(1 + max(successes, 0), key, 2 * (k - 1))
   one / (one + gamma_draw(1 + max(n - successes, 0), key, 2 * (k - 1) + 1))
@@ -300,11 +308,11 @@ update_case <- function(f, x, k, reward) {
   f$arm_pulls[k] <- f$arm_pulls[k] + 1
   f$arm_sums[k] <- f$arm_sums[k] + reward
   count(f, x, k, reward)
-  if (in_doubt && all(f$against[f$machine$rows[[f$row]]$rightly + 1] >= log(f$machine$fallback$odds))) enter(f, f$target)
+  if (in_doubt && all(f$against[f$page$rows[[f$row]]$rightly + 1] >= log(f$machine$fallback$odds))) enter(f, f$target)
 }
 
 count <- function(f, x, k, reward) {
-  row <- f$machine$rows[[f$row]]
+  row <- f$page$rows[[f$row]]
   counts <- row$counts
   if (counts$kind == "for good") return()
   f$pulls <- f$pulls + 1
@@ -327,8 +335,7 @@ points <- function(f, by, gives, x, k, reward) {
 }
 
 log_ratio <- function(f, reward, first, second) {
-  about <- f$machine$rewards
-  if (about$family == "gaussian") return((first - second) * (reward - (first + second) / 2) / about$sigma^2)
+  if ((by <- f$machine$rewards)$family == "gaussian") return((first - second) * (reward - (first + second) / 2) / by$sigma^2)
   a <- within_(first, LEAST_CHANCE, 1 - LEAST_CHANCE)
   b <- within_(second, LEAST_CHANCE, 1 - LEAST_CHANCE)
   if (reward > 0.5) log(a) - log(b) else log1p(-a) - log1p(-b)
@@ -347,8 +354,8 @@ weigh <- function(f, k, reward) {
     low <- in_range(mean - off)
     high <- in_range(mean + off)
     odds <- function(sum, n) normal_odds(max(sum - n * high, n * low - sum, 0), n, variance)
-    more <- if (f$in_range) log_odds_step(total, n, z, low, high) else odds(total + z, n + 1) - odds(total, n)
-    f$against[i] <- f$against[i] + more
+    f$against[i] <- f$against[i] +
+      if (f$in_range) log_odds_step(total, n, z, low, high) else odds(total + z, n + 1) - odds(total, n)
     if (f$worth == 0) next
     now <- (f$worth * mean + total) / (f$worth + n)
     chance <- z * log(max(now, LEAST_CHANCE)) + (1 - z) * log(max(1 - now, LEAST_CHANCE))
@@ -371,7 +378,6 @@ uniforms <- function(key, draw) {
 }
 
 normal <- function(u) sqrt(-2 * log(1 - u[1])) * cos(2 * pi * u[2])
-
 gamma_draw <- function(shape, key, draw) {
   d <- shape - 1 / 3
   repeat {

@@ -5,7 +5,7 @@ kept <- list()
 events <- wrong <- 0
 
 done <- function(f, e) {
-  switch(e$do, tell = { tell(f, e$reward, e$round); NULL }, correct = { correct(f, e$reward, e$round); NULL },
+  switch(e$do, tell = { tell(f, e$reward, e$round, e$harm); NULL }, correct = { correct(f, e$reward, e$round, e$harm); NULL },
          override = list(override(f, e$arm, e$round, e$context)),
          ask = ask(f, e$n, e$context, e$available, if (is.null(e$wait)) TRUE else e$wait))
 }

@@ -13,7 +13,8 @@ from banditree.files.plans import KindRulePart, fingerprint, plan_document
 from banditree.plans.counts import Counts
 from banditree.plans.gives import NONE, Gives, HandOver
 from banditree.plans.machine import Machine, machine_of
-from banditree.plans.plan import Fallback, Plan, right_kinds
+from banditree.plans.pages import given_arms, page
+from banditree.plans.plan import Fallback, OnHarm, Plan, right_kinds
 from banditree.plans.wording import box_sentence, fallback_sentence, outcome_names, place_name, plan_text, rule_sentence
 from banditree.plans.words import Vocabulary
 from banditree.policies.session import policy_for
@@ -61,8 +62,16 @@ class RowPart(Part):
     )
 
 
+class PagePart(Part):
+    """The rows for cases that must not get the `missing` arms; none for the first page."""
+
+    missing: list[str]
+    gives: list[str] = Field(description="the arms that are given on the page, by themselves and not among several")
+    rows: list[RowPart]
+
+
 class MachineFile(Document):
-    """A plan for programs that follow it. A case starts at row 0 with nothing tallied."""
+    """A plan for programs that follow it. A case starts at row 0 of its page with nothing tallied."""
 
     schema_: Literal["banditree/machine/1"] = Field("banditree/machine/1", alias="schema")
     plan: str = Field(description="fingerprint of the plan")
@@ -73,7 +82,8 @@ class MachineFile(Document):
     rewards: OutcomesPart
     vocabulary: Vocabulary
     text: list[str] = Field(description="the plan as it is printed, line by line")
-    rows: list[RowPart]
+    pages: list[PagePart]
+    on_harm: OnHarm | None = None
     fallback: Fallback | None = None
     features: list[FeaturePart] = Field(default_factory=list)
     theta: list[list[list[float]]] | None = None
@@ -105,12 +115,17 @@ def machine_document(plan: Plan) -> MachineFile:
         ),
         vocabulary=plan.vocabulary,
         text=plan_text(plan).split("\n"),
-        rows=_rows(plan),
+        pages=[_page(page(plan, number)) for number in range(1, len(plan.pages) + 2)],
+        on_harm=plan.on_harm,
         fallback=plan.fallback,
         features=written.features,
         theta=written.theta,
         kind_rules=written.kind_rules,
     )
+
+
+def _page(plan: Plan) -> PagePart:
+    return PagePart(missing=list(plan.missing), gives=sorted(given_arms(plan)), rows=_rows(plan))
 
 
 def _rows(plan: Plan) -> list[RowPart]:
