@@ -10,7 +10,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 
 
 @njit(cache=True)
-def substitute(
+def values_by_link(
     low: IntArray, high: IntArray, down: FloatArray, up: FloatArray, cost: FloatArray, slot: IntArray, n_slots: int
 ) -> FloatArray:
     """The value of each box, cost + down value[low] + up value[high], in terms of the boxes that links lead back to.

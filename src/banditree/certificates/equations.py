@@ -56,14 +56,14 @@ def solve(machine: Machine, down: FloatArray, up: FloatArray, cost: FloatArray) 
     V = cost + down V[low] + up V[high], a leaf's V being its cost. One pass from the last box to the first gives every
     V in terms of the few boxes that links lead back to; a small linear system gives those.
     """
-    from banditree.certificates.case_totals import substitute
+    from banditree.certificates.case_totals import values_by_link
 
     if not np.isfinite(cost).all():
         return None
     targets = back_targets(machine)
     slot = np.full(machine.n_rows, -1)
     slot[targets] = np.arange(targets.size)
-    value = substitute(machine.low, machine.high, down, up, cost, slot, targets.size)
+    value = values_by_link(machine.low, machine.high, down, up, cost, slot, targets.size)
     if targets.size == 0:
         return np.asarray(value[0, 0])
     weights = value[targets, 1:].transpose(2, 0, 1)

@@ -72,7 +72,7 @@ def understood(content: bytes, reading: Reading) -> Understood:
 
 
 def _cells_of(kept: "pa.Table") -> dict[str, int]:
-    """How many cells of each sheet are not empty; those of none are left out."""
+    """How many cells of each sheet are not empty; those of none are omitted."""
     import numpy as np
 
     names = np.asarray(kept[SHEET].to_pylist(), dtype=object)
