@@ -28,10 +28,25 @@ class Printed:
         named = {1.0: self.words.success, 0.0: self.words.failure}
         self.outcomes = named if outcomes is None else outcomes
         self.rule = next((line for line in text.splitlines() if line.startswith("Whenever you stay with")), None)
+        paused = re.search(
+            r"^Whenever you change .*, its first (?:(\d+) )?rounds? (?:is|are) given but not", text, re.M
+        )
+        self.washout = 0 if paused is None else int(paused[1] or 1)
+        self.waiting = 0
         self.enter(1)
 
     def enter(self, box):
         self.box, self.pulls, self.total = box, 0, 0.0
+
+    def tell(self, reward):
+        """Count an outcome, unless it is one of the first after a change."""
+        if self.waiting:
+            self.waiting -= 1
+            return
+        before = self.arm() if self.washout else None
+        self.count(reward)
+        if self.washout and self.arm() != before:
+            self.waiting = self.washout
 
     def score(self, phrase, reward):
         """Add the points of an outcome, up to the cap that the phrase may name."""
@@ -93,7 +108,7 @@ class PrintedPlan(Printed):
                 best, best_value = arm, value
         return best
 
-    def tell(self, reward):
+    def count(self, reward):
         known = rf"(?:This is {NAME}\. )?{re.escape(self.words.give)} {NAME}"
         rule = re.sub(rf"^{known}(?=;| for as| from now on\.| \d+ times\.| once\.)", "ACTION", self.sentence)
         if "rom now on" in rule:
@@ -149,7 +164,7 @@ class PrintedProtocol(Printed):
         give = re.escape(self.words.give)
         return unquoted(re.match(rf"{give} ({NAME})(?:; | for as long as | from now on\.)", self.sentence)[1])
 
-    def tell(self, reward):
+    def count(self, reward):
         give = re.escape(self.words.give)
         if self.chosen_by_others:
             return

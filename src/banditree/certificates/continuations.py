@@ -62,7 +62,7 @@ def continuations(
     shares = np.zeros(collection.n_tasks)
     shares[list(best.tasks)] = best.prior
     found = []
-    for box in [box for box, row in enumerate(plan.rows) if row.counts.exits]:
+    for box in plan.tests:
         weights = shares * whole.entered[:, box]
         known = shares * early.entered[:, box] if early is not None and early.entered is not None else 0 * shares
         loses = float(weights @ [carried.regret for carried in carry(*_begun_at(machine, outcomes, box), H)])

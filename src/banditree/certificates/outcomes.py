@@ -146,12 +146,16 @@ def box_outcomes(plan: Plan, collection: Collection, over: Contextual | None = N
 def _chances(plan: Plan, collection: Collection, over: Contextual | None) -> Iterator[tuple[IntArray, Bounds]]:
     """(boxes, bounds) of all boxes that test or watch."""
     machine = machine_of(plan)
-    fixed = np.flatnonzero(machine.kind == Counting.FIXED)
+    fixed = np.flatnonzero((machine.kind == Counting.FIXED) & np.isfinite(machine.threshold))
+    pauses = np.flatnonzero((machine.kind == Counting.FIXED) & np.isinf(machine.threshold))
     scored = np.flatnonzero((machine.kind == Counting.SCORE) | (machine.kind == Counting.WATCH))
     looking = looks_at_contexts(plan, scored)
     plain = np.setdiff1d(scored, looking)
     if fixed.size:
         yield fixed, _fixed_chances(plan, collection, fixed)
+    if pauses.size:  # what they give is not counted
+        always = np.tile([1.0, 0.0], (collection.n_tasks, pauses.size, 1))
+        yield pauses, (always, always)
     if plain.size:
         yield plain, _bin_chances(plan, collection, plain)
     if looking.size:

@@ -92,7 +92,7 @@ def ladder_info(plan: Plan, reach: ReachInfo | None = None, loss: str = "") -> L
     ('Any of 2 tasks', 'Give A 113 times',
      [('At most 56 successes', 'Task severe: give B from now on'), ('Otherwise', 'Task mild: give A from now on')])
     """
-    tests = [box for box, row in enumerate(plan.rows) if row.counts.exits] or [0]
+    tests = plan.tests or (0,)
     place = {box: number for number, box in enumerate(tests)}
     rows = tuple(_row(plan, box, place, reach) for box in tests)
     return LadderInfo(

@@ -62,6 +62,7 @@ class PlanFile(Document):
     theta: list[list[list[float]]] | None = None
     kind_rules: list[KindRulePart] | None = None
     pages: list[Page] | None = None
+    washout: int | None = Field(None, description="rounds after a change of arm that are given and not counted")
     missing: list[str] | None = None
 
 
@@ -104,6 +105,7 @@ def plan_document(plan: Plan) -> PlanFile:
         theta=None if plan.theta is None else plan.theta.tolist(),
         kind_rules=[_rule_part(plan, task, rule) for task, rule in rules if rule is not None] or None,
         pages=list(plan.pages) or None,
+        washout=plan.washout or None,
         missing=list(plan.missing) or None,
     )
 
@@ -137,6 +139,7 @@ def plan_from_document(document: PlanFile, source: str) -> Plan:
             vocabulary=document.vocabulary,
             origin=document.origin,
             pages=tuple(document.pages or ()),
+            washout=document.washout or 0,
             missing=tuple(document.missing or ()),
         )
     except (ValueError, OverflowError) as problem:  # InvalidInput, or numpy's of ragged lists and huge numbers

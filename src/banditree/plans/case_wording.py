@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from banditree.nouns import counted
-from banditree.plans.counts import Rounds
+from banditree.plans.counts import Pause, Rounds
 from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
 from banditree.plans.wording import outcome_names
@@ -16,6 +16,8 @@ MOST_NAMES = 12  # A sentence lists this many names; the rest is only counted.
 def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
     """What has been counted so far in a box."""
     counts = plan.rows[box].counts
+    if isinstance(counts, Pause):
+        return f"{pulls} of {counted(counts.rounds, 'round')} that the plan does not count."
     if isinstance(counts, Rounds):
         return fixed_tally(plan.rewards, plan.vocabulary, pulls, counts.rounds, counts.at_most, total)
     low, high = score_levels(plan, box)

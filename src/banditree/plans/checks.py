@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from banditree.plans.plan import Plan
 
 
+MOST_WASHOUT = 1_000_000  # A case of no plan has more rounds.
+
+
 def check_plan(plan: "Plan") -> None:
     """Raise, naming the line as a person sees it, unless the plan can be followed."""
     _check_names(plan)
@@ -23,6 +26,14 @@ def check_plan(plan: "Plan") -> None:
     if plan.on_harm is not None and (plan.theta is not None or plan.outcomes_choose):
         raise InvalidInput("A rule about harm is for plans without contexts, at whose ends nobody else chooses.")
     _check_pages(plan)
+    _check_washout(plan)
+
+
+def _check_washout(plan: "Plan") -> None:
+    if not 0 <= plan.washout <= MOST_WASHOUT:
+        raise invalid("washout", f"from 0 to {MOST_WASHOUT:,} rounds", plan.washout)
+    if plan.washout and (plan.theta is not None or plan.outcomes_choose):
+        raise InvalidInput("washout must be omitted with contexts, and where the outcomes so far choose at an end.")
 
 
 def _check_pages(plan: "Plan") -> None:
@@ -126,7 +137,7 @@ def _check_hand_over(plan: "Plan") -> None:
 
 def _check_links(plan: "Plan") -> None:
     """Every line can be reached; from each one the plan can come to rest; numbers fall only where a path returns."""
-    everything = set(range(plan.n_boxes))
+    everything = set(range(plan.n_boxes - len(plan.pauses)))
     by_rule = [plan.hand_over] if plan.hands_over_anywhere and plan.hand_over is not None else []
     if unreached := everything - reached([0, *by_rule], plan.links):
         raise _fail(plan, min(unreached), "cannot be reached from the first")
@@ -135,7 +146,7 @@ def _check_links(plan: "Plan") -> None:
     rests = [row for row, line in enumerate(plan.rows) if line.counts.rests]
     if endless := everything - reached(rests, reversed_links(plan.links)):
         raise _fail(plan, min(endless), "never reaches an end that uses an arm for good, nor a watch line")
-    for row, children in enumerate(plan.links):
+    for row, children in enumerate(plan.links[: len(everything)]):
         for child in children:
             if child <= row and row not in reached([child], plan.links):
                 raise _fail(plan, row, f"leads to {child + 1}, which has a lower number without being a return")

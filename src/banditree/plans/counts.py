@@ -199,6 +199,35 @@ class Watch(Part):
         return "Then"
 
 
+@dataclass(frozen=True)
+class Pause(Part):
+    """Rounds after a change that are given and not counted. No file has it: it follows from the washout of a plan."""
+
+    rounds: int
+    kind: Literal["pause"] = "pause"
+    exits: ClassVar[tuple[str, ...]] = (BELOW,)
+    points: ClassVar[Points | None] = None
+    rests: ClassVar[bool] = False
+    levels: ClassVar[tuple[float, ...]] = ()
+
+    @property
+    def numbers(self) -> Numbers:
+        """What it is in the machine: a fixed number of rounds whose total does not matter."""
+        return Numbers(Counting.FIXED, self.rounds, np.inf)
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan."""
+        return "is a pause, which follows from the washout of a plan"
+
+    def action(self, plan: "Plan", give: str, spelled: bool) -> str:
+        """What to do, without what follows."""
+        return f"{give} {times(self.rounds)}, without counting"
+
+    def condition(self, plan: "Plan", side: str) -> str:
+        """When it is over."""
+        return "Then"
+
+
 Counts = ForGood | Rounds | Score | Watch
 FOR_GOOD = ForGood()
 

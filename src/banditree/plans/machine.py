@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from banditree.plans.counts import Numbers
+from banditree.plans.counts import Numbers, Pause
 from banditree.plans.gives import HAND_OVER, NONE, BestOf
 from banditree.plans.plan import Plan, chosen_from
 from banditree.plans.points import ByOutcome, Fit, Points, PromiseTable
@@ -131,12 +131,13 @@ def machine_of(plan: Plan) -> Machine:
     ([1, 0], [4, 6], [0, -1])
     """
     rows, N = plan.rows, plan.n_boxes
-    by_rule = [plan.rule is not None and not row.counts.exits and row.gives.is_scored for row in rows]
+    by_rule = [plan.is_ruled(row) for row in rows]
     counts = [plan.rule.counts if ruled and plan.rule else row.counts for ruled, row in zip(by_rule, rows, strict=True)]
     numbers = _columns([one.numbers for one in counts])
     gives = np.array([row.gives.numbers(plan) for row in rows], dtype=np.int64)
     found = [plan.task_numbers[row.found] if row.found is not None else NONE for row in rows]
-    sides = [links or ([plan.rule_target] if ruled else []) for links, ruled in zip(plan.links, by_rule, strict=True)]
+    leads = [links or ([plan.rule_target] if ruled else []) for links, ruled in zip(plan.links, by_rule, strict=True)]
+    sides = [[plan.goes_to(row, place) for place in both] for row, both in enumerate(leads)]
     points, cuts, gradings = _points(plan, [one.points for one in counts])
     fallback = None if plan.fallback is None else plan.fallback.arm
     return Machine(
@@ -150,7 +151,7 @@ def machine_of(plan: Plan) -> Machine:
         points,
         cuts,
         **numbers,
-        line=frozen([row if row < len(plan.lines) else NONE for row in range(N)], np.int64),
+        line=frozen([_line_of(plan, row) for row in range(N)], np.int64),
         hand_over=NONE if plan.hand_over is None else plan.hand_over,
         fallback=NONE if fallback is None else plan.arm_numbers[fallback],
         **_choosers(plan),
@@ -160,6 +161,12 @@ def machine_of(plan: Plan) -> Machine:
         rules=_rule_nodes(plan),
         gradings=gradings,
     )
+
+
+def _line_of(plan: Plan, row: int) -> int:
+    """The line that a row is of, also of a pause before it; NONE for an end."""
+    place = plan.links[row][0] if isinstance(plan.rows[row].counts, Pause) else row
+    return place if place < len(plan.lines) else NONE
 
 
 def _columns(numbers: list[Numbers]) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from banditree.errors import invalid
-from banditree.plans.counts import ForGood, Rounds, Watch
-from banditree.plans.gives import BestOf, HandOver
+from banditree.plans.counts import ForGood, Pause, Rounds, Watch
+from banditree.plans.gives import BestOf, Give, HandOver
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.line import Exit, Line
 from banditree.plans.links import longest_path, reading_order
@@ -136,6 +136,7 @@ class Plan:
     origin: Origin = field(default_factory=Origin)  # how it was made
     pages: tuple[Page, ...] = ()  # from page 2 on: the lines for cases that must not get some arms
     missing: tuple[str, ...] = ()  # the arms that cases must not get where this is such a page on its own
+    washout: int = 0  # so many rounds after a change of arm are given and not counted
 
     def __post_init__(self) -> None:
         if self.theta is not None:
@@ -162,7 +163,12 @@ class Plan:
 
     @cached_property
     def rows(self) -> tuple[Line, ...]:
-        """The places where a case can stand: the lines, then the ends inside them, each once, the hand-over last."""
+        """The places where a case can stand: the lines, then the ends inside them, each once, the hand-over last, then
+        the pauses after a change of arm, one before each place that counts and that a change leads to."""
+        return *self._places, *(self._pause(place) for place in self.pauses)
+
+    @cached_property
+    def _places(self) -> tuple[Line, ...]:
         inside = self._inside
         if self.hands_over_anywhere and not any(isinstance(line.gives, HandOver) for line in self.lines):
             inside.append(Line(HandOver(), possible=None if self.lines[0].possible is None else ()))
@@ -183,28 +189,64 @@ class Plan:
     @cached_property
     def links(self) -> list[list[int]]:
         """For each row those that it leads to, below first; where the rule leads is not among them."""
-        place = {_option(end): row for row, end in enumerate(self.rows) if row >= len(self.lines)}
+        return [*self._links, *([place] for place in self.pauses)]
+
+    @cached_property
+    def _links(self) -> list[list[int]]:
+        place = {_option(end): row for row, end in enumerate(self._places) if row >= len(self.lines)}
 
         def row_of(target: Exit) -> int:
             return target - 1 if isinstance(target, int) else place[_option(target)]
 
-        sides = [(line.below, line.above) for line in self.rows]
+        sides = [(line.below, line.above) for line in self._places]
         return [[row_of(target) for target in both if target is not None] for both in sides]
+
+    @cached_property
+    def pauses(self) -> dict[int, int]:
+        """The row of the pause before each place that has one."""
+        turns = [(row, to) for row, links in enumerate(self._links) for to in links]
+        turns += [(row, self.rule_target) for row, end in enumerate(self._places) if self.is_ruled(end)]
+        needed = sorted({to for row, to in turns if self._needs_pause(self._places[row], self._places[to])})
+        return {place: len(self._places) + number for number, place in enumerate(needed)}
+
+    def _needs_pause(self, before: Line, after: Line) -> bool:
+        counts = bool(after.counts.exits) or self.is_ruled(after)
+        both = isinstance(before.gives, Give) and isinstance(after.gives, Give)
+        return self.washout > 0 and both and counts and before.gives.numbers(self) != after.gives.numbers(self)
+
+    def _pause(self, place: int) -> Line:
+        after = self._places[place]
+        target: Exit = place + 1 if place < len(self.lines) else after
+        return Line(after.gives, Pause(self.washout), target, possible=after.possible)  # type: ignore[arg-type]
+
+    def goes_to(self, row: int, place: int) -> int:
+        """The row at which a case is next that leaves a row for a place: a pause where the arm changes."""
+        turns = place in self.pauses and self._needs_pause(self.rows[row], self.rows[place])
+        return self.pauses[place] if turns else place
+
+    def is_ruled(self, row: Line) -> bool:
+        """Whether the safety rule scores what is given here for good."""
+        return self.rule is not None and not row.counts.exits and row.gives.is_scored
 
     @property
     def n_boxes(self) -> int:
         """N, the number of rows: tests and ends together."""
         return len(self.rows)
 
+    @cached_property
+    def tests(self) -> tuple[int, ...]:
+        """The rows that are lines or boxes with an exit, pauses aside."""
+        return tuple(row for row, line in enumerate(self._places) if line.counts.exits)
+
     @property
     def n_tests(self) -> int:
         """How many lines or boxes are tests."""
-        return sum(bool(row.counts.exits) for row in self.rows)
+        return len(self.tests)
 
     @cached_property
     def hand_over(self) -> int | None:
         """The row at which a case goes to the fallback, or None."""
-        return next((row for row, line in enumerate(self.rows) if isinstance(line.gives, HandOver)), None)
+        return next((row for row, line in enumerate(self._places) if isinstance(line.gives, HandOver)), None)
 
     @property
     def rule_target(self) -> int:
@@ -232,7 +274,7 @@ class Plan:
     @cached_property
     def has_links_back(self) -> bool:
         """Whether some row leads back to an earlier one."""
-        return any(child <= row for row, children in enumerate(self.links) for child in children)
+        return any(child <= row for row, children in enumerate(self._links) for child in children)
 
     @cached_property
     def depth(self) -> int:
@@ -242,7 +284,7 @@ class Plan:
     @cached_property
     def most_pulls(self) -> int | None:
         """The most pulls before an arm is used for good, or None if a score, a link back or a rule sets no limit."""
-        if self.has_links_back or self.rule is not None or self.points:
+        if self.has_links_back or self.rule is not None or self.points or self.washout:
             return None
         return longest_path(self.links, [row.counts.numbers.pulls for row in self.rows], range(self.n_boxes))
 

@@ -20,8 +20,8 @@ HUGE_FROM = 100  # ... and above this it needs arithmetic, which costs the same 
 RULE_OF_POINTS = 0.5  # Every scoring rule beyond the first is one more to learn.
 SAFETY_RULE = 1.0  # The safety rule is one sentence that is read again at every end.
 LEAF = 0.25  # Each leaf of the printed rule of a kind is one row to look up.
-LAST_LINE = 0.5  # A sentence at the foot is read once: what a hand-over is, how the best of several is found, or for
-# whom there are other pages, of which a case reads one.
+LAST_LINE = 0.5  # A sentence at the foot is read once: what a hand-over is, how the best of several is found, for whom
+# there are other pages, of which a case reads one, or what does not count after a change.
 END = 0.25  # An end in a box of its own must be looked up.
 
 
@@ -30,12 +30,11 @@ def reading_load(plan: Plan) -> float:
 
     Five lines of the demo have 6.0; `docs/protocols.md` gives the reasons for the weights.
     """
-    tests = [box for box, row in enumerate(plan.rows) if row.counts.exits]
     # The ends of a protocol are inside its lines; those of a tree are boxes that the reader turns to.
-    places = set(tests if plan.form is Form.LINES else range(plan.n_boxes))
-    load = sum(_line(plan, box, places) for box in tests) or NO_EXIT
+    places = set(plan.tests if plan.form is Form.LINES else range(plan.n_boxes - len(plan.pauses)))
+    load = sum(_line(plan, box, places) for box in plan.tests) or NO_EXIT
     if plan.form is Form.BOXES:
-        load += END * (plan.n_boxes - len(tests))
+        load += END * (plan.n_boxes - len(plan.pauses) - plan.n_tests)
     ways = [points.ways for points in plan.points] + ([] if plan.rule is None else [plan.rule.counts.points.ways])
     load += RULE_OF_POINTS * max(len(set().union(*ways)) - 1, 0)
     used = {row.gives.task for row in plan.rows}
@@ -44,7 +43,7 @@ def reading_load(plan: Plan) -> float:
     if plan.rule is not None:
         load += SAFETY_RULE + _levels(plan.rule.counts.levels)
     several = any(isinstance(row.gives, BestOf) for row in plan.rows)
-    load += LAST_LINE * ((plan.fallback is not None) + several + bool(plan.pages))
+    load += LAST_LINE * ((plan.fallback is not None) + several + bool(plan.pages) + bool(plan.pauses))
     return float(load)
 
 

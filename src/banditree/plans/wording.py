@@ -6,7 +6,7 @@ Each box and each outcome has one phrasing: text, pictures, sessions, pages and 
 from dataclasses import dataclass
 
 from banditree.nouns import counted
-from banditree.plans.counts import ABOVE, BELOW
+from banditree.plans.counts import ABOVE, BELOW, Pause
 from banditree.plans.gives import BestOf, HandOver, TreatAs
 from banditree.plans.pages import page
 from banditree.plans.plan import Decider, Form, Plan
@@ -31,6 +31,8 @@ def unit(plan: Plan) -> str:
 
 def place_name(plan: Plan, box: int) -> str:
     """Where a case is: "line 3", "box 3", or at the end of a protocol, which has no number."""
+    if isinstance(plan.rows[box].counts, Pause):
+        return f"a pause before {place_name(plan, plan.links[box][0])}"
     is_end = plan.form is Form.LINES and not plan.rows[box].counts.exits and plan.n_tests > 0
     return "an end" if is_end else f"{unit(plan)} {box + 1}"
 
@@ -71,15 +73,20 @@ def _either(missing: tuple[str, ...]) -> str:
 def numbered_lines(plan: Plan) -> list[str]:
     """The lines of a protocol, whose ends are inside them, or all boxes."""
     if plan.form is Form.BOXES:
-        return [f"Box {box + 1}. {box_sentence(plan, box)}" for box in range(plan.n_boxes)]
+        return [f"Box {box + 1}. {box_sentence(plan, box)}" for box in range(_n_printed(plan))]
     lines = range(max(plan.n_tests, 1))  # a protocol of one end is one line
     return [f"{line + 1}. {box_sentence(plan, line, spelled=line == 0)}" for line in lines]
+
+
+def _n_printed(plan: Plan) -> int:
+    """How many boxes have a number; pauses have none."""
+    return plan.n_boxes - len(plan.pauses)
 
 
 def heading(plan: Plan, loss: str = "") -> str:
     """One line on what the plan is for and how large it is. loss: a sentence on what it loses, where that is known."""
     words = plan.vocabulary
-    size = f"{counted(plan.n_boxes, 'box')}, longest path: {counted(plan.depth, 'test')}"
+    size = f"{counted(_n_printed(plan), 'box')}, longest path: {counted(plan.depth, 'test')}"
     if plan.form is Form.LINES:
         longest = f", longest path: {counted(plan.depth, 'line')}" if plan.n_tests else ""
         size = f"{counted(max(plan.n_tests, 1), 'line')}{longest}"
@@ -138,6 +145,8 @@ def _leads_to(plan: Plan, box: int, target: int) -> str:
     """What to do on leaving a box for another, in words."""
     if plan.form is Form.BOXES:
         return f"go to box {target + 1}"
+    if isinstance(plan.rows[box].counts, Pause) and plan.rows[target].counts.exits:
+        return f"line {target + 1}"
     if not plan.rows[target].counts.exits:
         return plan.rows[target].gives.settling(plan, plan.rows[box].gives)
     if target == 0:
@@ -173,10 +182,11 @@ def rule_sentence(plan: Plan) -> str:
 
 
 def foot_sentences(plan: Plan) -> list[str]:
-    """What harm changes, how Thompson sampling or the fallback chooses at an end, and who has another page, where the
-    plan has any of it."""
+    """What does not count after a change, what harm changes, how Thompson sampling or the fallback chooses at an end,
+    and who has another page, where the plan has any of it."""
     several = [row.gives for row in plan.rows if isinstance(row.gives, BestOf)]
-    notes = [] if plan.on_harm is None else [harm_sentence(plan)]
+    notes = [washout_sentence(plan)] if plan.pauses else []
+    notes += [] if plan.on_harm is None else [harm_sentence(plan)]
     notes += [several_sentence(plan, max(end.worth for end in several))] if several else []
     notes += [] if plan.fallback is None else [fallback_sentence(plan)]
     pages = [f"{_either(page.missing)}: page {number}" for number, page in enumerate(plan.pages, start=2)]
@@ -194,6 +204,13 @@ def harm_sentence(plan: Plan) -> str:
             "decides."
         )
     return f"{harm} under {with_article(words.arm)}: do not give it again. {then}"
+
+
+def washout_sentence(plan: Plan) -> str:
+    """What a change of arm asks for, before anything is counted."""
+    words, n = plan.vocabulary, plan.washout
+    first = "its first round is" if n == 1 else f"its first {n} rounds are"
+    return f"Whenever you change to another {words.arm}, {first} given but not counted."
 
 
 def several_sentence(plan: Plan, worth: int) -> str:

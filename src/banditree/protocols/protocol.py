@@ -28,7 +28,7 @@ from banditree.protocols.worlds import Chooser, World, choosers_for, known_world
 from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.cases import with_spread
-from banditree.tasks.changes import trust_estimates
+from banditree.tasks.changes import trust_estimates, with_free_changes
 from banditree.tasks.collection import Collection
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _searched(
     seen = collection if not how.allow else with_spread(collection, how.allow / math.sqrt(3.0))  # evenly within it
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
-    seek.start, seek.harm_price = start, harm_price
+    seek.start, seek.harm_price, seek.washout = start, harm_price, how.washout
     tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
     return _heeding(seek, _widths(limits, collection), tries, how.max_wrong_arm)
 
@@ -154,14 +154,12 @@ def _found(
 def _heeding(
     seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]], max_wrong_arm: float | None
 ) -> Plan:
-    """The best plan; where changes cost something, after a search that does not heed it, so that nothing is lost by
-    heeding it."""
-    worth = seek.collection.worth
-    if worth is None or not worth.change:
+    """The best plan; where changes cost money or rounds, after a search that does not heed it, so that nothing is lost
+    by heeding it."""
+    if not (seek.collection.change_cost or seek.washout):
         return _found(seek, widths, tries, max_wrong_arm)
-    free = replace(seek.collection, worth=replace(worth, change=0.0))
-    heedless = replace(seek, collection=free, searches=len(tries))
-    seek.start = _found(heedless, widths, tries, max_wrong_arm)
+    heedless = replace(seek, collection=with_free_changes(seek.collection), washout=0, searches=len(tries))
+    seek.start = replace(_found(heedless, widths, tries, max_wrong_arm), washout=seek.washout)
     if heedless.stopped:
         return seek.start
     seek.done, seek.searches = heedless.done, len(widths) * len(tries)
@@ -236,6 +234,8 @@ def _fallback(collection: Collection, how: ProtocolSettings) -> Fallback | None:
         return None
     if collection.theta is not None:
         raise InvalidInput("allow, unknown and fallback must be omitted with contexts: they are for rates.")
+    if how.washout:
+        raise InvalidInput("allow, unknown and fallback must be omitted with washout: all rounds count for them.")
     if collection.worth is not None:
         raise InvalidInput("allow, unknown and fallback must be omitted with worth: whoever decides goes by outcomes.")
     to = fallback_named(how.fallback or Decider.THOMPSON, collection.arms)
@@ -283,6 +283,7 @@ class Seeker:
     over: Contextual | None = None
     members: FloatArray | None = None
     harm_price: float = 0.0
+    washout: int = 0
 
     @property
     def doubts(self) -> int:
@@ -326,7 +327,8 @@ class Seeker:
         if self.by_context is not None:
             return self.by_context.world
         known = known_world(self.collection, self.seed)
-        return replace(known, choosers=self.choosers, alike=known.alike if self.choosers else None)
+        alike = known.alike if self.choosers else None
+        return replace(known, choosers=self.choosers, alike=alike, washout=self.washout)
 
     @property
     def choosers(self) -> tuple[Chooser, ...]:

@@ -77,6 +77,7 @@ def plan_of(
         lines,
         collection,
         horizon,
+        washout=draft.tables.moving.washout,
         rule=_rule(draft, by_context) if ruled else None,
         fallback=fallback,
         vocabulary=vocabulary,
@@ -210,6 +211,7 @@ def draft_of(plan: Plan, tables: "Tables", back: bool = False) -> "Draft":
 
     if plan.outcomes_choose or plan.fallback is not None:
         raise InvalidInput("A plan at whose ends others choose cannot be changed line by line. Search for it again.")
+    plan = replace(plan, washout=0)  # without pauses, the rows are the lines and the ends
     K, templates, machine = tables.n_ends, tables.templates, machine_of(plan)
     scorings = list(zip(map(_whole, templates.points), map(_real, templates.cuts), strict=True))
     ways = {(int(arm), scorings[t]): way for way, (arm, t) in enumerate(zip(tables.arm, tables.template, strict=True))}

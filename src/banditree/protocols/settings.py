@@ -83,6 +83,9 @@ class ProtocolSettings(Settings):
             "[default: the highest prediction]",
         ),
     ] = None
+    washout: Annotated[
+        int, Field(ge=0, le=1_000_000, description="Rounds after a change of arm that are given and not counted.")
+    ] = 0
     steps: Annotated[
         int | None,
         Field(

@@ -152,6 +152,7 @@ class Nearby:
         self.world = known_world(collection, self.seed)
         if collection.is_estimated:
             self.world = with_scenarios(self.world, hardest_parameters(collection))
+        self.world = replace(self.world, washout=plan.washout)
         self.tables: Tables = build_tables(self.world, plan.horizon, more=scorings_of(plan))
         back = _leads_back(plan)
         restarts = plan.rule is not None or any(0 in children for children in plan.links)

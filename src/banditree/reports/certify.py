@@ -283,7 +283,7 @@ def pages_sentences(plan: Plan, collection: Collection, horizon: int) -> list[st
 def lines_passed(plan: Plan, certificate: Certificate) -> float:
     """How many lines or tests a case passes on average over the tasks; one that starts again counts them again."""
     assert certificate.entered is not None
-    passed = certificate.entered[:, [bool(row.counts.exits) for row in plan.rows]].sum(axis=1)
+    passed = certificate.entered[:, plan.tests].sum(axis=1)
     return float(np.average(passed, weights=certificate.shares))
 
 

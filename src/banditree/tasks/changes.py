@@ -53,6 +53,11 @@ def with_worth(collection: Collection, **given: Any) -> Collection:
 BY_ARM = ("means", "radius", "counts", "spread", "chances", "noise", "theta", "theta_error")  # (M, K, ...) each
 
 
+def with_free_changes(collection: Collection) -> Collection:
+    """The collection in which changes of arm cost nothing."""
+    return replace(collection, worth=None if collection.worth is None else replace(collection.worth, change=0.0))
+
+
 def without_arms(collection: Collection, missing: Iterable[str]) -> Collection:
     """The collection of the other arms.
 
