@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -54,6 +55,25 @@ def test_a_case_goes_on_before_its_outcome_is_known(folder, cli):
     assert "Round 3: B" in out
     _, out, _ = cli("run", "switch.json", "--collection", "two.json", "--json")
     assert json.loads(out)["going_on"]["loss"] == 0.0
+
+
+def test_harm_is_answered_with_the_outcome(folder, cli):
+    (folder / "harms.csv").write_text("task,A,B\nmild,.9,.2\nsevere,.2,.8\nharm,.01,.02\n")
+    words = "arm=drug,harm=side effect"
+    code, out, _ = cli(
+        "plan", "harms.csv", "--horizon", 40, "--steps", 200, "--not-again", "--words", words, "-o", "p.json"
+    )
+    assert code == 0
+    assert "A side effect under a drug: do not give it again." in out
+    assert "a case has 0." in out
+    code, out, _ = cli("run", "p.json", answers="1!\nq\n")
+    assert "! after an outcome = with a side effect" in out
+    assert set(re.findall(r"Round \d: (\w)", out)) == {"A", "B"}
+    code, out, _ = cli("certify", "p.json", "harms.csv")
+    assert "side effects on average where they are most" in out
+    code, _, err = cli("plan", "harms.csv", "--horizon", 40, "--max-harm", "0.1")
+    assert code == 2
+    assert "has 0.4 harms even if it always gets 'A'" in err
 
 
 def test_a_case_stopped_by_end_of_input_is_kept(folder, cli):

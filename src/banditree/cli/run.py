@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from banditree.policies.session import Session
     from banditree.tasks.rewards import Outcome
 
-STOP, WHY, MISSED, GO_ON = "q", "?", "m", "n"
+STOP, WHY, MISSED, GO_ON, HARMED = "q", "?", "m", "n", "!"
 
 
 class Stopped(Exception):
@@ -45,7 +45,7 @@ def run(
     """
     from banditree.files.plans import load_plan
     from banditree.files.sessions import load_session, save_session
-    from banditree.plans.words import number
+    from banditree.plans.words import number, with_article
     from banditree.policies.session import start_session
 
     loaded, known = load_plan(plan), None if collection is None else known_collection(collection)
@@ -64,6 +64,8 @@ def run(
     words = loaded.vocabulary
     possible = "".join(f"{name} = {number(value)}, " for value, name in _outcomes(session))
     typer.echo(f"{possible}{MISSED} = not known, {GO_ON} = go on without it, {WHY} = why, {STOP} = stop for now")
+    if loaded.on_harm is not None:
+        typer.echo(f"{HARMED} after an outcome = with {with_article(words.harmful)}")
     try:
         while (step := _next_step(session)).outcome is None:
             save_session(session, path)
@@ -161,13 +163,15 @@ def _answer(session: "Session", step: "Step", path: Path) -> None:
         if answer == WHY:
             typer.echo(f"  {session.describe()}")
             continue
+        harm = True if answer.endswith(HARMED) else None
+        answer = answer.removesuffix(HARMED).strip()
         if answer == MISSED:
-            session.tell(MISSING, step.round)
+            session.tell(MISSING, step.round, harm=harm)
             return
         try:
             named = {name.lower(): value for value, name in _outcomes(session)}
             value = named[answer] if answer in named else float(answer)
-            session.tell(value, step.round)
+            session.tell(value, step.round, harm=harm)
         except ValueError as problem:
             reason = str(problem) if isinstance(problem, InvalidInput) else f"{answer!r} is not an outcome."
             typer.echo(f"  {reason} Type a number, {MISSED}, {GO_ON}, {WHY} or {STOP}.")

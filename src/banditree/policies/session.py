@@ -72,6 +72,7 @@ class Session:
         self.whole: Plan | None = None  # the plan with all its pages, where harm may turn to another one
         self.policy_for: Callable[[Plan], Policy] = policy_for
         self.stranded = False  # no page is left for the case: a person decides
+        self.turned_at = 0  # so many rounds were applied when the page was turned to on which the case is
         self.arms: tuple[str, ...] = subject.arms
         self.tasks: tuple[str, ...] = subject.tasks
         self.rewards: Rewards = subject.rewards
@@ -160,7 +161,7 @@ class Session:
         entry = self.rounds[number - 1]
         harm = checked_harm(harm)
         if entry.reward is None:
-            entry.reward, entry.harm = value, harm
+            entry.reward, entry.harm = value, entry.harm if harm is None else harm
             self._apply_told()
             return
         if entry.reward != value or (harm is not None and entry.harm not in (None, harm)):
@@ -170,7 +171,7 @@ class Session:
             )
         if harm is not None and entry.harm is None:
             entry.harm = harm
-            self._play_again()
+            self._harmed_late(number)
 
     def override(self, arm: str | int, round: int | None = None, *, context: Any = None) -> Step:
         """The round in which a person gives an arm other than the policy's: an open one, or a new one if none is open.
@@ -260,10 +261,19 @@ class Session:
     def _patience(self) -> int:
         return 1 if self.policy.patience is None else int(self.policy.patience(self.params, self.state))
 
+    def _harmed_late(self, number: int) -> None:
+        """Harm, or none, was reported of a round whose outcome is known."""
+        if not self.rounds[number - 1].harm or not self.bars_harmful:
+            return
+        if number == self.n_applied:
+            self.bar(self.barred | {self.rounds[number - 1].arm})
+        elif number < self.n_applied:
+            self._play_again()
+
     def _play_again(self) -> None:
         if self.barred:
             self.bar(set())
-        self.state, self.n_applied = self.policy.init(self.params), 0
+        self.state, self.n_applied, self.turned_at = self.policy.init(self.params), 0, 0
         self._apply_told()
 
     def _apply_told(self) -> None:
@@ -278,9 +288,9 @@ class Session:
                 self.policy.update(self.params, self.state, context, entry.arm, entry.reward)
                 if self.policy.replan is not None:
                     self.policy.replan(self.params, self.state)
+            self.n_applied += 1
             if entry.harm and self.bars_harmful and entry.arm not in self.barred:
                 self.bar(self.barred | {entry.arm})
-            self.n_applied += 1
 
     @property
     def bars_harmful(self) -> bool:
@@ -312,6 +322,7 @@ class Session:
 
     def _turn_to(self, page: Plan) -> None:
         self.subject, self.policy, self.waiting_costs = page, self.policy_for(page), None
+        self.turned_at = self.n_applied
         self.params, before = self.policy.make(page, self.horizon, self.options), self.state
         self.state = self.policy.init(self.params)
         if hasattr(before, "alarm"):  # what speaks against all tasks goes on to speak

@@ -162,10 +162,16 @@ class Client:
         body = {**_ask(n, context, available), "wait": wait}
         return self._call("POST", f"cases/{case}/ask", list[StepOut], body)
 
-    def tell(self, case: str, round: int, reward: float | Missing, *, ask: int | None = None) -> TellOut:
-        """Report what happened in a round; with `ask`, also get the next rounds, up to that many."""
+    def tell(
+        self, case: str, round: int, reward: float | Missing, *, harm: bool | None = None, ask: int | None = None
+    ) -> TellOut:
+        """Report what happened in a round; with `ask`, also get the next rounds, up to that many.
+
+        harm: whether there was harm, such as a side effect; it may be reported later, with the same reward.
+        """
         following = None if ask is None else {"n": ask}
-        return self._call("POST", f"cases/{case}/tell", TellOut, {**_told(round, reward), "ask": following})
+        body = {**_told(round, reward), "harm": harm, "ask": following}
+        return self._call("POST", f"cases/{case}/tell", TellOut, body)
 
     def override(self, case: str, arm: str, reason: str, round: int | None = None) -> StepOut:
         """Give an arm other than the plan's."""

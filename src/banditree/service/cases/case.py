@@ -25,6 +25,7 @@ from banditree.service.cases.events import (
     Erased,
     Event,
     Happening,
+    Harmed,
     Missed,
     Noted,
     Overridden,
@@ -83,7 +84,7 @@ class Case:
 
     def __init__(self, number: int, id: str, followed: Followed, label: str | None, at: str, site: str | None) -> None:
         self.number, self.id, self.followed, self.label, self.at, self.site = number, id, followed, label, at, site
-        self.on_record = followed  # the plan with all its pages
+        self.on_record = self.first_page = followed  # the plan with all its pages, and where the case begins
         self.without: tuple[str, ...] = ()  # the arms that it must never get
         self.session = self._new_session()
         self.seq = self.weight = self.snapshot_seq = 0
@@ -97,6 +98,11 @@ class Case:
     def state(self) -> str:
         """open, closed or erased."""
         return "erased" if self.erased else "closed" if self.closed else "open"
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """The arms that it must not get: from the start, or since they harmed it."""
+        return tuple(sorted({*self.without, *(self.session.arms[arm] for arm in self.session.harmful)}))
 
     @property
     def rings(self) -> bool:
@@ -138,14 +144,36 @@ class Case:
     def turn_to(self, without: Iterable[str]) -> None:
         """Turn to the page for a case that must never get some arms, where nothing has happened yet."""
         self.without = tuple(without)
-        self.followed = self.on_record.page_for(self.without)
+        self.followed = self.first_page = self.on_record.page_for(self.without)
         self.session = self._new_session()
 
-    def tell(self, actor: str, round: int, reward: float | Missing, arm: str | None = None) -> bool:
+    def tell(
+        self, actor: str, round: int, reward: float | Missing, arm: str | None = None, harm: bool | None = None
+    ) -> bool:
         """Report the outcome of a round, of a closed case too; False if exactly this was on record already.
 
         arm: the one that was given as far as the sender knows; refused where the round has another by now.
+        harm: whether it did harm, which may be reported later.
         """
+        fresh = self._tell_reward(actor, round, reward, arm)
+        return self._tell_harm(actor, round, harm) or fresh
+
+    def _tell_harm(self, actor: str, round: int, harm: bool | None) -> bool:
+        """Record that a round did harm; that it did none is on record only where harm was before."""
+        if harm is None or harm == bool(self.session.rounds[round - 1].harm):
+            return False
+        if not harm:
+            raise Conflict(f"Round {round} was reported with harm. Correct it, and say why.")
+        self._record_harm(actor, round, harm)
+        return True
+
+    def _record_harm(self, actor: str, round: int, harm: bool) -> None:
+        self.take_harm(round, harm)
+        withdrawn = self._open_rounds_from(self._first_astray())
+        self.withdraw(withdrawn)
+        self._record(actor, Harmed(round, harm, withdrawn or None))
+
+    def _tell_reward(self, actor: str, round: int, reward: float | Missing, arm: str | None) -> bool:
         self._must_not_be_erased()
         told, undone = self._told(round), round in self.undone
         if arm is not None and 1 <= round <= len(self.session.rounds):
@@ -175,10 +203,20 @@ class Case:
             self._record(actor, Overridden(step.round, step.name, reason, entry.context, given))
         return step
 
-    def correct(self, actor: str, round: int, reward: float | Missing, reason: str, *, given: bool = False) -> None:
+    def correct(
+        self,
+        actor: str,
+        round: int,
+        reward: float | Missing,
+        reason: str,
+        *,
+        given: bool = False,
+        harm: bool | None = None,
+    ) -> None:
         """Replace the outcome of a round by a new event; the case is folded again.
 
-        Open rounds that the plan would not give any more are withdrawn. given: no, since they were given already.
+        Open rounds that the plan would not give any more are withdrawn. given: no, since they were given already. harm:
+        whether it did harm, where that was reported wrongly.
         """
         self._must_not_be_erased()
         self.replace_outcome(reward, round)
@@ -186,6 +224,8 @@ class Case:
         self.withdraw(withdrawn)
         value = None if isinstance(reward, Missing) else float(reward)
         self._record(actor, Corrected(round, reason, value, withdrawn or None))
+        if harm is not None and harm != bool(self.session.rounds[round - 1].harm):
+            self._record_harm(actor, round, harm)
 
     def undo(self, actor: str, round: int) -> None:
         """Take the last report back, with the rounds that were opened after it, as if it had not been sent."""
@@ -233,23 +273,43 @@ class Case:
         """Give a round its outcome, and remember that this was the last report."""
         fresh = self._told(round) is None
         self.session.tell(reward, round)
+        self.turn_page()
         if fresh:
             self.last_report = Report(round, len(self.session.rounds))
+
+    def take_harm(self, round: int, harm: bool) -> None:
+        """Give a round with an outcome its harm, or take it back."""
+        entry = self.session.rounds[round - 1]
+        if entry.harm is None and harm and entry.reward is not None:
+            self.session.tell(entry.reward, round, harm=True)
+        elif entry.reward is not None:
+            self.session.correct(entry.reward, round, harm=harm)
+        self.ahead = None
+        self.turn_page()
+
+    def turn_page(self) -> None:
+        """Keep the page that is shown the one that the session is on."""
+        if isinstance(self.session.subject, Plan) and self.session.subject is not self.followed.plan:
+            self.followed = replace(self.on_record, plan=self.session.subject, policy=self.session.policy)
+            self.ahead = None
 
     def replace_outcome(self, reward: float | Missing, round: int) -> None:
         """Play the case again, with another outcome of a round."""
         self.session.correct(reward, round)
+        self.turn_page()
         self.last_report = self.ahead = None
 
     def take_back(self, round: int) -> None:
         """Play the case again, with one round open whose outcome was told."""
         told = [None if number == round else entry.reward for number, entry in enumerate(self.session.rounds, 1)]
         entries = [replace(entry, reward=None, tallied=False) for entry in self.session.rounds]
+        entries[round - 1].harm = None
         self.session = self._new_session()
         self.session.rounds = entries
         for number, reward in enumerate(told, 1):
             if reward is not None:
                 self.session.tell(reward, number)
+        self.turn_page()
         self.last_report = self.ahead = None
         self.undone.add(round)
 
@@ -281,11 +341,17 @@ class Case:
         return n + 1
 
     def _new_session(self) -> Session:
-        followed = self.followed
+        followed = self.first_page
         horizon, costs = min(followed.plan.horizon, MAX_NUMBER), followed.waiting_costs
         session = Session(followed.policy, followed.plan, horizon=horizon, waiting_costs=costs)
         session.without = tuple(followed.plan.arm_numbers[arm] for arm in self.without)
+        self.may_turn(session)
         return session
+
+    def may_turn(self, session: Session) -> None:
+        """Let a session turn to another page of the plan after harm."""
+        session.whole = self.on_record.plan
+        session.policy_for = lambda page: policy_of(page, self.on_record.collection)
 
     def _told(self, number: int) -> float | Missing | None:
         return self.session.rounds[number - 1].reward if 1 <= number <= len(self.session.rounds) else None

@@ -171,6 +171,30 @@ class Overridden(Happening):
 
 
 @dataclass(frozen=True)
+class Harmed(Happening):
+    """It was reported that the arm of a round did harm, or that it did none after all; withdrawn: as in Corrected."""
+
+    kind = "harmed"
+    round: int
+    harm: bool
+    withdrawn: Mapping[str, str] | None = None
+
+    def change(self, case: "Case") -> None:
+        """The round has its harm, and the case may be on another page."""
+        case.take_harm(self.round, self.harm)
+        case.withdraw(self.withdrawn)
+
+    def decision(self) -> dict[str, Any]:
+        """Whether there was harm."""
+        return {"harm": self.harm}
+
+    def sentence(self, plan: Plan) -> str:
+        """What was reported, and what is not to be given any more."""
+        found = f"Round {self.round}: {'' if self.harm else 'no '}{plan.vocabulary.harmful}."
+        return f"{found}{withdrawn_sentence(self.withdrawn, plan)}"
+
+
+@dataclass(frozen=True)
 class Corrected(Happening):
     """A wrong outcome was replaced; reward: None where it is not known.
 
@@ -310,6 +334,7 @@ KINDS: dict[str, type[Happening]] = {
         Told,
         Missed,
         Overridden,
+        Harmed,
         Corrected,
         Undone,
         Retold,

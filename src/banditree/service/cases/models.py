@@ -87,7 +87,8 @@ class AskMany(Shape):
 class Tell(Shape):
     """What happened in a round. ask: also say what to do next, in the same answer.
 
-    arm: the one that was given; refused if the round has another by now. By default it is not compared.
+    arm: the one that was given; refused if the round has another by now. By default it is not compared. harm: whether
+    it did harm, such as a side effect; it may be reported later, with the same outcome.
     """
 
     model_config = ConfigDict(
@@ -96,6 +97,7 @@ class Tell(Shape):
     round: RoundNumber
     reward: Reward
     arm: ArmName | None = None
+    harm: Annotated[bool, Strict()] | None = None
     ask: Ask | None = None
 
 
@@ -130,13 +132,14 @@ class Correct(Shape):
     """The right outcome of a round that was reported wrongly, and why.
 
     Open rounds that the plan would not give after the right outcome are withdrawn. given: they were given already, so
-    they stay. ask: also open the next round, where none is open.
+    they stay. ask: also open the next round, where none is open. harm: whether there was harm, if that was wrong.
     """
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"round": 3, "reward": 0, "reason": "typed wrongly"}]})
     round: RoundNumber
     reward: Reward
     reason: Words
+    harm: Annotated[bool, Strict()] | None = None
     given: Annotated[bool, Strict()] = False
     ask: Annotated[bool, Strict()] = False
 
@@ -209,13 +212,15 @@ class AlarmOut(Shape):
 class Standing(Shape):
     """Where a case stands and why. box is counted from 1. as_planned: every arm given was the plan's.
 
-    without: the arms that the case must never get; the box is on the page of the plan for such a case.
+    without: the arms that the case must never get; the box is on the page of the plan for such a case. barred: those
+    that it does not get any more since they harmed it.
     """
 
     id: str
     plan: str
     label: str | None
     without: list[str] = Field(default_factory=list)
+    barred: list[str] = Field(default_factory=list)
     at: str
     state: Literal["open", "closed", "erased"]
     events: int

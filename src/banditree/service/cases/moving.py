@@ -38,12 +38,12 @@ def move(
 ) -> Case:
     """The new case, on `plan` or the plan that replaced the old case's; the same again changes nothing.
 
-    without: the arms that it must not get, by default those of before; where other ones are given, it may stay on its
-    plan.
+    without: the arms that it must not get, by default those of before and those that harmed it; where other ones are
+    given, it may stay on its plan.
     """
     old = transaction.case(id)
-    missing = old.without if without is None else tuple(sorted(set(without)))
-    turns = missing != old.without
+    missing = old.never if without is None else tuple(sorted(set(without)))
+    turns = without is not None and missing != old.without
     target = plan or (old.followed.id if turns else signature_of(transaction.connection, old.followed.id).replaced_by)
     if target is None:
         raise Conflict(f"Plan {old.followed.id} was not replaced. Say which plan to move case {id} to.")

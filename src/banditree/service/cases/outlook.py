@@ -121,13 +121,19 @@ def _begin(case: Case) -> Ahead:
 
 
 def _outcomes(case: Case, first: int, last: int | None = None) -> list[Outcome]:
-    """The known outcomes of rounds `first` + 1 to `last`, by default the last that the plan has taken in."""
+    """The known outcomes of rounds `first` + 1 to `last`, by default the last that the plan has taken in; those before
+    harm turned the page are not tallied on this one."""
     session = case.session
     last = session.n_applied if last is None else last
     nothing = np.full(len(session.features), np.nan)
     return [
-        Outcome(entry.arm, entry.reward, nothing if entry.context is None else np.array(entry.context), entry.tallied)
-        for entry in session.rounds[first:last]
+        Outcome(
+            entry.arm,
+            entry.reward,
+            nothing if entry.context is None else np.array(entry.context),
+            entry.tallied and number > session.turned_at,
+        )
+        for number, entry in enumerate(session.rounds[first:last], first + 1)
         if entry.reward is not None and not isinstance(entry.reward, Missing)
     ]
 

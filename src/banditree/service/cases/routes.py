@@ -83,7 +83,7 @@ def tell(request: Request, person: Person, id: str, told: Tell) -> "Future[TellO
     """Tell for one case."""
 
     def act(transaction: Transaction) -> TellOut:
-        recorded = transaction.case(id).tell(person.name, told.round, _reward(told.reward), told.arm)
+        recorded = transaction.case(id).tell(person.name, told.round, _reward(told.reward), told.arm, told.harm)
         steps = None if told.ask is None else _ask(transaction, person, id, told.ask)
         return TellOut(recorded=recorded, steps=steps)
 
@@ -207,7 +207,7 @@ async def correct_case(request: Request, person: Operator, id: CaseId, body: Cor
 
 
 def _correct(case: Case, person: Person, body: Correct) -> None:
-    case.correct(person.name, body.round, _reward(body.reward), body.reason, given=body.given)
+    case.correct(person.name, body.round, _reward(body.reward), body.reason, given=body.given, harm=body.harm)
     if body.ask and case.state == "open" and not case.session.features:
         case.ask(person.name, 1, None, None)
 

@@ -101,6 +101,7 @@ def snapshot_document(case: Case) -> str:
         "rounds": [round_to_json(entry) for entry in session.rounds[first:]],
         "state": state_to_json(session.state),
         "barred": sorted(session.barred),
+        "turned_at": session.turned_at,
         "ahead": ahead_document(case),
     }
     return json.dumps(content)
@@ -118,10 +119,14 @@ def fill_from_snapshot(case: Case, seq: int, text: str) -> bool:
     session.without = before.without
     session.rounds = LastRounds(content["n_before"], [round_from_json(entry) for entry in content["rounds"]])
     session.n_applied, session.strayed = content["n_applied"], tuple(content["off_plan"])
+    case.may_turn(session)
+    if content["barred"]:
+        session.bar(set(content["barred"]))
+    session.turned_at = content["turned_at"]
     fill_state(session.state, content["state"])
-    session.barred = set(content["barred"])
     case.session, case.closed, case.undone = session, content["closed"], set(content["undone"])
     case.last_report = None if content["last_report"] is None else Report(*content["last_report"])
+    case.turn_page()
     case.ahead = ahead_from(case, content["ahead"])
     case.seq = case.snapshot_seq = seq
     return True

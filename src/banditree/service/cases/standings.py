@@ -52,6 +52,7 @@ def standing(case: Case) -> Standing:
     common |= {"events": case.seq, "horizon": session.horizon}
     if case.erased:
         return Standing(**common, rounds=0, open_rounds=[], description="This case was erased.")
+    common["barred"] = [session.arms[arm] for arm in sorted(session.harmful)]
     facts, strayed = session.explain(), session.off_plan_rounds
     return Standing(
         **common,

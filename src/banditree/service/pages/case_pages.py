@@ -11,11 +11,21 @@ from banditree.figures.html import Mark, ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
 from banditree.plans.case_wording import outcome_text, possible_sentence
 from banditree.plans.plan import Plan
-from banditree.plans.words import number
+from banditree.plans.words import number, with_article
 from banditree.policies.base import Outcome
 from banditree.service.cases import routes as case_routes
 from banditree.service.cases.case import MAX_NUMBER
-from banditree.service.cases.events import Corrected, Event, Missed, Retold, Told, Undone, happening_of, sentence_of
+from banditree.service.cases.events import (
+    Corrected,
+    Event,
+    Harmed,
+    Missed,
+    Retold,
+    Told,
+    Undone,
+    happening_of,
+    sentence_of,
+)
 from banditree.service.cases.exports import folded_rounds
 from banditree.service.cases.models import (
     Ask,
@@ -53,7 +63,7 @@ NOWHERE = 0  # Boxes are counted from 1, so this is the number of no box.
 MOST_BOXES = 1_500  # A plan of more boxes is not drawn, only put into words.
 
 router = APIRouter(include_in_schema=False)
-SAVED = (Told.kind, Missed.kind, Retold.kind, Corrected.kind, Undone.kind)
+SAVED = (Harmed.kind, Told.kind, Missed.kind, Retold.kind, Corrected.kind, Undone.kind)
 States = ("waiting", "alarm", "open", "closed", "erased")
 
 
@@ -239,7 +249,7 @@ async def tell(request: Request, person: Operator, id: CaseId) -> Response:
     given = await fields(request)
     following = Ask() if "ask" in given else None
     said = {"round": whole(given, "round"), "reward": reward_of(given), "arm": given.get("arm"), "ask": following}
-    body = shaped(Tell, said)
+    body = shaped(Tell, {**said, "harm": True if "harm" in given else None})
     if given.get("sure") != str(body.round) and (again := await _again(request, id, body, given)):
         return await _case_page(request, id, again=again)
     await case_routes.tell(request, person, id, body)
@@ -263,7 +273,8 @@ async def _again(request: Request, id: str, told: Tell, given: dict[str, str]) -
 
 
 def _outcome(plan: Plan, told: Tell | Correct) -> str:
-    return outcome_text(plan, None if isinstance(told.reward, str) else told.reward)
+    harm = f", with {with_article(plan.vocabulary.harmful)}" if told.harm else ""
+    return outcome_text(plan, None if isinstance(told.reward, str) else told.reward) + harm
 
 
 async def _unusual(request: Request, id: str, told: Tell | Correct) -> tuple[Plan, str]:
@@ -300,7 +311,8 @@ async def correct(request: Request, person: Operator, id: CaseId) -> Response:
     """Replace a wrong outcome."""
     given = await fields(request)
     body = {"round": whole(given, "round"), "reward": reward_of(given), "reason": given.get("reason", "")}
-    asked = shaped(Correct, {**body, "given": "given" in given, "ask": True})
+    harm = {"yes": True, "no": False}.get(given.get("harm", ""))
+    asked = shaped(Correct, {**body, "given": "given" in given, "ask": True, "harm": harm})
     plan, unusual = await _unusual(request, id, asked)
     if unusual and given.get("sure") != str(asked.round):
         question = f"Is round {asked.round} to be corrected to: {_outcome(plan, asked)}?"
