@@ -27,6 +27,7 @@ def read_cases(
     table: str | None = None,
     drop_bad_rows: bool = False,
     features: Sequence[Feature] = (),
+    context: Sequence[str] = (),
     hint: str | None = None,
     followed: bool = False,
     plan: str | None = None,
@@ -41,7 +42,8 @@ def read_cases(
     hint: what to try when rewards are not of the family.
     Rows of the same case and round are one decision whose outcomes are all known. Without a round column they are those
     of the same time, or every K consecutive rows that have every arm once. Rounds are in the order of `time`, else in
-    that of the rows. features: of the contexts, whose columns have these names and one value in all rows of a decision.
+    that of the rows. features: of the contexts, whose columns have these names and one value in all rows of a decision;
+    or context: the columns alone, whose features are an intercept, numbers, and a feature per category but the first.
     followed: the cases follow a plan, as the service exports them. Then every row is a round, in the order of the round
     column, else of time, which must be known; a missing reward is an outcome that will not be known. plan: take only
     the cases of the plan with this id, where a column `plan` says it. labels: columns by which cases can be told apart.
@@ -54,7 +56,7 @@ def read_cases(
     """
     asked = {f.name: f.level is not None for f in features if f.name != INTERCEPT}
     about: dict[str, Any] = {"table": table, "plan": plan, "by_case": True, "unknown": followed, "labels": labels}
-    about |= {"context": [*asked], "numeric": [name for name in asked if not asked[name]]}
+    about |= {"context": [*asked, *context], "numeric": [name for name in asked if not asked[name]]}
     about |= {"categorical": [name for name in asked if asked[name]]}
     view = open_view(source, rewards, **about, **roles)
     with engine_in_words(view.log.name):
@@ -72,7 +74,8 @@ def read_cases(
         raise unknown_column("time", list(view.log.types))
     if not view.log.ordered and columns.time is None and columns.round is None:
         raise InvalidInput(f'The rows of {view.log.name} have no order. Say which column gives it: time="NAME".')
-    read = _tabulate(rows.filter(good), view, features, followed)
+    features = view.features(rows.filter(good)) if context else features
+    read = replace(_tabulate(rows.filter(good), view, features, followed), features=tuple(features))
     return read if drawn is None else replace(read, notes=(*read.notes, drawn.note))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
+from banditree.tasks.contexts import Feature
 
 BY_ROUND = ("outcomes", "arm", "chances", "contexts", "at", "overridden", "box")
 NO_BOX = -1  # In place of a box: the plan did not give the arm of that round.
@@ -57,6 +58,7 @@ class Cases:
     began: FloatArray = field(default_factory=_not_said)
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    features: tuple[Feature, ...] = ()  # of the contexts, where the log was read with them
 
     def __post_init__(self) -> None:
         R = len(self.outcomes)
@@ -206,6 +208,11 @@ def only_arms(cases: Cases, kept: IntArray) -> Cases:
     nothing: Any = np.zeros(0)  # the arm given has another number now
     some = replace(some, arms=tuple(cases.arms[k] for k in kept), outcomes=outcomes[here], arm=nothing)
     return only_cases(some, np.flatnonzero(some.n_rounds))
+
+
+def without_contexts(cases: Cases) -> Cases:
+    """The same cases, of which nothing is known before a decision."""
+    return replace(cases, contexts=None, features=())
 
 
 def until_day(cases: Cases, day: float) -> Cases:

@@ -11,7 +11,7 @@ import numpy as np
 from banditree.cases.bad_rows import Problem, advice, any_of, describe_bad_rows, problems_of
 from banditree.cases.columns import Columns, find_columns
 from banditree.cases.sources import Log, open_log, plainly
-from banditree.cases.values import as_key, as_number, names_in
+from banditree.cases.values import as_key, as_number, names_in, numbered
 from banditree.errors import InvalidInput
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.contexts import INTERCEPT, Feature
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from banditree.cases.bad_rows import BadRows
+
+MOST_LEVELS = 100  # A column of text may have this many values to be a category.
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +75,19 @@ class LogView:
     def contexts(self, rows: "pa.Table", features: Sequence[Feature]) -> FloatArray:
         """The contexts (n, d) of rows of the table, as these features."""
         return np.column_stack([self._values(rows, feature) for feature in features])
+
+    def features(self, rows: "pa.Table") -> tuple[Feature, ...]:
+        """The features of the context columns of rows of the table: an intercept, numbers, categories but the first."""
+        found = [Feature(INTERCEPT), *(Feature(name) for name in self.numeric)]
+        for index, name in enumerate(self.categorical):
+            levels = numbered(rows[f"c{index}"])[0]
+            if len(levels) > MOST_LEVELS:
+                raise InvalidInput(
+                    f"Column {name!r} must have at most {MOST_LEVELS} values to be a context. Got {len(levels):,}. "
+                    "Group its values, or omit it."
+                )
+            found += [Feature(name, level, levels) for level in levels[1:]]
+        return tuple(found)
 
     def _values(self, rows: "pa.Table", feature: Feature) -> FloatArray:
         if feature.name == INTERCEPT:

@@ -21,10 +21,14 @@ DRAWS = 2_000  # Draws of how far the best of many plans leads by luck.
 
 @dataclass(frozen=True, order=True)
 class Candidate:
-    """How many lines a plan may have, and how many kinds it tells apart; the simpler comes first."""
+    """How many lines a plan may have, how many kinds it tells apart, and the rows of a rule by context in their place.
+
+    The simpler comes first.
+    """
 
     lines: int
     kinds: int
+    rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Trial:
     is_chosen: bool = False
 
 
-PlansOf = Callable[[Cases, int], Iterator[tuple[int, Plan]]]  # (cases, number of kinds) -> lines and plan, one by one
+PlansOf = Callable[[Cases, int], Iterator[tuple[Candidate, Plan]]]  # (cases, number of kinds) -> plans, one by one
 
 
 def cross_validate(
@@ -64,8 +68,8 @@ def cross_validate(
         rest, held = only_cases(history, np.flatnonzero(fold != number)), only_cases(history, judged)
         part: dict[Candidate, FloatArray] = {}
         for step, n_kinds in enumerate(kinds, 1):
-            for lines, plan in plans_of(rest, n_kinds):
-                part[Candidate(lines, n_kinds)] = replay(plan, held, horizon).rewards
+            for candidate, plan in plans_of(rest, n_kinds):
+                part[candidate] = replay(plan, held, horizon).rewards
             text = f"fold {number + 1} of {n_folds}, {n_kinds} kind{'s' if n_kinds > 1 else ''}"
             if not goes_on(on_progress, number * len(kinds) + step, n_folds * len(kinds), None, text):
                 return found or _spread(part, judged, history.n_cases, width, found)
@@ -100,7 +104,9 @@ def trials_of(rewards: dict[Candidate, FloatArray], *, is_full: bool) -> list[Tr
         Trial(candidate, value.estimate(), values[best].above(value), is_best=candidate == best)
         for candidate, value in sorted(values.items())
     ]
-    by_luck = trials[0].candidate.lines == 0 and leads_by_luck(*values.values(), than=values[trials[0].candidate])
+    by_luck = trials[0].candidate == Candidate(0, 1) and leads_by_luck(
+        *values.values(), than=values[trials[0].candidate]
+    )
     chosen = next(index for index, trial in enumerate(trials) if by_luck or within_one_error(trial.behind))
     trials[chosen] = replace(trials[chosen], is_chosen=True)
     return trials

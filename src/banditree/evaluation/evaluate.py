@@ -1,6 +1,7 @@
 """What a plan would have earned on cases it was not made from, beside what else could have been done."""
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -103,6 +104,7 @@ def evaluate(
     *,
     collection: Collection | None = None,
     single: str | None = None,
+    beside: Mapping[str, Callable[[Cases], Replayed]] | None = None,
     confidence: float = CONFIDENCE,
     **settings: Any,
 ) -> Evaluation:
@@ -110,7 +112,7 @@ def evaluate(
 
     log: a Cases, or what `read_cases` takes (a path, a frame, ...). collection: what mTS and mIDS know, and what gives
     the best single option; without it that option is the one that is best on this very log. single: that option by
-    name. settings: of `EvaluateSettings`.
+    name. beside: what else is compared with, by name: how it is replayed. settings: of `EvaluateSettings`.
 
     >>> from banditree.cases.table import cases_of
     >>> from banditree import ByOutcome, Give, Line, Score, make_plan
@@ -138,7 +140,9 @@ def evaluate(
     chain = None if history.is_full or not made.shows_plans else transitions(history, made.design)
     shown = _shown(followed, seen, horizon, chain)
     values = {}
-    for name, one in {PLAN: followed, **_others(plan, seen, collection, single, shown, runs, seed)}.items():
+    others = _others(plan, seen, collection, single, shown, runs, seed)
+    more = {name: replayed_on(seen) for name, replayed_on in (beside or {}).items()}
+    for name, one in {PLAN: followed, **others, **more}.items():
         is_one_run = name == PLAN or name.endswith(FOR_ALL)
         weights = None if chain is None or not is_one_run else weights_of(seen, one, chain)
         values[name] = measured(one, shown, is_full=history.is_full, weights=weights)

@@ -8,9 +8,10 @@ import numpy as np
 
 from banditree.cases.design import LogDesign, find_design
 from banditree.cases.reading import read_cases
-from banditree.cases.table import Cases, only_arms, only_cases, shuffled, thinned
+from banditree.cases.table import Cases, only_arms, only_cases, shuffled, thinned, without_contexts
 from banditree.errors import InvalidInput, invalid
-from banditree.evaluation.choice import Trial, cross_validate, trials_of
+from banditree.evaluation.by_context import SIZES, beside_by_context, rule_plans
+from banditree.evaluation.choice import Candidate, Trial, cross_validate, trials_of
 from banditree.evaluation.evaluate import Evaluation, best_single, evaluate, measured, replay_single
 from banditree.evaluation.intervals import Estimate
 from banditree.evaluation.kinds import Kinds, find_kinds, settled
@@ -98,14 +99,18 @@ def fit(
     family, shuffle, seed = _family(how.rewards), how.shuffle, how.seed
     history = log if isinstance(log, Cases) else _read(log, family, how)
     history, rare = _without_rare(history)
-    notes = (*history.notes, *rare, *_check_links(history), *(() if shuffle else order_notes(history)))
+    once = _decided_once(history, horizon)
+    links = () if once and history.features else _check_links(history)
+    notes = (*history.notes, *rare, *links, *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
     made = find_design(history, how.design if isinstance(how.design, str) else None)
     learned, held = hold_out(history.n_cases, how.held_out, seed)
     known = only_cases(history, learned)
     rounds = _typical_rounds(known, horizon, how.typical_rounds)
-    maker = Maker(settled(family, history), horizon, rounds, how.lines, how.centre, seed, vocabulary or Vocabulary())
-    tried, once = sorted({1, *(n for n in how.kinds if n <= len(learned))}), _decided_once(history, horizon)
+    sizes = SIZES if history.features and made.shows_plans else ()
+    words = vocabulary or Vocabulary()
+    maker = Maker(settled(family, history), horizon, rounds, how.lines, how.centre, seed, words, sizes)
+    tried = sorted({1, *(n for n in how.kinds if n <= len(learned))})
     seen = known if known.is_full else thinned(known, seed)
     tried = tried if made.shows_plans and not once else [1]
     found = cross_validate(seen, tried, maker.plans, horizon, folds=how.folds, seed=seed, on_progress=on_progress)
@@ -114,14 +119,14 @@ def fit(
 
 
 def _read(log: Any, family: Rewards, how: FitSettings) -> Cases:
-    return read_cases(log, rewards=family, hint=OTHER_REWARDS, seed=how.seed, **how.reading)
+    return read_cases(log, rewards=family, hint=OTHER_REWARDS, seed=how.seed, context=how.context, **how.reading)
 
 
 def _decided_once(history: Cases, horizon: int) -> tuple[str, ...]:
     """A note if every case is decided for once only."""
     if min(horizon, int(history.n_rounds.max())) > 1:
         return ()
-    return ("Every case has one round, so what it shows comes too late to help it: no plan is tried.",)
+    return ("Every case has one round, so what it shows comes too late to help it: no score is kept.",)
 
 
 def _typical_rounds(known: Cases, horizon: int, given: float | None) -> int:
@@ -176,25 +181,38 @@ class Maker:
     centre: bool
     seed: int
     vocabulary: Vocabulary
+    rule_sizes: tuple[int, ...] = ()
 
     def kinds(self, history: Cases, n_kinds: int) -> Kinds:
         """The kinds among these cases."""
         about = f"fitted, {TRUSTED}"
         return find_kinds(history, n_kinds, self.rewards, centre=self.centre, seed=self.seed, provenance=about)
 
-    def plans(self, history: Cases, n_kinds: int) -> Iterator[tuple[int, Plan]]:
-        """A plan of each length for these cases; for one kind only that of no line, which gives everyone the same.
+    def plans(self, history: Cases, n_kinds: int) -> Iterator[tuple[Candidate, Plan]]:
+        """A plan of each length for these cases; for one kind one option for everyone, and rules by context.
 
         The longest comes first: where it needs fewer lines than it may have, it is the plan of shorter lengths too.
         """
         if n_kinds == 1:
-            yield 0, self.one_option(history)
+            yield Candidate(0, 1), self.one_option(history)
+            for size, plan in self.rules(history, self.rule_sizes):
+                yield Candidate(0, 1, size), plan
             return
-        collection, plan = self.kinds(history, n_kinds).collection, None
+        collection, found = self.kinds(history, n_kinds).collection, None
         for lines in sorted(self.lines, reverse=True):
-            if plan is None or plan.n_tests > lines:
-                plan = self.plan(collection, lines)
-            yield lines, plan
+            if found is None or found.n_tests > lines:
+                found = self.plan(collection, lines)
+            yield Candidate(lines, n_kinds), found
+
+    def rules(self, history: Cases, sizes: Sequence[int]) -> Iterator[tuple[int, Plan]]:
+        """The rule by context of each of these sizes."""
+        return rule_plans(history, self.rewards, self.horizon, self.vocabulary, sizes) if sizes else iter(())
+
+    def made(self, history: Cases, kinds: Kinds, chosen: Candidate) -> Plan:
+        """The plan itself, of the candidate that is chosen."""
+        if chosen.rows:
+            return next(plan for _, plan in self.rules(history, [chosen.rows]))
+        return self.plan(kinds.collection, chosen.lines, LAST_STEPS) if chosen.kinds > 1 else self.one_option(history)
 
     def one_option(self, history: Cases) -> Plan:
         """The plan that gives everyone the option that is best on average."""
@@ -234,11 +252,14 @@ def _fitted(
     known, other = only_cases(history, learned), only_cases(history, held)
     chosen = next(trial for trial in trials if trial.is_chosen).candidate
     kinds = maker.kinds(known, _kinds_looked_for(trials))
-    plan = maker.plan(kinds.collection, chosen.lines, LAST_STEPS) if chosen.kinds > 1 else maker.one_option(known)
+    plan = maker.made(known, kinds, chosen)
     single = best_single(known)
-    about: dict[str, Any] = {"collection": kinds.collection, "single": history.arms[single], "seed": maker.seed}
-    about["design"] = made
-    judged = evaluate(plan, other, horizon=maker.horizon, **about)
+    about: dict[str, Any] = {"single": history.arms[single], "seed": maker.seed, "design": made}
+    if history.features:
+        about["beside"] = beside_by_context(known, other, maker.rewards, maker.horizon)
+    if not plan.features:
+        about["collection"] = kinds.collection
+    judged = evaluate(plan, other if plan.features else without_contexts(other), horizon=maker.horizon, **about)
     told = {*notes, *order_notes(other)}  # of the whole log, which shows the order of its rounds better than a part
     chances = kinds.chances(history)
     is_held_out = np.zeros(history.n_cases, bool)
@@ -257,7 +278,7 @@ def _fitted(
         maker.horizon,
         maker.seed,
         (*notes, *_length_notes(maker), *_generosity_notes(kinds)),
-        promise_of(plan, kinds, known, other, maker.horizon, maker.seed),
+        None if plan.features else promise_of(plan, kinds, known, other, maker.horizon, maker.seed),
     )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, InstanceOf
 
 from banditree.cases.settings import LogSettings
-from banditree.settings import Horizon, Numbers, Seed
+from banditree.settings import Horizon, Names, Numbers, Seed
 from banditree.tasks.rewards import Rewards
 
 
@@ -27,6 +27,10 @@ class FitSettings(LogSettings):
         Literal["bernoulli", "gaussian", "graded"] | InstanceOf[Rewards],  # fit needs the chance of each reward
         Field(description="How rewards are distributed; for those anywhere on a scale, gaussian."),
     ] = "bernoulli"
+    context: Annotated[
+        Names,
+        Field(description="Columns that are known before each decision, such as price,age; text is a category."),
+    ] = ()
     # Since cases vary around their kind, few kinds describe many cases; longer plans are rarely signed.
     kinds: Annotated[Numbers, Field(description="Numbers of kinds to try, besides one.")] = (2, 3, 5)
     lines: Annotated[Numbers, Field(description="Most lines of the plans to try.")] = (1, 2, 3, 4, 6, 9)

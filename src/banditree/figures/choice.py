@@ -14,7 +14,7 @@ ROOM = 0.08  # This share of the height of the values is left free above and bel
 
 @dataclass(frozen=True)
 class ChoicePoint:
-    """One candidate: its lines, its reward per round with its standard error, and whether it was chosen."""
+    """One candidate: its lines or rows of a rule, its reward with its standard error, and whether it was chosen."""
 
     lines: int
     value: float
@@ -37,7 +37,12 @@ def choice_info(trials: Sequence[Trial]) -> ChoiceInfo:
         (
             n,
             tuple(
-                ChoicePoint(trial.candidate.lines, trial.value.value, trial.behind.error, trial.is_chosen)
+                ChoicePoint(
+                    trial.candidate.lines or trial.candidate.rows,
+                    trial.value.value,
+                    trial.behind.error,
+                    trial.is_chosen,
+                )
                 for trial in trials
                 if trial.candidate.kinds == n
             ),

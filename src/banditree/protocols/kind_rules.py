@@ -4,6 +4,7 @@ A tree gives one arm per leaf; the best one loses least, on average over context
 prediction. Among the cuts that are tried it is exact up to three leaves; a larger one grows from there, leaf by leaf.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,9 +13,10 @@ from banditree.errors import invalid
 from banditree.plans.kind_rule import NO_NODE, KindRule
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.contexts import INTERCEPT, averaging_rows
+from banditree.tasks.contexts import INTERCEPT, Feature, averaging_rows
 from banditree.tasks.predictions import predict
 
+MOST_ROWS = 20_000  # A rule for outcomes is grown on so many of them.
 ROWS = 1_500  # A tree is searched for on this many contexts; what it loses is then taken over all of them.
 CUTS = 24  # This many cuts are tried per feature, at even quantiles, rounded to a few digits.
 EXACT = 3  # All trees of up to this many leaves are compared.
@@ -60,6 +62,29 @@ def printed_rules(collection: Collection, size: int) -> tuple[KindRule, ...]:
     return tuple(found)
 
 
+def rules_for(
+    values: FloatArray, rows: FloatArray, features: Sequence[Feature], sizes: Sequence[int]
+) -> dict[int, KindRule]:
+    """The rule of at most each of some numbers of leaves for what options are worth (n, K) at contexts `rows`.
+
+    The values may be outcomes, which vary, so many rows count, and rules grow from one question, leaf by leaf.
+
+    >>> price = np.arange(100.0)[:, None]
+    >>> worth = np.column_stack([price[:, 0] < 40, price[:, 0] >= 40]).astype(float)
+    >>> rules_for(worth, price, [Feature("price")], [2])[2].promise.tolist()
+    [0.0, 1.0, 1.0]
+    """
+    step = max(1, len(rows) // MOST_ROWS)
+    rows, values = rows[::step], values[::step]
+    asked = [f for f, feature in enumerate(features) if feature.name != INTERCEPT]
+    splits = Splits(rows, [(f, _cuts(rows[:, f], features[f].level is not None)) for f in asked])
+    found = {}
+    for size, tree in splits.growing(values, sizes).items():
+        rule = _flat(tree, 0.0)
+        found[size] = replace(rule, promise=_promises(rule, rows, values[np.arange(len(rows)), rule.arms_at(rows)]))
+    return found
+
+
 def _promises(rule: KindRule, rows: FloatArray, predicted: FloatArray) -> FloatArray:
     """What each node promises: at a leaf the mean prediction of its contexts, in hundredths; 0 elsewhere."""
     leaf, n = rule.leaves_at(rows), len(rule.feature)
@@ -97,6 +122,19 @@ class Splits:
                 break
             tree = longer
         return tree
+
+    def growing(self, values: FloatArray, sizes: Sequence[int]) -> dict[int, Node]:
+        """The tree with at most each of some numbers of leaves, grown by the question that gains most."""
+        everyone = np.ones(len(values), bool)
+        tree, found = self._leaf(values, everyone), {}
+        for size in sorted(sizes):
+            while tree.n_leaves < size:
+                longer = self._grown(values, everyone, tree)
+                if longer.gain <= tree.gain + WORTH * len(values):
+                    break
+                tree = longer
+            found[size] = tree
+        return found
 
     def _leaf(self, values: FloatArray, inside: BoolArray) -> Node:
         totals = values[inside].sum(axis=0)

@@ -45,10 +45,11 @@ def verdict(found: Fit) -> list[str]:
         first = f"Verdict: {_not_shown(found)}"
     elif judged.refusal:
         first = f"Verdict: {judged.refusal}. Give {found.single} to everyone until it can."
-    elif found.plan.n_tests == 0:
+    elif found.plan.n_tests == 0 and not found.plan.features:
         first = f"Verdict: give {found.single} to everyone. No plan was found that earns more on other cases."
     elif gain.low > 0:
-        first = "Verdict: follow the plan. It earns more than one option for everyone."
+        what = "follow the rule by context" if found.plan.features else "follow the plan"
+        first = f"Verdict: {what}. It earns more than one option for everyone."
     else:
         first = f"Verdict: the plan may help, but {single.name} is not shown to be worse on the cases held out."
     if not judged.is_full and judged.shown < judged.horizon:
@@ -61,7 +62,7 @@ def verdict(found: Fit) -> list[str]:
     ]
     if judged.rests_on is not None:
         lines.insert(3, f"  It rests on {counted(judged.rests_on, 'case')} that changed over as the plan asks.")
-    if found.plan.n_tests > 0:
+    if found.plan.n_tests > 0 or found.plan.features:
         lines.insert(2, f"  The plan gives {_interval(plan.value)}, a difference of {shown_signed(gain)}.")
     return lines
 
@@ -102,11 +103,12 @@ def _interval(value: Any) -> str:
 
 def choice_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
     """The header and the rows of the table of candidates."""
-    head = ["lines", "kinds", "per round", "standard error", "behind the best", "standard error", ""]
+    head = ["lines", "kinds", "rows of a rule", "per round", "standard error", "behind the best", "standard error", ""]
     rows = [
         [
             f"{trial.candidate.lines}",
             f"{trial.candidate.kinds}",
+            f"{trial.candidate.rows or ''}",
             f"{trial.value.value:.4f}",
             f"{trial.value.error:.4f}",
             f"{trial.behind.value:.4f}",
@@ -115,6 +117,8 @@ def choice_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
         ]
         for trial in found.trials
     ]
+    if not any(trial.candidate.rows for trial in found.trials):
+        head, *rows = ([*row[:2], *row[3:]] for row in (head, *rows))
     return head, rows
 
 
@@ -153,6 +157,7 @@ def fit_document(found: Fit) -> dict[str, Any]:
             {
                 "lines": trial.candidate.lines,
                 "kinds": trial.candidate.kinds,
+                "rule_rows": trial.candidate.rows,
                 **asdict(trial.value),
                 "behind": asdict(trial.behind),
                 "chosen": trial.is_chosen,

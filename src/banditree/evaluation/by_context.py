@@ -1,0 +1,124 @@
+"""What contexts alone decide: everyone is of one kind, and a short printed rule says what is best at a context.
+
+Beside it stand what else a person would use who looks at contexts and not at what a case has shown before: a tree of
+four leaves, logistic regression, and LinUCB, which learns anew from every case.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from banditree.cases.table import Cases
+from banditree.evaluation.evaluate import replay_single
+from banditree.evaluation.replay import Replayed, replay
+from banditree.evaluation.weighting import logged_chances
+from banditree.plans.gives import TreatAs
+from banditree.plans.kind_rule import KindRule
+from banditree.plans.line import Line
+from banditree.plans.plan import Origin, Plan
+from banditree.plans.words import Vocabulary
+from banditree.policies.registry import policy_named
+from banditree.protocols.kind_rules import rules_for
+from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.predictions import predict
+from banditree.tasks.rewards import Bernoulli, Link, Rewards
+from banditree.training.logistic import fit_curve
+from banditree.trees.tree import round_significant
+
+EVERYONE = "everyone"
+SIZES = (2, 4, 8)  # Rows of the rules that are tried; nobody keeps more in mind.
+TREE = 4  # Leaves of the tree that a person would use.
+
+Beside = dict[str, Callable[[Cases], Replayed]]
+
+
+class Curves(NamedTuple):
+    """The prediction of every option's reward at a context: theta (K, d), and the family with its link."""
+
+    theta: FloatArray
+    rewards: Rewards
+
+    def at(self, x: FloatArray) -> FloatArray:
+        """The predictions (n, K) at contexts (n, d)."""
+        return predict(self.theta, x, self.rewards)
+
+
+def curves_of(history: Cases, rewards: Rewards) -> Curves:
+    """A curve for each option over all cases, logistic where rewards are 0 or 1, else linear."""
+    assert history.contexts is not None
+    theta = np.zeros((len(history.arms), history.contexts.shape[1]))
+    for k in range(len(history.arms)):
+        known = history.known[:, k]
+        x, reward = history.contexts[known], history.outcomes[known, k]
+        theta[k] = fit_curve(x, reward).theta if rewards.counts else np.linalg.lstsq(x, reward, rcond=None)[0]
+    return Curves(round_significant(theta), Bernoulli(link=Link.LOGISTIC) if rewards.counts else rewards)
+
+
+def worth_of_options(history: Cases, curves: Curves, horizon: int) -> tuple[FloatArray, FloatArray]:
+    """What each option is worth in the first rounds of every case (n, K), and the contexts there.
+
+    The outcome where it is known to everyone; else doubly robust: the prediction, and for the option that was given
+    what came beyond it, over the chance that it had.
+    """
+    rounds = np.flatnonzero(history.place < horizon)
+    assert history.contexts is not None
+    x, outcome, arm = history.contexts[rounds], history.outcomes[rounds], history.arm[rounds]
+    predicted = curves.at(x)
+    if history.is_full:
+        return np.where(np.isnan(outcome), predicted, outcome), x
+    every = np.arange(len(rounds))
+    beyond = outcome[every, arm] - predicted[every, arm]
+    worth = predicted.copy()
+    worth[every, arm] += np.nan_to_num(beyond) / logged_chances(history)[rounds]
+    return worth, x
+
+
+def rule_plans(
+    history: Cases, rewards: Rewards, horizon: int, vocabulary: Vocabulary, sizes: Sequence[int] = SIZES
+) -> Iterator[tuple[int, Plan]]:
+    """The plan of one line that treats everyone alike at a context, for each number of rows of its rule."""
+    curves = curves_of(history, rewards)
+    worth, x = worth_of_options(history, curves, horizon)
+    for size, rule in rules_for(worth, x, history.features, sizes).items():
+        yield size, _plan(history, curves, rule, horizon, vocabulary)
+
+
+def _plan(history: Cases, curves: Curves, rule: KindRule, horizon: int, vocabulary: Vocabulary) -> Plan:
+    return Plan(
+        (Line(TreatAs(EVERYONE)),),
+        history.arms,
+        (EVERYONE,),
+        curves.rewards,
+        horizon,
+        theta=curves.theta[None],
+        features=history.features,
+        kind_rules=(rule,),
+        vocabulary=vocabulary,
+        origin=Origin("rule by context"),
+    )
+
+
+def beside_by_context(known: Cases, other: Cases, rewards: Rewards, horizon: int) -> Beside:
+    """What else looks at contexts, made from the known cases, as it would be replayed on the other ones."""
+    curves = curves_of(known, rewards)
+    worth, x = worth_of_options(known, curves, horizon)
+    tree = rules_for(worth, x, known.features, (TREE,))[TREE]
+    at = other.contexts
+    assert at is not None
+    regression = curves.at(at).argmax(axis=1)
+    about = _plan(known, curves, tree, horizon, Vocabulary())
+    name = "logistic" if rewards.counts else "linear"
+
+    def always(arm: IntArray) -> Callable[[Cases], Replayed]:
+        return lambda seen: replay_single(seen, arm, horizon)
+
+    def linucb(seen: Cases) -> Replayed:
+        return replay(about, replace(seen, contexts=at), horizon, policy=policy_named("linucb"))
+
+    return {
+        f"tree of {TREE} leaves by context": always(tree.arms_at(at)),
+        f"{name} regression by context": always(regression),
+        "LinUCB for each case": linucb,
+    }
