@@ -25,7 +25,8 @@ def save_session(session: Session, path: str | Path) -> None:
     """Write a session that follows a plan, so that it can go on later."""
     if not isinstance(session.subject, Plan):
         raise InvalidInput("Only sessions that follow a Plan can be saved to a file. Use snapshot() for others.")
-    write_text(Path(path), dump(CaseFile(plan=fingerprint(session.subject), session=session.snapshot())))
+    plan = session.subject if session.whole is None else session.whole
+    write_text(Path(path), dump(CaseFile(plan=fingerprint(plan), session=session.snapshot())))
 
 
 def load_session(plan: Plan, path: str | Path, *, collection: Collection | None = None) -> Session:

@@ -23,6 +23,10 @@ from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Rewards
 from banditree.version import __version__
 
+# A case is handed over at these odds to one against every task: a case of a known task that is where it should be is
+# handed over with a chance of at most 1%; the certificate adds the chance that it is elsewhere.
+ODDS = 100
+
 
 class Form(StrEnum):
     """How a plan is read: numbered boxes, its ends among them, or the lines of a protocol with their ends inside."""

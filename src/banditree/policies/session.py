@@ -12,6 +12,7 @@ from banditree.plans.plan import Plan
 from banditree.policies.base import Facts, Outcome, Policy
 from banditree.policies.follow import follow
 from banditree.policies.follow_lazily import follow_lazily
+from banditree.policies.guarding import guarded
 from banditree.policies.hand_over import follow_thompson
 from banditree.policies.rounds import Missing, Reported, Round, Step, arm_number, checked_harm, kept_context, shown
 from banditree.policies.snapshots import SCHEMA, check_origin, fill_state, round_from_json, round_to_json, state_to_json
@@ -409,8 +410,9 @@ def start_session(
 ) -> Session:
     """A new case that follows a plan.
 
-    collection: by which `going_on` says what it costs not to wait for outcomes. without: the arms that this case must
-    never get, by name or number: it follows the page of the plan for such a case.
+    collection: by which a case that fits none of its tasks is handed over to Thompson sampling (`guarding`), and
+    `going_on` says what it costs not to wait for outcomes. without: the arms that this case must never get, by name or
+    number: it follows the page of the plan for such a case.
 
     >>> from banditree import Collection, Give, Line, make_plan
     >>> from banditree.plans.plan import Page
@@ -421,14 +423,19 @@ def start_session(
     """
     horizon, missing = subject.horizon, _missing(subject, without)
     page = page_for(subject, [subject.arms[k] for k in missing]) if isinstance(subject, Plan) else subject
-    costs = _waiting_costs(page, collection)
-    session = Session(policy_for(page), page, horizon=horizon, seed=seed, case=case, waiting_costs=costs)
+    costs, followed = _waiting_costs(page, collection), _followed(page, collection)
+    session = Session(policy_for(followed), followed, horizon=horizon, seed=seed, case=case, waiting_costs=costs)
     session.without, session.whole = missing, subject if isinstance(subject, Plan) else None
     return session
 
 
 def _missing(subject: Plan | LazyTree | Collection, arms: Iterable[str | int]) -> tuple[int, ...]:
     return tuple(sorted({arm_number(subject.arms, arm) for arm in arms}))
+
+
+def _followed(subject: Plan | LazyTree, collection: Collection | None) -> Plan | LazyTree:
+    """What is followed, with the guard where the collection is known."""
+    return subject if collection is None or not isinstance(subject, Plan) else guarded(subject, collection)
 
 
 def _waiting_costs(subject: Plan | LazyTree | Collection, collection: Collection | None) -> "WaitingCosts | None":
@@ -448,20 +455,22 @@ def resume_session(
 ) -> Session:
     """The session that `snapshot` was taken of, with the plan or collection it was started with.
 
-    collection: as in `start_session`.
+    collection: as in `start_session`, if the session was started with it.
     """
+    own = policy is None
     if policy is None:
         if isinstance(subject, Collection):
             raise invalid("policy", "given for a session over a collection", None)
-        policy = policy_for(subject)
+        policy = _policy_of(subject, snapshot, collection)
     check_origin(snapshot, policy.name)
     try:
         missing, whole = _missing(subject, snapshot.get("without", ())), None
         if isinstance(subject, Plan):
             whole, subject = subject, page_for(subject, [subject.arms[k] for k in missing])
+        is_guarded = own and isinstance(subject, Plan) and policy is not policy_for(subject)
         session = Session(
             policy,
-            subject,
+            _followed(subject, collection) if is_guarded and isinstance(subject, Plan) else subject,
             horizon=snapshot["horizon"],
             seed=snapshot["seed"],
             case=snapshot["case"],
@@ -485,6 +494,16 @@ def resume_session(
             f"The snapshot does not fit this plan ({problem}). Resume it with the plan it was started with."
         ) from None
     return session
+
+
+def _policy_of(subject: Plan | LazyTree, snapshot: Mapping[str, Any], collection: Collection | None) -> Policy:
+    """The policy that a snapshot was taken of: the plan's own, or that of the plan with the guard."""
+    own = policy_for(subject)
+    if snapshot.get("policy") == own.name:
+        return own
+    if collection is None and snapshot.get("policy") == follow_thompson.name:
+        raise InvalidInput("This case is guarded by a collection. Resume it with the collection it was started with.")
+    return policy_for(_followed(subject, collection))
 
 
 def _check_rounds(session: Session) -> None:

@@ -14,7 +14,7 @@ from banditree.certificates.certify import certify
 from banditree.certificates.over_contexts import Contextual, contextual
 from banditree.errors import InvalidInput, TooLong, invalid
 from banditree.nouns import counted
-from banditree.plans.plan import Decider, Fallback, Plan
+from banditree.plans.plan import ODDS, Decider, Fallback, Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress, Progress
@@ -46,10 +46,6 @@ TINY = 30  # Up to this horizon a case of random length stands badly for one of 
 TRIES = ((0, 1.0), (1, 1.0), (0, 2.0), (1, 2.0), (0, 4.0))
 ATTEMPTS = 4  # At most this many searches, with wrong arms ever more costly, are made until the cap on them is met.
 DEARER = 10.0  # A wrong arm costs this many times as much from one attempt to the next.
-
-# A case is handed over at these odds to one against every task: a case of a known task that is where it should be is
-# handed over with a chance of at most 1%; the certificate adds the chance that it is elsewhere.
-ODDS = 100
 
 
 @keywords(ProtocolSettings)
