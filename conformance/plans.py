@@ -45,6 +45,7 @@ def plans() -> Iterator[tuple[str, Plan]]:
     yield "a page for a case that must not get an option", _with_pages()
     yield "pages, and what did harm is not given again", _with_pages(OnHarm.NOT_AGAIN)
     yield "what did harm is not given again, and a person decides", replace(_protocol(), on_harm=OnHarm.NOT_AGAIN)
+    yield "a washout: rounds after a change are not counted", replace(_protocol(), washout=2)
     yield "grades", _lines(GRADES, ByOutcome((-2, 0, 1), (0.5, 1.5)), SafetyRule((-2, 0, 1), 5, (0.5, 1.5), cap=3))
     yield "numbers", _lines(PAIN, ByOutcome((-2, 0, 3), (-0.5, 0.25)), SafetyRule((-3, 0, 1), 6, (-0.5, 0.25)))
     yield "totals of shares", _totals()

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from banditree.cli import main
@@ -67,6 +69,17 @@ def test_html_has_numbers_with_the_tasks_and_says_so_without(folder):
     assert " in the worst task." in (folder / "p.html").read_text()
     run("show", "plan.json", "-o", "q.html")
     assert "shown with --tasks" in (folder / "q.html").read_text()
+
+
+def test_an_app_is_one_page_and_a_machine_is_for_programs(folder, capsys):
+    assert run("show", "plan.json", "--app", "-o", "app.html") == 0
+    assert "class Follower" in (folder / "app.html").read_text()
+    assert run("show", "plan.json", "--format", "machine", "-o", "machine.json") == 0
+    assert json.loads((folder / "machine.json").read_text())["schema"] == "banditree/machine/1"
+    assert run("show", "plan.json", "--app", "-o", "app.pdf") == 2
+    assert "An app is html. Got 'pdf'." in capsys.readouterr().err
+    assert run("show", "plan.json", "--app", "--card", "-o", "app.html") == 2
+    assert "not both" in capsys.readouterr().err
 
 
 def test_a_card_is_a_sheet_or_a_page_and_promises_what_was_computed(folder, capsys):

@@ -57,6 +57,9 @@ def show(
     card: Annotated[
         bool, typer.Option("--card", help="A card to work with, as pdf or html: the plan, its words, a worksheet.")
     ] = False,
+    app: Annotated[
+        bool, typer.Option("--app", help="One html file that follows many cases on any phone, without a network.")
+    ] = False,
     paper: Annotated[Paper, typer.Option(help="The paper of a card or a PDF.")] = Paper.A4,
     without: Annotated[
         list[str] | None, typer.Option(help="Only the page for a case that must not get this arm; may be repeated.")
@@ -78,7 +81,11 @@ def show(
         typer.echo(plan_json(loaded), nl=False)
         return
     chosen = _format(format, output)
-    if card:
+    if card and app:
+        raise InvalidInput("Give --card or --app, not both.")
+    if app:
+        content = _app(loaded, chosen)
+    elif card:
         content = _card(loaded, chosen, tasks, paper)
     else:
         content = _content(loaded, chosen, tasks, paper, colour=output is None and _has_colour())
@@ -87,6 +94,14 @@ def show(
         typer.echo(f"Written to {output}.")
     else:
         typer.echo(content.decode(), nl=False, color=True)
+
+
+def _app(plan: "Plan", chosen: Format) -> bytes:
+    from banditree.figures.app import app_html
+
+    if chosen is not Format.HTML:
+        raise InvalidInput(f"An app is html. Got {chosen.value!r}. Give a file: --app -o plan.html.")
+    return app_html(plan).encode()
 
 
 def _card(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper) -> bytes:
