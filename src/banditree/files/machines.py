@@ -20,7 +20,6 @@ from banditree.plans.words import Vocabulary
 from banditree.policies.session import policy_for
 from banditree.tasks.rewards import Family, Link
 
-
 HUGE = 1e300  # No total of rewards is larger.
 
 
