@@ -18,18 +18,21 @@ NO_CAP = 1_000  # Above this, more points make no difference, so a score without
 
 
 def score_exits(
-    points: IntArray, chance: FloatArray, going: float, floors: IntArray, ceils: IntArray
+    points: IntArray, chance: FloatArray, going: float | FloatArray, floors: IntArray, ceils: IntArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(down, up, rounds), each (ceils, floors, S), of score lines: one ladder serves all levels."""
-    down, up, rounds = exits_from(points, chance, going, floors, ceils - 1, False)
+    """(down, up, rounds), each (ceils, floors, S), of score lines: one ladder serves all levels.
+
+    going: the chance of going on after a round, for all scenarios or for each (S,).
+    """
+    down, up, rounds = exits_from(points, chance, _each(going, chance), floors, ceils - 1, False)
     return down, up, rounds
 
 
 def watch_exits(
-    points: IntArray, chance: FloatArray, going: float, floors: IntArray, caps: IntArray
+    points: IntArray, chance: FloatArray, going: float | FloatArray, floors: IntArray, caps: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """(down, rounds), each (caps, floors, S), of watch lines whose score is held at a cap."""
-    down, _up, rounds = exits_from(points, chance, going, floors, caps, True)
+    down, _up, rounds = exits_from(points, chance, _each(going, chance), floors, caps, True)
     return down, rounds
 
 
@@ -53,3 +56,8 @@ def discounted_exits(machine: Machine, outcomes: Outcomes, going: float) -> tupl
             levels = (points, bins[: machine.points.shape[1]], going, floors, caps)
             down[box], rounds[box] = (part[0, 0] for part in watch_exits(*levels))
     return down, up, rounds
+
+
+def _each(going: float | FloatArray, chance: FloatArray) -> FloatArray:
+    """The chance of going on (S,) under each scenario."""
+    return np.full(chance.shape[1], going)

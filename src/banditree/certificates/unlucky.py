@@ -4,6 +4,7 @@ The distribution of a case's loss comes from `losses`, on grids that are fine wh
 mean of the worst 1% are right to about 1%.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,10 +52,15 @@ class Grids:
 
     def to(self, reach: float, cells: int) -> "Distribution":
         """A grid of some cells that reaches so far; in the unit of all costs, if it need not be much finer for that."""
-        from banditree.certificates.losses import mixed
+        from banditree.certificates.losses import TooMuch, mixed
 
         if cells == FINE and reach <= MOST_FINE * self.unit:
-            return mixed(self.each, self.moments, self.unit, int(reach / self.unit) + 2)
+            with suppress(TooMuch):
+                return mixed(self.each, self.moments, self.unit, int(reach / self.unit) + 2)
+        while cells > COARSE:  # a coarser grid is less work, and its numbers say how far off they may be
+            with suppress(TooMuch):
+                return mixed(self.each, self.moments, reach / cells, cells)
+            cells //= 2
         return mixed(self.each, self.moments, reach / cells, cells)
 
 

@@ -22,14 +22,20 @@ def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[
     >>> above.round(3).tolist(), pulls.round(3).tolist()
     ([0.5, 0.771], [9.0, 8.143])
     """
-    levels = np.array(points), np.ascontiguousarray(chance), 1.0, np.array([floor]), np.array([ceil - 1])
+    levels = (
+        np.array(points),
+        np.ascontiguousarray(chance),
+        np.ones(chance.shape[1]),
+        np.array([floor]),
+        np.array([ceil - 1]),
+    )
     down, up, pulls = exits_from(*levels, False)[:, 0, 0]
     return down, up, np.where(np.isnan(pulls), np.inf, pulls)  # zero times infinity: some score is never left
 
 
 @njit(cache=True)
 def exits_from(
-    points: IntArray, chance: FloatArray, going: float, floors: IntArray, starts: IntArray, held: bool
+    points: IntArray, chance: FloatArray, going: FloatArray, floors: IntArray, starts: IntArray, held: bool
 ) -> FloatArray:
     """(down, up, rounds), (3, starts, floors, S), of scores that start at some rows of one ladder, as in `ladder`."""
     exits, n_scores = np.zeros((3, starts.size, floors.size, chance.shape[1])), 0
@@ -82,7 +88,7 @@ def descend(
 
 @njit(cache=True, error_model="numpy")
 def ladder(
-    points: IntArray, chance: FloatArray, n_scores: int, going: float, held: bool
+    points: IntArray, chance: FloatArray, n_scores: int, going: FloatArray, held: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(below, above, spent) for `n_scores` scores from the highest down, until the walk first goes below each.
 
@@ -106,7 +112,7 @@ def ladder(
             point = min(points[b], i) if held else points[b]
             target = up if point > i else mass[rise - point]
             for task in range(n_tasks):
-                target[task] += going * chance[b, task]
+                target[task] += going[task] * chance[b, task]
         for o in range(min(rise, i), 0, -1):
             for task in range(n_tasks):
                 m = mass[rise - o, task]
@@ -117,8 +123,8 @@ def ladder(
                     mass[rise - o + j, task] += mass[rise - o, task] * below[i - o, j, task]
         for task in range(n_tasks):
             away = up[task]  # one minus the chance of coming back to score i, without a subtraction
-            if going < 1.0:
-                away += (1.0 - going) * rounds[task]
+            if going[task] < 1.0:
+                away += (1.0 - going[task]) * rounds[task]
             for j in range(1, fall + 1):
                 away += mass[rise + j, task]
             if away > 0.0:

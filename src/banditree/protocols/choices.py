@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from banditree.protocols.care import felt
 from banditree.protocols.screening import look
 from banditree.protocols.tables import Exits, Line, Tables, Ways
 from banditree.tasks.arrays import FloatArray, IntArray
@@ -134,7 +135,7 @@ def judged_level(ways: Ways, way: int, cap: int, a: int, b: int, setting: Settin
         else:
             up[s] = ways.up[way, a, b, s]
             down[s] = max(1.0 - up[s] - ways.stopping * ways.rounds[way, a, b, s], 0.0)
-            cost[s] = ways.rounds[way, a, b, s] * ways.gaps[way, s]
+            cost[s] = felt(ways.rounds[way, a, b, s] * ways.gaps[way, s], ways.care)
     low = cheapest(setting.weighted, setting.few, down)
     high = low if a < 0 else cheapest(setting.weighted, setting.few, up)
     return judged_pair(setting.judge, down, up, cost, setting.places, low, high, out)

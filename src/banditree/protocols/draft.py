@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from banditree.protocols.care import felt
 from banditree.protocols.draft_links import all_reaching, leads_back, path_lengths_of, reaching, reading_order
 from banditree.protocols.draft_values import Chain, Passed, Values, affine_values, one_pass, pass_values
 from banditree.protocols.moving import OTHERS, with_changes, with_returns
@@ -210,7 +211,7 @@ def drafted(tables: Tables, root: int, lines: list[Line], links: list[tuple[int,
 def ends(tables: Tables, rule: int) -> tuple[FloatArray, FloatArray]:
     """(cost, chance of starting again), each (K, S), of the ends under a rule."""
     if rule == NO_RULE:
-        cost = np.ascontiguousarray(tables.resting.T / (1.0 - tables.going))
+        cost = np.ascontiguousarray(felt(tables.resting.T / (1.0 - tables.going), tables.ways.care))
         return cost, np.zeros_like(cost)
     return tables.rule_cost[rule], tables.rule_down[rule]
 

@@ -5,17 +5,30 @@ from enum import StrEnum
 
 from banditree.errors import invalid
 
+CARE = 0.2  # How much the mean of the worst cases counts beside the mean of all.
+WORST_CASES = 0.01  # The worst cases of a task are this share of all.
+
 
 class Objective(StrEnum):
-    """What the plan is best for: the task it does worst on, or the average over tasks."""
+    """What the plan is best for: the task it does worst on, the same with more weight on the unlucky, or the average
+    over tasks.
+
+    UNLUCKY: in the worst task, the mean loss and a fifth of the mean loss of the worst 1% of its cases.
+    """
 
     WORST = "worst"
     MEAN = "mean"
+    UNLUCKY = "unlucky"
 
     @property
     def power(self) -> float:
         """The power mean over tasks that stands for it; the 8th is close to the largest, and smooth."""
-        return 8.0 if self is Objective.WORST else 1.0
+        return 1.0 if self is Objective.MEAN else 8.0
+
+    @property
+    def extra(self) -> float:
+        """How many times more the loss of the worst cases counts."""
+        return CARE / WORST_CASES if self is Objective.UNLUCKY else 0.0
 
 
 def objective_named(given: Objective | str) -> Objective:
@@ -24,6 +37,25 @@ def objective_named(given: Objective | str) -> Objective:
         return Objective(given)
     except ValueError:
         raise invalid("objective", f"one of {', '.join(Objective)}", given) from None
+
+
+@dataclass(frozen=True)
+class Caps:
+    """What a plan must keep to in every task; None: whatever it is.
+
+    wrong_arm: the chance of having no best arm in force at the horizon. loss: what 99% of the cases lose at most.
+    """
+
+    wrong_arm: float | None = None
+    loss: float | None = None
+
+    @property
+    def some(self) -> bool:
+        """Whether there is one."""
+        return self.wrong_arm is not None or self.loss is not None
+
+
+NO_CAPS = Caps()
 
 
 @dataclass(frozen=True)

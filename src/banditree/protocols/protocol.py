@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from banditree.certificates.certify import certify
@@ -20,8 +21,8 @@ from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress, Progress
 from banditree.protocols.defaults import FEW_TASKS, default_lines, default_path, default_steps
 from banditree.protocols.harm import priced, within_harm
-from banditree.protocols.judging import judge, loses, lost
-from banditree.protocols.objectives import Limits, Objective
+from banditree.protocols.judging import broken, judge, loses, lost, with_the_unlucky
+from banditree.protocols.objectives import NO_CAPS, Caps, Limits, Objective
 from banditree.protocols.reading import draft_of, plan_of, scorings_of
 from banditree.protocols.settings import ProtocolSettings
 from banditree.protocols.worlds import Chooser, World, choosers_for, known_world, with_scenarios
@@ -30,22 +31,26 @@ from banditree.tasks.arrays import FloatArray
 from banditree.tasks.cases import with_spread
 from banditree.tasks.changes import trust_estimates, with_free_changes
 from banditree.tasks.collection import Collection
+from banditree.tasks.rewards.base import Scoring
 
 if TYPE_CHECKING:
     from banditree.plans.kind_rule import KindRule
     from banditree.protocols.by_context import ContextualTasks, PointsBy
     from banditree.protocols.draft import Draft
     from banditree.protocols.moves import Moves
+    from banditree.protocols.tables import Tables
 
 POLISHING = 0.1  # Further steps, as a share of those of the search, that go on with the ways to score that are left.
 SHORTER = 0.05  # Further steps, as a share of those of the search, in which a line less is tried.
+AT_FIRST = 0.05  # This share of the steps, at most, goes into what plans usually lose, before a search that cares.
 SIMPLIFYING = 0.15  # Further steps, as a share of those of the search, in which the plan is made simpler.
 DOUBTS = 3  # For estimated rates this many searches, each allowing for the worst rates of the plans before it.
 TINY = 30  # Up to this horizon a case of random length stands badly for one of H rounds ...
 # ... so that by default there are searches with these (numbers added to the seed, mean lengths as multiples of H).
 TRIES = ((0, 1.0), (1, 1.0), (0, 2.0), (1, 2.0), (0, 4.0))
-ATTEMPTS = 4  # At most this many searches, with wrong arms ever more costly, are made until the cap on them is met.
+ATTEMPTS = 4  # At most this many searches, with what is capped ever more costly, are made until the caps are met.
 DEARER = 10.0  # A wrong arm costs this many times as much from one attempt to the next.
+CARES = (0.0, 20.0, 80.0, 320.0)  # How many times more losses above a cap count in each attempt.
 
 
 @keywords(ProtocolSettings)
@@ -108,9 +113,9 @@ def _searched(
     seen = collection if not how.allow else with_spread(collection, how.allow / math.sqrt(3.0))  # evenly within it
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
-    seek.start, seek.harm_price, seek.washout = start, harm_price, how.washout
+    seek.start, seek.caps, seek.harm_price, seek.washout = start, how.caps, harm_price, how.washout
     tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
-    return _heeding(seek, _widths(limits, collection), tries, how.max_wrong_arm)
+    return _heeding(seek, _widths(limits, collection), tries)
 
 
 def _widths(limits: Limits, collection: Collection) -> list[Limits]:
@@ -124,16 +129,14 @@ def _widths(limits: Limits, collection: Collection) -> list[Limits]:
     return widths
 
 
-def _found(
-    seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]], max_wrong_arm: float | None
-) -> Plan:
+def _found(seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]]) -> Plan:
     """The best plan of some tries within each of some limits, which begin with the best within the limits before."""
     seek.searches, problem = seek.searches + len(widths) * len(tries), InvalidInput("")
     for seek.limits in widths:
         found = list[Plan]()
         for seek.shift, seek.longer in tries:
             try:
-                found.append(seek.plan(0.0) if max_wrong_arm is None else _rarely_wrong(seek, max_wrong_arm))
+                found.append(_within(seek) if seek.caps.some else seek.plan())
             except InvalidInput as error:
                 problem = error
             if seek.stopped:
@@ -147,19 +150,17 @@ def _found(
     return seek.start
 
 
-def _heeding(
-    seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]], max_wrong_arm: float | None
-) -> Plan:
+def _heeding(seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]]) -> Plan:
     """The best plan; where changes cost money or rounds, after a search that does not heed it, so that nothing is lost
     by heeding it."""
     if not (seek.collection.change_cost or seek.washout):
-        return _found(seek, widths, tries, max_wrong_arm)
+        return _found(seek, widths, tries)
     heedless = replace(seek, collection=with_free_changes(seek.collection), washout=0, searches=len(tries))
-    seek.start = replace(_found(heedless, widths, tries, max_wrong_arm), washout=seek.washout)
+    seek.start = replace(_found(heedless, widths, tries), washout=seek.washout)
     if heedless.stopped:
         return seek.start
     seek.done, seek.searches = heedless.done, len(widths) * len(tries)
-    return _found(seek, widths[-1:], tries, max_wrong_arm)
+    return _found(seek, widths[-1:], tries)
 
 
 def _limits(collection: Collection, how: ProtocolSettings) -> Limits:
@@ -167,22 +168,19 @@ def _limits(collection: Collection, how: ProtocolSettings) -> Limits:
     return Limits(how.lines or default_lines(collection), longest, how.rule, not how.forward_only, how.links_back)
 
 
-def _rarely_wrong(seek: "Seeker", max_wrong_arm: float) -> Plan:
-    """A plan whose chance of a wrong arm at the horizon, or of none yet, is below the cap: what costs more is chosen
-    less often."""
-    seek.attempts = ATTEMPTS
-    for attempt in range(ATTEMPTS):
-        plan = seek.plan(DEARER**attempt * _stake(seek.collection) / max_wrong_arm)
-        certificate = certify(plan, seek.collection)
-        reached = (certificate.wrong_arm + certificate.undecided).max()
-        if reached <= max_wrong_arm:
+def _within(seek: "Seeker") -> Plan:
+    """A plan that keeps to the caps: what is capped costs ever more."""
+    seek.attempts, problem = ATTEMPTS, ""
+    for seek.attempt in range(ATTEMPTS):
+        plan = seek.plan()
+        problem = broken(certify(plan, seek.collection), seek.caps)
+        if not problem:
             return plan
         if seek.stopped:
             break
     raise InvalidInput(
-        f"No plan of at most {counted(seek.limits.lines, 'line')} was found whose chance of a wrong arm, or of none "
-        f"yet when the horizon ends, is at most {max_wrong_arm:g}; the last one reached {reached:.2g}. Allow more "
-        "lines or steps, or a higher cap."
+        f"No plan of at most {counted(seek.limits.lines, 'line')} was found {problem}. Allow more lines or steps, or a "
+        "higher cap."
     )
 
 
@@ -255,8 +253,8 @@ def fallback_named(given: str, arms: Sequence[str]) -> Fallback:
 @dataclass
 class Seeker:
     """The searches for one plan within some limits, which share their steps. attempts: at how many prices there may be
-    some. searches: how many there are in all. harm_price: what one harm costs.
-    start: the best plan within narrower limits. shift, longer: of TRIES."""
+    some, and this is one attempt at keeping to the caps. searches: how many there are in all. harm_price: what one harm
+    costs. start: the best plan within narrower limits. shift, longer: of TRIES."""
 
     collection: Collection
     horizon: int
@@ -272,6 +270,8 @@ class Seeker:
     attempts: int = 1
     searches: int = 0
     start: Plan | None = None
+    caps: Caps = NO_CAPS
+    attempt: int = 0
     shift: int = 0
     longer: float = 1.0
     done: int = 0
@@ -291,8 +291,15 @@ class Seeker:
         """How many searches there may be in all."""
         return self.attempts * self.doubts
 
-    def plan(self, price: float) -> Plan:
-        """The best plan when a wrong arm at the horizon costs `price`."""
+    @property
+    def price(self) -> float:
+        """What a wrong arm at the horizon costs once in this attempt."""
+        return (
+            0.0 if self.caps.wrong_arm is None else DEARER**self.attempt * _stake(self.collection) / self.caps.wrong_arm
+        )
+
+    def plan(self) -> Plan:
+        """The best plan at the price of this attempt."""
         from banditree.protocols.scenarios import hardest_parameters, worst_parameters
 
         collection = self.collection
@@ -300,7 +307,7 @@ class Seeker:
         if self.doubts > 1:
             world = with_scenarios(world, hardest_parameters(collection))
         for _ in range(self.doubts):
-            draft = self.draft(world, price)
+            draft = self.draft(world)
             plans.append(self._plan(draft))
             if self.doubts > 1:
                 world = with_scenarios(world, worst_parameters(draft, collection))
@@ -308,7 +315,7 @@ class Seeker:
                 break
         with suppress(TooLong):
             best = plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._promised(plan, world))
-            return self._settled(best) if self.has_variants and price == 0 else best
+            return self._settled(best) if self.has_variants and not self.caps.some else best
         return plans[-1]  # it allows for the most
 
     @property
@@ -331,12 +338,11 @@ class Seeker:
         """The ends at which others than the plan may choose."""
         return () if self.fallback is None else choosers_for(self.collection, self.fallback)
 
-    def draft(self, world: World, price: float) -> "Draft":
+    def draft(self, world: World) -> "Draft":
         """The best draft for a world of scenarios."""
         from banditree.protocols.moves import Moves
         from banditree.protocols.search import search
         from banditree.protocols.simplify import simplified, with_free_numbers
-        from banditree.protocols.tables import build_tables
 
         self.members = world.by_task
         if self.harm_price:
@@ -345,8 +351,7 @@ class Seeker:
         if self.by_context is not None or self.fallback is not None:
             start = None  # it cannot be changed line by line
         share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
-        more = () if start is None else scorings_of(start)
-        tables = build_tables(world, self.horizon, price, more, self.longer, self.harm_price)
+        tables = self._tables(world, () if start is None else scorings_of(start), share)
         moves = Moves(
             tables,
             world,
@@ -365,27 +370,49 @@ class Seeker:
             return draft.regret
 
         begun = None if start is None else draft_of(start, tables, self.limits.links_back)
-        draft = search(moves, exact if price == 0 else None, begun)
+        corrected = not self.caps.some and not (self.objective.extra and self.collection.varies)
+        draft = search(moves, exact if corrected else None, begun)
         self.stopped = moves.stopped_early
         self.done += int(steps / self.parts)
         if not self.stopped:
             moves.last = self.done - int((SHORTER + POLISHING) * share)
             draft = simplified(moves, draft, int(POLISHING * share))
             moves.last = self.done
-            if price > 0 or not self.has_variants or self.collection.varies:
+            if self.caps.some or not self.has_variants or self.collection.varies:
                 draft = self._shorter(moves, draft, lambda one: self._lost(exact(one), world))
             self.stopped = moves.stopped_early
         return with_free_numbers(moves, draft) if self.numbers == "free" else draft
 
     def _certified(self, draft: "Draft", world: World) -> FloatArray:
-        """The regret (S,) over the horizon itself."""
+        """The regret (S,) over the horizon itself, with the unlucky where they count."""
         plan = self._plan(draft)
         if self.by_context is None:
             found = certify(plan, world.scenarios, must_rest=False)
-            return found.regret if found.harm is None else found.regret + self.harm_price * found.harm
-        truth = trust_estimates(self.collection)
-        self.over = self.over or contextual(plan, truth)
-        return certify(plan, truth, must_rest=False, over=self.over).regret
+        else:
+            truth = trust_estimates(self.collection)
+            self.over = self.over or contextual(plan, truth)
+            found = certify(plan, truth, must_rest=False, over=self.over)
+        cares = self.objective is Objective.UNLUCKY and not self.collection.varies
+        regret = with_the_unlucky(found) if cares else found.regret
+        return regret if found.harm is None else regret + self.harm_price * found.harm
+
+    def _tables(self, world: World, more: Sequence[Scoring], steps: int) -> "Tables":
+        """The tables in which long stays count as much more as they do in this attempt."""
+        from banditree.protocols.care import Care, care_beyond
+        from banditree.protocols.moves import Moves
+        from banditree.protocols.search import search
+        from banditree.protocols.tables import build_tables
+
+        build = partial(build_tables, world, self.horizon, self.price, more, self.longer, self.harm_price)
+        extra, plain = self.objective.extra, build()
+        if self.caps.loss is not None:
+            extra = max(extra, CARES[self.attempt])
+            return build(care=Care(extra, self.caps.loss)) if extra else plain
+        if not extra:
+            return plain
+        seed, first = self.seed + self.shift, max(1, int(AT_FIRST * steps))
+        usual = search(Moves(plain, world, self.limits, power=self.objective.power, seed=seed, steps=first)).regret
+        return build(care=care_beyond(float(world.by_group(usual).max()), extra))
 
     def _shorter(self, moves: "Moves", draft: "Draft", lost: Callable[["Draft"], float]) -> "Draft":
         """The draft, or one with a line less if that loses no more and is no harder to read."""
@@ -404,7 +431,7 @@ class Seeker:
     def _lost(self, regret: FloatArray, world: World) -> float:
         """What regrets (S,) come to by the objective: those of the worst kind, or the mean."""
         kinds = world.by_group(regret)
-        return float(kinds.max() if self.objective is Objective.WORST else kinds @ world.share)
+        return float(kinds @ world.share if self.objective is Objective.MEAN else kinds.max())
 
     def _plan(self, draft: "Draft") -> Plan:
         made_for = (self.collection, self.horizon, self.seed, Vocabulary(), self.by_context)

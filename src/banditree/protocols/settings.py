@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from banditree.errors import InvalidInput
-from banditree.protocols.objectives import Objective
+from banditree.protocols.objectives import Caps, Objective
 from banditree.settings import Horizon, Seed, Settings, Text
 
 MOST_STEPS = 10_000_000  # A longer search would take days.
@@ -27,9 +27,13 @@ class TreeSettings(Settings):
 class ProtocolSettings(Settings):
     """How a protocol is searched for, and what it may be."""
 
-    objective: Annotated[Objective, Field(description="Least regret for the worst task, or on average.")] = (
-        Objective.WORST
-    )
+    objective: Annotated[
+        Objective,
+        Field(
+            description="Least loss in the worst task (worst), on average (mean), or in the worst task with a fifth of "
+            "what its unluckiest 1% of cases lose (unlucky)."
+        ),
+    ] = Objective.WORST
     lines: Annotated[int | None, Field(ge=1, le=MOST_LINES, description="Most lines. [default: 1.5 per task]")] = None
     longest_path: Annotated[
         int | None,
@@ -51,6 +55,9 @@ class ProtocolSettings(Settings):
         Field(
             gt=0, lt=1, description="Highest chance of ending without a best arm: with another one, or still testing."
         ),
+    ] = None
+    max_loss: Annotated[
+        float | None, Field(gt=0, description="What 99% of the cases of each task may lose at most.")
     ] = None
     max_harm: Annotated[
         float | None,
@@ -95,6 +102,11 @@ class ProtocolSettings(Settings):
         ),
     ] = None
     seed: Annotated[Seed, Field(description="Seed of the search: the same seed and steps give the same plan.")] = 0
+
+    @property
+    def caps(self) -> Caps:
+        """What the plan must keep to."""
+        return Caps(self.max_wrong_arm, self.max_loss)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
+from banditree.certificates.discounted import NO_CAP, score_exits
 from banditree.errors import InvalidInput
+from banditree.protocols.care import NO_CARE, Care, felt, watched_stays
 from banditree.protocols.moving import Moving, moving_to
 from banditree.protocols.scoring import Templates, levels_for, templates_of
 from banditree.protocols.screening import Screened, SingleArray
@@ -57,7 +58,8 @@ class Ways(NamedTuple):
     """How the lines of W ways are left at the L levels, times the unit of the way, as compiled code takes it.
 
     up, rounds: (W, L, L, S) of score lines, by ceil and floor. watch_down, watch_rounds: (W, caps, L, S) of watch
-    lines. gaps, resting: (W, S), what a round on a score line and on a watch line costs. stopping: the chance to end.
+    lines, counted with care. gaps, resting: (W, S), what a round on a score line and on a watch line costs. stopping:
+    the chance to end.
     """
 
     up: SingleArray
@@ -67,6 +69,7 @@ class Ways(NamedTuple):
     gaps: FloatArray
     resting: FloatArray
     stopping: float
+    care: Care
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,13 +132,15 @@ class Tables:
         floors = np.array([line.floor])
         if line.ceil:
             down, up, rounds = score_exits(points, chance, self.going, floors, np.array([line.ceil]))
-            return Exits(down[0, 0], up[0, 0], rounds[0, 0] * self.gaps[:, arm], np.zeros_like(up[0, 0]))
+            cost = felt(rounds[0, 0] * self.gaps[:, arm], self.ways.care)
+            return Exits(down[0, 0], up[0, 0], cost, np.zeros_like(up[0, 0]))
         level = np.flatnonzero(self.levels * self.templates.unit[template] == line.floor)
         if level.size:  # one of those that the tables hold in full precision
             at = line.way, CAPS.index(line.cap), int(level[0])
             down, rounds = self.ways.watch_down[at], self.ways.watch_rounds[at]
         else:
-            exits = watch_exits(points, chance, self.going, floors, np.array([line.cap or NO_CAP]))
+            caps, costs = np.array([line.cap or NO_CAP]), self.resting[:, arm]
+            exits = watched_stays(points, chance, self.going, floors, caps, costs, self.ways.care)
             down, rounds = exits[0][0, 0], exits[1][0, 0]
         rest = np.where(points @ chance > RISES, 1.0 - down, 0.0)
         return Exits(down, np.zeros_like(rest), rounds * self.resting[:, arm], rest)
@@ -148,9 +153,11 @@ def build_tables(
     more: Sequence[Scoring] = (),
     longer: float = 1.0,
     harm_price: float = 0.0,
+    care: Care = NO_CARE,
 ) -> Tables:
     """All tables. wrong_price: what having a wrong arm in force at the horizon costs, or none, once. more: ways to
-    score. longer: how many times the horizon a case lasts on average. harm_price: what one harm costs."""
+    score. longer: how many times the horizon a case lasts on average. harm_price: what one harm costs. care: how much
+    more long stays count."""
     scenarios = world.scenarios
     going = 1.0 - 1.0 / (longer * horizon)
     missed = np.hstack([scenarios.gaps, np.zeros((scenarios.n_tasks, len(world.choosers)))])
@@ -165,15 +172,17 @@ def build_tables(
     template, arm = np.nonzero(templates.usable)
     if not len(arm):
         raise InvalidInput("All tasks have the same means, so there is nothing to find out. Merge them.")
-    watched = _watched(templates, levels, going)
-    ways = _ways(templates, levels, template, arm, gaps, resting, going, watched)
+    watched = _watched(templates, levels, going, resting, care)
+    ways = _ways(templates, levels, template, arm, gaps, resting, going, watched, care)
     rules, rule_down, rule_cost = _rules(templates, levels, resting, watched)
     drift = np.einsum("tb,tkbs->tks", templates.points, templates.chance)[rules[:, 0]]
     rule_rest = np.where(drift > RISES, 1.0 - rule_down, 0.0)
     if world.choosers:
         # What an end costs once is spread over the rounds, as for every end.
         gaps, resting = np.hstack([gaps, losses.T / horizon]), np.hstack([resting, losses.T / horizon])
-        rules, rule_down, rule_cost, rule_rest = _with_choosers(rules, rule_down, rule_cost, rule_rest, losses)
+        rules, rule_down, rule_cost, rule_rest = _with_choosers(
+            rules, rule_down, rule_cost, rule_rest, felt(losses, care)
+        )
     return Tables(
         templates,
         levels,
@@ -193,13 +202,14 @@ def build_tables(
     )
 
 
-def _watched(templates: Templates, levels: IntArray, going: float) -> Watched:
+def _watched(templates: Templates, levels: IntArray, going: float, resting: FloatArray, care: Care) -> Watched:
     """(down, rounds), (caps, L, S) each, of watching an arm by a template: of a line, and of an end under a rule."""
 
     @cache
     def exits(template: int, arm: int) -> tuple[FloatArray, FloatArray]:
         here = levels * templates.unit[template]
-        return watch_exits(templates.points[template], templates.chance[template, arm], going, here, _caps())
+        own = templates.points[template], templates.chance[template, arm]
+        return watched_stays(*own, going, here, _caps(), resting[:, arm], care)
 
     return exits
 
@@ -213,6 +223,7 @@ def _ways(
     resting: FloatArray,
     going: float,
     watched: Watched,
+    care: Care,
 ) -> Ways:
     W, n, S = len(arm), len(levels), len(gaps)
     up, rounds = np.empty((W, n, n, S), np.float32), np.empty((W, n, n, S), np.float32)
@@ -223,7 +234,7 @@ def _ways(
         _down, up[way], rounds[way] = score_exits(points, chance, going, here, here)
         watch_down[way], watch_rounds[way] = watched(int(template[way]), int(arm[way]))
     line_gaps, line_resting = (np.ascontiguousarray(costs.T[arm]) for costs in (gaps, resting))
-    return Ways(up, rounds, watch_down, watch_rounds, line_gaps, line_resting, 1.0 - going)
+    return Ways(up, rounds, watch_down, watch_rounds, line_gaps, line_resting, 1.0 - going, care)
 
 
 def _caps() -> IntArray:
@@ -274,7 +285,7 @@ def _screened(ways: Ways) -> tuple[IntArray, Screened, IntArray, Screened]:
     watch_rows = rng.permutation([(way, cap, b) for way in range(W) for cap in caps for b in coarse])
     way, watch_way = rows[:, 0], watch_rows[:, 0]
     at, watch_at = tuple(rows.T), tuple(watch_rows.T)
-    score = Screened(*_columns(ways.up[at], ways.rounds[at] * ways.gaps[way]))
+    score = Screened(*_columns(ways.up[at], felt(ways.rounds[at] * ways.gaps[way], ways.care)))
     watch = Screened(*_columns(ways.watch_down[watch_at], ways.watch_rounds[watch_at] * ways.resting[watch_way]))
     return rows, score, watch_rows, watch
 

@@ -6,7 +6,7 @@ Each is made from the given protocol by a short search of its own, and judged as
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from banditree.errors import InvalidInput
@@ -143,6 +143,7 @@ class Nearby:
         on_progress: OnProgress | None,
         steps: int | None = None,
     ) -> None:
+        from banditree.protocols.care import care_beyond
         from banditree.protocols.scenarios import hardest_parameters
         from banditree.protocols.tables import build_tables
 
@@ -153,8 +154,11 @@ class Nearby:
         if collection.is_estimated:
             self.world = with_scenarios(self.world, hardest_parameters(collection))
         self.world = replace(self.world, washout=plan.washout)
-        self.tables: Tables = build_tables(self.world, plan.horizon, more=scorings_of(plan))
-        back = _leads_back(plan)
+        back, build = _leads_back(plan), partial(build_tables, self.world, plan.horizon, more=scorings_of(plan))
+        self.tables: Tables = build()
+        if extra := self.objective.extra:
+            usual = self.world.by_group(draft_of(plan, self.tables, back).regret).max()
+            self.tables = build(care=care_beyond(float(usual), extra))
         restarts = plan.rule is not None or any(0 in children for children in plan.links)
         self.limits = Limits(plan.n_tests, None, plan.rule is not None, restarts, back)
         self.draft: Draft = draft_of(plan, self.tables, back)
@@ -187,7 +191,7 @@ class Nearby:
         from banditree.protocols.draft import NO_RULE, empty_draft, ends
         from banditree.protocols.moves import Moves
 
-        if self.objective is not Objective.WORST:
+        if self.objective is Objective.MEAN:
             power, seed = self.objective.power, self.seed
             return Moves(self.tables, self.world, self.limits, power=power, seed=seed, steps=1).nothing
         alone = ends(self.tables, NO_RULE)[0][: self.tables.n_arms]

@@ -17,6 +17,8 @@ from banditree.nouns import counted
 from banditree.plans.plan import Plan
 from banditree.plans.words import Vocabulary, vocabulary_from
 from banditree.progress import OnProgress, Progress
+from banditree.protocols.judging import broken, lost
+from banditree.protocols.objectives import Caps, Objective
 from banditree.service.jobs.messages import Reports
 from banditree.service.jobs.models import SearchSettings
 from banditree.service.store import records
@@ -39,7 +41,7 @@ def search(database: Database, settings: Mapping[str, Any], reports: Reports) ->
         collection = records.collection_of(connection, settings["collection"])
     asked = SearchSettings(**settings)
     method = choose_method(collection, asked.method, asked.options)
-    limits = asked.max_wrong_arm, asked.max_harm
+    limits = asked.caps, asked.max_harm
     finds = Finds(collection, reports, vocabulary_from(asked.words), asked.objective, *limits)
     if asked.not_again:
         finds.completed = partial(add_rule, collection=collection, **asked.options)
@@ -60,33 +62,34 @@ class Finds:
         collection: Collection,
         reports: Reports,
         words: Vocabulary,
-        objective: str,
-        most_wrong: float | None,
+        objective: Objective,
+        caps: Caps,
         most_harm: float | None,
     ) -> None:
         self._collection, self.reports, self._words = collection, reports, words
-        self._loss, self._most_wrong = f"{objective}_regret", most_wrong
-        self._most_harm = most_harm
+        self._objective, self._caps, self._most_harm = objective, caps, most_harm
         self._known: set[str] = set()
         self._rated: list[tuple[float, float]] = []
         self.completed: Callable[[Plan], Plan] = lambda plan: plan
 
     def add(self, plan: Plan) -> None:
-        """Report a plan, unless it was found before, errs more often or does more harm than allowed."""
+        """Report a plan, unless it was found before, breaks a cap or does more harm than allowed."""
         from banditree.protocols.harm import keeps
         from banditree.reports.pareto import front_rows
 
         plan = replace(self.completed(plan), vocabulary=self._words)
         id = fingerprint(plan)
         # What is shown beside the plans is about cases at the rates of their kind, so the plans are rated by these too.
-        (row,) = front_rows([plan], replace(self._collection, spread=None))
-        if id in self._known or (self._most_wrong is not None and row["wrong_arm"] > self._most_wrong):
+        known = replace(self._collection, spread=None)
+        (row,), found = front_rows([plan], known), certify(plan, known)
+        if id in self._known or broken(found, self._caps):
             return
         if not keeps(plan, self._collection, self._most_harm):
             return
         self._known.add(id)
-        self._rated.append((row["reading_load"], row[self._loss]))
-        about = {"lines": plan.n_tests, "loss": row[self._loss], "id": id, "at_estimates": self._at_estimates(plan)}
+        loss = lost(found, self._objective)
+        self._rated.append((row["reading_load"], loss))
+        about = {"lines": plan.n_tests, "loss": loss, "id": id, "at_estimates": self._at_estimates(plan)}
         self.reports.found({**row, **about, "plan": json.loads(dump(plan_document(plan)))})
 
     def _at_estimates(self, plan: Plan) -> dict[str, float] | None:
@@ -94,7 +97,7 @@ class Finds:
         if not self._collection.is_estimated:
             return None
         found = certify(plan, replace(self._collection, radius=np.zeros(()), spread=None))
-        return {"worst": found.worst_regret, "mean": found.mean_regret}
+        return {str(objective): lost(found, objective) for objective in Objective}
 
     def result(self) -> dict[str, Any]:
         """Which of the plans are worth a look."""
