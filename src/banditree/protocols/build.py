@@ -2,26 +2,27 @@
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from banditree.errors import InvalidInput, invalid
+from banditree.plans.gives import Give
+from banditree.plans.line import Line
 from banditree.plans.one_option import at_once
-from banditree.plans.plan import Plan
+from banditree.plans.pages import given_arms
+from banditree.plans.plan import Page, Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
-from banditree.protocols.defaults import default_steps
 from banditree.protocols.harm import barring
-from banditree.protocols.pages import with_pages
 from banditree.protocols.protocol import build_protocol, why_no_protocol
 from banditree.protocols.settings import PlanSettings
 from banditree.settings import keywords
+from banditree.tasks.changes import without_arms
 from banditree.tasks.collection import Collection
 from banditree.trees.optimal import build_optimal
 from banditree.trees.tree import build_tree
 
-PAGE_STEPS = 0.5  # The search for a page takes this share of the steps of the search for the plan.
 EVERYWHERE = {"collection", "horizon", "vocabulary", "on_progress"}  # `build_plan` itself hands these to every method.
 
 
@@ -107,25 +108,31 @@ def add_pages(
     on_progress: OnProgress | None = None,
     **options: Any,
 ) -> Plan:
-    """The plan with a page for each of its arms: the lines for a case that must not get it.
+    """The plan with a page for each of its arms: the plan that is found where there is no such arm.
 
-    missing: groups of arms that are missing together, instead. options: those that the plan was made with. The search
-    for a page begins with the plan, without the lines of those arms, and takes half of its steps.
+    missing: groups of arms that are missing together, instead. options: those that the plan was made with.
 
     >>> three = Collection.bernoulli([[0.8, 0.3, 0.6], [0.2, 0.7, 0.4]], arms=["A", "B", "C"])
     >>> plan = add_pages(build_plan(three, 100, steps=300), three, [("A", "C")], steps=300)
     >>> str(plan).splitlines()[-3:]
     ['Page 2, for a case that must not get A or C:', '', '1. Give B from now on.']
     """
+    if plan.theta is not None or plan.fallback is not None or plan.outcomes_choose:
+        raise InvalidInput("Pages are for plans without contexts and without a fallback. Omit pages, or these.")
     method = _named(plan.origin.method)
+    given = {**options, "on_progress": on_progress} if "on_progress" in method.takes else options
 
-    def build(fewer: Collection, start: Plan | None) -> Plan:
-        more: dict[str, Any] = {"start": start, "on_progress": on_progress}
-        more["steps"] = max(1, int(PAGE_STEPS * (options.get("steps") or default_steps(collection))))
-        own = {**options, **{name: value for name, value in more.items() if name in method.takes}}
-        return at_once(method.build(fewer, plan.horizon, **own))
+    def page(without: tuple[str, ...]) -> Page:
+        left = [arm for arm in plan.arms if arm not in without]
+        if not left:
+            raise invalid("the missing arms of a page", "fewer than all arms", without)
+        if len(left) == 1:
+            return Page(without, (Line(Give(left[0])),))
+        found = at_once(method.build(without_arms(collection, without), plan.horizon, **given))
+        return Page(without, found.lines, found.rule)
 
-    return with_pages(plan, collection, build, missing)
+    groups = [(arm,) for arm in plan.arms if arm in given_arms(plan)] if missing is None else missing
+    return replace(plan, pages=tuple(page(tuple(group)) for group in groups))
 
 
 def choose_method(collection: Collection, method: str | None = None, options: Iterable[str] = ()) -> Method:

@@ -59,7 +59,6 @@ def build_protocol(
     horizon: int,
     *,
     compared: bool = True,
-    start: Plan | None = None,
     vocabulary: Vocabulary | None = None,
     on_progress: OnProgress | None = None,
     **settings: Any,
@@ -68,8 +67,8 @@ def build_protocol(
 
     horizon: H, the rounds of one case. settings: of `ProtocolSettings`. With links_back, or more lines than by default,
     there is a search of as many steps within the narrower limits first, so that wider ones never lose more. compared:
-    whether a shorter plan that `variants` would show beside it, and that loses less, takes its place. start: a protocol
-    to begin with, within the limits. on_progress: False ends the search with the best so far.
+    whether a shorter plan that `variants` would show beside it, and that loses less, takes its place. on_progress:
+    False ends the search with the best so far.
 
     Round levels are 1 to 6, 8, 10, 12, 15, 20, ... A plan hands a case over that contradicts every task at 100 to 1.
     With allow, or where cases of a task differ, it may settle on the best of several arms. For tasks with contexts,
@@ -88,7 +87,7 @@ def build_protocol(
     def search(harm_price: float, share: float) -> Plan:
         steps = how.steps if share == 1 else max(1, int(share * (how.steps or default_steps(collection))))
         fewer = how.model_copy(update={"steps": steps})
-        return _searched(collection, horizon, fewer, compared and not harm_price, start, on_progress, harm_price)
+        return _searched(collection, horizon, fewer, compared and not harm_price, on_progress, harm_price)
 
     if how.max_harm is None:
         plan = search(0.0, 1.0)
@@ -102,7 +101,6 @@ def _searched(
     horizon: int,
     how: ProtocolSettings,
     compared: bool,
-    start: Plan | None,
     on_progress: OnProgress | None,
     harm_price: float,
 ) -> Plan:
@@ -113,7 +111,7 @@ def _searched(
     seen = collection if not how.allow else with_spread(collection, how.allow / math.sqrt(3.0))  # evenly within it
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
-    seek.start, seek.caps, seek.harm_price, seek.washout = start, how.caps, harm_price, how.washout
+    seek.caps, seek.harm_price, seek.washout = how.caps, harm_price, how.washout
     tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
     return _heeding(seek, _widths(limits, collection), tries)
 
