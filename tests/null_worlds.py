@@ -12,9 +12,11 @@ ONE_BEST = (0.5, 0.6)
 KINDS = np.array([[0.75, 0.35], [0.35, 0.75]])
 
 
-def null_world(design: str, seed: int, *, n_cases: int = 300, rounds: int = 20, kinds: bool = False) -> Cases:
+def null_world(
+    design: str, seed: int, *, n_cases: int = 300, rounds: int = 20, kinds: bool = False, full: bool = False
+) -> Cases:
     """A log; design: random, sticky N (changes in N% of rounds), parallel, few (3 cases changed over), severity by kind
-    or by round (with its propensities), or drift."""
+    or by round (with its propensities), or drift. full: with what every option would have given."""
     rng, shape = np.random.default_rng([seed, 31]), (n_cases, rounds)
     who = rng.integers(0, 2, n_cases)
     rates = KINDS[who] if kinds else np.array(ONE_BEST) + np.where(who == 0, -0.2, 0.2)[:, None]
@@ -33,6 +35,8 @@ def null_world(design: str, seed: int, *, n_cases: int = 300, rounds: int = 20, 
         arm = (arm[:, :1] + np.cumsum(moves, axis=1) - moves[:, :1]) % 2
     given = np.eye(2)[arm] > 0
     outcome = rng.random((*shape, 2)) < np.clip(rates[:, None] + harm[:, :, None], 0, 1)
+    if full:
+        return cases_of(np.repeat(np.arange(n_cases), rounds), ARMS, outcome.reshape(-1, 2).astype(float))
     chances = np.where(arm == 0, chance_of_a, 1 - chance_of_a).ravel() if "propensities" in design else None
     told = {} if chances is None else {"chances": chances}
     return cases_of(

@@ -147,11 +147,12 @@ def test_the_rule_of_one_standard_error_prefers_the_smaller_plan():
         Candidate(8, 2): base,
         Candidate(8, 3): base - 1e-9,
     }
-    trials = trials_of(rewards, is_full=True)
+    earned = {one: np.stack([table.sum(axis=1), np.full(50, 4.0)]) for one, table in rewards.items()}
+    trials = trials_of(earned)
     assert [trial.candidate for trial in trials if trial.is_chosen] == [Candidate(3, 2)]
     assert [trial.candidate for trial in trials if trial.is_best] == [Candidate(8, 2)]
-    rewards.pop(Candidate(3, 2))
-    assert [trial.candidate for trial in trials_of(rewards, is_full=True) if trial.is_chosen] == [Candidate(8, 2)]
+    earned.pop(Candidate(3, 2))
+    assert [trial.candidate for trial in trials_of(earned) if trial.is_chosen] == [Candidate(8, 2)]
 
 
 def test_the_lead_of_the_best_of_many_may_be_luck():

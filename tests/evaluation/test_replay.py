@@ -3,8 +3,8 @@ import pytest
 from simulated_logs import TRUTH, full_log, partial_log, switching_plan
 
 from banditree.cases.table import cases_of
-from banditree.evaluation.evaluate import hindsight, replay_single
 from banditree.evaluation.replay import NOT_REACHED, replay
+from banditree.evaluation.singles import hindsight, replay_single
 from banditree.policies.registry import policy_named
 from banditree.policies.session import Session, start_session
 

@@ -10,7 +10,7 @@ from null_worlds import null_world
 from banditree.evaluation.fit import fit
 from banditree.reports.fit import verdict
 
-FOLLOW = "Verdict: follow the plan."
+FOLLOW = "follow the plan."
 NULL = [
     "random",
     "sticky 1",
@@ -38,14 +38,22 @@ def headline(world, seed, **more):
 @pytest.mark.slow
 @pytest.mark.parametrize("world", NULL)
 def test_no_plan_is_promised_where_one_option_is_best(world):
-    assert FOLLOW not in headline(world, 0)[: len(FOLLOW)]
+    assert FOLLOW not in headline(world, 0)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("world", ["parallel", "few", "severity by kind"])
+@pytest.mark.parametrize("world", ["parallel", "few"])
 def test_what_the_log_cannot_show_is_in_the_headline(world):
     found = headline(world, 1)
     assert "cannot show" in found or "nobody" in found.lower()
+
+
+@pytest.mark.slow
+def test_what_was_chosen_by_what_was_seen_is_judged_by_estimated_chances():
+    """Severity is not in the log, but shows in what a case was given before; B is better by 0.1 for all."""
+    found = fit(null_world("severity by kind", 1), 10, kinds=(2,), lines=(1,))
+    assert found.evaluation.design.is_estimated
+    assert found.single == "B"
 
 
 @pytest.mark.slow
@@ -58,16 +66,16 @@ def test_the_single_option_is_chosen_by_weights():
 @pytest.mark.slow
 @pytest.mark.parametrize("world", ["random", "severity by kind, propensities"])
 def test_plans_that_gain_are_found(world):
-    assert headline(world, 0, kinds=True).startswith(FOLLOW)
+    assert FOLLOW in headline(world, 0, kinds=True)
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("world", NULL)
 def test_few_false_promises_in_40_logs(world):
-    assert sum(headline(world, seed).startswith(FOLLOW) for seed in range(40)) <= 6
+    assert sum(FOLLOW in headline(world, seed) for seed in range(40)) <= 6
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("world", ["random", "severity by kind, propensities"])
 def test_most_plans_that_gain_are_found_in_40_logs(world):
-    assert sum(headline(world, seed, kinds=True).startswith(FOLLOW) for seed in range(40)) >= 26
+    assert sum(FOLLOW in headline(world, seed, kinds=True) for seed in range(40)) >= 26

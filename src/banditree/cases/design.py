@@ -48,19 +48,24 @@ WORDS = {
 
 @dataclass(frozen=True)
 class LogDesign:
-    """The design of a log, the evidence in words, and whether the user stated it."""
+    """The design of a log, the evidence in words, and whether the user stated it.
+
+    is_estimated: the chances of the options were estimated from what was seen.
+    """
 
     design: Design
     evidence: str
     is_stated: bool = False
+    is_estimated: bool = False
 
     def __str__(self) -> str:
-        return f"{self.design.words} ({'as stated; ' if self.is_stated else ''}{self.evidence})"
+        how = "; their chances are estimated from that" if self.is_estimated else ""
+        return f"{self.design.words} ({'as stated; ' if self.is_stated else ''}{self.evidence}{how})"
 
     @property
     def shows_plans(self) -> bool:
         """Whether the log can show what a plan gives that changes the option within a case."""
-        return self.design not in (Design.PER_CASE, Design.SEEN)
+        return self.design is not Design.PER_CASE and (self.design is not Design.SEEN or self.is_estimated)
 
 
 def find_design(cases: Cases, stated: str | None = None) -> LogDesign:

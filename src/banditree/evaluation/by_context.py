@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from banditree.cases.table import Cases
-from banditree.evaluation.evaluate import replay_single
 from banditree.evaluation.replay import Replayed, replay
+from banditree.evaluation.singles import replay_single
 from banditree.evaluation.weighting import logged_chances
 from banditree.plans.gives import TreatAs
 from banditree.plans.kind_rule import KindRule

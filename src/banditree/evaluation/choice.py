@@ -1,18 +1,18 @@
 """Choosing the number of kinds and the length of a plan by what the plans earn on cases they were not made from."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from banditree.cases.table import Cases, only_cases
-from banditree.evaluation.evaluate import LEAST_CASES, measured
-from banditree.evaluation.intervals import Estimate, Measured
-from banditree.evaluation.replay import replay, replayed
+from banditree.evaluation.intervals import Estimate, Measured, per_round
+from banditree.evaluation.judging import Judge, Judged
 from banditree.evaluation.splits import fold_numbers
 from banditree.plans.plan import Plan
+from banditree.policies.session import policy_for
 from banditree.progress import OnProgress, goes_on
-from banditree.tasks.arrays import FloatArray
+from banditree.tasks.arrays import FloatArray, IntArray
 
 ONE_ERROR = 1.0  # A simpler plan is chosen if it is behind the best one by at most this many standard errors.
 FALSE_ALARM = 0.05  # The chance of choosing a plan where none of those tried is better than one option for everyone.
@@ -43,62 +43,67 @@ class Trial:
 
 
 PlansOf = Callable[[Cases, int], Iterator[tuple[Candidate, Plan]]]  # (cases, number of kinds) -> plans, one by one
+JudgeOf = Callable[[Cases, Cases], Judge]  # (cases learned from, others) -> what judges plans on the others
 
 
 def cross_validate(
     history: Cases,
     kinds: Sequence[int],
     plans_of: PlansOf,
-    horizon: int,
+    judge_of: JudgeOf,
     *,
     folds: int = 5,
     seed: int = 0,
     on_progress: OnProgress | None = None,
 ) -> dict[Candidate, FloatArray]:
-    """The rewards (U, H) of every candidate, each case's by plans that were made from the other folds.
+    """What every case gave in all, and in how many rounds (2, U), by plans of each candidate made from the other folds.
 
-    NaN where a round did not count, and for all cases of folds that were not reached before `on_progress` said stop.
+    NaN for all cases of folds that were not reached before `on_progress` said stop.
     """
     fold = fold_numbers(history.n_cases, folds, seed)
-    width = int(min(horizon, history.n_rounds.max()))
     found: dict[Candidate, FloatArray] = {}
     n_folds = int(fold.max()) + 1
     for number in range(n_folds):
         judged = np.flatnonzero(fold == number)
         rest, held = only_cases(history, np.flatnonzero(fold != number)), only_cases(history, judged)
-        part: dict[Candidate, FloatArray] = {}
+        plans: dict[Candidate, Plan] = {}
+        goes = True
         for step, n_kinds in enumerate(kinds, 1):
-            for candidate, plan in plans_of(rest, n_kinds):
-                part[candidate] = replay(plan, held, horizon).rewards
+            plans |= dict(plans_of(rest, n_kinds))
             text = f"fold {number + 1} of {n_folds}, {n_kinds} kind{'s' if n_kinds > 1 else ''}"
-            if not goes_on(on_progress, number * len(kinds) + step, n_folds * len(kinds), None, text):
-                return found or _spread(part, judged, history.n_cases, width, found)
-        _spread(part, judged, history.n_cases, width, found)
+            goes = goes_on(on_progress, number * len(kinds) + step, n_folds * len(kinds), None, text)
+            if not goes:
+                break
+        if goes or not found:
+            _spread(_judged(plans, judge_of(rest, held)), judged, history.n_cases, found)
+        if not goes:
+            break
     return found
 
 
-def _spread(
-    part: dict[Candidate, FloatArray],
-    judged: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-    n_cases: int,
-    width: int,
-    found: dict[Candidate, FloatArray],
-) -> dict[Candidate, FloatArray]:
-    """Put the rewards of one fold in their places."""
-    for candidate, rewards in part.items():
-        table = found.setdefault(candidate, np.full((n_cases, width), np.nan))
-        table[judged, : rewards.shape[1]] = rewards
-    return found
+def _judged(plans: dict[Candidate, Plan], judge: Judge) -> dict[Candidate, Judged]:
+    """The plans over the same rounds; plans that are the same are judged once."""
+    every = {plan: judge.judge(plan, policy_for(plan)) for plan in dict.fromkeys(plans.values())}
+    least = min(one.rounds for one in every.values())
+    every |= {plan: judge.judge(plan, policy_for(plan), rounds=least) for plan, o in every.items() if o.rounds > least}
+    return {candidate: every[plan] for candidate, plan in plans.items()}
 
 
-def trials_of(rewards: dict[Candidate, FloatArray], *, is_full: bool) -> list[Trial]:
-    """The candidates with their values, the simplest first, and the one that is chosen.
+def _spread(part: dict[Candidate, Judged], judged: IntArray, n_cases: int, found: dict[Candidate, FloatArray]) -> None:
+    """Put what one fold gave in its places."""
+    for candidate, one in part.items():
+        found.setdefault(candidate, np.full((2, n_cases), np.nan))[:, judged] = one.total, one.n
+
+
+def trials_of(earned: dict[Candidate, FloatArray]) -> list[Trial]:
+    """The candidates with their values, the simplest first, and the one that is chosen; earned: see `cross_validate`.
 
     Of those that are behind the best by at most one standard error of the paired difference, the simplest is chosen:
     the one with the fewest lines, and of these the one with the fewest kinds. One option for everyone is also chosen
     where the lead of the best of all these plans may be luck.
     """
-    values = _measured(rewards, is_full)
+    reached = np.any([~np.isnan(one[0]) for one in earned.values()], axis=0)
+    values = {candidate: per_round(*one[:, reached]) for candidate, one in earned.items()}
     best = max(sorted(values), key=lambda candidate: values[candidate].value)
     trials = [
         Trial(candidate, value.estimate(), values[best].above(value), is_best=candidate == best)
@@ -132,21 +137,3 @@ def leads_by_luck(*plans: Measured, than: Measured) -> bool:
 def within_one_error(behind: Estimate) -> bool:
     """Whether a candidate is behind the best by at most one standard error."""
     return bool(behind.value <= ONE_ERROR * np.nan_to_num(behind.error))
-
-
-def _measured(rewards: dict[Candidate, FloatArray], is_full: bool) -> dict[Candidate, Measured]:
-    """The value of every candidate over the same cases, and over the same rounds where the log shows only some."""
-    judged = _cases_of_all(rewards.values())
-    tables = {candidate: table[judged] for candidate, table in rewards.items()}
-    reached = np.min([(~np.isnan(table)).sum(axis=0) for table in tables.values()], axis=0)
-    shown = max(1, int(np.count_nonzero(np.minimum.accumulate(reached) >= min(LEAST_CASES, len(judged)))))
-    nothing = np.zeros(0, np.int64)
-    return {
-        candidate: measured(replayed(table[None], nothing), shown, is_full=is_full)
-        for candidate, table in tables.items()
-    }
-
-
-def _cases_of_all(tables: Iterable[FloatArray]) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """The cases that some candidate was judged on."""
-    return np.flatnonzero(np.any([~np.isnan(table).all(axis=1) for table in tables], axis=0))

@@ -7,37 +7,40 @@ from typing import Any
 
 import numpy as np
 
-from banditree.cases.design import LogDesign, find_design
+from banditree.cases.design import LogDesign
 from banditree.cases.reading import read_cases
 from banditree.cases.table import Cases, shuffled, thinned, with_arms
 from banditree.errors import InvalidInput, invalid
-from banditree.evaluation.intervals import CONFIDENCE, Estimate, Measured, per_round, per_round_reached
+from banditree.evaluation.intervals import CONFIDENCE, Estimate
+from banditree.evaluation.judging import LEAST_CASES, PLAYED, Judge, Judged, Replaying, judge_of, judged_replay
+from banditree.evaluation.kinds import Kinds
 from banditree.evaluation.order import order_notes
-from banditree.evaluation.remaining import asked_arms, represented, transitions, weights_of
-from banditree.evaluation.replay import Replayed, replay, replayed
+from banditree.evaluation.propensities import understood
+from banditree.evaluation.replay import Replayed, replay
+from banditree.evaluation.sensitivity import tolerated
 from banditree.evaluation.settings import EvaluateSettings
+from banditree.evaluation.singles import best_single
 from banditree.evaluation.splits import LEAST_HELD_OUT
 from banditree.evaluation.weighting import (
     Weighted,
     agreement,
     doubly_robust,
     inverse_propensity,
+    logged_chances,
     self_normalised,
     weighted,
 )
 from banditree.nouns import counted
 from banditree.plans.machine import machine_of
+from banditree.plans.one_option import one_option
 from banditree.plans.plan import Plan
 from banditree.policies.registry import policy_named
 from banditree.policies.rounds import arm_number
+from banditree.policies.session import policy_for
 from banditree.settings import keywords
-from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
-LEAST_CASES = 10  # Nothing is said about a round that fewer cases (by weights: effective cases) come to.
-BORROWED = 10  # Each arm starts with this many rounds of the overall mean, lest one tried once is best by luck.
 TOO_FAR = 6.0  # By this many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
-PLAYED = 50_000  # With more cases, fewer runs of policies that draw at random say as much.
 PLAN = "this plan"
 FOR_ALL = " for all"
 HINDSIGHT = "best option of each case, in hindsight"
@@ -45,22 +48,27 @@ HINDSIGHT = "best option of each case, in hindsight"
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One thing that could have been done: its reward per round, and by how much the plan gives more than it."""
+    """One thing that could have been done: its reward per round, and by how much the plan gives more than it.
+
+    rests_on: the cases that show it.
+    """
 
     name: str
     value: Estimate
     gain: Estimate | None = None
+    rests_on: int = 0
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What a plan would have earned over the first `shown` rounds of a case; `rows` begins with the plan.
+    """What a plan would have earned over the first `counted` rounds of a case; `rows` begins with the plan.
 
-    is_full: every outcome was known, so that rows are exact for these cases. design: how the log was made. rests_on:
-    how many cases did what the plan asks where it changes the option; None where that is not asked. For other logs,
-    `weighings` are the plan's reward over the first `weighed` rounds by four estimators, the last round worth
-    `effective` cases; empty where no round has enough cases, or where the log contradicts the chances that the weights
-    are made of.
+    shown: how many of these the log itself shows. is_full: every outcome was known, so that rows are exact for these
+    cases. design: how the log was made. rests_on: how many cases did what the plan asks where it changes the option;
+    None where that is not asked. selection: the Gamma of `sensitivity` until which the plan beats the single option;
+    None where it does not, or where selection is impossible. For other logs, `weighings` are the plan's reward over the
+    first `weighed` rounds by three estimators, the last round worth `effective` cases; empty where no round has enough
+    cases, or where the log contradicts the chances that the weights are made of.
     """
 
     rows: tuple[Row, ...]
@@ -77,6 +85,8 @@ class Evaluation:
     effective: float | None = None
     notes: tuple[str, ...] = ()
     rests_on: int | None = None
+    counted: int = 0
+    selection: float | None = None
 
     @property
     def refusal(self) -> str:
@@ -106,13 +116,15 @@ def evaluate(
     single: str | None = None,
     beside: Mapping[str, Callable[[Cases], Replayed]] | None = None,
     confidence: float = CONFIDENCE,
+    kinds: Kinds | None = None,
     **settings: Any,
 ) -> Evaluation:
     """What `plan` would have earned on the cases of a log that it was not made from.
 
     log: a Cases, or what `read_cases` takes (a path, a frame, ...). collection: what mTS and mIDS know, and what gives
     the best single option; without it that option is the one that is best on this very log. single: that option by
-    name. beside: what else is compared with, by name: how it is replayed. settings: of `EvaluateSettings`.
+    name. beside: what else is compared with, by name: how it is replayed. kinds: by which cases are expected to go on
+    where the log does not show it, by default as found in this very log. settings: of `EvaluateSettings`.
 
     >>> from banditree.cases.table import cases_of
     >>> from banditree import ByOutcome, Give, Line, Score, make_plan
@@ -133,76 +145,57 @@ def evaluate(
     notes = (*history.notes, *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
     runs = min(how.runs, math.ceil(PLAYED / history.n_cases))
-    made = how.design if isinstance(how.design, LogDesign) else find_design(history, how.design)
+    history, made = understood(history, how.design, seed)
     _check_support(plan, history)
+    judge = judge_of(history, made, horizon, plan.rewards, kinds=kinds, seed=seed)
+    mine = judge.judge(plan, policy_for(plan))
+    _check_shown(history, mine)
+    others = _others(plan, judge, history, collection, single, mine.rounds, runs)
     seen = history if history.is_full else thinned(history, seed)
-    followed = replay(plan, seen, horizon)
-    chain = None if history.is_full or not made.shows_plans else transitions(history, made.design)
-    shown = _shown(followed, seen, horizon, chain)
-    values = {}
-    others = _others(plan, seen, collection, single, shown, runs, seed)
-    more = {name: replayed_on(seen) for name, replayed_on in (beside or {}).items()}
-    for name, one in {PLAN: followed, **others, **more}.items():
-        is_one_run = name == PLAN or name.endswith(FOR_ALL)
-        weights = None if chain is None or not is_one_run else weights_of(seen, one, chain)
-        values[name] = measured(one, shown, is_full=history.is_full, weights=weights)
-    weighed, doubts = ({}, ()) if history.is_full else _weighings(plan, history, followed, shown, confidence)
+    others |= {name: judged_replay(history, again(seen), mine.rounds) for name, again in (beside or {}).items()}
+    weighed, doubts = ({}, ()) if history.is_full else _weighings(plan, history, mine.rounds, confidence)
+    best = next(iter(others.values()))
     return Evaluation(
-        _rows(values, confidence),
+        _rows({PLAN: mine, **others}, confidence),
         horizon,
-        shown,
+        horizon if history.is_full else mine.shown,
         history.n_cases,
-        int(followed.rounds.sum()),
+        int(np.minimum(history.n_rounds, horizon).sum()),
         history.is_full,
         confidence,
         seed,
         made,
-        notes=(*notes, *_reach_notes(history, followed, horizon, shown), *doubts),
-        rests_on=None if history.is_full or plan.n_tests == 0 else _changed_over(seen, followed, shown),
+        notes=(*notes, *_reach_notes(plan, history, mine, horizon), *doubts),
+        rests_on=None if history.is_full or plan.n_tests == 0 else int(mine.changed.sum()),
+        counted=horizon if history.is_full else mine.rounds,
+        selection=None
+        if history.is_full
+        else tolerated(mine, best, history.reward, logged_chances(history), confidence),
         **weighed,
     )
 
 
-def _changed_over(history: Cases, followed: Replayed, shown: int) -> int:
-    """How many cases were given several options in the rounds that are shown, as the plan asked."""
-    asked = asked_arms(history, followed)[:, :shown]
-    return int(((asked != asked[:, :1]) & (asked >= 0)).any(axis=1).sum())
-
-
-def _rows(values: dict[str, Measured], confidence: float) -> tuple[Row, ...]:
-    """The plan, then everything else with how far the plan is above it."""
-    plan = values[PLAN]
-    others = [
-        Row(name, v.estimate(confidence), plan.above(v, confidence)) for name, v in values.items() if name != PLAN
-    ]
-    return Row(PLAN, plan.estimate(confidence)), *others
-
-
-def _shown(followed: Replayed, history: Cases, horizon: int, chain: FloatArray | None) -> int:
-    """The number of rounds for which the log shows the plan: all, or as many as enough cases of all ways come to."""
-    if history.is_full:
-        return horizon
-    reached = (~np.isnan(followed.rewards)).sum(axis=0)
-    needed = min(LEAST_CASES, max(LEAST_HELD_OUT, len(followed.rewards)))
-    enough = reached >= needed
-    if chain is not None:
-        enough &= represented(weights_of(history, followed, chain), followed.rewards, history.n_rounds)
-    shown = int(np.count_nonzero(np.logical_and.accumulate(enough)))
-    if not shown:
+def _check_shown(history: Cases, mine: Judged) -> None:
+    needed = min(LEAST_CASES, max(LEAST_HELD_OUT, history.n_cases))
+    if not history.is_full and mine.n_cases < needed:
         raise InvalidInput(
-            f"There is no support: only {int(reached[0])} cases of the log were ever given what the plan begins with; "
+            f"There is no support: only {mine.n_cases} cases of the log were ever given what the plan begins with; "
             f"{needed} are needed."
         )
-    return shown
 
 
-def measured(one: Replayed, shown: int, *, is_full: bool, weights: FloatArray | None = None) -> Measured:
-    """All reward over all rounds where every outcome is known; else the mean over the rounds that the log shows."""
-    if is_full:
-        return per_round(one.total, one.rounds)
-    rewards = one.rewards[:, :shown]
-    here = ~np.isnan(rewards).all(axis=0)
-    return per_round_reached(rewards[:, here], None if weights is None else weights[:, :shown][:, here])
+def _rows(values: dict[str, Judged], confidence: float) -> tuple[Row, ...]:
+    """The plan, then everything else with how far the plan is above it."""
+    plan = values[PLAN].measured
+    return tuple(
+        Row(
+            name,
+            one.measured.estimate(confidence),
+            None if name == PLAN else plan.above(one.measured, confidence),
+            one.n_cases,
+        )
+        for name, one in values.items()
+    )
 
 
 def _read(log: Any, plan: Plan, how: EvaluateSettings) -> Cases:
@@ -233,69 +226,34 @@ def _check_support(plan: Plan, history: Cases) -> None:
 
 def _others(
     plan: Plan,
+    judge: Judge,
     history: Cases,
     collection: Collection | None,
     single: str | None,
-    horizon: int,
+    rounds: int,
     runs: int,
-    seed: int,
-) -> dict[str, Replayed]:
+) -> dict[str, Judged]:
     """What else could have been done, by name."""
-    arm = best_single(history, collection) if single is None else arm_number(history.arms, single)
-    found = {f"{history.arms[arm]}{FOR_ALL}": replay_single(history, arm, horizon)}
+    best = single or history.arms[best_single(history, collection)]
+    arm_number(history.arms, best)
+    single_plan = one_option(plan, best)
+    found = {f"{best}{FOR_ALL}": judge.judge(single_plan, policy_for(single_plan), rounds=rounds)}
     if collection is not None:
         if collection.arms != plan.arms:
             raise invalid("the collection", f"about {', '.join(plan.arms[:10])}, as the plan is", collection.arms)
         for title, name in (("mTS", "mts"), ("mIDS", "mids")):
-            found[title] = replay(collection, history, horizon, policy=policy_named(name), runs=runs, seed=seed)
+            found[title] = judge.judge(collection, policy_named(name), runs=runs, rounds=rounds)
     # Rewards in a range are counted as successes and failures; those without one are taken as normal.
     scratch = policy_named("bernoulli-ts" if plan.rewards.has_range else "gaussian-ts")
-    found["Thompson sampling from scratch"] = replay(plan, history, horizon, policy=scratch, runs=runs, seed=seed)
-    if history.is_full:
-        found[HINDSIGHT] = hindsight(history, horizon)
+    found["Thompson sampling from scratch"] = judge.judge(plan, scratch, runs=runs, rounds=rounds)
+    if isinstance(judge, Replaying):
+        found[HINDSIGHT] = judge.hindsight()
     return found
 
 
-def best_single(history: Cases, collection: Collection | None = None) -> int:
-    """The arm with the highest mean: of the collection if there is one, else on the log itself."""
-    if collection is not None:
-        return int(collection.best_single_arm)
-    weight = np.ones(len(history.outcomes)) if history.chances is None else 1 / history.chances
-    count, total = weight @ history.known, weight @ np.nan_to_num(history.outcomes)
-    overall = total.sum() / max(count.sum(), 1)
-    return int(((total + BORROWED * overall) / (count + BORROWED)).argmax())
-
-
-def replay_single(history: Cases, arm: int | IntArray, horizon: int) -> Replayed:
-    """What giving one arm to everyone, or an arm of its own in every round (R,), would have earned.
-
-    In the first `horizon` rounds that know its outcome.
-    """
-    chosen = np.broadcast_to(arm, len(history.outcomes))
-    reward = history.outcomes[np.arange(len(chosen)), chosen]
-    known = np.flatnonzero(~np.isnan(reward))
-    owner = history.owner[known]
-    place = np.arange(len(known)) - np.searchsorted(owner, np.arange(history.n_cases))[owner]
-    counts = place < horizon
-    rewards = np.full((1, history.n_cases, int(min(horizon, history.n_rounds.max()))), np.nan)
-    rewards[0, owner[counts], place[counts]] = reward[known[counts]]
-    return replayed(rewards, chosen)
-
-
-def hindsight(history: Cases, horizon: int) -> Replayed:
-    """What the best arm of every case over its own first `horizon` rounds earned; known only afterwards."""
-    every = [replay_single(history, arm, horizon) for arm in range(len(history.arms))]
-    total = np.array([np.where(one.rounds > 0, one.total, -np.inf) for one in every])
-    best, cases = total.argmax(axis=0), np.arange(history.n_cases)
-    rewards = np.array([one.rewards for one in every])[best, cases]
-    return replayed(rewards[None], best[history.owner])
-
-
-def _weighings(
-    plan: Plan, history: Cases, followed: Replayed, shown: int, confidence: float
-) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _weighings(plan: Plan, history: Cases, rounds: int, confidence: float) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The plan's reward by each estimator, over as many rounds as have enough effective cases, and what to note."""
-    w = weighted(history, replay(plan, history, shown, waits=False), shown)
+    w = weighted(history, replay(plan, history, rounds, waits=False), rounds)
     weighed = int(np.count_nonzero(np.minimum.accumulate(w.effective) >= LEAST_CASES))
     if not weighed:
         return {"weighings": (), "weighed": 0, "effective": float(w.effective[0])}, ()
@@ -303,7 +261,6 @@ def _weighings(
         return {"weighings": (), "weighed": weighed, "effective": float(w.effective[weighed - 1])}, doubts
     w = w.first(weighed)
     found = {
-        "rejection replay": measured(followed, weighed, is_full=False),
         "inverse propensities": inverse_propensity(w),
         "self-normalised": self_normalised(w),
         "doubly robust": doubly_robust(w, len(history.arms)),
@@ -324,20 +281,33 @@ def _doubts(history: Cases, w: Weighted) -> tuple[str, ...]:
     )
 
 
-def _reach_notes(history: Cases, followed: Replayed, horizon: int, shown: int) -> tuple[str, ...]:
+def _not_offered(plan: Plan, history: Cases) -> int:
+    """How many rounds do not offer some option of the plan."""
+    used = sorted({k for k in machine_of(plan).arm.tolist() if k >= 0}) or [*range(len(plan.arms))]
+    return int((~history.known[:, used]).any(axis=1).sum())
+
+
+def _reach_notes(plan: Plan, history: Cases, mine: Judged, horizon: int) -> tuple[str, ...]:
     """How far into the plan the log can see."""
     if history.is_full:
-        asked = int(np.minimum(history.n_rounds, horizon).sum())
-        skipped = asked - int(followed.rounds.sum())
-        if not skipped:
+        lacking = _not_offered(plan, history)
+        if not lacking:
             return ()
-        return (f"{skipped:,} of {asked:,} rounds were passed over: the plan's option has no known outcome there.",)
-    chances = "those in the log" if history.chances is not None else "each option's share of the log"
+        return (
+            f"{lacking:,} of {len(history.outcomes):,} rounds did not offer every option. Where the one that is asked "
+            "for is not on offer, its substitute counts, or else the option that is best for all among the others.",
+        )
+    where = "estimated from what was seen" if history.chances is None else "those in the log"
+    chances = where if history.chances is not None else "each option's share of the log"
     notes = [
-        "One outcome per round is known, so a round counts when the log gave what the plan gives, and a case counts "
-        "for one over its chance of coming so far. This is right if options were given as the log's design says and a "
-        f"case responds alike throughout. The four estimators need only the former; the chances are {chances}."
+        "One outcome per round is known. A case answers with its own outcomes of the option that is asked for, in a "
+        "random order, and counts for one over its chance of being shown so far; how the others go on is told by the "
+        "kinds. This is right if options were given as the log's design says and a case responds alike throughout. The "
+        f"other estimators need only the former; the chances are {chances}."
     ]
-    if shown < horizon:
-        notes.append(f"The log shows the plan's first {shown} of {horizon} rounds: too few cases go further.")
+    if mine.shown < horizon:
+        notes.append(
+            f"The log shows the plan's first {mine.shown} of {horizon} rounds: too few cases go further. The numbers "
+            f"are about {mine.rounds} rounds."
+        )
     return tuple(notes)

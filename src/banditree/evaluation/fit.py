@@ -6,19 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from banditree.cases.design import LogDesign, find_design
+from banditree.cases.design import LogDesign
 from banditree.cases.reading import read_cases
-from banditree.cases.table import Cases, only_arms, only_cases, shuffled, thinned, without_contexts
+from banditree.cases.table import Cases, only_arms, only_cases, shuffled, without_contexts
 from banditree.errors import InvalidInput, invalid
 from banditree.evaluation.by_context import SIZES, beside_by_context, rule_plans
 from banditree.evaluation.choice import Candidate, Trial, cross_validate, trials_of
-from banditree.evaluation.evaluate import Evaluation, best_single, evaluate, measured, replay_single
-from banditree.evaluation.intervals import Estimate
+from banditree.evaluation.evaluate import Evaluation, evaluate
+from banditree.evaluation.intervals import Estimate, Measured, per_round
+from banditree.evaluation.judging import KINDS, Judge, judge_of
 from banditree.evaluation.kinds import Kinds, find_kinds, settled
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.promise import Promise, promise_of
+from banditree.evaluation.propensities import understood
 from banditree.evaluation.settings import FitSettings
+from banditree.evaluation.singles import best_single, replay_single
 from banditree.evaluation.splits import hold_out
+from banditree.evaluation.weighting import logged_chances
 from banditree.plans.gives import Give
 from banditree.plans.line import Line
 from banditree.plans.plan import Origin, Plan
@@ -103,7 +107,7 @@ def fit(
     links = () if once and history.features else _check_links(history)
     notes = (*history.notes, *rare, *links, *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
-    made = find_design(history, how.design if isinstance(how.design, str) else None)
+    history, made = understood(history, how.design, seed)
     learned, held = hold_out(history.n_cases, how.held_out, seed)
     known = only_cases(history, learned)
     rounds = _typical_rounds(known, horizon, how.typical_rounds)
@@ -111,10 +115,13 @@ def fit(
     words = vocabulary or Vocabulary()
     maker = Maker(settled(family, history), horizon, rounds, how.lines, how.centre, seed, words, sizes)
     tried = sorted({1, *(n for n in how.kinds if n <= len(learned))})
-    seen = known if known.is_full else thinned(known, seed)
     tried = tried if made.shows_plans and not once else [1]
-    found = cross_validate(seen, tried, maker.plans, horizon, folds=how.folds, seed=seed, on_progress=on_progress)
-    trials = trials_of(found, is_full=known.is_full)
+
+    def judge(rest: Cases, others: Cases) -> Judge:
+        return judge_of(others, made, horizon, maker.rewards, kinds=maker.expecting(rest), seed=seed)
+
+    found = cross_validate(known, tried, maker.plans, judge, folds=how.folds, seed=seed, on_progress=on_progress)
+    trials = trials_of(found)
     return _fitted(history, learned, held, maker, tuple(trials), (*notes, *once), made)
 
 
@@ -188,6 +195,10 @@ class Maker:
         about = f"fitted, {TRUSTED}"
         return find_kinds(history, n_kinds, self.rewards, centre=self.centre, seed=self.seed, provenance=about)
 
+    def expecting(self, history: Cases) -> Kinds | None:
+        """The kinds by which cases of other logs are expected to go on, where these do not show it."""
+        return None if history.is_full else self.kinds(history, max(2, min(KINDS, history.n_cases)))
+
     def plans(self, history: Cases, n_kinds: int) -> Iterator[tuple[Candidate, Plan]]:
         """A plan of each length for these cases; for one kind one option for everyone, and rules by context.
 
@@ -255,6 +266,7 @@ def _fitted(
     plan = maker.made(known, kinds, chosen)
     single = best_single(known)
     about: dict[str, Any] = {"single": history.arms[single], "seed": maker.seed, "design": made}
+    about["kinds"] = maker.expecting(known)
     if history.features:
         about["beside"] = beside_by_context(known, other, maker.rewards, maker.horizon)
     if not plan.features:
@@ -270,7 +282,7 @@ def _fitted(
         kinds.collection,
         replace(judged, notes=tuple(note for note in judged.notes if note not in told)),
         trials,
-        _knowing(other, kinds, single, judged.shown),
+        _knowing(other, kinds, single, maker.horizon),
         history.cases,
         chances.argmax(axis=1),
         chances.max(axis=1),
@@ -290,7 +302,7 @@ def _kinds_looked_for(trials: Sequence[Trial]) -> int:
     return chosen if chosen > 1 else best
 
 
-def _knowing(other: Cases, kinds: Kinds, single: int, shown: int) -> Estimate:
+def _knowing(other: Cases, kinds: Kinds, single: int, horizon: int) -> Estimate:
     """Reward per round above the single option if every case got the best arm of its kind from the start.
 
     The kind is told from the rest of the case's rounds: told from the very round in which it is used, it would be
@@ -302,8 +314,19 @@ def _knowing(other: Cases, kinds: Kinds, single: int, shown: int) -> Estimate:
         here = place % PARTS == part
         rest = replace(other, outcomes=np.where(here[:, None], np.nan, other.outcomes))
         best[here] = (kinds.chances(rest) @ kinds.collection.means).argmax(axis=1)[other.owner[here]]
-    values = [measured(replay_single(other, arm, shown), shown, is_full=other.is_full) for arm in (best, single)]
-    return values[0].above(values[1])
+    return _given(other, best, horizon).above(_given(other, single, horizon))
+
+
+def _given(other: Cases, arm: int | IntArray, horizon: int) -> Measured:
+    """What is earned per round with these arms (R,): of one outcome per round, by one over the chance of seeing it."""
+    if other.is_full:
+        one = replay_single(other, arm, horizon)
+        return per_round(one.total, one.rounds)
+    weight = np.where((other.arm == arm) & other.told, 1 / logged_chances(other), 0.0)
+    total, n = np.zeros((2, other.n_cases))
+    np.add.at(total, other.owner, weight * np.nan_to_num(other.reward))
+    np.add.at(n, other.owner, weight)
+    return per_round(total, n)
 
 
 def _length_notes(maker: Maker) -> tuple[str, ...]:

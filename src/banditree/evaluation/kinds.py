@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from banditree.cases.table import Cases
+from banditree.evaluation.supply import fair
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Family, Rewards
@@ -57,6 +58,7 @@ def find_kinds(
 
     centre: see `centred`. Kinds are sorted by their share, the largest first, and carry the spread of their cases.
     """
+    history = fair(history, seed)
     rewards = settled(rewards, history)
     sums = _sums(history, rewards, centre)
     mixture = fit_kinds(sums, n_kinds, STARTS, np.random.default_rng([seed, n_kinds]))
@@ -114,10 +116,15 @@ def _collection(history: Cases, chances: FloatArray, rewards: Rewards, provenanc
 
 
 def _averages(history: Cases, values: FloatArray | BoolArray, chances: FloatArray) -> FloatArray:
-    """The average (C, K) of values (R, K) over the rounds that know them, with a little of everyone's in each kind."""
+    """The average (C, K) of values (R, K) over the rounds that know them, with a little of everyone's in each kind.
+
+    Rounds count for one over the chance of their option, since cases may differ in what they were likely given.
+    """
     count, total = np.zeros((2, history.n_cases, len(history.arms)))
-    np.add.at(count, history.owner, history.known)
-    np.add.at(total, history.owner, np.where(history.known, values, 0.0))
+    weight = np.ones((len(history.outcomes), 1)) if history.chances is None else 1 / history.chances[:, None]
+    weight = weight / weight.mean()
+    np.add.at(count, history.owner, weight * history.known)
+    np.add.at(total, history.owner, weight * np.where(history.known, values, 0.0))
     tried = count.sum(axis=0) > 0
     everyone = np.where(tried, total.sum(axis=0) / np.maximum(count.sum(axis=0), 1), np.inf)
     everyone = np.where(tried, everyone, everyone.min())  # nobody should be given what nobody has tried

@@ -105,11 +105,11 @@ def _more_rounds(kinds: Kinds, known: Cases, like: IntArray, owner: IntArray, rn
         taste = rng.gamma(np.maximum(alpha[kind] + total[like], 1e-9)).cumsum(axis=1)
         taken = (rng.random(len(owner))[:, None] * taste[owner, -1:] > taste[owner]).sum(axis=1)
         return np.asarray(np.eye(len(known.arms))[taken])
-    means = _own_means(kinds, kind, count[like], total[like], rng)[owner]
+    means = own_means(kinds, kind, count[like], total[like], rng)[owner]
     return kinds.collection.rewards.sample(means, rng)
 
 
-def _own_means(
+def own_means(
     kinds: Kinds, kind: IntArray, count: FloatArray, total: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Means (n, K) of cases of these kinds, drawn from what a known case's rounds and totals (n, K) leave open."""

@@ -24,6 +24,7 @@ from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import LazyTree
 
+init: Any = None
 choose: Any = None
 update: Any = None
 replan: Any = None
@@ -45,6 +46,30 @@ class Replayed:
     rewards: FloatArray
 
 
+def replay_cases(
+    params: Any,
+    outcomes: FloatArray,
+    first: IntArray,
+    horizon: int,
+    waits: bool,
+    stand_in: FloatArray,
+    contexts: FloatArray,
+    available: BoolArray,
+    known: BoolArray,
+    rng: tuple[int, int],
+    chosen: IntArray,
+    rewards: FloatArray,
+) -> int:
+    """`replay_case` for all cases, the random numbers of case u keyed by rng[1] + u; 0, or a negative outcome."""
+    for u in range(first.shape[0] - 1):
+        state, key, mine = init(params), (rng[0], rng[1] + u), rewards[u]
+        about = (outcomes, first[u], first[u + 1], horizon, waits, stand_in, contexts, available, known)
+        ended = replay_case(params, state, *about, key, chosen, mine)
+        if ended < 0:
+            return int(ended)
+    return 0
+
+
 def replay_case(
     params: Any,
     state: Any,
@@ -53,15 +78,18 @@ def replay_case(
     end: int,
     horizon: int,
     waits: bool,
+    stand_in: FloatArray,
     contexts: FloatArray,
     available: BoolArray,
+    known: BoolArray,
     rng: tuple[int, int],
     chosen: IntArray,
     rewards: FloatArray,
 ) -> int:
     """Play the rounds `begin` to `end` - 1 until `horizon` of them counted; how many did, or a negative outcome.
 
-    waits: pass over rounds whose outcome is not known; otherwise the first of these is the last.
+    stand_in: (R,), what a round gives whose arm, and whose substitute, is not among the `known`; NaN for nothing, and
+    such a round is passed over if the policy waits, and is otherwise the last.
     """
     counted = 0
     for r in range(begin, end):
@@ -71,12 +99,18 @@ def replay_case(
         arm = choose(params, state, context, available, (rng[0], rng[1], counted + 1))
         if arm < 0:
             return int(arm)
+        if math.isnan(outcomes[r, arm]) and not math.isnan(stand_in[r]):
+            other = choose(params, state, context, known[r], (rng[0], rng[1], counted + 1))
+            arm = other if other >= 0 else arm
         chosen[r] = arm
         reward = outcomes[r, arm]
         if not math.isnan(reward):
             update(params, state, context, arm, reward)
             replan(params, state)
             rewards[counted] = reward
+            counted += 1
+        elif not math.isnan(stand_in[r]):
+            rewards[counted] = stand_in[r]
             counted += 1
         elif not waits:
             break
@@ -90,12 +124,13 @@ def replay(
     *,
     policy: Policy | None = None,
     waits: bool = True,
+    stand_in: FloatArray | None = None,
     runs: int = 1,
     seed: int = 0,
 ) -> Replayed:
     """What following a plan, or a policy that knows a collection, would have earned in the first `horizon` rounds.
 
-    The arms of `subject` and of the history must be the same, in the same order (`with_arms`). waits: see
+    The arms of `subject` and of the history must be the same, in the same order (`with_arms`). waits, stand_in: see
     `replay_case`. runs: how often the policy is played, for policies that draw at random.
 
     >>> from banditree.cases.table import cases_of
@@ -116,14 +151,13 @@ def replay(
     width = int(min(horizon, history.n_rounds.max()))
     rewards = np.full((runs, history.n_cases, width), np.nan)
     contexts = np.zeros((len(history.outcomes), 0)) if history.contexts is None else history.contexts
-    everything = np.ones(len(history.arms), bool)
+    stand_in = np.full(len(history.outcomes), np.nan) if stand_in is None else stand_in
+    everything, known = np.ones(len(history.arms), bool), history.known
     for run in range(runs):
-        for case, (begin, end) in enumerate(zip(history.first[:-1].tolist(), history.first[1:].tolist(), strict=True)):
-            key = (seed, run * history.n_cases + case)
-            place = (begin, end, horizon, waits, contexts, everything, key)
-            ended = loop(params, policy.init(params), history.outcomes, *place, chosen[run], rewards[run, case])
-            if ended < 0:
-                raise InvalidInput(f"The replay stopped: {Outcome(ended).sentence()}")
+        about = (horizon, waits, stand_in, contexts, everything, known, (seed, run * history.n_cases))
+        ended = loop(params, history.outcomes, history.first, *about, chosen[run], rewards[run])
+        if ended < 0:
+            raise InvalidInput(f"The replay stopped: {Outcome(ended).sentence()}")
     return replayed(rewards, chosen[0])
 
 
@@ -137,11 +171,23 @@ def replayed(rewards: FloatArray, chosen: IntArray) -> Replayed:
 
 
 def _loop(policy: Policy) -> Any:
-    """`replay_case` with the policy's functions in place, compiled if they can be."""
+    """`replay_cases` with the policy's functions in place, compiled if they can be."""
+    return loop_with(policy, replay_cases, replay_case)
+
+
+def loop_with(policy: Policy, every: Callable[..., Any], one: Callable[..., Any]) -> Any:
+    """The loop over every case, which calls `one` for each, with the functions of a policy; compiled if they can be."""
     functions: dict[str, Callable[..., Any]] = {
+        "init": policy.init,
         "choose": policy.choose,
         "update": policy.update,
         "replan": policy.replan or keeps_its_plan,
+        "patience": policy.patience or never,
     }
-    loop = specialised(replay_case, functions)
+    loop = specialised(every, functions | {one.__name__: specialised(one, functions)})
     return loop if policy.replan is not None else compiled_loop(loop, lean=False)
+
+
+def never(params: Any, state: Any) -> int:
+    """The patience of a policy that may change its mind after every round."""
+    return 1

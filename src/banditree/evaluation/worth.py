@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from banditree.cases.table import Cases, only_cases
-from banditree.evaluation.evaluate import best_single
 from banditree.evaluation.intervals import Estimate, per_round
 from banditree.evaluation.kinds import Kinds, find_kinds
+from banditree.evaluation.singles import best_single
 from banditree.evaluation.splits import fold_numbers
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray

@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from banditree.plans.gives import Give
 from banditree.plans.line import Line
-from banditree.plans.plan import Plan
+from banditree.plans.plan import Origin, Plan
 
 
 def at_once(plan: Plan) -> Plan:
@@ -24,3 +25,9 @@ def at_once(plan: Plan) -> Plan:
     if plan.n_boxes == 1 or not ends or len(staying) > 1 or not ends[0].gives.is_scored or ends[0].gives.task:
         return plan
     return replace(plan, lines=(Line(ends[0].gives, possible=plan.lines[0].possible),), rule=None)
+
+
+def one_option(plan: Plan, arm: str) -> Plan:
+    """The plan that gives everyone one option, about the same cases and in the same words as another plan."""
+    line, origin = Line(Give(arm)), Origin("one option")
+    return replace(plan, lines=(line,), rule=None, fallback=None, kind_rules=(), origin=origin)

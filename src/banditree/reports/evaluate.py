@@ -3,15 +3,18 @@
 from dataclasses import asdict
 from typing import Any
 
-from banditree.evaluation.evaluate import LEAST_CASES, PLAN, Evaluation, Row
+from banditree.evaluation.evaluate import PLAN, Evaluation, Row
 from banditree.evaluation.intervals import Estimate
+from banditree.evaluation.judging import LEAST_CASES
+from banditree.evaluation.sensitivity import MOST
 from banditree.nouns import counted
+from banditree.plans.words import capital
 from banditree.reports.certify import table_lines
 
 
 def evaluation_text(found: Evaluation) -> str:
     """The evaluation for people: the verdict, the table, and what to know about it."""
-    rounds = f"the first {counted(found.shown, 'round')} of each" if not found.is_full else "known outcomes"
+    rounds = f"the first {counted(found.counted, 'round')} of each" if not found.is_full else "known outcomes"
     lines = [
         verdict(found),
         "",
@@ -21,6 +24,7 @@ def evaluation_text(found: Evaluation) -> str:
         *value_table(found),
         "",
         f"The log: {found.design}.",
+        *selection_lines(found),
     ]
     return "\n".join([*lines, *_weighing_lines(found), *(f"Note: {note}" for note in found.notes)])
 
@@ -32,11 +36,35 @@ def verdict(found: Evaluation) -> str:
     assert gain is not None
     if found.refusal:
         return f"{found.refusal[0].upper()}{found.refusal[1:]}."
+    which = about_rounds(found)
     word = "gives more than" if gain.low > 0 else "gives less than" if gain.high < 0 else "is not shown to beat"
     return (
-        f"The plan {word} {single.name}: {plan.value.value:.3f} per round against {single.value.value:.3f}, a "
-        f"difference of {shown_signed(gain)}."
+        f"{capital(which) + ', the' if which else 'The'} plan {word} {single.name}: {plan.value.value:.3f} per round "
+        f"against {single.value.value:.3f}, a difference of {shown_signed(gain)}."
     )
+
+
+def about_rounds(found: Evaluation) -> str:
+    """Which rounds a verdict is about, or told by what, where the log does not show all; else ""."""
+    shown, known = found.shown, found.counted
+    if shown < known:
+        return f"by the log for {_rounds(1, shown)} of {found.horizon} and by the kinds for {_rounds(shown + 1, known)}"
+    return "" if known >= found.horizon else f"for the first {known} of {found.horizon} rounds"
+
+
+def _rounds(first: int, last: int) -> str:
+    return f"rounds {first} to {last}" if last > first else f"round {first}"
+
+
+def selection_lines(found: Evaluation) -> list[str]:
+    """How strong unseen selection would have to be until the plan no longer beats the single option."""
+    if found.selection is None or found.refusal:
+        return []
+    odds = f"more than {found.selection:.0f}" if found.selection >= MOST else f"{found.selection:.2f}"
+    return [
+        f"Unseen selection: something that is not in the log would have to change the odds of an option by a factor of "
+        f"{odds} in every round until the plan is no longer shown to beat {found.rows[1].name}."
+    ]
 
 
 def shown_signed(gain: Estimate) -> str:
@@ -47,7 +75,7 @@ def shown_signed(gain: Estimate) -> str:
 def value_table(found: Evaluation) -> list[str]:
     """The lines of the table: what could be done, its reward per round, and by how much the plan gives more."""
     within = f"{found.confidence:.0%} interval"
-    head = ["what", "per round", within, "plan gives more by", within]
+    head = ["what", "per round", within, "plan gives more by", within, "rests on"]
     rows = [
         [
             row.name,
@@ -55,6 +83,7 @@ def value_table(found: Evaluation) -> list[str]:
             f"{row.value.low:.3f} to {row.value.high:.3f}",
             "" if row.gain is None else f"{row.gain.value:+.3f}",
             "" if row.gain is None else f"{row.gain.low:+.3f} to {row.gain.high:+.3f}",
+            counted(row.rests_on, "case"),
         ]
         for row in found.rows
     ]
@@ -75,9 +104,10 @@ def _weighing_lines(found: Evaluation) -> list[str]:
         ]
     head = ["this plan", "per round", f"{found.confidence:.0%} interval"]
     rows = [[r.name, f"{r.value.value:.3f}", f"{r.value.low:.3f} to {r.value.high:.3f}"] for r in found.weighings]
+    rounds, last = counted(found.weighed, "round"), f"{found.effective:.1f}"
     about = (
-        f"Four estimators of the first {counted(found.weighed, 'round')}, for which there are at least {LEAST_CASES} "
-        f"effective cases ({found.effective:.1f} in the last of these rounds):"
+        f"Estimators that follow a case while the log gives what the plan gives, for {rounds}, to which at least "
+        f"{LEAST_CASES} effective cases come ({last} to the last of these rounds):"
     )
     return ["", about, "", *table_lines(head, rows), ""]
 
@@ -89,11 +119,14 @@ def evaluation_document(found: Evaluation) -> dict[str, Any]:
         "rows": [_row(row) for row in found.rows],
         "horizon": found.horizon,
         "rounds_shown": found.shown,
+        "rounds_judged": found.counted,
         "cases": found.n_cases,
         "rounds": found.n_rounds,
         "every_outcome_known": found.is_full,
         "design": found.design.design,
         "design_evidence": found.design.evidence,
+        "chances_estimated": found.design.is_estimated,
+        "unseen_selection": found.selection,
         "rests_on_cases": found.rests_on,
         "refusal": found.refusal or None,
         "confidence": found.confidence,
@@ -106,4 +139,5 @@ def evaluation_document(found: Evaluation) -> dict[str, Any]:
 
 
 def _row(row: Row) -> dict[str, Any]:
-    return {"name": row.name, **asdict(row.value), "plan_gives_more": None if row.gain is None else asdict(row.gain)}
+    gain = None if row.gain is None else asdict(row.gain)
+    return {"name": row.name, **asdict(row.value), "plan_gives_more": gain, "rests_on_cases": row.rests_on or None}

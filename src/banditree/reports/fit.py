@@ -7,7 +7,7 @@ from banditree.cases.design import Design
 from banditree.evaluation.fit import Fit
 from banditree.nouns import counted
 from banditree.reports.certify import table_lines
-from banditree.reports.evaluate import evaluation_document, shown_signed, value_table
+from banditree.reports.evaluate import about_rounds, evaluation_document, selection_lines, shown_signed, value_table
 
 
 def fit_text(found: Fit) -> str:
@@ -52,13 +52,14 @@ def verdict(found: Fit) -> list[str]:
         first = f"Verdict: {what}. It earns more than one option for everyone."
     else:
         first = f"Verdict: the plan may help, but {single.name} is not shown to be worse on the cases held out."
-    if not judged.is_full and judged.shown < judged.horizon:
-        first += f" This is about the first {judged.shown} of {judged.horizon} rounds, which is what the log shows."
+    if which := about_rounds(judged):
+        first = f"Verdict, {which}{first.removeprefix('Verdict')}"
     lines = [
         first,
         f"  {single.name} gives {_interval(single.value)} per round.",
         f"  Knowing the kind of each case from the start {_would_add(found)}.",
         f"  The log: {judged.design}.",
+        *(f"  {line}" for line in selection_lines(judged)),
     ]
     if judged.rests_on is not None:
         lines.insert(3, f"  It rests on {counted(judged.rests_on, 'case')} that changed over as the plan asks.")

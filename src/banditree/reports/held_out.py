@@ -17,6 +17,7 @@ from banditree.nouns import counted
 from banditree.plans.plan import Plan
 from banditree.plans.words import capital
 from banditree.reports.beside import at_estimates, thompson_loss
+from banditree.reports.evaluate import about_rounds, selection_lines
 from banditree.reports.promise import lost_word
 from banditree.tasks.collection import Collection
 
@@ -41,7 +42,7 @@ def held_out(plan: Plan, collection: Collection | None, found: Evaluation) -> di
     """The verdict in the words of the plan, and what it is about, as JSON data; no rows where it cannot be shown."""
     single = found.rows[1]
     shown = [row for row in found.rows if row.name in (PLAN, single.name, COMPUTER)]
-    promised = {} if collection is None else _promised(plan, collection, single.name, found.shown)
+    promised = {} if collection is None else _promised(plan, collection, single.name, found.counted)
     names = {PLAN: "This plan", COMPUTER: "A computer"}
     rows = [
         Compared(names.get(row.name, row.name), promised.get(row.name), row.value.value, row.value.low, row.value.high)
@@ -59,11 +60,14 @@ def _sentence(plan: Plan, found: Evaluation) -> str:
         return f"{capital(found.refusal)}."
     how = "Better than" if gain.low > 0 else "Worse than" if gain.high < 0 else "Not shown to be better than"
     unit, cases = f"{lost_word(plan)} per round", counted(found.n_cases, "case")
-    first = "" if found.shown == plan.horizon else f" over the first {counted(found.shown, 'round')}"
-    return (
-        f"{how} {single.name}, on {cases} that it was not made from{first}: {mine.value.value:.2f} {unit} against "
+    which = about_rounds(found)
+    first = f"{capital(which)}: {how[0].lower()}{how[1:]}" if which else how
+    text = (
+        f"{first} {single.name}, on {cases} that it was not made from: {mine.value.value:.2f} {unit} against "
         f"{single.value.value:.2f}. The difference is {gain.value:+.2f} ({gain.low:+.2f} to {gain.high:+.2f})."
     )
+    rests = "" if found.rests_on is None else f" It rests on {counted(found.rests_on, 'case')} that changed over."
+    return " ".join([f"{text}{rests}", *selection_lines(found)])
 
 
 def _promised(plan: Plan, collection: Collection, single: str, rounds: int) -> dict[str, float]:

@@ -1,0 +1,64 @@
+"""The chances of a log's options where it does not give them: estimated from what came before and from contexts.
+
+One logistic curve for each option, made from other cases: the option before and what came of it, how often the case
+had each option and what it gave on the whole, and the contexts. What decided and is not among these stays unseen.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from banditree.cases.design import Design, LogDesign, find_design
+from banditree.cases.table import Cases
+from banditree.evaluation.splits import fold_numbers
+from banditree.tasks.arrays import FloatArray
+from banditree.training.logistic import fit_curve
+
+FOLDS = 5
+LEAST_CHANCE = 0.05  # A log whose options come with smaller chances than this does not show what a plan gives.
+RARE = 0.01  # This part of the chances may be smaller; they count as that.
+FIRM = 2.0  # Shares and means of a case start with this many rounds of everyone's.
+
+
+def understood(cases: Cases, stated: str | LogDesign | None, seed: int) -> tuple[Cases, LogDesign]:
+    """The log with the chances of its options, where they are to be estimated, and its design."""
+    made = stated if isinstance(stated, LogDesign) else find_design(cases, stated)
+    if made.design is not Design.SEEN or cases.chances is not None:
+        return cases, made
+    chances = estimated_chances(cases, seed)
+    if np.quantile(chances.min(axis=1), RARE) < LEAST_CHANCE:
+        return cases, made
+    given = chances[np.arange(len(cases.arm)), cases.arm]
+    return replace(cases, chances=np.maximum(given, LEAST_CHANCE)), replace(made, is_estimated=True)
+
+
+def estimated_chances(cases: Cases, seed: int) -> FloatArray:
+    """The chance (R, K) of every option in every round, by curves that were fitted to other cases."""
+    x, fold = _seen_before(cases), fold_numbers(cases.n_cases, FOLDS, seed)[cases.owner]
+    found = np.zeros((len(x), len(cases.arms)))
+    for number in range(int(fold.max()) + 1):
+        here = fold == number
+        for k in range(len(cases.arms)):
+            theta = fit_curve(x[~here], (cases.arm[~here] == k).astype(float)).theta
+            found[here, k] = 1 / (1 + np.exp(-x[here] @ theta))
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
+
+
+def _seen_before(cases: Cases) -> FloatArray:
+    """What was known of the case before each round (R, q), the first column constant."""
+    given = np.eye(len(cases.arms))[cases.arm]
+    reward = np.nan_to_num(cases.reward) - np.nanmean(cases.reward)
+    began, first = cases.place == 0, cases.first[:-1][cases.owner]
+
+    def before(values: FloatArray) -> FloatArray:
+        sums = np.cumsum(values, axis=0) - values
+        return np.asarray(sums - sums[first])
+
+    place = cases.place[:, None] + FIRM
+    share = (before(given) + FIRM * given.mean(axis=0)) / place
+    mean = before(reward[:, None]) / place
+    last = np.where(began[:, None], 0.0, np.roll(given, 1, axis=0))
+    came = np.where(began, 0.0, np.roll(reward, 1))[:, None]
+    columns = [np.ones((len(reward), 1)), last[:, 1:], came, last[:, 1:] * came, share[:, 1:], mean]
+    columns += [] if cases.contexts is None else [cases.contexts]
+    return np.hstack(columns)
