@@ -295,7 +295,7 @@ def _reach_notes(plan: Plan, history: Cases, mine: Judged, horizon: int) -> tupl
             return ()
         return (
             f"{lacking:,} of {len(history.outcomes):,} rounds did not offer every option. Where the one that is asked "
-            "for is not on offer, the one named in its place counts, or else the option that is best for all among the others.",
+            "for is not on offer, the option that is best for all among the others counts.",
         )
     where = "estimated from what was seen" if history.chances is None else "those in the log"
     chances = where if history.chances is not None else "each option's share of the log"

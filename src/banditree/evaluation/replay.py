@@ -88,7 +88,7 @@ def replay_case(
 ) -> int:
     """Play the rounds `begin` to `end` - 1 until `horizon` of them counted; how many did, or a negative outcome.
 
-    stand_in: (R,), what a round gives whose arm, and whose substitute, is not among the `known`; NaN for nothing, and
+    stand_in: (R,), what a round gives whose arm is not among the `known`; NaN for nothing, and
     such a round is passed over if the policy waits, and is otherwise the last.
     """
     counted = 0

@@ -30,4 +30,6 @@ def at_once(plan: Plan) -> Plan:
 def one_option(plan: Plan, arm: str) -> Plan:
     """The plan that gives everyone one option, about the same cases and in the same words as another plan."""
     line, origin = Line(Give(arm)), Origin("one option")
-    return replace(plan, lines=(line,), rule=None, fallback=None, kind_rules=(), origin=origin)
+    return replace(
+        plan, lines=(line,), rule=None, fallback=None, kind_rules=(), pages=(), on_harm=None, washout=0, origin=origin
+    )
