@@ -45,7 +45,7 @@ def run(
     """
     from banditree.files.plans import load_plan
     from banditree.files.sessions import load_session, save_session
-    from banditree.plans.words import number, with_article
+    from banditree.plans.words import harm_noun, number
     from banditree.policies.session import start_session
 
     loaded, known = load_plan(plan), None if collection is None else known_collection(collection)
@@ -65,7 +65,7 @@ def run(
     possible = "".join(f"{name} = {number(value)}, " for value, name in _outcomes(session))
     typer.echo(f"{possible}{MISSED} = not known, {GO_ON} = go on without it, {WHY} = why, {STOP} = stop for now")
     if loaded.on_harm is not None:
-        typer.echo(f"{HARMED} after an outcome = with {with_article(words.harmful)}")
+        typer.echo(f"{HARMED} after an outcome = with {harm_noun(words)}")
     try:
         while (step := _next_step(session)).outcome is None:
             save_session(session, path)

@@ -11,7 +11,7 @@ from banditree.plans.gives import BestOf, HandOver, TreatAs
 from banditree.plans.pages import page
 from banditree.plans.plan import Decider, Form, Plan
 from banditree.plans.reading_load import reading_load
-from banditree.plans.words import capital, named, quoted, with_article
+from banditree.plans.words import capital, harm_noun, named, quoted, with_article
 from banditree.tasks.changes import TRUSTED
 
 
@@ -196,7 +196,7 @@ def foot_sentences(plan: Plan) -> list[str]:
 def harm_sentence(plan: Plan) -> str:
     """What harm under an arm changes for a case."""
     words = plan.vocabulary
-    harm = capital(with_article(words.harm)) if words.harm else "Harm"
+    harm = capital(harm_noun(words))
     then = "A person decides from then on."
     if plan.pages or plan.missing:
         then = (

@@ -89,6 +89,11 @@ def with_article(word: str) -> str:
     return f"{'an' if word[:1].lower() in 'aeiou' else 'a'} {word}"
 
 
+def harm_noun(words: Vocabulary) -> str:
+    """Harm as the subject of a sentence: "a side effect", "harm"."""
+    return with_article(words.harm) if words.harm else "harm"
+
+
 def signed(points: int) -> str:
     """Points with their sign: "+2", "-3", "0"."""
     return f"{points:+d}" if points else "0"

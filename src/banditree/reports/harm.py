@@ -8,10 +8,10 @@ from banditree.certificates.harm import HarmCertificate, certify_harm
 from banditree.errors import InvalidInput
 from banditree.nouns import counted, plural
 from banditree.plans.plan import Plan
-from banditree.plans.words import Vocabulary, amount, named, quoted
+from banditree.plans.words import Vocabulary, amount, capital, harm_noun, named, quoted
 from banditree.tasks.collection import Collection
 
-INDEPENDENT = "Harm is taken to come independently of the outcome of its round, given {task} and {arm}."
+INDEPENDENT = "{harm} is taken to come independently of the outcome of its round, given {task} and {arm}."
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +59,13 @@ def harm_sentences(report: HarmReport, words: Vocabulary) -> list[str]:
         )
         if report.barring:
             lines.append(_left(chances, words))
-    return [*lines, INDEPENDENT.format(task=words.task, arm=words.arm)]
+    return [*lines, INDEPENDENT.format(harm=capital(harm_noun(words)), task=words.task, arm=words.arm)]
 
 
 def _left(chances: HarmCertificate, words: Vocabulary) -> str:
     worst = int(chances.nothing_left.argmax())
     return (
-        f"After harm under a line's {words.arm} and what it names in its place, a person decides: that happens to "
+        f"Where no page is left after {words.harmful}, a person decides: that happens to "
         f"{share(float(chances.nothing_left[worst]))} of the cases of "
         f"{named(words.task, quoted(chances.tasks[worst]))}, and what is done then is not counted."
     )

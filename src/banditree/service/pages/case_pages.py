@@ -11,7 +11,7 @@ from banditree.figures.html import Mark, ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
 from banditree.plans.case_wording import outcome_text, possible_sentence
 from banditree.plans.plan import Plan
-from banditree.plans.words import number, with_article
+from banditree.plans.words import harm_noun, number
 from banditree.policies.base import Outcome
 from banditree.service.cases import routes as case_routes
 from banditree.service.cases.case import MAX_NUMBER
@@ -273,7 +273,7 @@ async def _again(request: Request, id: str, told: Tell, given: dict[str, str]) -
 
 
 def _outcome(plan: Plan, told: Tell | Correct) -> str:
-    harm = f", with {with_article(plan.vocabulary.harmful)}" if told.harm else ""
+    harm = f", with {harm_noun(plan.vocabulary)}" if told.harm else ""
     return outcome_text(plan, None if isinstance(told.reward, str) else told.reward) + harm
 
 

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from banditree.figures.html import written
 from banditree.nouns import counted, plural
-from banditree.plans.words import amount, capital, with_article
+from banditree.plans.words import amount, capital, harm_noun
 from banditree.service.edge.once import new_key
 from banditree.service.problems import NotFound
 from banditree.service.store.people import Person, Role, csrf_token
@@ -67,7 +67,7 @@ def environment() -> Environment:
         "plural": plural,
         "time": time_element,
         "capital": capital,
-        "with_article": with_article,
+        "harm_noun": harm_noun,
         "number": shown_number,
         "written": _written,
     }
