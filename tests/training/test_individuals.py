@@ -7,8 +7,8 @@ import pytest
 from banditree.errors import InvalidInput
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import estimate
-from banditree.training.individuals import Individuals, by_individual, effects
-from banditree.training.learning import individuals_of, learn
+from banditree.training.individuals import Individuals, by_individual, effects, individuals_of
+from banditree.training.learning import learn
 from banditree.training.logs import read_log
 from banditree.training.statistics import collect, group_tasks
 

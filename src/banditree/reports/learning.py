@@ -31,10 +31,20 @@ def learn_text(report: Learned, table: Sequence[Choice] = (), horizon: int | Non
         lines.append(f"Added to the statistics of {counted(report.n_added, 'earlier row')}.")
     lines += _class_lines(report.classes) + _missing_lines(report)
     lines += [f"Note: {note}" for note in (*report.reading.notes, *report.estimates.notes)]
-    lines += _merge_lines(report.merged) + _known_lines(report)
+    lines += _merge_lines(report.merged) + _known_lines(report) + _harm_lines(report)
     if table and horizon is not None:
         lines += ["", choices_text(table, horizon)]
     return "\n".join(lines)
+
+
+def _harm_lines(report: Learned) -> list[str]:
+    harm = report.collection.harm
+    if harm is None:
+        return []
+    return [
+        f"Harm in one round: from {harm.rates.min():.3g} to {harm.rates.max():.3g}, each within "
+        f"{harm.within.max():.3g} of the truth."
+    ]
 
 
 def _class_lines(classes: Classes | None) -> list[str]:
@@ -127,5 +137,8 @@ def learn_document(report: Learned, table: Sequence[Choice] = ()) -> dict[str, A
         "merged": None
         if merged is None
         else {"separation": merged.separation, "suboptimality": merged.suboptimality, "groups": merged.groups},
+        "harm": None
+        if report.collection.harm is None
+        else {"rates": report.collection.harm.rates.tolist(), "within": report.collection.harm.within.tolist()},
         "choices": [vars(row) for row in table],
     }

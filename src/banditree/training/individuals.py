@@ -5,6 +5,7 @@ over the log is enough on any engine. Its squares add up to the variance of the 
 """
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,10 @@ from banditree.training.estimates import Estimates, OutcomeArray
 from banditree.training.intervals import joint_tail, radius_of_clustered_rate, radius_of_normal_mean
 from banditree.training.regression import Outcome
 from banditree.training.statistics import Statistics, group_tasks
+
+if TYPE_CHECKING:
+    from banditree.training.classes import Classes
+    from banditree.training.logs import Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,15 @@ class Individuals:
     def kind(self) -> IntArray:
         """The kind (C,) of every cell of the statistics."""
         return np.asarray(self.labels[self.statistics.task])
+
+
+def individuals_of(reading: "Reading", classes: "Classes | None" = None) -> Individuals | None:
+    """The individuals of a log with their kinds, named in the log or found; None where rows are independent."""
+    if classes is not None:
+        return Individuals(reading.statistics, classes.labels, classes.statistics.tasks)
+    if reading.labels is None:
+        return None
+    return Individuals(reading.statistics, reading.labels.labels, reading.labels.kinds)
 
 
 def by_individual(estimates: Estimates, individuals: Individuals) -> Estimates:

@@ -19,7 +19,8 @@ from banditree.training.collection import Untried, to_collection
 from banditree.training.dirichlet import taste_spread
 from banditree.training.estimates import Estimates, estimate
 from banditree.training.found_kinds import by_mixture
-from banditree.training.individuals import Individuals, by_individual
+from banditree.training.harm import learned_harm
+from banditree.training.individuals import Individuals, by_individual, individuals_of
 from banditree.training.links import find_links, linked_rows, require_links, weak_links, widen_weakly_linked
 from banditree.training.logistic import on_a_logistic_curve
 from banditree.training.logs import Reading, read_log
@@ -70,6 +71,8 @@ def learn(
         seed=how.seed,
         **how.columns,
     )
+    if add_to is not None and how.harm is not None:
+        raise InvalidInput("add_to must be omitted with harm, whose rows are not added up. Read all rows at once.")
     if add_to is not None and reading.columns.individual is not None:
         raise InvalidInput(
             "add_to must be omitted with individuals, whose rows count together. Read all rows of all of them at once."
@@ -94,6 +97,9 @@ def learn(
     shares = None if individuals is None else individuals.shares
     spread = _spread(found, individuals, classes)
     known = to_collection(found, statistics, untried=how.untried, provenance=provenance, shares=shares, spread=spread)
+    if how.harm is not None:
+        reading_how = {"table": how.table, "drop_bad_rows": how.drop_bad_rows}
+        known = replace(known, harm=learned_harm(source, how.harm, reading, known, classes, **reading_how))
     collection = _as_told(known, how)
     merged = None if how.merge is None else merge(collection, how.merge)
     final = collection if merged is None else merged.collection
@@ -132,15 +138,6 @@ def _check_link(how: LearnSettings, reading: Reading, add_to: Statistics | None)
         raise InvalidInput(
             "add_to must be omitted with a logistic link, which cannot be fitted from sums. Read all rows at once."
         )
-
-
-def individuals_of(reading: Reading, classes: Classes | None = None) -> Individuals | None:
-    """The individuals of a log with their kinds, named in the log or found; None where rows are independent."""
-    if classes is not None:
-        return Individuals(reading.statistics, classes.labels, classes.statistics.tasks)
-    if reading.labels is None:
-        return None
-    return Individuals(reading.statistics, reading.labels.labels, reading.labels.kinds)
 
 
 def _estimates(reading: Reading, statistics: Statistics, how: LearnSettings) -> Estimates:

@@ -27,6 +27,10 @@ class LearnSettings(Settings):
     ] = None
     arm: Annotated[Text | None, Field(description="Column of the arm. Usual names are recognised.")] = None
     reward: Annotated[Text | None, Field(description="Column of the reward. Usual names are recognised.")] = None
+    harm: Annotated[
+        Text | None,
+        Field(description="Column of harm, 0 or 1, such as a side effect: its rates are learned beside the rewards."),
+    ] = None
     context: Annotated[Texts, Field(description="Context columns, as in age,sex. Text columns are categories.")] = ()
     per_case: Annotated[
         Texts, Field(description="Context columns that stay the same for a whole case, as an age does.")
