@@ -57,6 +57,7 @@ def test_a_case_that_must_not_get_an_arm_follows_its_page():
         case.tell(reward, step.round)
         alone.tell(reward, same.round)
         assert case.explain().box == alone.explain().box
+    assert "on the page without A: " in case.describe()
     resumed = resume_session(plan(), case.snapshot())
     assert resumed.ask().name == case.ask().name
     resumed.correct(1, 1)

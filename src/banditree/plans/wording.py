@@ -37,6 +37,11 @@ def place_name(plan: Plan, box: int) -> str:
     return "an end" if is_end else f"{unit(plan)} {box + 1}"
 
 
+def on_page(plan: Plan) -> str:
+    """On which page a case is, after its place: " on the page without B"; nothing on page 1."""
+    return f" on the page without {_either(plan.missing)}" if plan.missing else ""
+
+
 def plan_text(plan: Plan, loss: str = "") -> str:
     """The whole plan: a heading, its lines or boxes, the safety rule, the fallback, and for plans with contexts the
     rules by kind and the predictions."""

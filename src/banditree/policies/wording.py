@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from banditree.nouns import counted, plural
 from banditree.plans.case_wording import MOST_NAMES, fixed_tally, is_scored, possible_sentence, tally_sentence
 from banditree.plans.plan import Plan
-from banditree.plans.wording import box_sentence, fallback_sentence, place_name, rule_sentence
+from banditree.plans.wording import box_sentence, fallback_sentence, on_page, place_name, rule_sentence
 from banditree.plans.words import Vocabulary, number, quoted, times
 from banditree.policies.base import Facts
 from banditree.trees.tree import LazyTree
@@ -64,7 +64,7 @@ def _place(plan: Plan, box: int) -> str:
     rule = f" {rule_sentence(plan)}" if at_end else ""
     if box == plan.hand_over:
         return fallback_sentence(plan)
-    return f"The case is at {place_name(plan, box)}: {box_sentence(plan, box)}{rule}"
+    return f"The case is at {place_name(plan, box)}{on_page(plan)}: {box_sentence(plan, box)}{rule}"
 
 
 def _has_score(subject: object, box: int | None) -> bool:
