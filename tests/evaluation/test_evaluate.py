@@ -8,9 +8,10 @@ from simulated_logs import TRUTH, full_log, partial_log, switching_plan
 from banditree import evaluate, save_collection, save_plan
 from banditree.cli import main
 from banditree.errors import InvalidInput
-from banditree.evaluation.evaluate import HINDSIGHT, PLAN
+from banditree.evaluation.evaluate import HINDSIGHT, NOT_WORTH, PLAN
 from banditree.evaluation.replay import replay
 from banditree.reports.evaluate import evaluation_document, evaluation_text
+from banditree.tasks.changes import with_worth
 
 
 def test_the_table_has_the_plan_and_everything_to_compare_it_with():
@@ -104,3 +105,12 @@ def test_the_command_gives_the_same_numbers(tmp_path, capsys):
     with pytest.raises(SystemExit) as ended:
         main(["evaluate", *files, "--reward", "occasion"])
     assert ended.value.code == 2
+
+
+def test_a_worth_is_not_counted_and_that_is_said():
+    log = full_log(60, 8, 0)
+    bare = evaluate(switching_plan(8), log, collection=TRUTH)
+    found = evaluate(switching_plan(8), log, collection=with_worth(TRUTH, price=[0.9] + [0.0] * (TRUTH.n_arms - 1)))
+    assert [row.value.value for row in found.rows] == [row.value.value for row in bare.rows]
+    assert [row.name for row in found.rows] == [row.name for row in bare.rows]
+    assert [note for note in found.notes if note not in bare.notes] == [NOT_WORTH]

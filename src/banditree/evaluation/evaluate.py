@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,9 @@ from banditree.tasks.collection import Collection
 
 TOO_FAR = 6.0  # By this many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
 PLAN = "this plan"
+NOT_WORTH = (
+    "Everything here is counted in outcomes: what they are worth, and what options and changes cost, is not in it."
+)
 FOR_ALL = " for all"
 HINDSIGHT = "best option of each case, in hindsight"
 
@@ -140,9 +143,11 @@ def evaluate(
     history = log if isinstance(log, Cases) else _read(log, plan, how)
     if not history.n_cases:
         raise InvalidInput("The log has no cases, so nothing can be evaluated on it. Check the file.")
-    history = with_arms(history, plan.arms)
+    history, untold = with_arms(history, plan.arms), list[str]()
+    if collection is not None and collection.worth is not None:
+        collection, untold = replace(collection, worth=None), [NOT_WORTH]
     _check_contexts(plan, history, collection)
-    notes = (*history.notes, *(() if shuffle else order_notes(history)))
+    notes = (*history.notes, *untold, *(() if shuffle else order_notes(history)))
     history = shuffled(history, seed) if shuffle else history
     runs = min(how.runs, math.ceil(PLAYED / history.n_cases))
     history, made = understood(history, how.design, seed)

@@ -5,7 +5,7 @@ estimated rates and as it was on the cases held out, over the same rounds.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from banditree.certificates.certify import certify
@@ -74,7 +74,7 @@ def _promised(plan: Plan, collection: Collection, single: str, rounds: int) -> d
     """The reward per round over the first rounds at the estimated rates, as far as it is known."""
     if collection.theta is not None or collection.features:
         return {}
-    known = at_estimates(collection)
+    known = replace(at_estimates(collection), worth=None)  # what was earned is counted in outcomes
     best = float(known.weights @ known.means.max(axis=1))
     arm = next(k for k, name in enumerate(known.arms) if f"{name} for all" == single)
     found = {single: float(known.weights @ known.means[:, arm])}

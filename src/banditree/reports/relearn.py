@@ -117,7 +117,7 @@ def marked_lines(found: Succession) -> list[str]:
 
 def loss_lines(found: Succession) -> list[str]:
     """What each of the two loses, at the estimates and at worst, and what that means."""
-    words, lost = found.old.vocabulary, lost_word(found.old)
+    words, lost = found.old.vocabulary, lost_word(found.old, found.new_certificate.unit)
     pairs = [("At the rates as estimated now", "", found.old_certificate, found.new_certificate)]
     if found.at_worst is not None:
         pairs.append(("With every rate as bad as its margin allows", "at most ", *found.at_worst))

@@ -161,7 +161,7 @@ def _facts(sides: list[Side]) -> list[tuple[str, list[str]]]:
         ("most rounds of testing", [_most(side.plan) for side in sides]),
     ]
     found = [None if side.certificate is None else side.certificate["document"] for side in sides]
-    lost = lost_word(sides[0].plan)
+    lost = lost_word(sides[0].plan, next((c["unit"] for c in found if c is not None and "unit" in c), None))
     rows.append((f"{lost} lost on average", ["-" if c is None else amount(c["mean_regret"]) for c in found]))
     worst = ["-" if c is None else f"{amount(c['worst_regret'])} ({c['worst_task']})" for c in found]
     rows.append((f"{lost} lost in the worst {sides[0].plan.vocabulary.task}", worst))

@@ -62,13 +62,13 @@ async def show(
     kinds = await read(request, records.collection_of, content.collection)
     shown = {}
     if job is not None and job.found:
-        shown = await run_in_threadpool(_shown, content.limits.objective, job, beside, dot)
+        shown = await run_in_threadpool(_shown, kinds.unit, content.limits.objective, job, beside, dot)
     return step_page(
         request, study, "plan", busy=is_busy(job, beside), job=job, kinds=kinds, chances=CHANCES, **{**NOTHING, **shown}
     )
 
 
-def _shown(objective: str, job: Job, beside: Job | None, dot: int | None) -> dict[str, Any]:
+def _shown(unit: str | None, objective: str, job: Job, beside: Job | None, dot: int | None) -> dict[str, Any]:
     """What is shown of the plans found: all of them as dots, and one of them in full beside what else could be done."""
     others = beside.result if beside is not None and beside.state is State.DONE else []
     found = [{**one, "loss": (one["at_estimates"] or {}).get(objective, one["loss"])} for one in job.found]
@@ -79,7 +79,7 @@ def _shown(objective: str, job: Job, beside: Job | None, dot: int | None) -> dic
         "picture": picture(found, others, objective, number),
         "best": [(n, found[n]) for n in best],
         "lost": [*_lost(found[number]), *others],
-        "chosen": {**found[number], "number": number, "heading": heading(plan), "lost": lost_word(plan)},
+        "chosen": {**found[number], "number": number, "heading": heading(plan), "lost": lost_word(plan, unit)},
         "ladder": ladder_of(plan),
     }
 
