@@ -44,7 +44,7 @@ def fill(database, n):
         plan = records.add_plan(connection, "bench", "bench", fingerprint(PLAN), PLAN, None)
         sign(connection, "bench", plan, "bench")
     common = {"at": "2026-01-01T00:00:00.000000Z", "actor": "bench"}
-    arm = PLAN.arms[int(PLAN.arm[0])]
+    arm = PLAN.lines[0].gives.arm
     for first in range(1, n + 1, TOGETHER):
         numbers = range(first, min(first + TOGETHER, n + 1))
         with opened.write() as connection:

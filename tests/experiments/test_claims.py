@@ -1,15 +1,7 @@
 import numpy as np
 import pytest
 
-from banditree.experiments.claims import (
-    bend,
-    check_claims,
-    commitment,
-    late_growth,
-    optimism_behind_mts,
-    rightly,
-    small_regret_in_a_handful,
-)
+from banditree.experiments.claims import CLAIMS, bend, check_claims, commitment, late_growth, rightly
 from banditree.simulation.results import Results
 
 ROUNDS = np.arange(1, 101)
@@ -38,20 +30,26 @@ def test_numbers_of_a_curve():
     assert rightly(RESULTS, "DT-ECE") == 1.0
 
 
+def about(words):
+    """The claim that has these words."""
+    return next(claim for claim in CLAIMS if words in claim.claim)
+
+
 def test_a_verdict_follows_its_numbers():
-    assert optimism_behind_mts({"c": RESULTS, "d": RESULTS}).reproduced
+    behind_mts = about("efficiency of mTS").verdict
+    assert behind_mts({"c": RESULTS, "d": RESULTS}).reproduced
     other = made_up(**{"DT-ECE": BENT, "mUCB": BENT / 4, "mTS": STRAIGHT})
-    partly = optimism_behind_mts({"c": RESULTS, "d": other})
+    partly = behind_mts({"c": RESULTS, "d": other})
     assert not partly.reproduced
     assert partly.answer == "(c) only"
-    assert optimism_behind_mts({"c": other, "d": other}).answer == "no"
+    assert behind_mts({"c": other, "d": other}).answer == "no"
 
 
 def test_a_handful_of_rounds_is_a_number_of_rounds():
     """Of a long horizon, 11% is not a handful: 44,075 rounds in (b)."""
     late = made_up(**{"DT-ECE": BENT * 2, "mUCB": STRAIGHT, "mTS": BENT / 4})
     late.committed[0] = 44_075
-    verdict = small_regret_in_a_handful({"a": RESULTS, "b": late})
+    verdict = about("in a handful").verdict({"a": RESULTS, "b": late})
     assert verdict.answer == "(a) only"
     assert "8 times the regret of mTS" in verdict.measured
 
