@@ -4,12 +4,17 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from boxes import Box, assemble
 
 from banditree.files.collections import save_collection
 from banditree.files.plans import load_plan, save_plan
+from banditree.plans.gives import Give
+from banditree.plans.line import Line
+from banditree.plans.plan import make_plan
 from banditree.tasks.collection import Collection
+from banditree.tasks.harm import with_harm
 
 MEANS = "task,A,B\nmild,0.9,0.1\nsevere,0.1,0.8\n"
 
@@ -74,6 +79,27 @@ def test_harm_is_answered_with_the_outcome(folder, cli):
     code, _, err = cli("plan", "harms.csv", "--horizon", 40, "--max-harm", "0.1")
     assert code == 2
     assert "has 0.4 harms even if it always gets 'A'" in err
+
+
+def test_harm_is_learned_and_monitored(folder, cli):
+    rng = np.random.default_rng(0)
+    two = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"], tasks=["mild", "severe"])
+    save_collection(with_harm(two, {"A": 0.02, "B": 0.05}), "two.json")
+    save_plan(make_plan([Line(Give("B"))], two, 20), "b.json")
+    days = [(case, day) for case in range(40) for day in range(20)]
+    rows = [f"p{case},mild,B,{rng.integers(2)},{int(rng.random() < 0.4)},{day}" for case, day in days]
+    rows += [f"p{case},severe,A,1,0,{day}" for case in range(40, 60) for day in range(20)]
+    (folder / "cases.csv").write_text("\n".join(["case,task,arm,reward,nausea,time", *rows]))
+    code, out, _ = cli("monitor", "b.json", "two.json", "cases.csv", "--harm", "nausea")
+    assert code == 1
+    assert "Harm under B is more frequent than promised" in out
+    code, _, err = cli("monitor", "b.json", "two.json", "cases.csv", "--harm", "vomiting")
+    assert code == 2
+    assert "vomiting" in err
+    log = ["learn", "cases.csv", "--task", "task", "--harm", "nausea", "--untried", "borrow"]
+    code, out, _ = cli(*log, "-o", "learned.json")
+    assert code == 0
+    assert "Harm in one round: from 0 to 0.389" in out
 
 
 def test_a_case_stopped_by_end_of_input_is_kept(folder, cli):

@@ -57,6 +57,7 @@ def monitor(
     from banditree.monitoring.following import observe
     from banditree.monitoring.monitor import monitor as monitor_cases
     from banditree.reports.monitor import monitor_document, monitor_markdown, monitor_text
+    from banditree.tasks.rewards import BERNOULLI
 
     known = load_plan(plan)
     if (cases is None) == (database is None):
@@ -69,13 +70,18 @@ def monitor(
             seen = read_cases(export, **how)
     else:
         seen = read_cases(cases, plan=fingerprint(known), **how, **columns.reading)
-    observed = observe(known, seen)
-    found = monitor_cases(known, load_collection(collection), observed, **dict(settings))
+    observed, harmed = observe(known, seen), None
+    if settings.harm is not None:
+        if cases is None or cases.startswith(("http://", "https://")):
+            raise InvalidInput("--harm needs a table of cases with a column of harm. Give one in place of the service.")
+        as_harm = {**columns.reading, "reward": settings.harm}
+        harmed = read_cases(cases, plan=fingerprint(known), **{**how, "rewards": BERNOULLI}, **as_harm)
+    found = monitor_cases(known, load_collection(collection), observed, harmed, **dict(settings))
     document = json_module.dumps(monitor_document(known, found))
     if digest is not None:
         write_text(digest, document if digest.suffix == ".json" else monitor_markdown(known, found))
     typer.echo(document if json else monitor_text(known, found))
-    if found.alarms:
+    if found.alarms or found.harm:
         raise typer.Exit(1)
 
 

@@ -9,6 +9,7 @@ from banditree.cases.table import Cases, only_cases, until_day
 from banditree.cases.values import day_of
 from banditree.errors import InvalidInput, invalid
 from banditree.monitoring.evidence import Evidence, Question
+from banditree.monitoring.harm import harm_alarms
 from banditree.monitoring.likelihood import counted_rounds
 from banditree.monitoring.promised import promised_for
 from banditree.monitoring.settings import MonitorSettings
@@ -37,7 +38,8 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Monitoring:
-    """What a plan promised against what was observed. parts: all cases first, then by the label if one was named."""
+    """What a plan promised against what was observed. parts: all cases first, then by the label if one was named. harm:
+    the alarms about harm, None where it was not monitored."""
 
     parts: tuple[Part, ...]
     by: str | None
@@ -45,6 +47,7 @@ class Monitoring:
     level: float
     every: float
     block: int
+    harm: tuple[Alarm, ...] | None = None
 
     @property
     def summary(self) -> Summary:
@@ -58,10 +61,13 @@ class Monitoring:
 
 
 @keywords(MonitorSettings)
-def monitor(plan: Plan, collection: Collection, observed: Cases, **settings: Any) -> Monitoring:
+def monitor(
+    plan: Plan, collection: Collection, observed: Cases, harmed: Cases | None = None, **settings: Any
+) -> Monitoring:
     """What `plan`, made from `collection`, promised, against what was observed of its cases.
 
-    settings: of `MonitorSettings`. A block of 1 allows for any order of kinds, and notices less.
+    harmed: the same cases with harm, 0 or 1, in place of the outcomes; half of the level is then for harm. settings: of
+    `MonitorSettings`. A block of 1 allows for any order of kinds, and notices less.
 
     >>> from banditree.monitoring.simulated import simulate_cases
     >>> from banditree.trees.tree import build_tree
@@ -72,7 +78,7 @@ def monitor(plan: Plan, collection: Collection, observed: Cases, **settings: Any
     [('B', -1)]
     """
     how = MonitorSettings(**settings)
-    by, level = how.by, how.level
+    by, level = how.by, how.level if harmed is None else how.level / 2
     until = None if how.until is None else day_of(how.until)
     observed = observed if until is None else until_day(observed, until)
     _check(plan, collection, observed, by)
@@ -84,7 +90,10 @@ def monitor(plan: Plan, collection: Collection, observed: Cases, **settings: Any
             chosen = np.array([u for u, text in enumerate(texts) if text == value])
             groups.append((value, only_cases(observed, chosen), (1 - FOR_ALL) * level / (number * (number + 1))))
     parts = [_part(plan, collection, cases, group, last, how.every, part, how.block) for group, cases, part in groups]
-    return Monitoring(tuple(parts), by, last, level, how.every, how.block)
+    harm = None
+    if harmed is not None:
+        harm = harm_alarms(collection, harmed, every=how.every, level=level, block=how.block, until=until)
+    return Monitoring(tuple(parts), by, last, how.level, how.every, how.block, harm)
 
 
 def _check(plan: Plan, collection: Collection, observed: Cases, by: str | None) -> None:

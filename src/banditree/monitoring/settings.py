@@ -11,6 +11,9 @@ class MonitorSettings(Settings):
     """How often, how strictly and for whom a plan is monitored."""
 
     by: Annotated[Text | None, Field(description="Also monitor each value of this column, such as site.")] = None
+    harm: Annotated[
+        Text | None, Field(description="Column of harm, 0 or 1: also an alarm where there is more than was promised.")
+    ] = None
     every: Annotated[float, Field(gt=0, description="Days between two looks.")] = 7.0
     level: Annotated[
         float, Field(gt=0, lt=1, description="Chance of any false alarm of the plan in a year, all tests together.")

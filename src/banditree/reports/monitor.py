@@ -87,9 +87,24 @@ def monitor_text(plan: Plan, found: Monitoring) -> str:
     lines = [verdict(plan, found), ""]
     lines += [f"* {date_of(alarm.noticed)}: {alarm_sentence(plan, found, alarm)}" for alarm in found.alarms]
     lines += [""] if found.alarms else []
+    lines += [*harm_lines(plan, found), ""] if found.harm is not None else []
     for part in found.parts:
         lines += [*_part_lines(plan, found, part), ""]
     return "\n".join([*lines, level_sentence(found)])
+
+
+def harm_lines(plan: Plan, found: Monitoring) -> list[str]:
+    """The alarms about harm, or that there is none."""
+    harm = plan.vocabulary.harmful
+    if not found.harm:
+        return [f"{capital(harm)}: no alarm; nothing that was seen says that there is more than was promised."]
+    return [
+        f"* {date_of(alarm.noticed)}: {capital(harm)} under {plan.arms[alarm.test.arm]} is more frequent than promised "
+        f"since {date_of(alarm.since):%B %Y}: {_percent(alarm.observed)} of {counted(alarm.n, 'round')}, where "
+        f"{_percent(alarm.expected)} was expected."
+        for alarm in found.harm
+        if alarm.test is not None
+    ]
 
 
 def level_sentence(found: Monitoring) -> str:
@@ -192,6 +207,7 @@ def monitor_markdown(plan: Plan, found: Monitoring, title: str = "Weekly digest"
     new = [alarm for alarm in found.alarms if alarm.noticed > found.until - WEEK]
     lines = [f"# {title}, {date_of(found.until)}", "", "## New this week", ""]
     lines += [f"- **{alarm_sentence(plan, found, alarm)}**" for alarm in new] or ["No new alarm."]
+    lines += ["", *harm_lines(plan, found)] if found.harm is not None else []
     for part in found.parts:
         head = "All cases" if part.group is None else f"{capital(str(found.by))} {part.group or '(none)'}"
         summary = part.summary
@@ -222,6 +238,21 @@ def monitor_document(plan: Plan, found: Monitoring) -> dict[str, Any]:
         "verdict": verdict(plan, found),
         "alarms": [alarm_document(plan, found, alarm) for alarm in found.alarms],
         "parts": [_part_document(plan, part) for part in found.parts],
+        "harm": None if found.harm is None else [_harm_document(plan, alarm) for alarm in found.harm],
+    }
+
+
+def _harm_document(plan: Plan, alarm: Alarm) -> dict[str, Any]:
+    assert alarm.test is not None
+    return {
+        "arm": plan.arms[alarm.test.arm],
+        "since": date_of(alarm.since).isoformat(),
+        "noticed": date_of(alarm.noticed).isoformat(),
+        "observed": alarm.observed,
+        "expected": alarm.expected,
+        "rounds": alarm.n,
+        "evidence": alarm.evidence,
+        "needed": 1 / alarm.level,
     }
 
 
