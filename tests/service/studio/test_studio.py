@@ -173,9 +173,30 @@ def rates_workbook():
     return workbook([["kind", "A", "B"], ["mild", 0.9, 0.2], ["severe", 0.1, 0.8]])
 
 
+def test_a_workbook_of_rates_may_say_what_rounds_are_worth(http):
+    address = begin(http)
+    on_worth = [["price per round", 2, 60], ["value of a success", 100, 100], ["cost of a change", 40, ""]]
+    rows = [["kind", "A", "B"], ["mild", 0.9, 0.2], ["severe", 0.3, 0.8], *on_worth, ["unit", "EUR", ""]]
+    given = {"version": version(http, address)}
+    page = http.post(f"{address}/file", data=given, files={"file": ("rates.xlsx", workbook(rows))})
+    fields = grid(page.text)
+    assert (fields["price-1"], fields["value-0"], fields["change"], fields["unit"]) == ("60", "100", "40", "EUR")
+    assert (fields["kind-1"], fields["rate-1-1"]) == ("severe", "0.8")
+    wrong = change(http, address, horizon="10", **{**fields, "price-1": "-1"}, go="on")
+    assert "What rounds are worth: the price of &#39;B&#39; must be at least 0. Got -1" in wrong.text
+    assert grid(wrong.text)["price-0"] == "2"  # nothing is lost
+    kinds = change(http, address, horizon="10", **fields, go="on")
+    assert kinds.url.path == f"{address}/kinds"
+    assert kinds.text.count("best: ") == 2
+    assert "<td" in kinds.text.split("severe")[1].split("best: ")[0]
+    assert "30%" in kinds.text.split("best: ")[2][:20]  # A is worth 28 there, and B 20
+
+
 def grid(page):
     """The fields of the grid as they are on the page."""
-    return dict(re.findall(r'<input name="((?:option|kind|rate|share)-[\d-]+)" value="([^"]*)"', page))
+    return dict(
+        re.findall(r'<input name="((?:option|kind|rate|share|price|value)-[\d-]+|change|unit)" value="([^"]*)"', page)
+    )
 
 
 def test_rates_are_typed_named_and_become_a_collection(http):

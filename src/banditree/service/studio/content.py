@@ -102,13 +102,20 @@ class Log(Shape):
 
 
 class Rates(Shape):
-    """Rates that were typed or brought as a table: cells as they were typed, a row per kind."""
+    """Rates that were typed or brought as a table: cells as they were typed, a row per kind.
+
+    prices, values: of a round and of a success, by option; change: what a change of option costs; unit: of all these.
+    """
 
     options: list[Cell] = Field(max_length=MOST_GRID)
     kinds: list[Cell] = Field(max_length=MOST_GRID)
     cells: list[list[Cell]] = Field(max_length=MOST_GRID)
     shares: list[Cell] = Field(default_factory=list, max_length=MOST_GRID)
     margin: Cell = ""
+    prices: list[Cell] = Field(default_factory=list, max_length=MOST_GRID)
+    values: list[Cell] = Field(default_factory=list, max_length=MOST_GRID)
+    change: Cell = ""
+    unit: Cell = ""
     source: Cell = ""
     notes: list[str] = Field(default_factory=list)
 

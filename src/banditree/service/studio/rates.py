@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from banditree.errors import InvalidInput
+from banditree.files.matrix import CHANGE, PRICE, UNIT, VALUE, Row, is_about_worth
+from banditree.files.worth import with_rows
 from banditree.service.problems import Refused
 from banditree.service.studio.content import MOST_GRID, Rates, Reading
 from banditree.service.studio.looking import guess_roles
@@ -13,6 +16,8 @@ from banditree.tasks.collection import Collection
 
 # A column with one of these words in its name has the share of each kind among cases.
 SHARES = ("share", "anteil", "häufigkeit", "proportion", "proporción", "part des cas", "fréquence")
+
+A_SUCCESS = f"{VALUE}a success"
 
 
 def rates_in(content: bytes, file: str) -> Rates | None:
@@ -28,7 +33,12 @@ def rates_in(content: bytes, file: str) -> Rates | None:
 
 
 def _rates(names: list[str], rows: list[list[str]], file: str) -> Rates | None:
-    """The table as rates, if every cell is a rate, apart from a first column of names and one of shares."""
+    """The table as rates, if every cell is a rate, apart from a first column of names, one of shares, and rows on what
+    rounds are worth."""
+    said = {row[0].strip().lower(): row for row in rows if is_about_worth(row[0].strip())}
+    rows = [row for row in rows if row[0].strip().lower() not in said]
+    if not rows or said.keys() - {PRICE, A_SUCCESS, CHANGE, UNIT}:
+        return None
     named = any(_rate(row[0]) is None for row in rows)
     kinds = [row[0] for row in rows] if named else [""] * len(rows)
     places = [place for place in range(int(named), len(names)) if not is_share(names[place])]
@@ -37,7 +47,19 @@ def _rates(names: list[str], rows: list[list[str]], file: str) -> Rates | None:
         return None
     share = next((place for place, name in enumerate(names) if is_share(name)), None)
     shares = [""] * len(rows) if share is None else [row[share] for row in rows]
-    return Rates(options=[names[place] for place in places], kinds=kinds, cells=cells, shares=shares, source=file[:100])
+    by_option = {name: [row[place] for place in places] for name, row in said.items()}
+    once = {name: next((cell for cell in row[1:] if cell.strip()), "") for name, row in said.items()}
+    return Rates(
+        options=[names[place] for place in places],
+        kinds=kinds,
+        cells=cells,
+        shares=shares,
+        prices=by_option.get(PRICE, []),
+        values=by_option.get(A_SUCCESS, []),
+        change=once.get(CHANGE, ""),
+        unit=once.get(UNIT, ""),
+        source=file[:100],
+    )
 
 
 def is_share(name: str) -> bool:
@@ -77,9 +99,29 @@ def collection_of_rates(rates: Rates) -> Collection:
     source = f"known, from {rates.source}" if rates.source else "known, typed in"
     try:
         shares = _shares(rates.shares, kinds)
-        return Collection.bernoulli(means, tasks=kinds, arms=options, radius=radius, shares=shares, provenance=source)
+        about: dict[str, Any] = {"radius": radius, "shares": shares, "provenance": source}
+        return with_rows(Collection.bernoulli(means, tasks=kinds, arms=options, **about), _on_worth(rates))
     except InvalidInput as problem:
         raise Refused(str(problem)) from None
+
+
+def _on_worth(rates: Rates) -> list[Row]:
+    """What was said about worth, as rows of a table; a price or value that is missing counts as 0."""
+    none = [""] * (len(rates.options) - 1)
+    given = {PRICE: rates.prices, A_SUCCESS: rates.values, CHANGE: [rates.change, *none], UNIT: [rates.unit, *none]}
+    return [
+        Row(f"What rounds are worth, {name}", [name, *(_plain(cell, name) for cell in cells)])
+        for name, cells in given.items()
+        if any(cell.strip() for cell in cells)
+    ]
+
+
+def _plain(cell: str, name: str) -> str:
+    """A cell as `files.worth` reads it."""
+    text = cell.strip()
+    if name == UNIT or (name == CHANGE and not text):
+        return text
+    return text.replace(",", ".") or "0"
 
 
 def problem_of_rates(rates: Rates) -> str:
@@ -120,6 +162,8 @@ def resized(rates: Rates, kinds: int, options: int) -> Rates:
             "kinds": [*rates.kinds, *[""] * kinds][:kinds],
             "cells": [*rows, *([""] * options for _ in range(kinds))][:kinds],
             "shares": [*rates.shares, *[""] * kinds][:kinds],
+            "prices": [*rates.prices, *[""] * options][:options],
+            "values": [*rates.values, *[""] * options][:options],
         }
     )
 
