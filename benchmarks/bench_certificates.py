@@ -1,4 +1,4 @@
-"""How long the exact numbers of a plan take: `regret_bound`, `certify`, and a simulation of 10,000 runs per task.
+"""How long the numbers of a plan take: `regret_bound`, `certify`, what the unlucky lose, a simulation of 10,000 runs.
 
 Prints processor time, the best of several runs, beside the least that both need (the outcomes of the boxes) and a
 simulation of the same plan to the horizon (as many runs as take half a second, scaled up), with the ratios. Exits
@@ -102,16 +102,19 @@ def main() -> int:
         ("protocol, M = 100, rule", protocol(huge, 200, SafetyRule((-3, 1), 12)), huge),
     ]
     print(
-        f"{'plan':28} {'boxes':>5} {'outcomes':>9} {'bound':>9} {'certify':>9} {'10^4 runs':>10} {'runs/certify':>12}"
+        f"{'plan':28} {'boxes':>5} {'outcomes':>9} {'bound':>9} {'certify':>9} {'unlucky':>9} "
+        f"{'10^4 runs':>10} {'runs/certify':>12}"
     )
     broken = False
     for name, plan, collection in plans:
         outcomes = best_time(lambda p=plan, c=collection: box_outcomes(p, c))
         bound = best_time(lambda p=plan, c=collection: regret_bound(p, c))
         exact = best_time(lambda p=plan, c=collection: certify(p, c), repeats=1)
+        unlucky = best_time(certify(plan, collection).find_unlucky, repeats=1)
         runs = time_of_runs(plan, collection)
         print(
             f"{name:28} {plan.n_boxes:5} {outcomes * 1e3:6.2f} ms {bound * 1e3:6.2f} ms {exact * 1e3:6.1f} ms "
+            f"{unlucky * 1e3:6.1f} ms "
             f"{runs:8.2f} s {runs / exact:12.0f}"
         )
         broken |= name.startswith("protocol") and exact > runs / 5

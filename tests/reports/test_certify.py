@@ -27,8 +27,8 @@ severe  28.804            28.8    1.3e-05     1.3e-05               96.0        
 Exactly this much reward is lost on average over 1,000 rounds, compared with the best arm from the start: 14.409 over \
 all tasks, 28.804 in the worst (severe).
 A case passes 1.0 boxes on average: a reading load of 3.2 in use, 2.2 on paper.
-1 of 100 cases of task severe loses 28.8 successes or more, 1 of 10 28.8 or more, and 1 of 1,000 28.8 or more; the \
-worst 1% lose 29.2 on average.
+1 of 100 cases of task severe loses 28.8 successes or more (1 of 10: 28.8, 1 of 1,000: 28.8); the worst 1% lose 29.2 \
+on average.
 Once settled, this plan would not notice if an arm stopped working.
 No algorithm, however clever, loses less than 1.16 in its worst task; this plan loses 28.8.
 For DT-ECE, Theorem 4.4 guarantees at most 48.2 on these tasks."""

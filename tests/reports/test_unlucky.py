@@ -47,7 +47,7 @@ def test_what_is_computed_is_what_is_simulated():
 def test_certify_says_it_of_every_task():
     told = certificate_report(make_plan([SWITCH], TWO, 21), TWO)
     text, document = certificate_text(told), certificate_document(told)["unlucky"]
-    assert "1 of 100 cases of task 2 loses 10.5 successes or more, 1 of 10 10.5 or more" in text
+    assert "1 of 100 cases of task 2 loses 10.5 successes or more (1 of 10: 10.5, 1 of 1,000: 10.5)" in text
     assert "1 of 100 loses" in text.splitlines()[0]
     assert "imulated" not in text
     assert document["simulated_cases"] == 0

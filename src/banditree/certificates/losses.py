@@ -20,7 +20,7 @@ from banditree.plans.machine import Machine
 from banditree.tasks.arrays import FloatArray, IntArray
 
 STAYS = 1e-9  # A score is no longer followed when the chance that it has not been left is smaller.
-TINY = 2e-8  # Who arrives anywhere with a smaller chance is dropped.
+TINY = 5e-8  # Who arrives anywhere with a smaller chance is dropped.
 SINGLE, PER_MOMENT = 8, 5  # This many rounds at first are moments; from then on a step is a 5th of the time so far,
 FEWEST, PER_ENTRY = 32, 20  # and no longer than the horizon divided by the first, or the second times a square root.
 EXACT_EXITS = 48  # Exits after this many rounds are told apart; later ones within 2% of each other are one exit.

@@ -70,14 +70,14 @@ def unlucky_sentences(plan: Plan, collection: Collection, certificate: Certifica
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     >>> plan = build_tree(two, horizon=1000)
     >>> certificate = certify(plan, two)
-    >>> unlucky_sentences(plan, two, certificate, certificate.unlucky)[0][:62]
-    '1 of 100 cases of task 2 loses 28.8 successes or more, 1 of 10'
+    >>> unlucky_sentences(plan, two, certificate, certificate.unlucky)[0][:64]
+    '1 of 100 cases of task 2 loses 28.8 successes or more (1 of 10: '
     """
     task = found.task
     often, _, rarely = (amount(float(loss)) for loss in found.at_most[task])
     sentence = unlucky_sentence(plan, certificate, found).removesuffix(".")
-    said = f"{sentence}, 1 of 10 {often} or more, and 1 of 1,000 {rarely} or more; "
-    said += f"the worst 1% lose {amount(float(found.worst[task]))} on average."
+    said = f"{sentence} (1 of 10: {often}, 1 of 1,000: {rarely}); the worst 1% lose "
+    said += f"{amount(float(found.worst[task]))} on average."
     if found.runs:
         most = found.most[task, 1]
         upper = f"to {amount(most)}" if np.isfinite(most) else "or more"
