@@ -217,3 +217,36 @@ def test_large_plans_are_refused_in_a_sentence():
     with pytest.raises(InvalidInput, match="at most 300,000"):
         app_html(large)
     assert len(app_html(protocol()).encode()) < MOST_BYTES / 4
+
+
+def test_it_installs_from_the_console_opens_without_a_network_and_its_cases_are_taken_up(chromium, console, tmp_path):
+    api, plan = console
+    url = api.http.base_url
+    with looking(chromium, PHONE) as window:
+        window.get(f"{url}/plans/{plan}")
+        press(window, "App: follow it without a network")
+        until(lambda: "Nothing leaves this device" in text(window))
+        ready = "navigator.serviceWorker.ready.then(() => arguments[0](true))"
+        assert window.execute_async_script(ready)
+        manifest = window.execute_script("return document.querySelector('link[rel=manifest]').href")
+        assert api.http.get(manifest).json()["start_url"] == f"/plans/{plan}/app"
+        window.execute_cdp_cmd("Network.enable", {})
+        gone = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+        window.execute_cdp_cmd("Network.emulateNetworkConditions", gone)
+        window.get(f"{url}/plans/{plan}/app")
+        start(window, "bed 77")
+        press(window, "Recovery")
+        path = exported(window, tmp_path)
+        assert all("ERR_INTERNET_DISCONNECTED" in line["message"] for line in window.get_log("browser"))
+        back = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+        window.execute_cdp_cmd("Network.emulateNetworkConditions", back)
+        for _ in range(2):  # the same file again changes nothing
+            window.get(f"{url}/cases")
+            press(window, "Take up cases from files")
+            window.find_element("css selector", "input[name=files]").send_keys(str(path))
+            press(window, "Take up")
+            until(lambda: "bed 77" in text(window, ".list"))
+        (line,) = [one for one in api.http.get("/api/v1/cases", params={"search": "bed 77"}).json()["data"]]
+        assert (line["rounds"], line["waiting"]) == (2, 1)
+        assert serious(window) == []
+        assert_fits(window)

@@ -365,9 +365,13 @@ class Case:
         if self.closed:
             raise Conflict(f"Case {self.id} is closed. It takes late outcomes, notes and corrections; or reopen it.")
 
-    def _record(self, actor: str, happening: Happening) -> None:
+    def record(self, actor: str, happening: Happening, at: str | None) -> None:
+        """Write down what has happened. at: when, if that was not just now."""
         self.seq += 1
-        self.new.append(Event(seq=self.seq, **columns_of(happening), at=utc_now(), actor=actor))
+        self.new.append(Event(seq=self.seq, **columns_of(happening), at=at or utc_now(), actor=actor))
+
+    def _record(self, actor: str, happening: Happening) -> None:
+        self.record(actor, happening, None)
 
 
 def utc_now(ago: timedelta = NOW) -> str:

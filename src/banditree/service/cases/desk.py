@@ -20,7 +20,7 @@ from typing import Any
 
 from banditree.errors import InvalidInput
 from banditree.service.cases.case import Case, Followed
-from banditree.service.cases.events import KINDS
+from banditree.service.cases.events import KINDS, Event
 from banditree.service.cases.snapshots import EVERY, Forgotten, fill_from_snapshot, snapshot_document
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
 from banditree.service.store import records
@@ -100,6 +100,14 @@ class Transaction:
         case.restrict(actor, without)
         self.touched[id] = case
         return case
+
+    def followed(self, plan: str) -> Followed:
+        """A plan on record."""
+        return self._desk.followed(self.connection, plan)
+
+    def events(self, case: Case) -> list[Event]:
+        """The events of a case that are on record."""
+        return records.events_after(self.connection, case.number, 0)
 
     def adopt(self, case: Case) -> bool:
         """Take a case on which something was done beside the desk; False if it has changed meanwhile."""

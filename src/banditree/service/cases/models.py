@@ -42,6 +42,19 @@ class NewCases(Shape):
     cases: list[NewCase] = Field(min_length=1, max_length=1000)
 
 
+class CaseFiles(Shape):
+    """Case files of the app of a plan, or of `banditree run`; each needs an id of its own."""
+
+    files: list[dict[str, Any]] = Field(min_length=1, max_length=1000)
+
+
+class TakenUp(Shape):
+    """A case that was taken up, and how many of its events are on record only now."""
+
+    id: str
+    recorded: int
+
+
 class MoveCase(Shape):
     """Where a case goes on. plan: by default the one that replaced its own. id: of the new case.
 

@@ -1,5 +1,6 @@
 """The routes over cases: start, ask, tell, override, correct, note, close, erase, one by one or many at once."""
 
+import json
 import secrets
 from asyncio import Future
 from typing import Annotated, Literal, cast
@@ -8,14 +9,16 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import StringConstraints
 from starlette.concurrency import run_in_threadpool
 
+from banditree.files.sessions import CaseFile
 from banditree.policies.rounds import MISSING, Missing
-from banditree.service.cases import moving
+from banditree.service.cases import moving, taking_up
 from banditree.service.cases.case import MAX_NUMBER, Case
 from banditree.service.cases.desk import TRIES, Transaction
 from banditree.service.cases.held_files import files_with
 from banditree.service.cases.models import (
     Ask,
     AskMany,
+    CaseFiles,
     CaseLine,
     Close,
     Correct,
@@ -29,6 +32,7 @@ from banditree.service.cases.models import (
     Reopen,
     Standing,
     StepOut,
+    TakenUp,
     Tell,
     TellMany,
     TellOut,
@@ -94,6 +98,15 @@ def _reward(given: float | Literal["missing"]) -> float | Missing:
     return MISSING if isinstance(given, str) else given
 
 
+def take_up(request: Request, person: Person, given: CaseFile) -> "Future[TakenUp]":
+    """Take up one case that was followed elsewhere."""
+
+    def act(transaction: Transaction) -> TakenUp:
+        return TakenUp(id=str(given.id), recorded=taking_up.take_up(transaction, person.name, given))
+
+    return decide(request, act, (str(given.id),))
+
+
 # The two that a busy service answers most come first: routes are tried in order.
 @router.post("/cases/{id}/ask", response_model=Answer[list[StepOut]])
 async def ask_case(request: Request, person: Operator, id: CaseId, body: Ask) -> Response:
@@ -117,6 +130,13 @@ async def start_case(request: Request, person: Operator, body: NewCase) -> Respo
 async def start_cases(request: Request, person: Operator, body: NewCases) -> Response:
     """Start many cases in one call."""
     return await many([start(request, person, new) for new in body.cases])
+
+
+@router.post("/cases/files", response_model=Answer[list[Answer[TakenUp] | Failure]])
+async def take_up_cases(request: Request, person: Operator, body: CaseFiles) -> Response:
+    """Take up cases from the files of the app of a plan or of `banditree run`; the same file again changes nothing."""
+    files = [file for one in body.files for file in taking_up.case_files(json.dumps(one).encode(), "case.json")]
+    return await many([take_up(request, person, file) for file in files])
 
 
 @router.post("/cases/ask", response_model=Answer[list[Answer[list[StepOut]] | Failure]])

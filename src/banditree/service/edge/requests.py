@@ -24,7 +24,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from banditree.service.problems import Forbidden, Refused, TooLarge
 from banditree.service.settings import Settings
 
-UPLOADS = re.compile(r"/api/v1/(plans|collections|files)|/plans|/collections|/studio|/studio/[^/]*/file")
+UPLOADS = re.compile(
+    r"/api/v1/(plans|collections|files)|/plans|/collections|(/api/v1)?/cases/files|/studio|/studio/[^/]*/file"
+)
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 SECURITY_HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
@@ -116,7 +118,9 @@ class Edge:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message["headers"] = [*message["headers"], *RAW_HEADERS, (b"x-request-id", id.encode())]
+                own = {name for name, _ in message["headers"]}  # the app of a plan runs by a policy of its own
+                usual = [pair for pair in RAW_HEADERS if pair[0] not in own]
+                message["headers"] = [*message["headers"], *usual, (b"x-request-id", id.encode())]
             if message.get("more_body"):  # a stream, which ends when nobody reads it
                 await asyncio.wait_for(send(message), UNREAD_SECONDS)
             else:

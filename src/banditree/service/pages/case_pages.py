@@ -6,7 +6,9 @@ from typing import Annotated, Any, NamedTuple
 from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
 
+from banditree.errors import InvalidInput
 from banditree.figures.html import Mark, ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
 from banditree.plans.case_wording import outcome_text, possible_sentence
@@ -44,12 +46,13 @@ from banditree.service.cases.models import (
 )
 from banditree.service.cases.outlook import Seen, outlook, usual_outcomes
 from banditree.service.cases.routes import CaseId
+from banditree.service.cases.taking_up import case_files
 from banditree.service.edge.replies import read
 from banditree.service.pages import words
 from banditree.service.pages.forms import context_fields, context_of, fields, reward_of, shaped, to, whole
 from banditree.service.pages.rendering import page
 from banditree.service.people.senders import Admin, Operator, Viewer
-from banditree.service.problems import Refused
+from banditree.service.problems import NotFound, Refused
 from banditree.service.store import case_lists, records
 from banditree.service.store.signing import PlanState
 
@@ -120,6 +123,23 @@ async def start_case(request: Request, person: Operator) -> Response:
     given["without"] = [arm.strip() for arm in given.pop("without", "").split(",") if arm.strip()]
     standing = await case_routes.start(request, person, shaped(NewCase, given), ask=True)
     return to(f"/cases/{standing.id}#next")
+
+
+@router.post("/cases/files")
+async def take_up(request: Request, person: Operator) -> Response:
+    """Take up cases from files; those that cannot be are said, and the others are taken."""
+    await fields(request)
+    problems = []
+    for upload in (await request.form()).getlist("files"):
+        if isinstance(upload, UploadFile):
+            try:
+                for file in case_files(await upload.read(), upload.filename or "case"):
+                    await case_routes.take_up(request, person, file)
+            except (InvalidInput, Refused, NotFound) as problem:
+                problems.append(str(problem))
+    if problems:
+        raise Refused(" ".join(problems))
+    return to("/cases")
 
 
 @router.get("/cases/{id}")

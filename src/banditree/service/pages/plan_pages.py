@@ -4,10 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from banditree.errors import InvalidInput
+from banditree.figures.app import app_html, policy
 from banditree.figures.heat_map import heat_map_info, heat_map_scene
 from banditree.figures.html import ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
@@ -23,7 +25,7 @@ from banditree.service.jobs.routes import computed
 from banditree.service.pages import verdicts, words
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded
-from banditree.service.pages.rendering import page
+from banditree.service.pages.rendering import page, static_file
 from banditree.service.people.senders import Operator, Viewer, sender
 from banditree.service.plans import routes as plan_routes
 from banditree.service.plans import uploads
@@ -101,6 +103,31 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         split=await read(request, splits.open_split, id),
         names={one["id"]: one["name"] for one in lines},
     )
+
+
+@router.get("/plans/{id}/app")
+async def app(request: Request, person: Viewer, id: DocumentId, download: bool = False) -> Response:
+    """The app of a plan: it follows cases in the browser, without a network, and can be installed; or its file."""
+    plan = (await read(request, records.followed_of, id)).plan
+    manifest = "" if download else f"/plans/{id}/app/manifest.json"
+    named = {"content-disposition": f'attachment; filename="plan-{id}.html"'} if download else {}
+    return HTMLResponse(app_html(plan, manifest), headers={"content-security-policy": policy(), **named})
+
+
+@router.get("/plans/{id}/app/manifest.json")
+async def app_manifest(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """What a device needs to know to install the app of a plan."""
+    names = {line["id"]: line["name"] for line in await read(request, records.documents, "plans")}
+    icon = {"src": "/static/icon.svg", "sizes": "any", "type": "image/svg+xml"}
+    about = {"name": names.get(id, id), "short_name": names.get(id, id)[:12], "display": "standalone", "icons": [icon]}
+    where = {"start_url": f"/plans/{id}/app", "scope": f"/plans/{id}/app"}
+    return JSONResponse({**about, **where}, media_type="application/manifest+json")
+
+
+@router.get("/plans/{id}/app/worker.js")
+async def app_worker(person: Viewer, id: DocumentId) -> Response:
+    """What keeps the app of a plan on a device."""
+    return static_file("app-worker.js", {"service-worker-allowed": f"/plans/{id}/app"})
 
 
 async def _reach(request: Request, person: Person, id: str, side: Side) -> tuple[ReachInfo | None, str]:

@@ -26,6 +26,7 @@ STATIC = {
     "console.js": ("banditree.service", "pages/static/console.js", "text/javascript"),
     "studio.css": ("banditree.service", "pages/static/studio.css", "text/css"),
     "studio.js": ("banditree.service", "pages/static/studio.js", "text/javascript"),
+    "app-worker.js": ("banditree.service", "pages/static/app-worker.js", "text/javascript"),
     "job.js": ("banditree.service", "pages/static/job.js", "text/javascript"),
     "icon.svg": ("banditree.service", "pages/static/icon.svg", "image/svg+xml"),
 }
@@ -38,8 +39,13 @@ async def static(name: str) -> Response:
     """A style sheet, a script or the icon."""
     if name not in STATIC:
         raise NotFound(f"There is no file {name}.")
+    return static_file(name)
+
+
+def static_file(name: str, headers: dict[str, str] | None = None) -> Response:
+    """A file of the pages."""
     package, path, media = STATIC[name]
-    return Response(_content(package, path), media_type=media)
+    return Response(_content(package, path), media_type=media, headers=headers)
 
 
 @cache
