@@ -41,7 +41,7 @@ def policy() -> str:
     """What a browser lets the app do: run its own code, and nothing from anywhere else."""
     code, style = (b64encode(sha256(text.encode()).digest()).decode() for text in (_code(), asset("app.css")))
     return (
-        f"default-src 'none'; script-src 'sha256-{code}'; style-src 'sha256-{style}'; img-src data:; "
+        f"default-src 'none'; script-src 'sha256-{code}'; style-src 'sha256-{style}'; img-src 'self' data:; "
         "manifest-src 'self'; worker-src 'self'"
     )
 
