@@ -30,6 +30,12 @@ class Objective(StrEnum):
         """How many times more the loss of the worst cases counts."""
         return CARE / WORST_CASES if self is Objective.UNLUCKY else 0.0
 
+    @property
+    def words(self) -> str:
+        """Where a plan loses what is compared, after "loses"."""
+        unlucky = f"in the worst task, with {CARE:g} of what its worst 1% lose"
+        return {Objective.WORST: "in the worst task", Objective.MEAN: "on average"}.get(self, unlucky)
+
 
 def objective_named(given: Objective | str) -> Objective:
     """The objective of that name."""

@@ -83,9 +83,8 @@ def front_text(rows: list[dict[str, Any]]) -> str:
 
 def variants_text(found: list[Variant], objective: Objective | str = Objective.WORST) -> str:
     """What a plan and others near it would lose, as a short table."""
-    where = "in the worst task" if objective_named(objective) is Objective.WORST else "on average"
     over = f" {VARYING}" if isinstance(found[0].certificate, VaryingCertificate) else ""
-    head = ["", "lines", "reading load", f"loses {where}{over}"]
+    head = ["", "lines", "reading load", f"loses {objective_named(objective).words}{over}"]
     cells = [
         [name, str(one.n_tests), f"{reading_load(one):.1f}", f"{lost(judged, objective):,.2f}"]
         for name, one, judged in found
