@@ -80,5 +80,7 @@ def test_99_of_100_cases_lose_at_most_the_cap(plans):
 def test_a_cap_that_is_not_reached_is_named_with_what_was():
     with pytest.raises(InvalidInput, match=r"that loses at most 0.01 in 99% of the cases of each task; in the last"):
         build_protocol(KNOWN, HORIZON, steps=40, max_loss=0.01)
+    with pytest.raises(InvalidInput, match="max_loss must be omitted with allow"):
+        build_protocol(KNOWN, HORIZON, max_loss=60, unknown=0.05)
     with pytest.raises(InvalidInput, match="max_loss must be above 0"):
         build_protocol(KNOWN, HORIZON, max_loss=0)

@@ -43,7 +43,12 @@ COLLECTIONS = {
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "objective"),
-    [*((name, "mean" if name == "0/1, cases vary" else "worst") for name in COLLECTIONS), ("0/1", "mean")],
+    [
+        *((name, "mean" if name == "0/1, cases vary" else "worst") for name in COLLECTIONS),
+        ("0/1", "mean"),
+        ("0/1", "unlucky"),
+        ("Gaussian, estimated", "unlucky"),
+    ],
 )
 def test_no_shorter_plan_that_is_shown_loses_less(name, objective):
     collection, horizon = COLLECTIONS[name]

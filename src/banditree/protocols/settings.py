@@ -110,6 +110,11 @@ class ProtocolSettings(Settings):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.max_loss is not None and (self.allow or self.unknown or self.fallback):
+            raise InvalidInput(
+                "max_loss must be omitted with allow, unknown and fallback: what single cases lose where others choose "
+                "can only be simulated."
+            )
         if self.links_back and self.forward_only:
             raise InvalidInput("links_back must be omitted with forward_only: the one allows what the other forbids.")
         return self
