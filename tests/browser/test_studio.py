@@ -172,6 +172,35 @@ def test_from_typed_rates_to_a_followed_case_on_a_phone(chromium, address):
         search_and_sign(window, PHONE)
 
 
+def test_prices_and_pauses_are_typed_and_the_plan_is_in_their_unit(chromium, address):
+    worth = {"price-0": "2", "price-1": "30", "value-0": "100", "value-1": "100", "change": "40", "unit": "EUR"}
+    with looking(chromium, PHONE) as window:
+        window.get(f"{address}/studio")
+        fill_in(window, "section:nth-of-type(2) form", name="Priced")
+        press(window, "Type rates")
+        has(window, "How often does each option work")
+        press(window, "Remove the last option")
+        until(lambda: len(window.find_elements("css selector", "[name^=option-]")) == 2)
+        tap(window, "form.card summary")
+        rates = {"rate-0-0": "95%", "rate-0-1": "0.1", "rate-1-0": "0.1", "rate-1-1": "0.9", "horizon": "60"}
+        fill_in(window, "form.card", **rates, **{**worth, "price-1": "-30"})
+        is_good(window)
+        press(window, "On to the kinds")
+        has(window, "the price of 'B' must be at least 0. Got -30")
+        fill_in(window, "form.card", **{"price-1": "30"})
+        press(window, "On to the kinds")
+        has(window, "2 kinds, 2 options.")
+        type_words(window)
+        has(window, "What may the plan look like?")
+        fill_in(window, "form.card", lines="2", washout="3")
+        press(window, "Search")
+        has(window, "EUR lost over 60 rounds", LONG)
+        until(lambda: "Searching for plans" not in text(window), LONG)
+        assert "its first 3 rounds are given but not counted" in text(window)
+        is_good(window)
+        window.get_log("browser")  # the browser notes that an answer was 4xx
+
+
 def test_bad_files_give_a_sentence_in_the_browser(chromium, address, tmp_path):
     (tmp_path / "large.csv").write_bytes(b"patient,arm\n" * 9_000_000)  # 108 MB
     (tmp_path / "bomb.xlsx").write_bytes(bomb(310))

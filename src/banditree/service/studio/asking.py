@@ -35,6 +35,7 @@ def search_settings(content: Content, collection: str) -> SearchSettings:
         links_back=limits.links_back,
         objective=limits.objective,
         max_wrong_arm=limits.wrong,
+        washout=limits.washout,
         words=content.words,
     )
 

@@ -126,7 +126,10 @@ class Rates(Shape):
 
 
 class Limits(Shape):
-    """What a plan may be, as a person answers it. wrong: at most this share of cases may end with a wrong option."""
+    """What a plan may be, as a person answers it. wrong: at most this share of cases may end with a wrong option.
+
+    washout: so many rounds after a change of option are given and not counted.
+    """
 
     lines: Annotated[int, Field(ge=1, le=40)] | None = None
     restarts: bool = True
@@ -134,6 +137,7 @@ class Limits(Shape):
     wrong: Annotated[float, Field(gt=0, lt=1)] | None = None
     excluded: list[str] = Field(default_factory=list)
     objective: Literal["worst", "mean"] = "worst"
+    washout: Annotated[int, Field(ge=0, le=1_000)] = 0
 
 
 class Parts(Shape):

@@ -128,6 +128,7 @@ async def _limits(request: Request, given: dict[str, str]) -> Limits:
         "restarts": given.get("restarts", "yes") == "yes",
         "links_back": given.get("restarts") == "anywhere",
         "wrong": given.get("wrong"),
+        "washout": whole(given, "washout") or 0,
         "objective": given.get("objective", "worst"),
         "excluded": excluded,
     }
