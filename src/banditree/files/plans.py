@@ -63,7 +63,6 @@ class PlanFile(Document):
     kind_rules: list[KindRulePart] | None = None
     pages: list[Page] | None = None
     washout: int | None = Field(None, description="rounds after a change of arm that are given and not counted")
-    missing: list[str] | None = None
 
 
 def load_plan(path: str | Path) -> Plan:
@@ -106,7 +105,6 @@ def plan_document(plan: Plan) -> PlanFile:
         kind_rules=[_rule_part(plan, task, rule) for task, rule in rules if rule is not None] or None,
         pages=list(plan.pages) or None,
         washout=plan.washout or None,
-        missing=list(plan.missing) or None,
     )
 
 
@@ -140,7 +138,6 @@ def plan_from_document(document: PlanFile, source: str) -> Plan:
             origin=document.origin,
             pages=tuple(document.pages or ()),
             washout=document.washout or 0,
-            missing=tuple(document.missing or ()),
         )
     except (ValueError, OverflowError) as problem:  # InvalidInput, or numpy's of ragged lists and huge numbers
         raise InvalidInput(f"{source}: {problem}") from None

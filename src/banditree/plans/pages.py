@@ -37,7 +37,7 @@ def page(plan: Plan, number: int) -> Plan:
     if number == 1:
         return replace(plan, pages=()) if plan.pages else plan
     own = plan.pages[number - 2]
-    return replace(plan, lines=own.lines, rule=own.rule, missing=own.missing, pages=())
+    return replace(plan, lines=own.lines, rule=own.rule, origin=replace(plan.origin, missing=own.missing), pages=())
 
 
 def page_for(plan: Plan, missing: Iterable[str]) -> Plan:

@@ -108,13 +108,14 @@ class Page(Part):
 @dataclass(frozen=True)
 class Origin(Part):
     """How a plan was made: the method, what was asked of it, the margin of the means that it was made from, the seed
-    of the search, and the versions of what made it."""
+    of the search, the versions of what made it; and for one page on its own, without which arms."""
 
     method: str = "by hand"
     separation: float | None = None
     radius: float = 0.0
     seed: int | None = None
     versions: dict[str, str] = field(default_factory=lambda: current_versions())
+    missing: tuple[str, ...] | None = None
 
     def marked(self, means: str) -> "Origin":
         """The same with a word on the means that the plan was made from."""
@@ -139,7 +140,6 @@ class Plan:
     vocabulary: Vocabulary = field(default_factory=Vocabulary)  # the user's words
     origin: Origin = field(default_factory=Origin)  # how it was made
     pages: tuple[Page, ...] = ()  # from page 2 on: the lines for cases that must not get some arms
-    missing: tuple[str, ...] = ()  # the arms that cases must not get where this is such a page on its own
     washout: int = 0  # so many rounds after a change of arm are given and not counted
 
     def __post_init__(self) -> None:
@@ -148,6 +148,11 @@ class Plan:
         from banditree.plans.checks import check_plan
 
         check_plan(self)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The arms that cases must not get, where this is a page on its own."""
+        return self.origin.missing or ()
 
     @cached_property
     def arm_numbers(self) -> dict[str, int]:

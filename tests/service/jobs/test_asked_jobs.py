@@ -143,6 +143,8 @@ def test_a_search_for_a_tree_and_one_that_finds_nothing(running):
     known = running[0].add_collection(CLINIC, "clinic")
     job = result(running, "search", collection=known, horizon=50, method="tree")
     assert [one["plan"]["origin"]["method"] for one in job.found] == ["tree"]
+    job = result(running, "search", collection=known, horizon=50, method="tree", pages=True)
+    assert [page["missing"] for page in job.found[0]["plan"]["pages"]] == [["A"], ["B"]]
     job = result(running, "search", collection=known, horizon=100, steps=20, lines=1, max_wrong_arm=1e-15)
     assert job.problem.startswith("No plan"), job.problem
     job = result(running, "search", collection=known, horizon=100, steps=20, lines=1, max_loss=0.01)

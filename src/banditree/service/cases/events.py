@@ -1,6 +1,6 @@
 """What can happen to a case: one class per kind of event, with its fields, how it changes the case, and its sentence.
 
-A new kind is a new class in the table `KINDS`; the store, the fold, the exports and the pages learn of it from there.
+A new kind is a new class; the store, the fold, the exports and the pages learn of it from there.
 """
 
 import json
@@ -326,24 +326,7 @@ class Erased(Happening):
         return "Erased."
 
 
-KINDS: dict[str, type[Happening]] = {
-    shape.kind: shape
-    for shape in (
-        Restricted,
-        Asked,
-        Told,
-        Missed,
-        Overridden,
-        Harmed,
-        Corrected,
-        Undone,
-        Retold,
-        Noted,
-        Closed,
-        Reopened,
-        Erased,
-    )
-}
+KINDS: dict[str, type[Happening]] = {shape.kind: shape for shape in Happening.__subclasses__()}
 REPORTS = tuple(kind for kind, shape in KINDS.items() if shape.reports)
 
 
