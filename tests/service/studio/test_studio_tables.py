@@ -164,6 +164,18 @@ def test_a_table_of_rates_becomes_the_grid_and_a_log_does_not():
     assert rates_in(read_table(LOG), "visits.csv") is None
 
 
+def test_a_row_of_harm_is_no_kind():
+    rates = rates_in(read_table(b"kind,A,B\nmild,0.9,0.2\nsevere,0.2,0.8\nharm,0.01,2%\n"), "rates.csv")
+    collection = collection_of_rates(rates)
+    assert collection.tasks == ("mild", "severe")
+    assert collection.harm.rates.tolist() == [[0.01, 0.02], [0.01, 0.02]]
+    assert collection_of_rates(resized(rates, 2, 2)).harm is not None
+    with pytest.raises(Refused, match="Harm of B: a rate must be a number from 0 to 1"):
+        collection_of_rates(rates.model_copy(update={"harm": ["0.01", ""]}))
+    with pytest.raises(Refused, match='A table may have one row "harm"'):
+        rates_in(read_table(b"kind,A,B\nmild,0.9,0.2\nsevere,0.2,0.8\nharm of mild,0.1,0.2\n"), "rates.csv")
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

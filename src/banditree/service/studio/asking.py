@@ -36,6 +36,8 @@ def search_settings(content: Content, collection: str) -> SearchSettings:
         objective=limits.objective,
         max_wrong_arm=limits.wrong,
         washout=limits.washout,
+        max_harm=limits.harm,
+        not_again=limits.not_again,
         words=content.words,
     )
 

@@ -105,12 +105,14 @@ class Rates(Shape):
     """Rates that were typed or brought as a table: cells as they were typed, a row per kind.
 
     prices, values: of a round and of a success, by option; change: what a change of option costs; unit: of all these.
+    harm: of each option in one round of any kind, such as a side effect; empty where nobody said any.
     """
 
     options: list[Cell] = Field(max_length=MOST_GRID)
     kinds: list[Cell] = Field(max_length=MOST_GRID)
     cells: list[list[Cell]] = Field(max_length=MOST_GRID)
     shares: list[Cell] = Field(default_factory=list, max_length=MOST_GRID)
+    harm: list[Cell] = Field(default_factory=list, max_length=MOST_GRID)
     margin: Cell = ""
     prices: list[Cell] = Field(default_factory=list, max_length=MOST_GRID)
     values: list[Cell] = Field(default_factory=list, max_length=MOST_GRID)
@@ -128,13 +130,16 @@ class Rates(Shape):
 class Limits(Shape):
     """What a plan may be, as a person answers it. wrong: at most this share of cases may end with a wrong option.
 
-    washout: so many rounds after a change of option are given and not counted.
+    harm: the most harms that a case may have on average; not_again: what did harm is not given again. washout: so many
+    rounds after a change of option are given and not counted.
     """
 
     lines: Annotated[int, Field(ge=1, le=40)] | None = None
     restarts: bool = True
     links_back: bool = False
     wrong: Annotated[float, Field(gt=0, lt=1)] | None = None
+    harm: Annotated[float, Field(gt=0)] | None = None
+    not_again: bool = False
     excluded: list[str] = Field(default_factory=list)
     objective: Literal["worst", "mean"] = "worst"
     washout: Annotated[int, Field(ge=0, le=1_000)] = 0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from banditree.errors import InvalidInput
-from banditree.files.matrix import CHANGE, PRICE, UNIT, VALUE, Row, is_about_worth
+from banditree.files.matrix import CHANGE, HARM, PRICE, UNIT, VALUE, Row, is_about_harm, is_about_worth
 from banditree.files.worth import with_rows
 from banditree.service.problems import Refused
 from banditree.service.studio.content import MOST_GRID, Rates, Reading
@@ -13,6 +13,7 @@ from banditree.service.studio.looking import guess_roles
 from banditree.service.studio.tables import shown_rows
 from banditree.service.studio.understanding import understood
 from banditree.tasks.collection import Collection
+from banditree.tasks.harm import with_harm
 
 # A column with one of these words in its name has the share of each kind among cases.
 SHARES = ("share", "anteil", "häufigkeit", "proportion", "proporción", "part des cas", "fréquence")
@@ -34,11 +35,15 @@ def rates_in(content: bytes, file: str) -> Rates | None:
 
 def _rates(names: list[str], rows: list[list[str]], file: str) -> Rates | None:
     """The table as rates, if every cell is a rate, apart from a first column of names, one of shares, and rows on what
-    rounds are worth."""
+    rounds are worth and on harm."""
     said = {row[0].strip().lower(): row for row in rows if is_about_worth(row[0].strip())}
     rows = [row for row in rows if row[0].strip().lower() not in said]
     if not rows or said.keys() - {PRICE, A_SUCCESS, CHANGE, UNIT}:
         return None
+    harm = [row for row in rows if row[0].strip().lower() == HARM]
+    rows = [row for row in rows if row not in harm]
+    if any(is_about_harm(row[0]) for row in rows) or len(harm) > 1:
+        raise Refused('A table may have one row "harm", for all kinds. Remove the others, or use the command line.')
     named = any(_rate(row[0]) is None for row in rows)
     kinds = [row[0] for row in rows] if named else [""] * len(rows)
     places = [place for place in range(int(named), len(names)) if not is_share(names[place])]
@@ -54,6 +59,7 @@ def _rates(names: list[str], rows: list[list[str]], file: str) -> Rates | None:
         kinds=kinds,
         cells=cells,
         shares=shares,
+        harm=[row[place] for row in harm for place in places],
         prices=by_option.get(PRICE, []),
         values=by_option.get(A_SUCCESS, []),
         change=once.get(CHANGE, ""),
@@ -100,7 +106,8 @@ def collection_of_rates(rates: Rates) -> Collection:
     try:
         shares = _shares(rates.shares, kinds)
         about: dict[str, Any] = {"radius": radius, "shares": shares, "provenance": source}
-        return with_rows(Collection.bernoulli(means, tasks=kinds, arms=options, **about), _on_worth(rates))
+        known = with_rows(Collection.bernoulli(means, tasks=kinds, arms=options, **about), _on_worth(rates))
+        return known if not any(cell.strip() for cell in rates.harm) else with_harm(known, _harm(rates, options))
     except InvalidInput as problem:
         raise Refused(str(problem)) from None
 
@@ -122,6 +129,12 @@ def _plain(cell: str, name: str) -> str:
     if name == UNIT or (name == CHANGE and not text):
         return text
     return text.replace(",", ".") or "0"
+
+
+def _harm(rates: Rates, options: Sequence[str]) -> dict[str, float]:
+    """The harm of each option; one that is left empty is asked for."""
+    cells = [*rates.harm, *[""] * len(options)]
+    return {option: _needed(cell, f"Harm of {option}") for option, cell in zip(options, cells, strict=False)}
 
 
 def problem_of_rates(rates: Rates) -> str:
@@ -164,6 +177,7 @@ def resized(rates: Rates, kinds: int, options: int) -> Rates:
             "shares": [*rates.shares, *[""] * kinds][:kinds],
             "prices": [*rates.prices, *[""] * options][:options],
             "values": [*rates.values, *[""] * options][:options],
+            "harm": [*rates.harm, *[""] * options][:options],
         }
     )
 

@@ -119,6 +119,7 @@ async def _typed(request: Request, rates: Rates) -> Rates:
             "kinds": [str(form.get(f"kind-{i}", "")) for i in kinds],
             "cells": [[str(form.get(f"rate-{i}-{k}", "")) for k in options] for i in kinds],
             "shares": [str(form.get(f"share-{i}", "")) for i in kinds],
+            "harm": [str(form.get(f"harm-{k}", "")) for k in options],
             "margin": str(form.get("margin", "")),
             "prices": [str(form.get(f"price-{k}", "")) for k in options],
             "values": [str(form.get(f"value-{k}", "")) for k in options],
