@@ -14,6 +14,7 @@ from banditree.errors import PlanWarning as PlanWarning
 from banditree.evaluation.evaluate import evaluate as evaluate
 from banditree.evaluation.fit import Fit as Fit
 from banditree.evaluation.fit import fit as fit
+from banditree.evaluation.studies import design as design
 from banditree.figures.html import ladder_html as ladder_html
 from banditree.figures.ladder import ladder_info as ladder_info
 from banditree.files.collections import load_collection as load_collection

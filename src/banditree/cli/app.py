@@ -12,6 +12,7 @@ from banditree.cli.analyze import analyze
 from banditree.cli.certify import certify
 from banditree.cli.compare import compare
 from banditree.cli.demo import demo
+from banditree.cli.design import design
 from banditree.cli.evaluate import evaluate
 from banditree.cli.fit import fit
 from banditree.cli.flags import in_flags, with_flags
@@ -36,7 +37,7 @@ PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": 
 COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "": (
         *(fit, learn, plan, show, run, certify, report, evaluate),
-        *(monitor, compare, relearn, analyze, serve, demo),
+        *(design, monitor, compare, relearn, analyze, serve, demo),
     ),
     "db": (db.add_user, db.backup, db.restore, db.audit),
     "lab": (simulate, experiment, reproduce),

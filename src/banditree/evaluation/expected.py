@@ -16,6 +16,7 @@ from banditree.evaluation.promise import own_means
 from banditree.evaluation.replay import replay
 from banditree.policies.base import Policy
 from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.collection import Collection
 
 MADE_UP = 2_000  # Cases made up from the kinds, for each policy.
 FIRM = 2.0  # An option's mean in a case starts with this many rounds of everyone's.
@@ -53,6 +54,21 @@ def features(asked: IntArray, reward: FloatArray, means: FloatArray) -> FloatArr
     return np.concatenate([own, given, np.where(given, own, 0.0)], axis=2)
 
 
+def made_up(about: Collection, n_cases: int, rounds: int, rng: np.random.Generator) -> Cases:
+    """Cases of the kinds of a collection in their shares, with the outcome of every option in every round."""
+    kind = rng.choice(about.n_tasks, n_cases, p=about.weights)
+    first = np.arange(n_cases + 1) * rounds
+    owner = np.repeat(np.arange(n_cases), rounds)
+    if about.rewards.by_chances:
+        assert about.chances is not None
+        outcomes = about.rewards.sample(about.chances[kind][owner], rng)
+    else:
+        nothing = np.zeros((n_cases, about.n_arms))
+        means = about.means[kind] if about.spread is None else own_means(about, kind, nothing, nothing, rng)
+        outcomes = about.rewards.sample(means[owner], rng)
+    return Cases(tuple(map(str, range(n_cases))), about.arms, first, outcomes)
+
+
 @dataclass(frozen=True, eq=False)
 class MadeUp:
     """Cases made up from the kinds, of T rounds each."""
@@ -64,18 +80,7 @@ class MadeUp:
     @cached_property
     def cases(self) -> Cases:
         """With the outcome of every option."""
-        about, rng = self.kinds.collection, np.random.default_rng([self.seed, 7])
-        kind = rng.choice(about.n_tasks, MADE_UP, p=about.weights)
-        first = np.arange(MADE_UP + 1) * self.rounds
-        owner = np.repeat(np.arange(MADE_UP), self.rounds)
-        if about.rewards.by_chances:
-            assert about.chances is not None
-            outcomes = about.rewards.sample(about.chances[kind][owner], rng)
-        else:
-            nothing = np.zeros((MADE_UP, about.n_arms))
-            means = about.means[kind] if about.spread is None else own_means(self.kinds, kind, nothing, nothing, rng)
-            outcomes = about.rewards.sample(means[owner], rng)
-        return Cases(tuple(map(str, range(MADE_UP))), about.arms, first, outcomes)
+        return made_up(self.kinds.collection, MADE_UP, self.rounds, np.random.default_rng([self.seed, 7]))
 
     @property
     def average(self) -> FloatArray:

@@ -16,6 +16,7 @@ from banditree.evaluation.kinds import Kinds
 from banditree.evaluation.replay import replay
 from banditree.plans.plan import Plan
 from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.collection import Collection
 from banditree.tasks.rewards.bernoulli import LEAST_STRENGTH
 
 ALIKE = 50  # A new case may be like any of this many known cases nearest in length; all of the same length count.
@@ -105,15 +106,14 @@ def _more_rounds(kinds: Kinds, known: Cases, like: IntArray, owner: IntArray, rn
         taste = rng.gamma(np.maximum(alpha[kind] + total[like], 1e-9)).cumsum(axis=1)
         taken = (rng.random(len(owner))[:, None] * taste[owner, -1:] > taste[owner]).sum(axis=1)
         return np.asarray(np.eye(len(known.arms))[taken])
-    means = own_means(kinds, kind, count[like], total[like], rng)[owner]
+    means = own_means(kinds.collection, kind, count[like], total[like], rng)[owner]
     return kinds.collection.rewards.sample(means, rng)
 
 
 def own_means(
-    kinds: Kinds, kind: IntArray, count: FloatArray, total: FloatArray, rng: np.random.Generator
+    about: Collection, kind: IntArray, count: FloatArray, total: FloatArray, rng: np.random.Generator
 ) -> FloatArray:
     """Means (n, K) of cases of these kinds, drawn from what a known case's rounds and totals (n, K) leave open."""
-    about = kinds.collection
     assert about.spread is not None
     mean, variance = about.means[kind], about.spread[kind] ** 2
     if not about.rewards.has_range:

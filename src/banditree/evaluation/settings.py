@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, InstanceOf
 
 from banditree.cases.settings import LogSettings
-from banditree.settings import Horizon, Names, Numbers, Seed
+from banditree.settings import Horizon, Names, Numbers, Seed, Settings
 from banditree.tasks.rewards import Rewards
 
 
@@ -44,3 +44,20 @@ class FitSettings(LogSettings):
         Field(ge=1, description="Rounds, of the horizon, that a case has on average. [default: as in the log]"),
     ] = None
     seed: Annotated[Seed, Field(description="Seed of the split, the folds, the kinds and the search.")] = 0
+
+
+class StudySettings(Settings):
+    """A study that is to show whether a plan is better than one option for everyone."""
+
+    give: Annotated[
+        Literal["random", "crossover"],
+        Field(description="Options drawn at random in every round, or each for a period of its own, in random order."),
+    ] = "random"
+    rounds: Annotated[int | None, Field(ge=2, description="Rounds of one case in the study. [default: the plan's]")] = (
+        None
+    )
+    power: Annotated[float, Field(gt=0.5, lt=1, description="Chance of showing it that is wanted.")] = 0.8
+    confidence: Annotated[float, Field(gt=0.5, lt=1, description="Confidence of the intervals.")] = 0.95
+    cases_per_month: Annotated[float | None, Field(gt=0, description="Cases that can begin in a month.")] = None
+    rounds_per_month: Annotated[float, Field(gt=0, description="Rounds of one case in a month.")] = 30.0
+    seed: Annotated[Seed, Field(description="Seed of the simulated study.")] = 0
