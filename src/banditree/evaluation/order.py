@@ -4,6 +4,7 @@ from math import lgamma
 
 import numpy as np
 
+from banditree.cases.calendar import calendar_notes
 from banditree.cases.table import Cases
 from banditree.tasks.arrays import IntArray
 
@@ -16,6 +17,10 @@ LEAST_ROUNDS = 4  # A case needs this many rounds for its order to show anything
 
 def order_notes(history: Cases) -> tuple[str, ...]:
     """What to say about the order of a log: sorted within cases, or drifting; nothing if neither is noticed."""
+    return (*_within_cases(history), *calendar_notes(history))
+
+
+def _within_cases(history: Cases) -> tuple[str, ...]:
     if is_sorted(history):
         return (
             "The log is sorted: within a case, rounds with the same option stand together, so following a plan through "

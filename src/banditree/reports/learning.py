@@ -30,7 +30,8 @@ def learn_text(report: Learned, table: Sequence[Choice] = (), horizon: int | Non
     if report.n_added:
         lines.append(f"Added to the statistics of {counted(report.n_added, 'earlier row')}.")
     lines += _class_lines(report.classes) + _missing_lines(report)
-    lines += [f"Note: {note}" for note in (*report.reading.notes, *report.estimates.notes)]
+    lines += [f"Note: {note}" for note in (*report.reading.notes, *report.estimates.notes, *report.log.notes)]
+    lines += [] if report.log.design is None else [f"The log: {report.log.design}."]
     lines += _merge_lines(report.merged) + _known_lines(report) + _harm_lines(report)
     if table and horizon is not None:
         lines += ["", choices_text(table, horizon)]
@@ -126,7 +127,9 @@ def learn_document(report: Learned, table: Sequence[Choice] = ()) -> dict[str, A
         "largest_radius": float(report.collection.radius.max()),
         "failure_probability": report.estimates.failure_probability,
         "missing": [{"task": task, "arm": arm, "outcome": outcome} for task, arm, outcome in report.estimates.missing],
-        "notes": [*report.reading.notes, *report.estimates.notes],
+        "notes": [*report.reading.notes, *report.estimates.notes, *report.log.notes],
+        "design": report.log.design and report.log.design.design,
+        "design_evidence": report.log.design and report.log.design.evidence,
         "classes": None
         if classes is None
         else {

@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from banditree.cases.calendar import calendar_notes
+from banditree.cases.design import LogDesign, find_design
+from banditree.cases.reading import read_cases
 from banditree.errors import InvalidInput, invalid
 from banditree.nouns import counted
 from banditree.progress import OnProgress
@@ -12,7 +15,7 @@ from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.changes import with_case_features, with_shares
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import BERNOULLI, Link, Rewards
+from banditree.tasks.rewards import BERNOULLI, Gaussian, Link, Rewards
 from banditree.tasks.separation import Separation, least_separation
 from banditree.training.classes import Classes, find_classes, widen
 from banditree.training.collection import Untried, to_collection
@@ -29,7 +32,16 @@ from banditree.training.settings import LearnSettings
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics, merge_statistics
 
+LOOKED_AT = 200_000  # How a log was made is told from whole cases with about this many rows.
 KEPT_CONTEXTS = 2_000  # This many contexts show their distribution well enough for rules and certificates.
+
+
+@dataclass(frozen=True)
+class LogNotes:
+    """How the log was made, as far as that can be told, and what there is to say about it."""
+
+    design: LogDesign | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +58,7 @@ class Learned:
     n_added: int = 0
     before_merging: Collection | None = None
     individuals: Individuals | None = None
+    log: LogNotes = LogNotes()
 
 
 @keywords(LearnSettings)
@@ -104,7 +117,25 @@ def learn(
     merged = None if how.merge is None else merge(collection, how.merge)
     final = collection if merged is None else merged.collection
     apart = least_separation(final)
-    return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection, individuals)
+    log = _log_notes(source, how, reading)
+    return Learned(reading, statistics, found, final, apart, classes, merged, n_added, collection, individuals, log)
+
+
+def _log_notes(source: Any, how: LearnSettings, reading: Reading) -> LogNotes:
+    """How options were given to the individuals of a log, and whether they drift over its days; of a part of long logs.
+
+    Nothing where rows have no order, or no individuals.
+    """
+    used = reading.columns
+    if used.individual is None:
+        return LogNotes()
+    roles = {name: getattr(used, name) for name in ("individual", "arm", "reward", "propensity")}
+    about: dict[str, Any] = {"table": how.table, "drop_bad_rows": how.drop_bad_rows, "seed": how.seed}
+    try:
+        cases = read_cases(source, rewards=Gaussian(1.0), most_rows=LOOKED_AT, **about, **roles)
+    except InvalidInput:
+        return LogNotes()
+    return LogNotes(find_design(cases), calendar_notes(cases))
 
 
 def _sample_size(how: LearnSettings, add_to: Statistics | None) -> int:
