@@ -49,6 +49,7 @@ from banditree.policies.session import Session as Session
 from banditree.policies.session import resume_session as resume_session
 from banditree.policies.session import start_session as start_session
 from banditree.progress import Progress as Progress
+from banditree.protocols.build import add_pages as add_pages
 from banditree.protocols.build import build_plan as build_plan
 from banditree.protocols.front import pareto_front as pareto_front
 from banditree.protocols.protocol import build_protocol as build_protocol
