@@ -11,6 +11,8 @@ from banditree.certificates.certify import certify as certify
 from banditree.certificates.missing import missing_losses as missing_losses
 from banditree.errors import InvalidInput as InvalidInput
 from banditree.errors import PlanWarning as PlanWarning
+from banditree.evaluation.estimator import PlanClassifier as PlanClassifier
+from banditree.evaluation.evaluate import Evaluation as Evaluation
 from banditree.evaluation.evaluate import evaluate as evaluate
 from banditree.evaluation.fit import Fit as Fit
 from banditree.evaluation.fit import fit as fit
@@ -64,6 +66,7 @@ from banditree.tasks.contexts import gaussian_contexts as gaussian_contexts
 from banditree.tasks.contexts import moment_contexts as moment_contexts
 from banditree.tasks.contexts import sampled_contexts as sampled_contexts
 from banditree.tasks.separation import least_separation as least_separation
+from banditree.training.learning import Learned as Learned
 from banditree.training.learning import learn as learn
 from banditree.training.relearning import relearn as relearn
 from banditree.trees.optimal import build_optimal as build_optimal

@@ -27,14 +27,15 @@ def _listed(given: Any) -> Any:
     return given if isinstance(given, str | Mapping) or not isinstance(given, Iterable) else list(given)
 
 
+Numbers = Annotated[tuple[int, ...], BeforeValidator(_listed)]
+
+
 def _named(given: Any) -> Any:
-    """Names in one text with commas between them, or in anything that can be gone through, as a list."""
+    """Names with commas between them in one text, or in anything that can be gone through, as a list."""
     return [one.strip() for one in given.split(",") if one.strip()] if isinstance(given, str) else _listed(given)
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_named)]
-Numbers = Annotated[tuple[int, ...], BeforeValidator(_listed)]
-Texts = Annotated[tuple[Text, ...], BeforeValidator(_listed), Field(max_length=1000)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_named), Field(max_length=1000)]
 BOUNDS = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
 RULES = {  # by how pydantic's names of what is wrong begin
     "bool": "true or false",

@@ -44,7 +44,7 @@ def test_a_melted_table_is_understood():
 
 
 def test_without_a_round_column_blocks_and_times_are_recognised():
-    bare = ROWS.drop(columns="visit")
+    bare = ROWS.drop(columns="visit").iloc[[0, 1, 2, 3, 5, 4]]
     assert read(bare).outcomes.tolist() == [[1, 0], [1, 0], [0, 1]]
     timed = bare.assign(date=["2024-03-01"] * 2 + ["2024-02-01"] * 2 + ["2024-01-01"] * 2).sample(
         frac=1, random_state=0
@@ -74,6 +74,26 @@ def test_text_files_are_read_as_frames_are(tmp_path):
 def test_an_option_twice_in_a_round_is_refused():
     with pytest.raises(InvalidInput, match="'visit' must name one decision.*2 rows with option 'x'"):
         read(ROWS.assign(brand=["x", "x", "x", "y", "y", "x"]))
+
+
+def test_rows_that_say_the_same_again_count_once():
+    history = read(pandas.concat([ROWS, ROWS.iloc[[1]], ROWS.iloc[[4]]]))
+    assert history.outcomes.tolist() == read(ROWS).outcomes.tolist()
+    assert any("2 of 8 rows say the same again" in note for note in history.notes)
+
+
+def test_a_balanced_crossover_is_no_full_information():
+    """Half of the cases have A first, the others B: one outcome per round, and neither column says so."""
+    brands = [["x", "y"], ["y", "x"]] * 5
+    rows = pandas.DataFrame(
+        {"household": np.repeat(np.arange(10), 2), "brand": np.concatenate(brands), "bought": [1, 0] * 10}
+    )
+    history = read(rows)
+    assert not history.is_full
+    assert history.n_rounds.tolist() == [2] * 10
+    assert any("as in a crossover" in note for note in history.notes)
+    assert not read(rows.assign(period=[1, 2] * 10)).is_full
+    assert read(rows.sort_values(["household", "brand"])).is_full
 
 
 def test_bad_rows_are_refused_or_dropped():

@@ -13,7 +13,7 @@ USUAL_NAMES = {
     "arm": ("arm", "action", "decision", "item_id", "treatment"),
     "reward": ("reward", "click", "response", "outcome"),
     "propensity": ("propensity", "pscore", "propensity_score"),
-    "round": ("round", "occasion", "visit", "visit_id", "purchase", "purchase_id", "decision_id"),
+    "round": ("round", "period", "occasion", "visit", "visit_id", "purchase", "purchase_id", "decision_id"),
     "time": ("time", "timestamp", "date", "datetime", "at"),
     "overridden": ("overridden",),
 }

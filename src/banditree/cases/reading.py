@@ -80,7 +80,9 @@ def read_cases(
 
 
 def _tabulate(rows: "pa.Table", view: LogView, features: Sequence[Feature], followed: bool) -> Cases:
-    columns, named = view.columns, set(rows.column_names)
+    columns = view.columns
+    rows, repeated = _without_repeats(rows, columns, followed)
+    named = set(rows.column_names)
     cases, case = numbered(rows["unit"])
     arms, arm = numbered(rows["arm"])
     key, time, how = _rounds(rows, case, arm, len(arms), columns, followed)
@@ -116,7 +118,7 @@ def _tabulate(rows: "pa.Table", view: LogView, features: Sequence[Feature], foll
         np.concatenate([[0], np.cumsum(np.bincount(case[begins], minlength=len(cases)))]),
         outcomes,
         labels={name: _texts(rows[f"l{index}"], case) for index, name in enumerate(columns.labels)},
-        notes=(how, *padded_note(rows["unit"], columns.unit), *padded_note(rows["arm"], columns.arm)),
+        notes=(how, *repeated, *padded_note(rows["unit"], columns.unit), *padded_note(rows["arm"], columns.arm)),
         **more,
     )
 
@@ -134,6 +136,22 @@ def _rounds(
     else:
         found, how = _guessed_rounds(case, arm, time, n_arms, timed=columns.time is not None)
     return case * (found.max(initial=0) + 1) + found, time, how
+
+
+def _without_repeats(rows: "pa.Table", columns: Columns, followed: bool) -> tuple["pa.Table", tuple[str, ...]]:
+    """The rows of a log with a round column without those that say the same again, and a note how many these are."""
+    if followed or columns.round is None:
+        return rows, ()
+    keys = [name for name in ("unit", "o", "t", "arm", "r") if name in rows.column_names]
+    place = np.lexsort([numbered(rows[name])[1] for name in keys])
+    codes = np.column_stack([numbered(rows[name])[1] for name in keys])[place]
+    again = np.append(False, (codes[1:] == codes[:-1]).all(axis=1))
+    if not again.any():
+        return rows, ()
+    first = np.ones(len(place), bool)
+    first[place[again]] = False
+    note = f"{int(again.sum()):,} of {len(place):,} rows say the same again of one option in one round, and count once."
+    return rows.filter(first), (note,)
 
 
 def _days(column: "pa.ChunkedArray", needed: bool) -> FloatArray:
@@ -161,7 +179,12 @@ def _guessed_rounds(case: IntArray, arm: IntArray, time: IntArray, n_arms: int, 
         if len(np.unique(place)) < len(case):
             return time, "Rows of one case at one time are one round."
     if _comes_in_blocks(case, arm, n_arms):
-        return np.arange(len(case)) // n_arms, f"Every {n_arms} consecutive rows, one per option, are one round."
+        if (arm.reshape(-1, n_arms) == arm[:n_arms]).all():
+            return np.arange(len(case)) // n_arms, f"Every {n_arms} consecutive rows, one per option, are one round."
+        return np.arange(len(case)), (
+            "Every row is one round, as in a crossover: cases have every option, in different orders. If rows are "
+            'outcomes of one decision instead, name its column: round="NAME".'
+        )
     return np.arange(len(case)), "Every row is one round."
 
 

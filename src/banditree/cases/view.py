@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from banditree.cases.bad_rows import BadRows
 
+NO, YES = "0", "1"  # The values of a number that says yes or no, which people read as "is 1", not "above 0".
 MOST_LEVELS = 100  # A column of text may have this many values to be a category.
 
 
@@ -78,7 +79,10 @@ class LogView:
 
     def features(self, rows: "pa.Table") -> tuple[Feature, ...]:
         """The features of the context columns of rows of the table: an intercept, numbers, categories but the first."""
-        found = [Feature(INTERCEPT), *(Feature(name) for name in self.numeric)]
+        found = [Feature(INTERCEPT)]
+        for index, name in enumerate(self.numeric):
+            values = np.unique(rows[f"x{index}"].to_numpy())
+            found.append(Feature(name, YES, (NO, YES)) if values.tolist() == [0.0, 1.0] else Feature(name))
         for index, name in enumerate(self.categorical):
             levels = numbered(rows[f"c{index}"])[0]
             if len(levels) > MOST_LEVELS:
@@ -92,6 +96,8 @@ class LogView:
     def _values(self, rows: "pa.Table", feature: Feature) -> FloatArray:
         if feature.name == INTERCEPT:
             return np.ones(len(rows))
+        if feature.name in self.numeric and feature.level is not None:
+            return np.asarray(rows[f"x{self.numeric.index(feature.name)}"].to_numpy() == float(feature.level), float)
         if feature.level is None:
             return np.asarray(rows[f"x{self.numeric.index(feature.name)}"].to_numpy(), float)
         names = names_in(rows[f"c{self.categorical.index(feature.name)}"])

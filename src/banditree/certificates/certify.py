@@ -23,6 +23,7 @@ from banditree.plans.counts import Counting
 from banditree.plans.gives import HAND_OVER, SEVERAL
 from banditree.plans.machine import Machine, machine_of
 from banditree.plans.plan import Plan
+from banditree.shown import Shown
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.theory.thompson import Expected, expected_losses, thompson_loss
@@ -31,7 +32,7 @@ MOST_COURSE = 50_000_000  # A course has at most this product of rounds and task
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Shown):
     """What a plan costs in each of the M tasks of a collection over `horizon` rounds.
 
     regret: (M,), expected up to the horizon, Eq. (1). pulls: (M,), expected rounds of testing. wrong_arm, wrong_task:

@@ -38,6 +38,7 @@ from banditree.policies.registry import policy_named
 from banditree.policies.rounds import arm_number
 from banditree.policies.session import policy_for
 from banditree.settings import keywords
+from banditree.shown import Shown
 from banditree.tasks.collection import Collection
 
 TOO_FAR = 6.0  # By this many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
@@ -63,7 +64,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Shown):
     """What a plan would have earned over the first `counted` rounds of a case; `rows` begins with the plan.
 
     shown: how many of these the log itself shows. is_full: every outcome was known, so that rows are exact for these

@@ -26,10 +26,12 @@ from banditree.evaluation.weighting import logged_chances
 from banditree.plans.gives import Give
 from banditree.plans.line import Line
 from banditree.plans.plan import Origin, Plan
+from banditree.plans.points import ByOutcome
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
 from banditree.protocols.build import build_plan
 from banditree.settings import keywords
+from banditree.shown import Shown
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
@@ -37,6 +39,8 @@ from banditree.tasks.rewards import Rewards, family_named
 from banditree.training.cells import statistics_of
 from banditree.training.links import find_links, require_links, weak_links
 
+MOST_CHOSEN_BY = 20_000  # More cases would not change the choice; the plan itself is made from all of them.
+RARE_POINTS = 20  # Points of so many and more come from outcomes that are seen in a few of a hundred rounds.
 PARTS = 5  # A case's rounds are split into this many parts: its kind is told from all but one, and used in that one.
 LEAST_TRIED = 15  # A plan gives only options that this many cases have tried, or a third of them where cases are few.
 STEPS = 200  # Each search is short, since there are some hundred, and plans are judged by other cases anyway.
@@ -46,7 +50,7 @@ OTHER_REWARDS = 'If rewards are not 0 or 1, say what they are: rewards="graded" 
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class Fit(Shown):
     """A plan, what it earns on the cases held out, and how it was chosen.
 
     collection: the kinds, estimated from the cases learned from. trials: the candidates, of which
@@ -116,13 +120,24 @@ def fit(
     maker = Maker(settled(family, history), horizon, rounds, how.lines, how.centre, seed, words, sizes)
     tried = sorted({1, *(n for n in how.kinds if n <= len(learned))})
     tried = tried if made.shows_plans and not once else [1]
+    some, chosen_by = _some(known, seed)
 
     def judge(rest: Cases, others: Cases) -> Judge:
         return judge_of(others, made, horizon, maker.rewards, kinds=maker.expecting(rest), seed=seed)
 
-    found = cross_validate(known, tried, maker.plans, judge, folds=how.folds, seed=seed, on_progress=on_progress)
+    found = cross_validate(some, tried, maker.plans, judge, folds=how.folds, seed=seed, on_progress=on_progress)
     trials = trials_of(found)
-    return _fitted(history, learned, held, maker, tuple(trials), (*notes, *once), made)
+    return _fitted(history, learned, held, maker, tuple(trials), (*notes, *once, *chosen_by), made)
+
+
+def _some(known: Cases, seed: int) -> tuple[Cases, tuple[str, ...]]:
+    """The cases to choose by: of very many some, drawn by the seed, and a note that says so."""
+    if known.n_cases <= MOST_CHOSEN_BY:
+        return known, ()
+    drawn = np.sort(np.random.default_rng([seed, 6]).permutation(known.n_cases)[:MOST_CHOSEN_BY])
+    return only_cases(known, drawn), (
+        f"Kinds and lines were chosen on {MOST_CHOSEN_BY:,} of the {known.n_cases:,} cases learned from.",
+    )
 
 
 def _read(log: Any, family: Rewards, how: FitSettings) -> Cases:
@@ -289,7 +304,7 @@ def _fitted(
         is_held_out,
         maker.horizon,
         maker.seed,
-        (*notes, *_length_notes(maker), *_generosity_notes(kinds)),
+        (*notes, *_length_notes(maker), *_large_points_notes(plan), *_generosity_notes(kinds)),
         None if plan.features else promise_of(plan, kinds, known, other, maker.horizon, maker.seed),
     )
 
@@ -335,6 +350,17 @@ def _length_notes(maker: Maker) -> tuple[str, ...]:
     return (
         f"Cases of the log have {maker.rounds} of the {maker.horizon} rounds on average, and the plan is made for such "
         f"cases. If yours go on longer, say how long, as in typical_rounds={maker.horizon}.",
+    )
+
+
+def _large_points_notes(plan: Plan) -> tuple[str, ...]:
+    """A warning where one outcome counts for more than many others, since it hardly ever comes."""
+    points = {abs(p) for one in plan.points if isinstance(one, ByOutcome) for p in one.points} - {0}
+    if not points or max(points) < RARE_POINTS:
+        return ()
+    return (
+        f"One outcome counts for {max(points)} points, because it is rare: scores of this plan rest on a "
+        "handful of outcomes and on how exactly their rates are known. Longer rounds would make it steadier.",
     )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, InstanceOf
 
 from banditree.cases.settings import LogSettings
-from banditree.settings import Horizon, Names, Numbers, Seed, Settings
+from banditree.settings import Horizon, Numbers, Seed, Settings, Texts
 from banditree.tasks.rewards import Rewards
 
 
@@ -28,7 +28,7 @@ class FitSettings(LogSettings):
         Field(description="How rewards are distributed; for those anywhere on a scale, gaussian."),
     ] = "bernoulli"
     context: Annotated[
-        Names,
+        Texts,
         Field(description="Columns that are known before each decision, such as price,age; text is a category."),
     ] = ()
     # Since cases vary around their kind, few kinds describe many cases; longer plans are rarely signed.

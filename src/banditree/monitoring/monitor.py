@@ -18,6 +18,7 @@ from banditree.monitoring.years import YEAR, Alarm, Course, WatchedYear
 from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
 from banditree.settings import keywords
+from banditree.shown import Shown
 from banditree.tasks.collection import Collection
 
 FOR_CASES = (
@@ -37,7 +38,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Monitoring:
+class Monitoring(Shown):
     """What a plan promised against what was observed. parts: all cases first, then by the label if one was named. harm:
     the alarms about harm, None where it was not monitored."""
 
@@ -47,6 +48,7 @@ class Monitoring:
     level: float
     every: float
     block: int
+    plan: Plan
     harm: tuple[Alarm, ...] | None = None
 
     @property
@@ -93,7 +95,7 @@ def monitor(
     harm = None
     if harmed is not None:
         harm = harm_alarms(collection, harmed, every=how.every, level=level, block=how.block, until=until)
-    return Monitoring(tuple(parts), by, last, how.level, how.every, how.block, harm)
+    return Monitoring(tuple(parts), by, last, how.level, how.every, how.block, plan, harm)
 
 
 def _check(plan: Plan, collection: Collection, observed: Cases, by: str | None) -> None:

@@ -3,12 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from banditree.nouns import counted
+from banditree.reports.certify import table_lines
 from banditree.reports.separation_table import Choice, choices_text
 from banditree.training.classes import Classes
 from banditree.training.learning import Learned
 from banditree.training.merging import Merged
 
+NOTHING = 0.5  # A margin of half the range of rewards leaves open nearly every mean.
+MOST_ARMS = 10  # A table has at most this many options beside each other.
 SHOWN = 5  # A list in a sentence has at most this many names; the rest are counted.
 
 
@@ -32,7 +37,7 @@ def learn_text(report: Learned, table: Sequence[Choice] = (), horizon: int | Non
     lines += _class_lines(report.classes) + _missing_lines(report)
     lines += [f"Note: {note}" for note in (*report.reading.notes, *report.estimates.notes, *report.log.notes)]
     lines += [] if report.log.design is None else [f"The log: {report.log.design}."]
-    lines += _merge_lines(report.merged) + _known_lines(report) + _harm_lines(report)
+    lines += _merge_lines(report.merged) + _rate_lines(report) + _known_lines(report) + _harm_lines(report)
     if table and horizon is not None:
         lines += ["", choices_text(table, horizon)]
     return "\n".join(lines)
@@ -95,15 +100,45 @@ def _merge_lines(merged: Merged | None) -> list[str]:
     ]
 
 
+def _rate_lines(report: Learned) -> list[str]:
+    """The rates of kinds that were found, with their margins; of many options the first."""
+    known = report.collection
+    if report.classes is None or known.theta is not None:
+        return []
+    arms = range(min(known.n_arms, MOST_ARMS))
+    more = [f"(the first {MOST_ARMS} of {known.n_arms} options)"] if known.n_arms > MOST_ARMS else []
+    shares = known.shares if known.shares is not None else np.full(known.n_tasks, np.nan)
+    head = ["", "of all", *(known.arms[k] for k in arms)]
+    rows = [
+        [task, f"{shares[i]:.0%}", *(_with_margin(report, i, k) for k in arms)] for i, task in enumerate(known.tasks)
+    ]
+    return ["", *table_lines(head, rows), *more, ""]
+
+
+def _with_margin(report: Learned, kind: int, arm: int) -> str:
+    mean, margin = report.collection.means[kind, arm], report.collection.radius[kind, arm]
+    return "not known" if _says_nothing(report, margin) else f"{mean:.3g} ±{margin:.2g}"
+
+
+def _says_nothing(report: Learned, margin: float) -> bool:
+    """Whether a margin leaves open nearly every mean that rewards can have."""
+    family = report.collection.rewards
+    return bool(family.has_range and margin >= NOTHING * family.width)
+
+
 def _known_lines(report: Learned) -> list[str]:
     collection, radius = report.collection, report.collection.radius
     i, k = divmod(int(radius.argmax()), collection.n_arms)
     rows = "" if collection.counts is None else f", {counted(int(collection.counts[i, k]), 'row')}"
     how = "" if report.estimates.individuals is None else " (rows of one individual counted together)"
+    which = f"{collection.arms[k]!r} for {collection.tasks[i]!r}"
+    least = f"least known is {which} (within {radius[i, k]:.3g}{rows})"
+    if _says_nothing(report, float(radius[i, k])):
+        least = f"nothing is known about {which}{rows}"
     return [
         f"{collection}.",
         f"With {100 * (1 - report.estimates.failure_probability):.4g}% confidence{how}, every mean is within its "
-        f"margin; least known is {collection.arms[k]!r} for {collection.tasks[i]!r} (within {radius[i, k]:.3g}{rows}).",
+        f"margin; {least}.",
         f"Closest tasks: {report.separation}.",
     ]
 

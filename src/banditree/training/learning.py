@@ -12,6 +12,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.nouns import counted
 from banditree.progress import OnProgress
 from banditree.settings import keywords
+from banditree.shown import Shown
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.changes import with_case_features, with_shares
 from banditree.tasks.collection import Collection
@@ -45,7 +46,7 @@ class LogNotes:
 
 
 @dataclass(frozen=True, eq=False)
-class Learned:
+class Learned(Shown):
     """A collection and all that was found on the way to it; `statistics` are what further rows can be added to."""
 
     reading: Reading
