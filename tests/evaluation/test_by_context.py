@@ -58,7 +58,9 @@ def as_rows(history):
 @pytest.mark.parametrize("full", [True, False])
 def test_prices_alone_decide(full):
     found = fit(log(200 if full else 700, full=full), 5, **QUICK)
-    assert found.chosen.candidate.rows == 2
+    assert found.chosen.candidate.rows >= 2
+    best = max((trial for trial in found.trials if trial.candidate.rows), key=lambda trial: trial.value.value)
+    assert found.chosen == best
     plan, single = found.evaluation.rows[:2]
     assert plan.value.value > single.value.value + 0.1
     assert single.gain.low > 0
@@ -107,7 +109,7 @@ def test_a_table_with_text_and_numbers_from_the_command_to_a_plan_that_can_be_ev
     with pytest.raises(SystemExit, match="0"):
         main([*command, "--lines", "1", "--folds", "2", "-o", str(plan), "--json"])
     told = json.loads(capsys.readouterr().out)
-    assert next(trial for trial in told["trials"] if trial["chosen"])["rule_rows"] == 2
+    assert next(trial for trial in told["trials"] if trial["chosen"])["rule_rows"] >= 2
     known = load_plan(plan)
     assert [str(feature) for feature in known.features] == ["(intercept)", "price", "day=work"]
     again = evaluate(known, tmp_path / "log.csv", runs=1)
@@ -116,7 +118,7 @@ def test_a_table_with_text_and_numbers_from_the_command_to_a_plan_that_can_be_ev
 
 def test_one_round_per_case_is_no_obstacle_to_a_rule():
     found = fit(log(600, 1), 1, **QUICK)
-    assert found.chosen.candidate.rows == 2
+    assert found.chosen.candidate.rows >= 2
     assert any("one round" in note for note in found.notes)
     assert fit_document(found)["plan_lines"] == 0
 

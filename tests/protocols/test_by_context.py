@@ -303,3 +303,17 @@ def test_features_of_a_case_are_averaged_over_cases_and_not_over_rounds(kind):
     over_rounds = certify(plan, random_collection(kind, BERNOULLI, seed=7)).regret
     if kind == "sample":
         assert (np.abs(result.mean(axis=1) - over_rounds) > off).any()
+
+
+def test_no_row_of_a_table_rewards_a_failure():
+    """Kinds whose order of chances changes along the promise: some rows would speak for the other kind."""
+    from banditree.protocols.promise_tables import _ratios, _tables
+
+    rng, reversed_rows = np.random.default_rng(0), 0
+    for _ in range(40):
+        promise, first, second = rng.random((3, 300)) * 0.9 + 0.05
+        first = np.where(promise > rng.random(), first, second * 0.5)
+        for table in _tables(first, second, promise):
+            assert all(failure <= 0 <= success for failure, success in table.rows)
+            reversed_rows += int((_ratios(first, second, promise, table.cuts)[:, 1] < 0).any())
+    assert reversed_rows > 0, "or the check is empty"

@@ -99,8 +99,9 @@ def trials_of(earned: dict[Candidate, FloatArray]) -> list[Trial]:
     """The candidates with their values, the simplest first, and the one that is chosen; earned: see `cross_validate`.
 
     Of those that are behind the best by at most one standard error of the paired difference, the simplest is chosen:
-    the one with the fewest lines, and of these the one with the fewest kinds. One option for everyone is also chosen
-    where the lead of the best of all these plans may be luck.
+    the one with the fewest lines, and of these the one with the fewest kinds. If that is a rule by context, the rule
+    that earns most is taken instead: a few rows more are as easy to look up, and no score is kept by them. One option
+    for everyone is also chosen where the lead of the best of all these plans may be luck.
     """
     reached = np.any([~np.isnan(one[0]) for one in earned.values()], axis=0)
     values = {candidate: per_round(*one[:, reached]) for candidate, one in earned.items()}
@@ -113,6 +114,9 @@ def trials_of(earned: dict[Candidate, FloatArray]) -> list[Trial]:
         *values.values(), than=values[trials[0].candidate]
     )
     chosen = next(index for index, trial in enumerate(trials) if by_luck or within_one_error(trial.behind))
+    if trials[chosen].candidate.rows:
+        rules = [index for index, trial in enumerate(trials) if trial.candidate.rows]
+        chosen = max(rules, key=lambda index: trials[index].value.value)
     trials[chosen] = replace(trials[chosen], is_chosen=True)
     return trials
 

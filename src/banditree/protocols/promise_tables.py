@@ -56,6 +56,8 @@ def _tables(first: FloatArray, second: FloatArray, promise: FloatArray) -> list[
             break
         cuts, told = longer[best], values[best]
     ratios = _ratios(first, second, promise, cuts)
+    # Where a success speaks for the other kind, nobody would believe the points of a failure: such a row has none.
+    ratios = np.where(ratios[:, 1:] >= ratios[:, :1], ratios, 0.0)
     if not cuts or not np.abs(ratios).max() > 0:
         return []
     found = []

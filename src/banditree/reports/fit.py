@@ -13,6 +13,7 @@ from banditree.reports.evaluate import about_rounds, evaluation_document, select
 def fit_text(found: Fit) -> str:
     """The whole result for people."""
     judged, n_held = found.evaluation, int(found.is_held_out.sum())
+    of_rules = ", and of rules by context the one that earns most" if found.plan.features else ""
     lines = [
         *verdict(found),
         "",
@@ -30,7 +31,7 @@ def fit_text(found: Fit) -> str:
         *table_lines(*choice_rows(found)),
         "",
         "Among the plans at most one standard error behind the best, the shortest is chosen; of these, the one for the "
-        "fewest kinds.",
+        f"fewest kinds{of_rules}.",
     ]
     return "\n".join([*lines, *(f"Note: {note}" for note in (*found.notes, *judged.notes))])
 
