@@ -1,5 +1,6 @@
 """What was seen of a plan's cases beside what their kinds predict: options and lines, ends, losses, months."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -8,6 +9,7 @@ from scipy.special import logsumexp
 
 from banditree.cases.table import Cases
 from banditree.monitoring.evidence import Null, at_rates
+from banditree.monitoring.moves import Move, moves
 from banditree.monitoring.promised import Promised
 from banditree.monitoring.sequences import mean_sequence, ratio_sequence
 from banditree.plans.gives import NONE
@@ -45,7 +47,8 @@ class Cell:
 @dataclass(frozen=True)
 class Month:
     """What happened in one month: cases begun, outcomes, missing ones, overrides and cases that fit no kind; mean and
-    expected outcome of each option; loss of a case that began then, seen and promised (NaN where there is none)."""
+    expected outcome of each option; loss of a case that began then, seen and promised (NaN where there is none); what
+    moved with these cases."""
 
     begin: float
     cases: int
@@ -57,6 +60,7 @@ class Month:
     expected: tuple[float, ...]
     loss: float
     promised: float
+    moved: tuple[Move, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,7 +137,7 @@ def summarise(
         loss=Between(*mean_sequence(seen[begun], *loss_range)),
         promised=None if due is None else float(due[begun].mean()),
         unit=collection.unit,
-        months=_months(observed, expected, unfit, seen, due, begun, K),
+        months=_months(observed, expected, unfit, seen, due, begun, partial(moves, observed, collection)),
     )
 
 
@@ -222,7 +226,7 @@ def _months(
     seen: FloatArray,
     due: FloatArray | None,
     begun: BoolArray,
-    n_arms: int,
+    moves_of: Callable[[IntArray, int], tuple[Move, ...]],
 ) -> tuple[Month, ...]:
     start = float(observed.began.min())
     month, of_case = ((days - start) // MONTH for days in (observed.at, observed.began))
@@ -232,7 +236,7 @@ def _months(
     for m in range(last + 1):
         here, cases = month == m, (of_case == m) & begun
         known = here & observed.told
-        arms = [known & (observed.arm == k) for k in range(n_arms)]
+        arms = [known & (observed.arm == k) for k in range(len(observed.arms))]
         found.append(
             Month(
                 begin=start + m * MONTH,
@@ -245,6 +249,7 @@ def _months(
                 expected=tuple(float(expected[rows].mean()) if rows.any() else nothing for rows in arms),
                 loss=float(seen[cases].mean()) if cases.any() else nothing,
                 promised=float(due[cases].mean()) if due is not None and cases.any() else nothing,
+                moved=moves_of(of_case.astype(np.int64), m),
             )
         )
     return tuple(found)

@@ -6,6 +6,7 @@ from typing import Any
 
 from banditree.cases.values import date_of
 from banditree.monitoring.monitor import Monitoring, Part
+from banditree.monitoring.moves import Move
 from banditree.monitoring.summary import Between, Cell, Month, Summary
 from banditree.monitoring.years import Alarm
 from banditree.nouns import counted
@@ -62,7 +63,34 @@ def verdict(plan: Plan, found: Monitoring) -> str:
             f"No alarm, but by the intervals below what was seen of {what} is not what was promised. An alarm needs "
             "more evidence, since it allows for all of them together."
         )
+    if moved := [line for part in found.parts for line in move_lines(plan, part.summary)]:
+        return f"No alarm, but the cases changed. {moved[-1]}"
     return "No alarm: nothing that was seen contradicts what the plan assumes."
+
+
+def move_lines(plan: Plan, summary: Summary) -> list[str]:
+    """For each month whose cases differ from those before: what moved."""
+    return [
+        f"Cases that began from {date_of(month.begin):%d %B %Y} on differ from those before: "
+        f"{'; '.join(_move(plan, move) for move in month.moved)}."
+        for month in summary.months
+        if month.moved
+    ]
+
+
+def _move(plan: Plan, move: Move) -> str:
+    words = plan.vocabulary
+    names = {"reward": f"{words.reward} per round", "share": f"the share of {words.task} {move.name}"}
+    what = names.get(move.what, f"what {words.arm} {move.name} gives")
+    how = "fell" if move.now < move.before else "rose"
+    return f"{what} {how} from {move.before:.3f} to {move.now:.3f} ({move.low:+.3f} to {move.high:+.3f})"
+
+
+def moves_sentence(summary: Summary) -> str:
+    """Whether anything moved in the newest month."""
+    if len(summary.months) < 2 or summary.months[-1].moved:
+        return ""
+    return "In the newest month neither rewards nor shares nor what options give is shown to have moved."
 
 
 def _astray(plan: Plan, summary: Summary) -> list[str]:
@@ -122,6 +150,7 @@ def _part_lines(plan: Plan, found: Monitoring, part: Part) -> list[str]:
         f"{title}{counts_sentence(plan, summary)}",
         loss_sentence(plan, summary),
         settled_sentence(summary),
+        *filter(None, [*move_lines(plan, summary), moves_sentence(summary)]),
         "",
         *table_lines(*cell_table(plan, summary)),
         "",
@@ -192,6 +221,7 @@ def monitor_page(plan: Plan, found: Monitoring) -> list[dict[str, Any]]:
                 counts_sentence(plan, part.summary),
                 loss_sentence(plan, part.summary),
                 settled_sentence(part.summary),
+                *filter(None, [*move_lines(plan, part.summary), moves_sentence(part.summary)]),
             ],
             "tables": [
                 {"head": head, "rows": rows}
