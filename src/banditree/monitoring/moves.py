@@ -56,7 +56,7 @@ def _measures(
     place = np.arange(len(told)) - np.searchsorted(observed.owner[told], np.arange(U))[observed.owner[told]]
     rows = told[place < first]
     owner, reward, arm = observed.owner[rows], observed.reward[rows], observed.arm[rows]
-    yield "reward", None, np.bincount(owner, reward, U), np.bincount(owner, minlength=U).astype(float)
+    yield "reward", None, np.bincount(owner, reward, U).astype(float), np.bincount(owner, minlength=U).astype(float)
     joint = np.tile(np.log(np.maximum(collection.weights, 1e-9))[:, None], (1, U))
     for task, each in zip(joint, collection.rewards.log_density(reward, collection.parameters[:, arm]), strict=True):
         np.add.at(task, owner, each)
@@ -66,7 +66,7 @@ def _measures(
     for k, name in enumerate(observed.arms):
         mine = arm == k
         n = np.bincount(owner[mine], minlength=U).astype(float)
-        yield "option", name, np.bincount(owner[mine], reward[mine], U), n
+        yield "option", name, np.bincount(owner[mine], reward[mine], U).astype(float), n
 
 
 def _moved(
@@ -86,4 +86,4 @@ def _moved(
     errors[1] = max(errors[1], errors[0] * sizes[0] / sizes[1])  # a few cases may be alike by chance
     reach = -float(stdtrit(min(sizes) - 1, level / 2)) * float(np.sqrt(sum(errors)))
     change = values[1] - values[0]
-    return Move(what, name, *values, change - reach, change + reach)
+    return Move(what, name, values[0], values[1], change - reach, change + reach)
