@@ -42,7 +42,7 @@ FORMULA = r"^\s*(=|[+@-].*[(|!])"
 
 
 class File(NamedTuple):
-    """What is in a file: the rows of each sheet as they are written, none left out, and a note on how it was read."""
+    """What is in a file: the rows of each sheet as they are written, none omitted, and a note on how it was read."""
 
     sheets: dict[str, list[list[str]]]
     note: str = ""
