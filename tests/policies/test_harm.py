@@ -46,7 +46,7 @@ def test_an_arm_that_harmed_is_not_given_again_and_its_page_begins():
     assert case.ask().name == "C"
     facts = case.explain()
     assert (facts.box, facts.pulls, facts.total) == (0, 0, 0.0)
-    assert "Not given again after side effect: A." in case.describe()
+    assert "Not given again after a side effect: A." in case.describe()
 
 
 def test_where_no_page_is_left_a_person_decides():

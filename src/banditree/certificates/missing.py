@@ -1,6 +1,7 @@
 """What a plan loses for a case that must not get some of its arms, on the page for such a case."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import combinations
 
 from banditree.certificates.certify import certify
@@ -33,6 +34,7 @@ def missing_losses(
     for missing in combinations(given, at_once) if only is None else only:
         left = [k for k, arm in enumerate(plan.arms) if arm not in missing]
         best = collection.round_worth.max(axis=1) - collection.round_worth[:, left].max(axis=1)
-        certificate = certify(page_for(plan, missing), collection, horizon, must_rest=False)
+        own = replace(page_for(plan, missing), on_harm=None)  # what harm changes is in the certificate of the plan
+        certificate = certify(own, collection, horizon, must_rest=False)
         losses[missing] = certificate.regret - certificate.horizon * best
     return losses

@@ -6,7 +6,7 @@ from banditree.nouns import counted, plural
 from banditree.plans.case_wording import MOST_NAMES, fixed_tally, is_scored, possible_sentence, tally_sentence
 from banditree.plans.plan import Plan
 from banditree.plans.wording import box_sentence, fallback_sentence, on_page, place_name, rule_sentence
-from banditree.plans.words import Vocabulary, number, quoted, times
+from banditree.plans.words import Vocabulary, harm_noun, number, quoted, times
 from banditree.policies.base import Facts
 from banditree.trees.tree import LazyTree
 
@@ -37,7 +37,7 @@ def describe(session: "Session") -> str:
     if facts.exploiting and facts.arm is not None and facts.possible is not None and len(facts.possible) == 1:
         lines.append(f"{quoted(session.arms[facts.arm])} is best for it.")
     if barred := [quoted(session.arms[arm]) for arm in sorted(session.harmful)]:
-        lines.append(f"Not given again after {words.harmful}: {', '.join(barred)}.")
+        lines.append(f"Not given again after {harm_noun(words)}: {', '.join(barred)}.")
     if strayed := len(session.off_plan_rounds):
         lines.append(f"Not as planned: {counted(strayed, 'round')} with another {words.arm}, not tallied.")
     return " ".join(filter(None, lines))

@@ -65,7 +65,7 @@ def harm_sentences(report: HarmReport, words: Vocabulary) -> list[str]:
 def _left(chances: HarmCertificate, words: Vocabulary) -> str:
     worst = int(chances.nothing_left.argmax())
     return (
-        f"Where no page is left after {words.harmful}, a person decides: that happens to "
+        f"Where no page is left after {harm_noun(words)}, a person decides: that happens to "
         f"{share(float(chances.nothing_left[worst]))} of the cases of "
         f"{named(words.task, quoted(chances.tasks[worst]))}, and what is done then is not counted."
     )
