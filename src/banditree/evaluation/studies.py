@@ -45,12 +45,14 @@ class Goal:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """What a study can show. gain: what the plan gives above `single` per round; kinds, plan: the two goals."""
+    """What a study can show. gain: what the plan gives above `single` per round, over the rounds
+    that are judged, of which a log like this shows some; kinds, plan: the two goals."""
 
     settings: StudySettings
     rounds: int
     single: str
     gain: float
+    rounds_judged: int
     rounds_shown: int
     kinds: Goal
     plan: Goal
@@ -82,6 +84,7 @@ def design(plan: Plan, collection: Collection, **settings: Any) -> Study:
         rounds,
         single,
         gain.value,
+        judged.counted,
         judged.shown,
         _goal(_kinds_power(pilot, collection, how.seed), how, rounds),
         _goal(_gain_power(gain.value, gain.error * math.sqrt(PILOT), how.confidence), how, rounds),

@@ -36,8 +36,9 @@ def design_text(found: Study) -> str:
         "This is about a plan that is known before the study. fit makes the plan from two thirds of a log and judges "
         "it on the rest: give it three times as many cases.",
     ]
-    if found.rounds_shown < found.rounds:
-        lines.append(f"Note: such a log shows {found.rounds_shown} of the plan's rounds; the kinds tell the others.")
+    if found.rounds_shown < found.rounds_judged:
+        judged = counted(found.rounds_judged, "round")
+        lines.append(f"Note: such a log shows {found.rounds_shown} of the plan's {judged}; the kinds tell the others.")
     return "\n".join(lines)
 
 
@@ -55,6 +56,7 @@ def design_document(found: Study) -> dict[str, Any]:
         "rounds": found.rounds,
         "single": found.single,
         "plan_gives_more": found.gain,
+        "rounds_judged": found.rounds_judged,
         "rounds_shown": found.rounds_shown,
         "kinds_told": asdict(found.kinds),
         "plan_shown": asdict(found.plan),
