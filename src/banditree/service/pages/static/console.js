@@ -88,3 +88,71 @@ window.addEventListener("pageshow", () => {
   }
   setTimeout(keepLooking, every);
 })();
+
+// What is reported without a network is kept on this device and sent once: the round's number and the key of the form
+// are part of it.
+(function () {
+  const KEY = "banditree-kept";
+  const status = document.getElementById("live");
+  const here = () => document.getElementById("watch")?.dataset.case;
+
+  function kept() {
+    try { return JSON.parse(localStorage.getItem(KEY)) || []; } catch { return []; }
+  }
+  const keep = (all) => localStorage.setItem(KEY, JSON.stringify(all));
+  const without = (one) => keep(kept().filter((other) => other.body !== one.body));
+
+  function show() {
+    document.querySelectorAll(".kept").forEach((one) => one.remove());
+    const next = document.getElementById("next");
+    for (const one of kept()) {
+      if (one.id !== here() || !next) continue;
+      const note = document.createElement("div");
+      note.className = "alarm kept";
+      note.setAttribute("role", "alert");
+      const said = document.createElement("p");
+      said.textContent = one.refused ? one.what + " was not recorded: " + one.refused : "Kept on this device: " + one.what + ". It is sent when the network is back.";
+      const back = document.createElement("button");
+      back.type = "button";
+      back.textContent = one.refused ? "I have seen it" : "Take it back";
+      back.addEventListener("click", () => { without(one); show(); });
+      note.append(said, back);
+      next.prepend(note);
+      next.querySelectorAll("form.tell").forEach((form) => { if (!one.refused && form.elements.round.value === one.round) form.hidden = true; });
+    }
+    if (next && !kept().some((one) => one.id === here() && !one.refused)) next.querySelectorAll("form.tell").forEach((form) => { form.hidden = false; });
+  }
+
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (!form.matches("form.tell") || (navigator.onLine && !status?.dataset.lost)) return;
+    event.preventDefault();
+    delete form.dataset.sent;
+    const given = new FormData(form, event.submitter);
+    const round = given.get("round");
+    given.set("sure", round); // it was not reported a moment ago
+    const outcome = event.submitter?.getAttribute("aria-label") || "Round " + round + ": " + given.get("reward");
+    const one = { id: here(), action: form.getAttribute("action"), round, what: outcome, body: new URLSearchParams(given).toString() };
+    keep([...kept().filter((other) => other.action !== one.action || other.round !== round), one]);
+    show();
+  });
+
+  async function send() {
+    for (const one of kept().filter((other) => !other.refused)) {
+      const headers = { "content-type": "application/x-www-form-urlencoded", accept: "text/html" };
+      let answer;
+      try { answer = await fetch(one.action, { method: "POST", body: one.body, headers }); } catch { return; }
+      if (new URL(answer.url).pathname === "/login" || answer.status >= 500) return; // sent after logging in
+      if (answer.ok) without(one);
+      else keep(kept().map((other) => (other.body === one.body ? { ...other, refused: "look at the case and report it again." } : other)));
+      if (one.id === here()) location.reload();
+    }
+  }
+  const tryToSend = () => { if (kept().length) navigator.locks ? navigator.locks.request(KEY, send) : send(); };
+
+  window.addEventListener("online", tryToSend);
+  document.addEventListener("replaced", show);
+  setInterval(tryToSend, 5000); // milliseconds
+  show();
+  tryToSend();
+})();
