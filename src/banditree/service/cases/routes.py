@@ -41,7 +41,7 @@ from banditree.service.cases.models import (
 from banditree.service.cases.outlook import Seen, go_ahead, outlook, see
 from banditree.service.cases.standings import event_out, standing, step_out
 from banditree.service.edge.models import NO_NUL, Answer, Done, Failure, Id
-from banditree.service.edge.replies import ERRORS, decide, desk_of, many, read, reply
+from banditree.service.edge.replies import ERRORS, decide, desk_of, look, many, read, reply
 from banditree.service.people.senders import Admin, Operator, Viewer
 from banditree.service.problems import Unavailable
 from banditree.service.store import records
@@ -182,7 +182,7 @@ async def show_outlook(request: Request, person: Viewer, id: CaseId) -> Response
 
 async def seen(request: Request, id: str) -> Seen:
     """A copy of a case as it is now."""
-    return cast(Seen, await decide(request, lambda transaction: see(transaction.case(id)), (id,)))
+    return cast(Seen, await look(request, lambda transaction: see(transaction.case(id)), (id,)))
 
 
 @router.get("/cases/{id}/events", response_model=Answer[list[EventOut]])

@@ -63,6 +63,11 @@ def decide(request: Request, act: Act, cases: tuple[str, ...] | None) -> "asynci
     return _enqueue(request, once(request, act, cases, act), cases)
 
 
+def look(request: Request, act: Act, cases: tuple[str, ...]) -> "asyncio.Future[Any]":
+    """The same for what changes nothing: it is never kept, also where the request changes something besides."""
+    return _enqueue(request, act, cases)
+
+
 def _enqueue(request: Request, act: Act, cases: tuple[str, ...] | None) -> "asyncio.Future[Any]":
     return desk_of(request).enqueue(act, cases, site_of_sender(request))
 
