@@ -42,7 +42,6 @@ open_rounds <- function(f) which(vapply(f$rounds, function(r) is.na(r$reward), N
 off_plan_rounds <- function(f) which(mapply(function(r, i) {
   r$overridden || (i <= f$applied && !r$tallied && !identical(r$reward, "missing"))
 }, f$rounds, seq_along(f$rounds)) == TRUE)
-
 # Pages are counted from 1, rows from 0, as in machine files.
 standing <- function(f) list(page = f$number, row = f$row - 1, pulls = f$pulls, total = f$total)
 ask <- function(f, n = NULL, context = NULL, available = NULL, wait = TRUE) {
