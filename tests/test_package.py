@@ -97,3 +97,9 @@ def test_the_wheel_alone_runs_the_first_example(tmp_path):
     assert "\n1. Give" in done.stdout
     demo = [python, "-m", "banditree", "demo", "--folder", tmp_path / "demo"]
     subprocess.run(demo, cwd=tmp_path, env=clean, check=True, capture_output=True)
+
+
+def test_the_citation_names_this_version():
+    from banditree.version import __version__
+
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()

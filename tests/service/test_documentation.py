@@ -1,5 +1,6 @@
 """The description says what every operation does, and the examples of the page run."""
 
+import json
 import re
 from pathlib import Path
 
@@ -17,6 +18,15 @@ def test_every_operation_says_what_it_does(service):
                 assert operation["responses"]["4XX"]["content"]["application/json"]["schema"]["$ref"].endswith(
                     "Failure"
                 )
+
+
+def test_every_reference_of_the_description_leads_somewhere(service):
+    text = service[1].get("/api/v1/openapi.json").text
+    known = json.loads(text)["components"]["schemas"]
+    named = set(re.findall(r'"\$ref":"([^"]+)"', text))
+    assert {"#/components/schemas/NewPlan", "#/components/schemas/SignPlan"} & named
+    assert {f"#/components/schemas/{name}" for name in known} >= named
+    assert "$defs" not in text
 
 
 def test_the_example_runs(service, capsys):

@@ -41,6 +41,9 @@ REPEATABLE = {
 assert SCHEMES["csrf"]["name"].lower() == CSRF_HEADER
 
 
+COMPONENT = "#/components/schemas/{model}"  # Where the shapes of a description stand.
+
+
 def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
     """The OpenAPI document; where people log in, each operation says what it must carry and which role it needs."""
     document = get_openapi(
@@ -49,6 +52,8 @@ def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
     for path in document["paths"].values():
         for method in path.keys() - {name.lower() for name in SAFE_METHODS}:
             path[method].setdefault("parameters", []).append(REPEATABLE)
+            body = path[method].get("requestBody", {}).get("content", {}).get("application/json", {})
+            document["components"]["schemas"] |= body.get("schema", {}).pop("$defs", {})
     if not settings.authentication:
         return document
     document["components"]["securitySchemes"] = SCHEMES

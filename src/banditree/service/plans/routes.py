@@ -13,6 +13,7 @@ from starlette.responses import StreamingResponse
 from banditree.plans.changes import Change, changed_lines
 from banditree.plans.plan import Plan
 from banditree.service.cases import exports
+from banditree.service.edge.description import COMPONENT
 from banditree.service.edge.models import Answer, Created, Done, Id
 from banditree.service.edge.replies import ERRORS, desk_of, read, reply, write
 from banditree.service.jobs.routes import computed, file_of_job, job_out
@@ -48,7 +49,7 @@ DocumentId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 
 def _body(shape: type[BaseModel]) -> dict[str, Any]:
     """The description of a body that a route reads by itself."""
-    content = {"application/json": {"schema": shape.model_json_schema()}}
+    content = {"application/json": {"schema": shape.model_json_schema(ref_template=COMPONENT)}}
     return {"requestBody": {"required": True, "content": content}}
 
 
