@@ -44,6 +44,14 @@ def test_the_same_start_again_is_the_same_case_and_another_is_refused(client, si
         client.start(signed, "twice")
 
 
+def test_a_case_under_way_is_not_begun_anew_by_starting_it_without_an_arm(client, signed, service):
+    client.tell("under-way", client.ask(client.start(signed, "under-way").id)[0].round, 1)
+    with pytest.raises(ServiceError, match="was started without leaving anything out"):
+        client.start(signed, "under-way", without=["A"])
+    service[0].state.desk._forget("under-way")
+    assert client.case("under-way").rounds == 1
+
+
 def test_what_has_no_page_starts_nothing(client, signed):
     with pytest.raises(ServiceError, match="no page for a case that must not get A or C"):
         client.start(signed, "nowhere", without=["A", "C"])

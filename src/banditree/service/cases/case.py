@@ -135,11 +135,12 @@ class Case:
     def restrict(self, actor: str, without: Iterable[str]) -> None:
         """Begin on the page for a case that must never get some arms."""
         arms = tuple(sorted(set(without)))
-        if arms and not self.without:
+        if arms and not self.seq:
             self.turn_to(arms)
             self._record(actor, Restricted(list(arms)))
         elif arms != self.without:
-            raise Conflict(f"Case {self.id} was started without {', '.join(self.without)}.")
+            self._must_not_be_erased()
+            raise Conflict(f"Case {self.id} was started without {', '.join(self.without) or 'leaving anything out'}.")
 
     def turn_to(self, without: Iterable[str]) -> None:
         """Turn to the page for a case that must never get some arms, where nothing has happened yet."""
