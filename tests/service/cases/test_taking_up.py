@@ -96,3 +96,58 @@ def test_files_of_other_plans_and_other_kinds_are_refused(http, api):
     other = {**file_of(played(1)), "plan": "0" * 16}
     assert taken(http, other)[0]["error"]["code"] == "not_found"
     assert http.post("/api/v1/cases/files", json={"files": [{"schema": "x"}]}).status_code == 422
+
+
+def test_what_was_erased_or_closed_does_not_come_back_by_a_file(http, api):
+    for id, what in (("gone", "erase"), ("ended", "close")):
+        taken(http, file_of(played(1), id))
+        assert http.post(f"/api/v1/cases/{id}/{what}", json={}).status_code == 200
+        before = api.case(id).events
+        (answer,) = taken(http, file_of(played(1, 0), id))
+        assert answer["error"]["code"] == "conflict", answer
+        assert ("was erased" if what == "erase" else "is closed") in answer["error"]["message"]
+        assert api.case(id).events == before
+
+
+FALSE_WITHDRAWAL = {
+    "kind": "corrected",
+    "round": 1,
+    "reward": 0,
+    "text": "x",
+    "withdrawn": [{"round": 1, "arm": "Alpha"}],
+}
+
+
+@pytest.mark.parametrize(
+    ("events", "why"),
+    [
+        ([asked(1), told(1, 1), FALSE_WITHDRAWAL], "not open"),
+        ([asked(1), told(1, 1), told(1, 1)], "has its outcome already"),
+    ],
+)
+def test_no_outcome_is_told_twice_or_taken_back_with_its_round(http, api, events, why):
+    case = start_session(SHORT_PLAN) if events[-1] is FALSE_WITHDRAWAL else played(1)
+    assert why in taken(http, file_of(case, "false", events=events))[0]["error"]["message"]
+
+
+@pytest.mark.parametrize("more", [{"label": "x\x00"}, {"label": "\ud800"}, {"label": "x" * 101}, {"id": None}])
+def test_text_that_cannot_be_kept_is_refused(http, api, more):
+    before = api.cases()
+    body = json.dumps({"files": [file_of(played(1), "text") | more]})
+    answer = http.post("/api/v1/cases/files", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 422, answer.text
+    assert api.cases() == before
+
+
+def test_times_before_years_had_four_digits_are_kept_in_order_or_not_at_all(http, api):
+    for id, at in (("early", "0050-01-01T00:00:00Z"), ("none", "0001-01-01T00:00:00+14:00")):
+        session = start_session(SHORT_PLAN)
+        session.ask()
+        assert taken(http, file_of(session, id, events=[asked(1, at=at)]))[0]["data"]["recorded"] == 1
+    assert http.get("/api/v1/cases/early/events").json()["data"][0]["at"].startswith("0050-01-01")
+
+
+def test_a_file_that_would_hold_up_everybody_is_refused(http, api):
+    again = {"kind": "corrected", "round": 1, "reward": 1, "text": "x"}
+    events = [asked(1), told(1, 1), *[again] * 100_001]
+    assert "more corrections" in taken(http, file_of(played(1), "slow", events=events))[0]["error"]["message"]

@@ -43,7 +43,7 @@ from banditree.service.cases.standings import event_out, standing, step_out
 from banditree.service.edge.models import NO_NUL, Answer, Done, Failure, Id
 from banditree.service.edge.replies import ERRORS, decide, desk_of, look, many, read, reply
 from banditree.service.people.senders import Admin, Operator, Viewer
-from banditree.service.problems import Unavailable
+from banditree.service.problems import Refused, Unavailable
 from banditree.service.store import records
 from banditree.service.store.case_lists import list_cases_json
 from banditree.service.store.people import Person
@@ -135,6 +135,8 @@ async def start_cases(request: Request, person: Operator, body: NewCases) -> Res
 @router.post("/cases/files", response_model=Answer[list[Answer[TakenUp] | Failure]])
 async def take_up_cases(request: Request, person: Operator, body: CaseFiles) -> Response:
     """Take up cases from the files of the app of a plan or of `banditree run`; the same file again changes nothing."""
+    if any(not one.get("id") for one in body.files):
+        raise Refused("A case file has no id. Give each an id of its own, such as a pseudonym.")
     files = [file for one in body.files for file in taking_up.case_files(json.dumps(one).encode(), "case.json")]
     return await many([take_up(request, person, file) for file in files])
 

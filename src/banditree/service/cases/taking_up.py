@@ -4,9 +4,10 @@ What is on record already must be how the file begins, or the file how the recor
 an old file changes nothing. A case that went on in both places is refused.
 """
 
+import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from banditree.files.documents import parse
@@ -34,7 +35,10 @@ from banditree.service.cases.events import (
 from banditree.service.problems import Conflict, Refused
 
 NO_REASON = "not said"  # Of an override whose file gives none.
+LONGEST_LABEL = 100  # Characters, as in the forms.
+MOST_REPLAYED = 100_000  # Rounds that the corrections in one file may play again, since everybody waits meanwhile.
 LONGEST = 2000  # A note or a reason has at most this many characters, as in the forms.
+OPENS = (Asked, Overridden)
 Dated = tuple[Happening, str | None]
 
 
@@ -44,10 +48,32 @@ def case_files(content: bytes, name: str) -> list[CaseFile]:
         found = json.loads(content)
     except (ValueError, RecursionError):
         raise Refused(f"{name} is not JSON. Choose a case file of the app of a plan, or of banditree run.") from None
+    _check_text(found, name)
     cases = [parse(CaseFile, one, name) for one in (found if isinstance(found, list) else [found])]
     for case in cases:
-        case.id = re.sub(r"[^A-Za-z0-9_.-]", "-", case.id or name.removesuffix(".json"))[:64]
+        case.id, case.label = _id_of(case.id or name.removesuffix(".json")), case.label or None
+        if len(case.label or "") > LONGEST_LABEL:
+            raise Refused(f"The label in {name} has more than {LONGEST_LABEL} characters. Shorten it.")
     return cases
+
+
+def _check_text(found: object, name: str) -> None:
+    """Refuse what a database does not store: the null character, and halves of characters."""
+    text = json.dumps(found, ensure_ascii=False)
+    if "\\u0000" in text or re.search("[\ud800-\udfff]", text):
+        raise Refused(f"{name} has characters that are no text. Export the case again.")
+
+
+def _id_of(given: str) -> str:
+    """An id as the record has it; two names that differ never become one id, or two cases would become one.
+
+    >>> _id_of("p-17"), _id_of("Bett ä"), _id_of("Bett ö")
+    ('p-17', 'Bett---9f9f3edf', 'Bett---f161218e')
+    """
+    if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", given):
+        return given
+    digest = hashlib.sha256(given.encode()).hexdigest()[:8]
+    return f"{re.sub(r'[^A-Za-z0-9_.-]', '-', given)[:55]}-{digest}"
 
 
 def take_up(transaction: Transaction, actor: str, given: CaseFile) -> int:
@@ -60,6 +86,8 @@ def take_up(transaction: Transaction, actor: str, given: CaseFile) -> int:
     except (KeyError, IndexError, ValueError, TypeError, AttributeError) as problem:
         raise Refused(f"The case file of {given.id} does not fit its plan ({problem}). Nothing was taken.") from None
     case = transaction.start(actor, str(given.id), given.plan, given.label, without, by_chance=False)
+    if case.erased:
+        raise Conflict(f"Case {case.id} was erased.")
     new = _of_rounds(case, rounds) if given.events is None else _of_history(transaction, case, told)
     for happening, at in new:
         happening.change(case)
@@ -71,6 +99,8 @@ def _played_alone(
     case: Case, without: Sequence[str], events: Sequence[CaseEvent], rounds: Sequence[Round]
 ) -> list[Dated]:
     """All that a file tells, once it was seen to be possible; rounds that it has no events of were played elsewhere."""
+    if sum(event.kind in ("corrected", "undone") for event in events) * len(rounds) > MOST_REPLAYED:
+        raise ValueError("it has more corrections than can be played again at once")
     if without:
         case.turn_to(without)
     told: list[Dated] = []
@@ -91,7 +121,10 @@ def _of_rounds(case: Case, rounds: Sequence[Round]) -> list[Dated]:
     for number, (there, here) in enumerate(zip(rounds, case.session.rounds, strict=False), 1):
         if there.arm != here.arm or (None not in (there.reward, here.reward) and there.reward != here.reward):
             raise Conflict(f"Round {number} of case {case.id} is another one in the file. Correct it by hand.")
-    return [(one, None) for one in _beyond(case, rounds)]
+    found = _beyond(case, rounds)
+    if case.closed and any(isinstance(one, OPENS) for one in found):
+        raise Conflict(f"Case {case.id} is closed, and the file goes on. Reopen it first.")
+    return [(one, None) for one in found]
 
 
 def _of_history(transaction: Transaction, case: Case, told: list[Dated]) -> list[Dated]:
@@ -123,7 +156,7 @@ def _happenings(event: CaseEvent, case: Case) -> Iterator[Happening]:
         yield plain.get(event.kind) or Reopened(reason or NO_REASON)
     reports = event.kind in ("told", "missing", "corrected")
     if reports and event.harm is not None and event.harm != bool(case.session.rounds[round - 1].harm):
-        yield Harmed(round, event.harm)
+        yield Harmed(round, event.harm, None if event.kind == "corrected" else withdrawn)
 
 
 def _report(case: Case, round: int, reward: float | None) -> Happening:
@@ -155,15 +188,32 @@ def _change(case: Case, happening: Happening) -> None:
     is_new = isinstance(happening, Asked) or (isinstance(happening, Overridden) and number > n)
     if (is_new and not number == n + 1 <= case.session.horizon) or not (is_new or 1 <= number <= max(n, 1)):
         raise ValueError(f"round {number} cannot follow {n} rounds")
+    if isinstance(happening, Told | Missed | Retold) and case.session.rounds[number - 1].reward is not None:
+        raise ValueError(f"round {number} has its outcome already")
+    _check_withdrawn(case, getattr(happening, "withdrawn", None))
     if isinstance(happening, Told) and happening.reward is not None:
         case.session.rewards.check(happening.reward)
     happening.change(case)
+
+
+def _check_withdrawn(case: Case, withdrawn: Mapping[str, str] | None) -> None:
+    """Refuse to take back what are not the open rounds at the end."""
+    if withdrawn:
+        first = min(map(int, withdrawn))
+        last = list(enumerate(case.session.rounds, 1))[max(first, 1) - 1 :]
+        is_open = all(one.reward is None for _, one in last)
+        if not is_open or withdrawn != {str(n): case.session.arms[one.arm] for n, one in last}:
+            raise ValueError("it takes rounds back that are not open")
 
 
 def _past(at: str | None) -> str | None:
     """A time as it is kept; None where the file gives none, or one that has not come."""
     try:
         moment = datetime.fromisoformat(at or "").astimezone(UTC)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
-    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ") if moment <= datetime.now(UTC) else None
+    return (
+        moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ").zfill(len("2026-01-05T08:00:00.000000Z"))
+        if moment <= datetime.now(UTC)
+        else None
+    )
