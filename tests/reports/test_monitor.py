@@ -85,7 +85,7 @@ def test_nothing_contradicts_is_not_said_above_an_interval_that_excludes_the_pro
 
     def found(difference, loss):
         cell = SimpleNamespace(n=9, arm=1, difference=Between(*difference))
-        summary = SimpleNamespace(options=(cell,), boxes=(), loss=Between(*loss), promised=1.0)
+        summary = SimpleNamespace(options=(cell,), boxes=(), loss=Between(*loss), promised=1.0, months=())
         return SimpleNamespace(alarms=(), parts=(SimpleNamespace(summary=summary),))
 
     assert "nothing" in verdict(SHORT_PLAN, found((0.0, -0.1, 0.1), (1.1, 0.9, 1.3)))

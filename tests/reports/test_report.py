@@ -61,7 +61,7 @@ def test_an_exact_report_has_everything():
 def test_the_words_of_the_user_are_used():
     words = words_of(blocks_of("15 boxes"))
     assert "What was known about the patient groups" in words
-    assert "patient group regret wrong treatment wrong patient group" in words
+    assert "patient group regret 1 of 100 loses wrong treatment wrong patient group" in words
     assert "a random treatment each round" in words
 
 
