@@ -78,7 +78,7 @@ def test_harm_is_answered_with_the_outcome(folder, cli):
     assert "side effects on average where they are most" in out
     code, _, err = cli("plan", "harms.csv", "--horizon", 40, "--max-harm", "0.1")
     assert code == 2
-    assert "has 0.4 harms even if it always gets 'A'" in err
+    assert "come to 0.4 even if it always gets 'A'" in err
 
 
 def test_harm_is_learned_and_monitored(folder, cli):

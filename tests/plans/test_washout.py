@@ -185,6 +185,11 @@ def test_what_cannot_be_is_refused(washout):
         switching(washout)
 
 
+def test_a_pause_as_long_as_the_horizon_is_refused_before_the_search():
+    with pytest.raises(InvalidInput, match="washout must be below the horizon of 100 rounds.* Got 100"):
+        build_plan(TWO, 100, washout=100, steps=200)
+
+
 def test_it_is_for_plans_without_contexts_and_choosers():
     with pytest.raises(InvalidInput, match="washout must be omitted with contexts"):
         replace(build_tree(linear(3, 3, 2, 0.2), 2000, 0.2), washout=3)

@@ -40,8 +40,8 @@ def test_a_limit_that_no_plan_can_keep_is_refused_with_the_kind_and_the_least(li
     with pytest.raises(InvalidInput) as refusal:
         build_plan(HARMED, max_harm=limit, **HOW)
     assert str(refusal.value) == (
-        "max_harm must be at least 0.2: over 200 rounds a case of task 'early' has 0.2 harms even if it always gets "
-        f"'C', which does least. Got {limit:g}."
+        "max_harm must be at least 0.2: over 200 rounds the harms of a case of task 'early' come to 0.2 even "
+        f"if it always gets 'C', which does least. Got {limit:g}."
     )
 
 

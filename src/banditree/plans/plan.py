@@ -140,7 +140,7 @@ class Plan:
     vocabulary: Vocabulary = field(default_factory=Vocabulary)  # the user's words
     origin: Origin = field(default_factory=Origin)  # how it was made
     pages: tuple[Page, ...] = ()  # from page 2 on: the lines for cases that must not get some arms
-    washout: int = 0  # so many rounds after a change of arm are given and not counted
+    washout: int = 0  # the rounds after a change of arm that are given and not counted
 
     def __post_init__(self) -> None:
         if self.theta is not None:

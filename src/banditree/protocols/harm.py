@@ -72,8 +72,8 @@ def _require_possible(collection: Collection, horizon: int, limit: float) -> Non
     if least[worst] > limit:
         arm = collection.arms[int(collection.harm.most[worst].argmin())]
         raise InvalidInput(
-            f"max_harm must be at least {_up(float(least[worst]))}: over {horizon:,} rounds a case of task "
-            f"{collection.tasks[worst]!r} has {amount(float(least[worst]))} harms even if it always gets {arm!r}, "
+            f"max_harm must be at least {_up(float(least[worst]))}: over {horizon:,} rounds the harms of a case of "
+            f"task {collection.tasks[worst]!r} come to {amount(float(least[worst]))} even if it always gets {arm!r}, "
             f"which does least. Got {limit:g}."
         )
 

@@ -82,7 +82,7 @@ def build_protocol(
     (1, 'protocol')
     """
     how = ProtocolSettings(**settings)
-    _check(collection, horizon)
+    _check(collection, horizon, how.washout)
 
     def search(harm_price: float, share: float) -> Plan:
         steps = how.steps if share == 1 else max(1, int(share * (how.steps or default_steps(collection))))
@@ -213,9 +213,11 @@ def _by_context(collection: Collection, points: "PointsBy | None", rule_size: in
     return contextual_tasks(collection, points or "fit", rules)
 
 
-def _check(collection: Collection, horizon: int) -> None:
+def _check(collection: Collection, horizon: int, washout: int) -> None:
     if horizon < 1:
         raise invalid("horizon", "at least 1, the number of rounds of one case", horizon)
+    if washout and washout >= horizon:
+        raise invalid("washout", f"below the horizon of {horizon:,} rounds, or nothing counts after a change", washout)
     if reason := why_no_protocol(collection):
         raise InvalidInput(reason)
 

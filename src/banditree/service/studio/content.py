@@ -130,8 +130,8 @@ class Rates(Shape):
 class Limits(Shape):
     """What a plan may be, as a person answers it. wrong: at most this share of cases may end with a wrong option.
 
-    harm: the most harms that a case may have on average; not_again: what did harm is not given again. washout: so many
-    rounds after a change of option are given and not counted.
+    harm: the most harms that a case may have on average; not_again: what did harm is not given again. washout: the
+    rounds after a change of option that are given and not counted.
     """
 
     lines: Annotated[int, Field(ge=1, le=40)] | None = None
