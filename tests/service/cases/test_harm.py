@@ -96,6 +96,17 @@ def test_undoing_the_report_undoes_its_harm(client, signed, service):
     assert client.ask(case.id)[0].arm == "A"
 
 
+def test_undoing_harm_takes_back_the_round_that_replaced_the_withdrawn_one(client, signed, service):
+    case = client.start(signed, "replaced")
+    client.ask(case.id, n=2)
+    client.tell(case.id, 1, 1, harm=True, ask=1)
+    page = service[1].get(f"/cases/{case.id}").text
+    assert "Changed: do not give A</strong> (round 2)" in page
+    forget(service, case)
+    client.undo(case.id, 1)
+    assert client.case(case.id).open_rounds == [1]
+
+
 def test_a_case_that_is_moved_does_not_get_what_harmed_it(client, signed):
     case = client.start(signed, "moved")
     client.ask(case.id)

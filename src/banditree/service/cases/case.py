@@ -317,7 +317,10 @@ class Case:
     def withdraw(self, withdrawn: Mapping[str, str] | None) -> None:
         """Take open rounds back, as if they had not been asked for."""
         if withdrawn:
-            del self.session.rounds[min(map(int, withdrawn)) - 1 :]
+            n_left = min(map(int, withdrawn)) - 1
+            del self.session.rounds[n_left:]
+            if self.last_report is not None:  # what is opened from here on came after it
+                self.last_report = self.last_report._replace(n_rounds=min(self.last_report.n_rounds, n_left))
 
     def _open_rounds_from(self, first: int) -> dict[str, str]:
         """The arms, by round, of the rounds at the end, from this one on, that are open and that no person chose."""

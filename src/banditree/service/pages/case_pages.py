@@ -199,12 +199,15 @@ async def _case_page(
 
 def _withdrawn(events: list[Event]) -> dict[str, str]:
     """The arms, by round, that are not to be given any more since the last report."""
+    found: dict[str, str] = {}
     for event in reversed(events):
         if event.kind in (Told.kind, Missed.kind, Retold.kind):
             break
+        if event.kind in (Harmed.kind, Corrected.kind, Undone.kind):
+            found |= getattr(happening_of(event), "withdrawn", None) or {}
         if event.kind in (Corrected.kind, Undone.kind):
-            return dict(getattr(happening_of(event), "withdrawn", None) or {})
-    return {}
+            break
+    return found
 
 
 def _possible(plan: Plan, standing: Standing) -> str:
