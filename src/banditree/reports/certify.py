@@ -173,7 +173,7 @@ def varying_sentence(varying: VaryingCertificate, words: Vocabulary) -> str:
         f"computed exactly at rates of its own, {regret.mean:,.3f} ± {regret.within:.3f} {lost} is lost "
         f"against the case's own best {words.arm}, {varying.worst_regret:,.3f} ± {worst:.3f} in the worst {words.task} "
         f"({varying.worst_task}), and {wrong.mean:.1%} ± {wrong.within:.1%} settle on another {words.arm} (95% "
-        "intervals over the draws). By these losses plans are compared."
+        "intervals over the draws). Plans are compared by these losses."
     )
 
 
