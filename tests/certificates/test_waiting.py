@@ -24,7 +24,7 @@ def elsewhere(plan, collection, session):
     chances = collection.rewards.outcome_chances(collection.parameters)
     found = np.zeros(collection.n_tasks)
     for outcomes in itertools.product(range(len(values)), repeat=len(out)):
-        played, p = resume_session(plan, snapshot), np.ones(collection.n_tasks)
+        played, p = resume_session(plan, snapshot, collection=collection), np.ones(collection.n_tasks)
         for number, value in zip(out, outcomes, strict=True):
             p *= chances[value][:, played.rounds[number - 1].arm]
             played.tell(values[value], number)
