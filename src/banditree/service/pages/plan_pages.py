@@ -117,6 +117,7 @@ async def app(request: Request, person: Viewer, id: DocumentId, download: bool =
 @router.get("/plans/{id}/app/manifest.json")
 async def app_manifest(request: Request, person: Viewer, id: DocumentId) -> Response:
     """What a device needs to know to install the app of a plan."""
+    await read(request, records.check_seen, "plans", id)
     names = {line["id"]: line["name"] for line in await read(request, records.documents, "plans")}
     icon = {"src": "/static/icon.svg", "sizes": "any", "type": "image/svg+xml"}
     about = {"name": names.get(id, id), "short_name": names.get(id, id)[:12], "display": "standalone", "icons": [icon]}
@@ -125,8 +126,9 @@ async def app_manifest(request: Request, person: Viewer, id: DocumentId) -> Resp
 
 
 @router.get("/plans/{id}/app/worker.js")
-async def app_worker(person: Viewer, id: DocumentId) -> Response:
+async def app_worker(request: Request, person: Viewer, id: DocumentId) -> Response:
     """What keeps the app of a plan on a device."""
+    await read(request, records.check_seen, "plans", id)
     return static_file("app-worker.js", {"service-worker-allowed": f"/plans/{id}/app"})
 
 
