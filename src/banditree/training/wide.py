@@ -20,9 +20,10 @@ MOST_ARMS = 16  # With more options, most groups of individual and option have n
 
 
 def suits_wide(view: LogView) -> bool:
-    """Whether the rows of individuals are all that is added up: without kinds, contexts or propensities."""
+    """Whether the rows of individuals are all that is added up: without kinds, contexts, propensities or grades."""
     named = view.columns
-    return named.individual is not None and named.task is None and not named.context and named.propensity is None
+    alone = named.task is None and not named.context and named.propensity is None and not view.categorical
+    return named.individual is not None and alone
 
 
 def wide_statistics(view: LogView, arms: "pa.Table", shift: FloatArray) -> tuple[Statistics, tuple[str, ...]] | None:
