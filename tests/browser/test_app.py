@@ -17,6 +17,8 @@ from banditree.files.sessions import load_session
 from banditree.plans.words import vocabulary_from
 from banditree.policies.rounds import MISSING
 from banditree.policies.session import start_session
+from banditree.service.cases.case import Case, Followed
+from banditree.service.cases.following import policy_of
 
 pytestmark = pytest.mark.slow
 
@@ -178,6 +180,13 @@ def walked():
     return [(about, plan) for about, plan in plans() if about.startswith(wanted)]
 
 
+def first_astray(plan, session):
+    """The first open round that the plan would not give any more, as the service has it."""
+    case = Case(0, "case", Followed("", plan, policy_of(plan, None)), None, "", None)
+    case.session = session
+    return case._first_astray()
+
+
 @pytest.mark.parametrize(("about", "plan"), walked(), ids=lambda given: given if isinstance(given, str) else "")
 def test_it_decides_as_the_session(about, plan, unhurried, tmp_path):
     rng, words = random.Random(about), plan.vocabulary
@@ -205,11 +214,40 @@ def test_it_decides_as_the_session(about, plan, unhurried, tmp_path):
             label = names.get(reward, "The outcome will not be known")
             tap(window, f'[aria-label="Round {round}: {label}"]')
             case.tell(reward, round, harm=harm)
+            if harm:
+                del case.rounds[first_astray(plan, case) - 1 :]
             if not case.open_rounds:
                 case.ask()
         path = exported(window, tmp_path)
         kept = load_session(plan, path)
         assert kept.snapshot() == case.snapshot()
+
+
+def test_what_did_harm_is_not_given_in_a_round_that_is_open_already(unhurried, tmp_path):
+    (plan,) = (plan for about, plan in walked() if about.startswith("pages, and what did harm"))
+    with looking(unhurried, PHONE) as window:
+        opened(window, plan, tmp_path)
+        start(window, "two at once")
+        press(window, "Another round before the outcome is known")
+        press(window, "Go on now")
+        until(lambda: given(window) == ["A", "A"])
+        tap(window, '[data-harm="1"]')
+        tap(window, ".step .good")
+        until(lambda: given(window) == ["D"])
+        assert "Changed: do not give A (round 2)" in text(window)
+        press(window, "Undo")
+        until(lambda: given(window) == ["A"])
+        assert "Round 1 of 40" in text(window)
+
+
+def test_what_cannot_be_kept_is_not_locked_away(offline, tmp_path):
+    with looking(offline, PHONE) as window:
+        opened(window, SHORT_PLAN, tmp_path)
+        window.execute_script("Storage.prototype.setItem = () => { throw new Error('full'); }")
+        start(window, "not kept")
+        press(window, "‹ All cases")
+        assert "not kept" in text(window, "ul.cases")
+        assert "Lock with a passphrase" not in text(window)
 
 
 def test_large_plans_are_refused_in_a_sentence():
@@ -228,6 +266,8 @@ def test_it_installs_from_the_console_opens_without_a_network_and_its_cases_are_
         until(lambda: "Nothing leaves this device" in text(window))
         ready = "navigator.serviceWorker.ready.then(() => arguments[0](true))"
         assert window.execute_async_script(ready)
+        link = window.find_element("css selector", "link[rel=manifest]")
+        assert link.get_attribute("crossorigin") == "use-credentials"  # else a browser asks for it as a stranger
         manifest = window.execute_script("return document.querySelector('link[rel=manifest]').href")
         assert api.http.get(manifest).json()["start_url"] == f"/plans/{plan}/app"
         window.execute_cdp_cmd("Network.enable", {})

@@ -20,7 +20,7 @@ MOST_BYTES = 300_000  # A phone opens it at once, and it can be sent by mail.
 def app_html(plan: Plan, manifest: str = "") -> str:
     """The app. manifest: the address of its manifest where a service serves it, so that it can be installed."""
     machine = machine_document(plan).model_dump_json(by_alias=True, exclude_none=True)
-    link = f'<link rel="manifest" href="{escape(manifest)}">\n' if manifest else ""
+    link = f'<link rel="manifest" href="{escape(manifest)}" crossorigin="use-credentials">\n' if manifest else ""
     whole = (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'

@@ -57,7 +57,7 @@ function lastReport(one) {
     const { kind, round } = one.events[i];
     if (kind === "told" || kind === "missing") {
       const rounds = one.events.slice(0, i).reduce((n, event) => (event.kind === "asked" || event.kind === "overridden" ? Math.max(n, event.round) : event.withdrawn?.length ? event.withdrawn[0].round - 1 : n), 0);
-      return { round, rounds };
+      return { round, rounds: Math.min(rounds, (one.events[i].withdrawn?.[0].round ?? Infinity) - 1) };
     }
     if (kind === "corrected" || kind === "undone") return null;
   }
@@ -107,7 +107,8 @@ function tell(one, round, reward, harm, sure = false) {
     return show();
   }
   return act(one, () => {
-    add(one, event);
+    const withdrawn = harm ? astray(fold({ ...one, events: [...one.events, event] })) : [];
+    add(one, withdrawn.length ? { ...event, withdrawn } : event);
     fold(one);
     if (!asksContext() && !fold(one).openRounds.length) state.notice = why(openNext(one));
   });
@@ -162,7 +163,7 @@ async function load() {
   const found = state.kept ? JSON.parse(state.kept) : { cases: [] };
   state.locked = found.data ? found : null;
   if (!found.data) [state.key, state.cases] = [null, found.cases];
-  else if (state.key) await unlock(state.key, found);
+  else if (state.key) await unlock(state.key, found).catch(() => { state.key = null; }); // another passphrase by now
 }
 
 async function unlock(key, { iv, data, salt }) {
@@ -280,8 +281,9 @@ function nextPart(one, follower, closed) {
     const available = absent.length ? machine.arms.filter((arm) => !absent.includes(arm)) : undefined;
     state.notice = why(openNext(one, { context: contextOf(given), available }));
   });
-  const last = one.events.at(-1);
-  const changed = last?.withdrawn?.map(({ round, arm }) => h("p", { class: "alarm", role: "alert" }, t("withdrawn", { round, arm, give: low(words.give) }))) ?? [];
+  const last = one.events.findLast(({ kind }) => kind !== "asked" && kind !== "noted");
+  const isOpen = (arm) => open.some((round) => machine.arms[follower.rounds[round - 1].arm] === arm);
+  const changed = last?.withdrawn?.filter(({ arm }) => !isOpen(arm)).map(({ round, arm }) => h("p", { class: "alarm", role: "alert" }, t("withdrawn", { round, arm, give: low(words.give) }))) ?? [];
   const again = state.again && h("div", { class: "alarm", role: "alert" }, h("p", {}, t("again", state.again)), h("div", { class: "row" }, button(t("no"), () => { state.again = null; show(); }), button(t("yes", state.again), () => tell(one, state.again.round, state.again.reward, state.again.harm, true))));
   return h("section", { "aria-labelledby": "next-title" }, h("h2", { id: "next-title", tabindex: "-1" }, t("next")),
     state.notice && h("p", { class: "alarm", role: "alert" }, state.notice), changed, again, closed && h("p", { class: "say" }, t("is closed")),
@@ -362,7 +364,7 @@ function listPage() {
 }
 
 function lockPart() {
-  if (!globalThis.crypto?.subtle) return "";
+  if (!globalThis.crypto?.subtle || !state.keeps) return ""; // what is not kept would be gone
   const lock = async (given) => { if (!(await isCurrent())) return; state.salt = crypto.getRandomValues(new Uint8Array(16)); state.key = await keyOf(given.get("passphrase"), state.salt); await keep(); show(); };
   if (!state.key) return folded(t("lock"), form(t("set"), lock, field(t("passphrase"), input("passphrase", { type: "password", required: true, minlength: 8 }))));
   return h("div", { class: "row" }, button(t("lock now"), async () => { state.key = null; state.cases = []; await load(); show(); }), button(t("unset"), async () => { if (await isCurrent()) { state.key = null; await keep(); show(); } }));
