@@ -206,7 +206,7 @@ def test_bad_files_give_a_sentence_in_the_browser(chromium, address, tmp_path):
     (tmp_path / "bomb.xlsx").write_bytes(bomb(310))
     (tmp_path / "macros.xlsm").write_bytes(BAD["Excel with macros"][0])
     (tmp_path / "formulas.csv").write_bytes(BAD["a formula"][0])
-    sentences = {"bomb.xlsx": "unpacks to", "macros.xlsm": "has macros", "formulas.csv": "is a formula"}
+    sentences = {"bomb.xlsx": "unpacks to", "macros.xlsm": "has macros", "formulas.csv": "has a formula"}
     with looking(chromium, PHONE) as window:
         for name, sentence in sentences.items():
             window.get(f"{address}/studio")
