@@ -47,7 +47,7 @@ class LogSettings(CaseSettings):
         Field(description="How options were given. [default: found from the log]"),
     ] = None
     most_rows: Annotated[
-        int, Field(ge=1000, description="Of a log with more rows, use whole cases with so many, drawn by the seed.")
+        int, Field(ge=1000, description="Of a log with more rows, whole cases of about N rows are drawn by the seed.")
     ] = 2_000_000
 
     @property

@@ -40,7 +40,7 @@ from banditree.training.cells import statistics_of
 from banditree.training.links import find_links, require_links, weak_links
 
 MOST_CHOSEN_BY = 20_000  # More cases would not change the choice; the plan itself is made from all of them.
-RARE_POINTS = 20  # Points of so many and more come from outcomes that are seen in a few of a hundred rounds.
+RARE_POINTS = 20  # Points of this size come from outcomes that are seen in a few of a hundred rounds.
 PARTS = 5  # A case's rounds are split into this many parts: its kind is told from all but one, and used in that one.
 LEAST_TRIED = 15  # A plan gives only options that this many cases have tried, or a third of them where cases are few.
 STEPS = 200  # Each search is short, since there are some hundred, and plans are judged by other cases anyway.

@@ -73,7 +73,7 @@ class Session:
         self.whole: Plan | None = None  # the plan with all its pages, where harm may turn to another one
         self.policy_for: Callable[[Plan], Policy] = policy_for
         self.stranded = False  # no page is left for the case: a person decides
-        self.turned_at = 0  # so many rounds were applied when the page was turned to on which the case is
+        self.turned_at = 0  # how many rounds were applied when the case turned to its page
         self.arms: tuple[str, ...] = subject.arms
         self.tasks: tuple[str, ...] = subject.tasks
         self.rewards: Rewards = subject.rewards

@@ -17,8 +17,8 @@ from banditree.protocols.worlds import World
 from banditree.tasks.collection import Collection
 from banditree.tasks.harm import Harm
 
-DEARER = 6.0  # Harm costs so many times as much from one search to the next ...
-SEARCHES = 4  # ... in at most so many searches after the one that does not heed it, until one keeps the limit.
+DEARER = 6.0  # Harm costs six times as much from one search to the next ...
+SEARCHES = 4  # ... in at most four searches after the one that does not heed it, until one keeps the limit.
 CLOSER = 2  # So many more searches look between the last two prices for a plan that loses less.
 PRICED_STEPS = 0.5  # Each of these searches takes this share of the steps.
 

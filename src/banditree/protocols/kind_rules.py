@@ -16,7 +16,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, Feature, averaging_rows
 from banditree.tasks.predictions import predict
 
-MOST_ROWS = 20_000  # A rule for outcomes is grown on so many of them.
+MOST_ROWS = 20_000  # A rule for outcomes is grown on at most this many of them.
 ROWS = 1_500  # A tree is searched for on this many contexts; what it loses is then taken over all of them.
 CUTS = 24  # This many cuts are tried per feature, at even quantiles, rounded to a few digits.
 EXACT = 3  # All trees of up to this many leaves are compared.
@@ -67,7 +67,7 @@ def rules_for(
 ) -> dict[int, KindRule]:
     """The rule of at most each of some numbers of leaves for what options are worth (n, K) at contexts `rows`.
 
-    The values may be outcomes, which vary, so many rows count, and rules grow from one question, leaf by leaf.
+    The values may be outcomes, which vary: many rows count, and rules grow from one question, leaf by leaf.
 
     >>> price = np.arange(100.0)[:, None]
     >>> worth = np.column_stack([price[:, 0] < 40, price[:, 0] >= 40]).astype(float)

@@ -26,7 +26,7 @@ BLOCK = 20_000  # or this many in the classes of a mixture.
 MANY = 20_000  # With more individuals each step is slow, so that steps are extrapolated.
 LONGEST = 64.0  # An extrapolation goes at most this many steps ahead.
 EVERYONE = slice(None)
-MOST_DENSE = 64  # With so many numbers or fewer per individual, hardly any are 0.
+MOST_DENSE = 64  # With 64 numbers or fewer per individual, hardly any are 0.
 FLOOR = 1e-6  # Rates are kept this far from 0 and 1.
 
 Coefficients = Callable[[FloatArray], FloatArray]  # (C, K, q) sums per class and arm -> (K q, C)
