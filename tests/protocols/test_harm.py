@@ -56,7 +56,7 @@ def test_where_no_plan_is_found_the_least_that_was_is_said():
 
 
 def test_a_limit_needs_rates_of_harm():
-    with pytest.raises(InvalidInput, match="max_harm needs to know how often arms do harm"):
+    with pytest.raises(InvalidInput, match="max_harm must be omitted where the collection has no rates of harm"):
         build_plan(CLINIC, max_harm=1, **HOW)
 
 

@@ -64,7 +64,10 @@ def priced(world: World, collection: Collection) -> World:
 
 def _require_possible(collection: Collection, horizon: int, limit: float) -> None:
     if collection.harm is None:
-        raise InvalidInput("max_harm needs to know how often arms do harm. Give the collection the rates of harm.")
+        raise InvalidInput(
+            "max_harm must be omitted where the collection has no rates of harm. Add them: to a table as a last row "
+            "'harm', in Python by with_harm."
+        )
     if collection.theta is not None:
         raise InvalidInput("max_harm must be omitted with contexts: it is for rates.")
     least = horizon * collection.harm.most.min(axis=1)
