@@ -6,6 +6,9 @@ Every world has its own kinds and shares. A log with labels gives the first coll
 cases and the log give the next collection, and so on. Printed: how often the interval of a rate covers the truth, over
 all rates and versions and for the rates that plans try most and least; how often all intervals of all versions do; and
 the loss per case of every version, computed exactly on the true rates.
+
+--verdicts: instead, what is said of the second plan on cases that it was not made from, beside what it truly gains;
+also in worlds whose log is so long (--long rows) that there is hardly anything left to gain.
 """
 
 import argparse
@@ -17,7 +20,9 @@ import numpy as np
 
 from banditree.cases.table import Cases
 from banditree.certificates.certify import certify
+from banditree.evaluation.succession import judge_succession
 from banditree.monitoring.simulated import simulate_cases
+from banditree.plans.plan import Plan
 from banditree.protocols.build import build_plan
 from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection
@@ -74,13 +79,49 @@ def one_world(
     return np.array(losses), np.array(covers), np.array(tried)
 
 
+def one_verdict(rows: int, cases: int, rounds: int, world: int) -> tuple[float, float, float, float]:
+    """What the second plan gains per case: said with its interval, and truly."""
+    rng = np.random.default_rng([world, 6])
+    truth = true_kinds(rng)
+    log = first_collection(truth, rows, rng)
+
+    def make(known: Collection) -> Plan:
+        return build_plan(trust_estimates(known), rounds, steps=STEPS, objective="mean", seed=world)
+
+    old = make(log)
+    seen = case_statistics(simulate_cases(old, truth, cases, rounds=rounds, seed=world), 0)
+    found = judge_succession(old, log, seen, make)
+    lost = [certify(one, truth, must_rest=False).mean_regret for one in (old, make(relearn(log, seen).collection))]
+    assert found is not None
+    return found.gain.value, found.gain.low, found.gain.high, lost[0] - lost[1]
+
+
+def verdicts(given: argparse.Namespace) -> None:
+    """How often a better plan is called better, and one that is not."""
+    for rows in (given.rows, given.long):
+        with ProcessPoolExecutor(given.processes) as pool:
+            play = partial(one_verdict, rows, given.cases, given.rounds)
+            value, low, high, truly = np.array(list(pool.map(play, range(given.worlds)))).T
+        print(f"{given.worlds} worlds, {given.cases} cases of {given.rounds} rounds, {rows} logged rows per rate")
+        holds = np.sum((low <= truly) & (truly <= high))
+        print(f"  gain per case: said {value.mean():.3f}, truly {truly.mean():.3f}; the interval holds it in {holds}")
+        for name, some in (("worse or equal", truly <= 0), ("better", truly > 0), ("better by .3", truly > 0.3)):
+            called = f"called better {(some & (low > 0)).sum()}, worse {(some & (high < 0)).sum()}"
+            print(f"  truly {name}: {some.sum()}, {called}")
+
+
 def main() -> None:
     """Play the worlds and print what came of it."""
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     for name, default in (("worlds", 200), ("versions", 4), ("cases", 150), ("rounds", 50), ("rows", 40)):
         options.add_argument(f"--{name}", type=int, default=default)
     options.add_argument("--processes", type=int, default=None)
+    options.add_argument("--verdicts", action="store_true")
+    options.add_argument("--long", type=int, default=2_000)
     given = options.parse_args()
+    if given.verdicts:
+        verdicts(given)
+        return
     begin = time.perf_counter()
     play = partial(one_world, given.rows, given.versions, given.cases, given.rounds)
     with ProcessPoolExecutor(given.processes) as pool:

@@ -1,6 +1,7 @@
 """`banditree relearn`: a new collection, and a new plan, from a plan's own cases."""
 
 import json as json_module
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -34,6 +35,7 @@ def relearn(
     Example: banditree relearn tasks.json decisions.csv --plan plan.json --new-plan plan-2.json -o tasks-2.json
     """
     from banditree.cases.reading import read_cases
+    from banditree.evaluation.succession import judge_succession
     from banditree.files.collections import load_collection, save_collection
     from banditree.files.plans import load_plan, save_plan
     from banditree.reports.relearn import relearned_document, relearned_text, succeed, succession_text
@@ -50,7 +52,9 @@ def relearn(
     following = None
     if plan is not None and new_plan is not None:
         with progress("Searching", visible=not json) as on_progress:
-            following = succeed(load_plan(plan), found.collection, on_progress, steps=steps)
+            old = load_plan(plan)
+            judge = partial(judge_succession, old, known, sums, **dict(settings))
+            following = succeed(old, found.collection, on_progress, judge, steps=steps)
         save_plan(following.new, new_plan)
     if json:
         typer.echo(json_module.dumps(relearned_document(found, following)))

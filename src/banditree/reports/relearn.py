@@ -1,12 +1,14 @@
 """What a plan's cases changed: rates and shares before and after, and the old plan beside the new one."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
 from banditree.errors import TooLong
+from banditree.evaluation.succession import HeldOut, MakePlan
 from banditree.nouns import counted
 from banditree.plans.changes import Kind, changed_lines
 from banditree.plans.plan import Plan
@@ -25,7 +27,8 @@ class Succession:
     """An old plan and the new one that may follow it, both certified at the rates as estimated now.
 
     at_worst: the certificates of both, old first, with every rate as unfavourable as its margin allows, which is what
-    the search looks at; None where rates have no margins, or where that takes too long.
+    the search looks at; None where rates have no margins, or where that takes too long. held_out: what plans made as
+    the new one is gain on cases that they were not made from; None where there are too few, or none were given.
     """
 
     old: Plan
@@ -33,16 +36,31 @@ class Succession:
     old_certificate: Certificate
     new_certificate: Certificate
     at_worst: tuple[Certificate, Certificate] | None = None
+    held_out: HeldOut | None = None
 
 
-def succeed(old: Plan, collection: Collection, on_progress: OnProgress | None = None, **options: Any) -> Succession:
-    """The plan that may follow `old`: made in the same way and words, for the same rounds, from the new collection."""
+def succeed(
+    old: Plan,
+    collection: Collection,
+    on_progress: OnProgress | None = None,
+    judge: Callable[[MakePlan], HeldOut | None] | None = None,
+    **options: Any,
+) -> Succession:
+    """The plan that may follow `old`: made in the same way and words, for the same rounds, from the new collection.
+
+    judge: `judge_succession` with all but the way to make a plan.
+    """
     method = old.origin.method if old.origin.method in {known.name for known in METHODS} else None
     options = {"vocabulary": old.vocabulary, "on_progress": on_progress, **options}
-    new = build_plan(collection, old.horizon, method, **options)
+
+    def make(tasks: Collection) -> Plan:
+        return build_plan(tasks, old.horizon, method, **options)
+
+    new = make(collection)
     known = trust_estimates(collection)
     before, after = (certify(plan, known, must_rest=False) for plan in (old, new))
-    return Succession(old, new, before, after, _at_worst(old, new, collection))
+    held_out = None if judge is None or new == old else judge(make)
+    return Succession(old, new, before, after, _at_worst(old, new, collection), held_out)
 
 
 def _at_worst(old: Plan, new: Plan, collection: Collection) -> tuple[Certificate, Certificate] | None:
@@ -127,10 +145,30 @@ def loss_lines(found: Succession) -> list[str]:
         f"{words.task} {new.worst_regret:.2f} and {old.worst_regret:.2f}."
         for when, hedge, old, new in pairs
     ]
-    return [*lines, _verdict(found)]
+    return [*lines, *_held_out_lines(found, lost), _verdict(found)]
+
+
+def _held_out_lines(found: Succession, lost: str) -> list[str]:
+    if found.held_out is None:
+        return []
+    gain, cases = found.held_out.gain, counted(found.held_out.n_cases, "case")
+    less, low, high = (gain.value, gain.low, gain.high) if gain.value >= 0 else (-gain.value, -gain.high, -gain.low)
+    return [
+        f"On cases that they were not made from ({cases}, in three parts), plans made like the new one lose {less:.2f} "
+        f"{lost} {'less' if gain.value >= 0 else 'more'} per case than the old one ({low:.2f} to {high:.2f})."
+    ]
 
 
 def _verdict(found: Succession) -> str:
+    if found.held_out is not None:
+        if found.held_out.is_better:
+            return "So the new plan is better."
+        if found.held_out.gain.high < 0:
+            return "So the new plan is worse: keep the old one."
+        return (
+            "So the new plan is not shown to be better: keep the old one, or let chance decide which new cases get "
+            "which, and compare."
+        )
     expected = _is_less(found.old_certificate, found.new_certificate)
     at_worst = expected if found.at_worst is None else _is_less(*found.at_worst)
     if expected and at_worst:
@@ -151,7 +189,10 @@ def _is_less(old: Certificate, new: Certificate) -> bool:
 
 
 def is_better(found: Succession) -> bool:
-    """Whether the new plan loses less than the old one, at the estimates or with rates as bad as margins allow."""
+    """Whether the new plan is shown to lose less than the old one on cases that it was not made from; or, where that
+    was not looked at, whether it loses less at the estimates or with rates as bad as margins allow."""
+    if found.held_out is not None:
+        return found.held_out.is_better
     at_worst = found.at_worst is not None and _is_less(*found.at_worst)
     return at_worst or _is_less(found.old_certificate, found.new_certificate)
 
@@ -198,4 +239,6 @@ def relearned_document(found: Relearned, following: Succession | None = None) ->
         document["verdict"] = _verdict(following)
         document["changes"] = marked_lines(following)
         document["new_is_better"] = is_better(following)
+        held_out = following.held_out
+        document["held_out"] = None if held_out is None else {**asdict(held_out.gain), "cases": held_out.n_cases}
     return document

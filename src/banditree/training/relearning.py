@@ -6,7 +6,7 @@ histories is not: what is given follows from the history, so it drops out, and a
 each kind by its chance (a mixture, fitted by EM from the rates of the collection on, so that kinds stay what they are).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -20,7 +20,8 @@ from banditree.cases.values import day_of
 from banditree.errors import InvalidInput, invalid
 from banditree.nouns import counted
 from banditree.settings import keywords
-from banditree.tasks.arrays import BoolArray, FloatArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Rewards, require_likelihood
 from banditree.training.cells import statistics_of
@@ -92,6 +93,30 @@ def relearn(
         provenance=f"{collection.provenance}; relearned with {counted(len(cases.tasks), 'case')}",
     )
     return Relearned(found, collection, chances, rows, kept)
+
+
+def estimates_from(
+    collection: Collection, cases: Statistics, log_weight: float = 1.0
+) -> Callable[[IntArray], Collection]:
+    """What `relearn` estimates from some of the cases (numbers, which may repeat) beside the log; without margins.
+
+    >>> from banditree.training.statistics import collect
+    >>> known = Collection.bernoulli([[0.9, 0.5], [0.1, 0.5]], arms=["A", "B"], radius=0.2)
+    >>> rates = estimates_from(known, collect(["u", "v", "w"] * 60, ["A"] * 180, [1, 1, 0] * 60))
+    >>> rates(np.array([0, 1, 1])).means.round(2).tolist()
+    [[0.99, 0.5], [0.1, 0.5]]
+    """
+    _check(collection, cases)
+    count, total = _by_arms(collection, cases)
+    log, by_chances = log_weight * log_rows(collection), collection.rewards.by_chances
+
+    def estimates(chosen: IntArray) -> Collection:
+        rates, shares, _chances = _fit(collection, count[chosen], total[chosen], log)
+        means = collection.rewards.means(rates) if by_chances else rates[..., 0]
+        known = replace(collection, means=means, chances=rates if by_chances else None, shares=shares)
+        return trust_estimates(known)
+
+    return estimates
 
 
 def case_statistics(tables: Iterable[Cases], rewards: Rewards, since: str | float | None = None) -> Statistics:

@@ -155,6 +155,28 @@ def group_tasks(statistics: Statistics, groups: IntArray, names: Sequence[str]) 
     )
 
 
+def only_tasks(statistics: Statistics, chosen: IntArray) -> Statistics:
+    """The statistics of some of the tasks alone, by their numbers.
+
+    >>> two_days = collect(["a", "b", "b"], ["x", "y", "x"], [1, 0, 1])
+    >>> only_tasks(two_days, np.array([1])).n_rows
+    2
+    """
+    place = np.full(len(statistics.tasks), -1)
+    place[chosen] = np.arange(len(chosen))
+    kept = place[statistics.task] >= 0
+    return replace(
+        statistics,
+        tasks=tuple(statistics.tasks[number] for number in chosen),
+        task=place[statistics.task[kept]],
+        arm=statistics.arm[kept],
+        count=statistics.count[kept],
+        sums=statistics.sums[kept],
+        products=statistics.products[kept],
+        weighted=None if statistics.weighted is None else statistics.weighted[kept],
+    )
+
+
 def _union_of_features(first: tuple[Feature, ...], second: tuple[Feature, ...]) -> tuple[Feature, ...]:
     columns = list(dict.fromkeys(feature.name for feature in first))
     if set(columns) != {feature.name for feature in second}:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from hashlib import sha256
 from itertools import groupby
 from typing import Any
@@ -145,6 +146,7 @@ def monitor(database: Database, settings: Mapping[str, Any], reports: Reports) -
 
 def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """A new collection from the one of a plan and the cases of all plans made from it, and the plan that may follow."""
+    from banditree.evaluation.succession import judge_succession
     from banditree.files.collections import collection_document
     from banditree.files.documents import dump
     from banditree.files.plans import fingerprint, plan_document
@@ -162,8 +164,10 @@ def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -
         same = records.plans_made_from(connection, mine)
         cases = [cases_of_plan(connection, id, arms) for id in same]
     sums = case_statistics(cases, followed.collection.rewards, settings["since"])
-    found = relearn_from(followed.collection, sums, **RelearnSettings.among(settings))
-    following = succeed(followed.plan, found.collection, reports)
+    asked = RelearnSettings.among(settings)
+    found = relearn_from(followed.collection, sums, **asked)
+    judge = partial(judge_succession, followed.plan, followed.collection, sums, **asked)
+    following = succeed(followed.plan, found.collection, reports, judge)
     return {
         "collection": json.loads(dump(collection_document(found.collection))),
         "plan": json.loads(dump(plan_document(following.new))),
