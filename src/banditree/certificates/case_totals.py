@@ -3,23 +3,20 @@
 Compiled by numba: import this module where it is used, not at the top of another one.
 """
 
-import numpy as np
-from numba import njit
-
+from banditree.certificates.lean import lean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 
-@njit(cache=True)
+@lean()
 def values_by_link(
-    low: IntArray, high: IntArray, down: FloatArray, up: FloatArray, cost: FloatArray, slot: IntArray, n_slots: int
-) -> FloatArray:
-    """The value of each box, cost + down value[low] + up value[high], in terms of the boxes that links lead back to.
+    low: IntArray, high: IntArray, down: FloatArray, up: FloatArray, cost: FloatArray, slot: IntArray, value: FloatArray
+) -> None:
+    """Fill in each box's value, cost + down value[low] + up value[high], in terms of those that links lead back to.
 
-    down, up, cost: (N, M). slot: (N,), the number of such a box among the `n_slots`, or -1. Returns (N, 1 + n_slots,
-    M): the constant, and the weight of each of those boxes. One pass from the last box to the first.
+    down, up, cost: (N, M). slot: (N,), the number of such a box, or -1. value: zeros (N, 1 + slots, M), filled in with
+    the constant and the weight of each of those boxes. One pass from the last box to the first.
     """
-    n_tasks = cost.shape[1]
-    value = np.zeros((low.size, 1 + n_slots, n_tasks))
+    n_parts, n_tasks = value.shape[1], value.shape[2]
     for box in range(low.size - 1, -1, -1):
         for i in range(n_tasks):
             value[box, 0, i] = cost[box, i]
@@ -34,7 +31,6 @@ def values_by_link(
                 for i in range(n_tasks):
                     value[box, 1 + slot[child], i] += chance[i]
                 continue
-            for part in range(1 + n_slots):
+            for part in range(n_parts):
                 for i in range(n_tasks):
                     value[box, part, i] += chance[i] * value[child, part, i]
-    return value

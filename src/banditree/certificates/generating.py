@@ -3,7 +3,8 @@
 Compiled by numba, without counting references: import this module where it is used, and make the arrays outside.
 """
 
-from banditree.certificates.propagation import FIXED, SCORE, Boxes, Flow, lean, move_walk
+from banditree.certificates.lean import inner, lean
+from banditree.certificates.propagation import FIXED, SCORE, Boxes, Flow, move_walk
 from banditree.tasks.arrays import BoolArray, ComplexArray, FloatArray, IntArray
 
 # Rows of the sums that `collect` fills in; what leaves above follows what leaves below.
@@ -112,7 +113,7 @@ def sum_up(
     return pulled, entered, below, above
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def add(sums: FloatArray, lost: FloatArray, row: int, box: int, more: float) -> None:
     """Add to a sum, with what rounding has taken from it so far (Kahan's summation)."""
     wanted = more - lost[row, box]

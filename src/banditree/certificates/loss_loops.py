@@ -5,7 +5,7 @@ Compiled by numba, without counting references: import this module where it is u
 
 from typing import NamedTuple
 
-from banditree.certificates.propagation import lean
+from banditree.certificates.lean import inner, lean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 PART = 1e-2  # Of the smallest chance that is followed: single losses and exits with less than that are dropped.
@@ -77,7 +77,7 @@ def carry_losses(
     return True
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def clear(arriving: Losses, row: int, moment: int) -> None:
     """Nobody arrives there any more."""
     low, high = arriving.window[row, moment]
@@ -128,7 +128,7 @@ def pass_on(
     add_up(scratch, low, high, 0, final.cells, final.beyond)
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def take(arriving: Losses, row: int, moment: int, effort: Effort, here: FloatArray) -> tuple[int, int]:
     """The cells of those who arrive, without the ends that hold next to nobody, copied to `here`."""
     cells, few = arriving.cells[row, moment], effort.tiny * PART
@@ -144,7 +144,7 @@ def take(arriving: Losses, row: int, moment: int, effort: Effort, here: FloatArr
     return low, high
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def advance(scratch: Scratch) -> None:
     """The moment after the exits becomes the one before them."""
     kernel, reach = scratch.kernel, scratch.reach
@@ -153,7 +153,7 @@ def advance(scratch: Scratch) -> None:
     reach[0, 0], reach[0, 1], reach[1, 0], reach[1, 1] = reach[1, 0], reach[1, 1], kernel.shape[1], 0
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def leave(
     scratch: Scratch,
     low: int,
@@ -180,7 +180,7 @@ def leave(
     reach[0], reach[1] = min(reach[0], cell), max(reach[1], cell + 2)
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def deliver(
     scratch: Scratch, low: int, high: int, step: int, arriving: Losses, to: int, moment: int, effort: Effort
 ) -> None:

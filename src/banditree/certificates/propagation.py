@@ -5,25 +5,16 @@ without numba's runtime, that is without counting references to arrays, which wo
 are therefore made outside.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from banditree.certificates.lean import inner, lean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 FIXED, SCORE, EXPLOIT, WATCH = 0, 1, 2, 3  # Counting, as numbers that numba takes as constants
 NARROW = 48  # So few scores are moved faster than searched for those that hold next to nobody.
 BOX_WORK = 300  # Moving one box in a round costs as much as moving this many scores.
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def lean(**options: Any) -> Callable[[Function], Function]:
-    """numba's njit, without the counting of references."""
-    return njit(cache=True, _nrt=False, **options)  # type: ignore[no-any-return, call-overload]
 
 
 class Boxes(NamedTuple):
@@ -178,7 +169,7 @@ def propagate(boxes: Boxes, horizon: int, limits: Limits, flow: Flow, totals: To
         t += 1
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def settle(boxes: Boxes, flow: Flow, rounds_left: int, totals: Totals) -> float:
     """Count who enters which box, and put those at an end to rest; what they cost per round from now on."""
     rate = 0.0
@@ -192,7 +183,7 @@ def settle(boxes: Boxes, flow: Flow, rounds_left: int, totals: Totals) -> float:
     return rate
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def count(boxes: Boxes, flow: Flow) -> tuple[float, float]:
     """The chance of not being at rest for good, and the chance of being at a test."""
     moving, testing = 0.0, 0.0
@@ -204,7 +195,7 @@ def count(boxes: Boxes, flow: Flow) -> tuple[float, float]:
     return moving, testing
 
 
-@lean()
+@inner()
 def wait(boxes: Boxes, flow: Flow, t: int, horizon: int, rate: float, testing: float, totals: Totals) -> int:
     """The round at which somebody next leaves a FIXED box, if until then all just go on there; the rounds before it are
     filled in at once. In a tree that is nearly all of them."""
@@ -232,7 +223,7 @@ def wait(boxes: Boxes, flow: Flow, t: int, horizon: int, rate: float, testing: f
     return int(after)
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def finish(flow: Flow, t: int, horizon: int, rate: float, moving: float, testing: float, totals: Totals) -> None:
     """Fill in what is left of the horizon when next to nobody moves any more."""
     totals.numbers[REGRET] += (horizon - t) * rate
@@ -247,7 +238,7 @@ def finish(flow: Flow, t: int, horizon: int, rate: float, moving: float, testing
         totals.at_end[box] = flow.stays[box] + flow.held[box] + flow.arrive[box]
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def move_fixed(boxes: Boxes, flow: Flow, box: int, entered: FloatArray, t: int) -> tuple[float, float]:
     """One pull of a FIXED box, in place: who enters at round t stays until the last pull, who is done leaves."""
     if flow.arrive[box] > 0.0:
@@ -263,7 +254,7 @@ def move_fixed(boxes: Boxes, flow: Flow, box: int, entered: FloatArray, t: int) 
     return out * boxes.chance[box, 0], out * boxes.chance[box, 1]
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def move_walk(
     boxes: Boxes, flow: Flow, box: int, here: FloatArray, new: FloatArray, tiny: float
 ) -> tuple[float, float, float]:
@@ -295,7 +286,7 @@ def move_walk(
     return down, up, dropped
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def scatter(
     here: FloatArray, new: FloatArray, left: int, right: int, window: IntArray, points: IntArray, chance: FloatArray
 ) -> None:
@@ -307,7 +298,7 @@ def scatter(
             new[s + points[b]] += chance[b] * here[s]
 
 
-@lean()
+@inner()
 def mix(
     here: FloatArray, new: FloatArray, left: int, right: int, window: IntArray, points: IntArray, chance: FloatArray
 ) -> None:
@@ -325,7 +316,7 @@ def mix(
         new[s] = chance[1] * here[s - rise]
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def enter(scores: FloatArray, window: IntArray, start: int, entering: float) -> None:
     """Add who enters, at score 0, and widen the window to hold it."""
     if entering <= 0.0:
@@ -341,7 +332,7 @@ def enter(scores: FloatArray, window: IntArray, start: int, entering: float) -> 
     scores[start] += entering
 
 
-@lean(forceinline=True)
+@inner(forceinline=True)
 def trim(scores: FloatArray, window: IntArray, tiny: float) -> float:
     """Narrow the window at both ends while next to nobody is there; the chance that is dropped with it."""
     dropped = 0.0
@@ -354,7 +345,7 @@ def trim(scores: FloatArray, window: IntArray, tiny: float) -> float:
     return dropped
 
 
-@lean(fastmath=True)
+@inner(fastmath=True)
 def total(scores: FloatArray) -> float:
     """The sum; its terms are positive and finite, so that they may be added in any order."""
     added = 0.0

@@ -7,8 +7,8 @@ of 1/2. Compiled by numba: import this module where it is used, not at the top o
 """
 
 import numpy as np
-from numba import njit
 
+from banditree.certificates.lean import inner, lean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 
@@ -33,75 +33,99 @@ def leave(points: IntArray, chance: FloatArray, floor: int, ceil: int) -> tuple[
     return down, up, np.where(np.isnan(pulls), np.inf, pulls)  # zero times infinity: some score is never left
 
 
-@njit(cache=True)
 def exits_from(
     points: IntArray, chance: FloatArray, going: FloatArray, floors: IntArray, starts: IntArray, held: bool
 ) -> FloatArray:
     """(down, up, rounds), (3, starts, floors, S), of scores that start at some rows of one ladder, as in `ladder`."""
-    exits, n_scores = np.zeros((3, starts.size, floors.size, chance.shape[1])), 0
-    for start in starts:
-        n_scores = max(n_scores, start + 1 + floors[floors.size - 1])
-    below, above, spent = ladder(points, chance, n_scores, going, held)
-    for a in range(starts.size):
-        descend(below, above, spent, starts[a], floors, exits[0, a], exits[1, a], exits[2, a])
+    S, rise, fall = chance.shape[1], max(0, int(points.max())), max(0, -int(points.min()))
+    deepest, n_scores = int(floors[-1]), int(starts.max() + 1 + floors[-1])
+    exits, weight = np.zeros((3, starts.size, floors.size, S)), np.empty((deepest + fall, S))
+    below, above, spent = np.zeros((n_scores, fall + 1, S)), np.zeros((n_scores, S)), np.zeros((n_scores, S))
+    mass = np.empty((rise + fall + 1, S))
+    fill_exits(points, chance, going, floors, starts, held, below, above, spent, mass, weight, exits)
     return exits
 
 
-@njit(cache=True)
+@lean()
+def fill_exits(
+    points: IntArray,
+    chance: FloatArray,
+    going: FloatArray,
+    floors: IntArray,
+    starts: IntArray,
+    held: bool,
+    below: FloatArray,
+    above: FloatArray,
+    spent: FloatArray,
+    mass: FloatArray,
+    weight: FloatArray,
+    exits: FloatArray,
+) -> None:
+    """Fill in `exits`, zeros; the other arrays are to work with: a ladder as in `ladder`, and (rows, S) each."""
+    ladder(points, chance, going, held, below, above, spent, mass)
+    for a in range(starts.size):
+        descend(below, above, spent, starts[a], floors, weight, exits[:, a])
+
+
+@inner()
 def descend(
     below: FloatArray,
     above: FloatArray,
     spent: FloatArray,
     start: int,
     floors: IntArray,
-    down: FloatArray,
-    up: FloatArray,
-    rounds: FloatArray,
+    weight: FloatArray,
+    exits: FloatArray,
 ) -> None:
-    """Fill in (down, up, rounds), zeros (floors, S), of a score that starts at row `start` of a ladder and is left so
-    far below.
+    """Fill in (down, up, rounds), zeros (3, floors, S), of a score that starts at row `start` of a ladder and is left
+    so far below.
 
     Rows beyond the last of the ladder are like the last one: far below the top, the top no longer matters.
     """
     n_rows, fall, S = below.shape[0], below.shape[1] - 1, below.shape[2]
-    deepest = floors[floors.size - 1]
-    weight = np.zeros((deepest + fall, S))
     for s in range(S):
+        for depth in range(weight.shape[0]):
+            weight[depth, s] = 0.0
         weight[0, s] = 1.0
-    so_far, level = np.zeros((2, S)), 0
-    for depth in range(deepest):
+    level = 0
+    for depth in range(floors[floors.size - 1]):
         row = min(start + depth, n_rows - 1)
         for s in range(S):
-            so_far[0, s] += weight[depth, s] * above[row, s]
-            so_far[1, s] += weight[depth, s] * spent[row, s]
+            exits[1, level, s] += weight[depth, s] * above[row, s]
+            exits[2, level, s] += weight[depth, s] * spent[row, s]
         for j in range(1, fall + 1):
             for s in range(S):
                 weight[depth + j, s] += weight[depth, s] * below[row, j, s]
         if depth + 1 == floors[level]:
-            for s in range(S):
-                up[level, s], rounds[level, s] = so_far[0, s], so_far[1, s]
             for j in range(fall):
                 for s in range(S):
-                    down[level, s] += weight[depth + 1 + j, s]
+                    exits[0, level, s] += weight[depth + 1 + j, s]
             level += 1
+            if level < floors.size:
+                for s in range(S):
+                    exits[1, level, s], exits[2, level, s] = exits[1, level - 1, s], exits[2, level - 1, s]
 
 
-@njit(cache=True, error_model="numpy")
+@inner()
 def ladder(
-    points: IntArray, chance: FloatArray, n_scores: int, going: FloatArray, held: bool
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(below, above, spent) for `n_scores` scores from the highest down, until the walk first goes below each.
+    points: IntArray,
+    chance: FloatArray,
+    going: FloatArray,
+    held: bool,
+    below: FloatArray,
+    above: FloatArray,
+    spent: FloatArray,
+    mass: FloatArray,
+) -> None:
+    """Fill in (below, above, spent) of all scores from the highest down, until the walk first goes below each.
 
     below[i, j]: it lands j below score i. above[i]: it leaves above instead. spent[i]: the rounds until then; each
-    under every task. going: the chance of going on after a round, 1 for a walk that ends by itself. held: whether the
-    score is held at the top (a cap) instead of leaving there: score 0 is then the cap itself, else one below the level.
+    under every task, and zero so far. going: the chance of going on after a round, 1 for a walk that ends by itself.
+    held: whether the score is held at the top (a cap) instead of leaving there: score 0 is then the cap itself, else
+    one below the level. mass: to work with, a row for each score that one round may lead to.
     """
-    rise, fall, n_tasks = 0, 0, chance.shape[1]
-    for point in points:
-        rise, fall = max(rise, point), max(fall, -point)
-    below = np.zeros((n_scores, fall + 1, n_tasks))
-    above, spent = np.zeros((n_scores, n_tasks)), np.zeros((n_scores, n_tasks))
-    mass = np.zeros((rise + fall + 1, n_tasks))  # chance of being `rise - index` above the score
+    n_scores, fall, n_tasks = below.shape[0], below.shape[1] - 1, below.shape[2]
+    rise = mass.shape[0] - 1 - fall  # mass: chance of being `rise - index` above the score
     for i in range(n_scores):
         up, rounds = above[i], spent[i]
         for task in range(n_tasks):
@@ -134,7 +158,6 @@ def ladder(
                     below[i, j, task] = mass[rise + j, task] / away
             else:
                 up[task], rounds[task] = 0.0, np.inf
-    return below, above, spent
 
 
 def leave_all(

@@ -24,7 +24,9 @@ def decay(points: IntArray, most: FloatArray, least: FloatArray) -> FloatArray:
     """
     from banditree.certificates.decays import largest_decays
 
-    return largest_decays(points, least if most is least else lowest_chances(points, most, least))
+    chance, found = least if most is least else lowest_chances(points, most, least), np.zeros(len(points))
+    largest_decays(points, np.ascontiguousarray(chance), found)
+    return found
 
 
 def lowest_chances(points: IntArray, most: FloatArray, least: FloatArray) -> FloatArray:
