@@ -189,7 +189,7 @@ def _reasons(plan: Plan, collection: Collection) -> tuple[str, ...]:
             "worst means"
         )
     totals = any(isinstance(line.counts, Rounds) for line in plan.lines)
-    reasons += collection.rewards.doubts(cells_of(collection, machine_of(plan).arm[:1]), totals)
+    reasons += collection.rewards.doubts(cells_of(collection, np.zeros(1, dtype=np.int64)), totals)
     return tuple(reasons)
 
 

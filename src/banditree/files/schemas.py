@@ -9,6 +9,7 @@ from banditree.files.collections import CollectionFile
 from banditree.files.documents import Document
 from banditree.files.machines import MachineFile
 from banditree.files.plans import PlanFile
+from banditree.files.proofs import ProofFile
 from banditree.files.results import ResultsFile
 from banditree.files.sessions import CaseFile
 from banditree.files.statistics import StatisticsFile
@@ -20,11 +21,12 @@ DOCUMENTS: dict[str, type[Document]] = {
     "case": CaseFile,
     "results": ResultsFile,
     "statistics": StatisticsFile,
+    "proof": ProofFile,
 }
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of one kind of file: collection, plan, machine, case, results or statistics."""
+    """The JSON Schema of one kind of file: collection, plan, machine, case, results, statistics or proof."""
     return DOCUMENTS[kind].model_json_schema(by_alias=True)
 
 
