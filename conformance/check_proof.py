@@ -149,9 +149,10 @@ def proven(plan, lines, collection, task, horizon):
     return found
 
 
-def check(plan, collection, proof):
+def check(*documents):
     """The sentences that are proven; what is not is a ValueError that says why."""
     stamp = lambda document: sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()  # noqa: E731
+    plan, collection, proof = (one.get("data", one) for one in documents)  # what the service answers has data
     need(proof["schema"] == "banditree/proof/1", "This is no proof of `banditree certify --proof`.")
     for name, document in (("plan", plan), ("collection", collection)):
         need(proof[name] == stamp(document), f"This is the proof of another {name}.")

@@ -20,6 +20,7 @@ SAME = {
     "GET /plans/{id}": [
         "GET /api/v1/plans/{id}",
         "GET /api/v1/plans/{id}/certificate",
+        "GET /api/v1/plans/{id}/proof",
     ],
     "POST /plans/{id}/sign": ["POST /api/v1/plans/{id}/sign"],
     "GET /plans/{id}/sign": ["GET /api/v1/plans/{id}/changes"],

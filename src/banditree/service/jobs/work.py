@@ -8,10 +8,11 @@ problem of the job.
 import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditree.errors import InvalidInput
 from banditree.evaluation.settings import EvaluateSettings
 from banditree.files.documents import dump
 from banditree.plans.plan import Plan
@@ -29,6 +30,10 @@ from banditree.service.store.jobs import State
 from banditree.service.studio.work import beside, worth
 from banditree.tasks.arrays import FloatArray
 from banditree.training.settings import LearnSettings
+
+if TYPE_CHECKING:
+    from banditree.certificates.certify import Certificate
+    from banditree.tasks.collection import Collection
 
 Run = Callable[[Database, Mapping[str, Any], Reports], Any]
 
@@ -55,7 +60,18 @@ def certificate(database: Database, settings: Mapping[str, Any], reports: Report
         "promise": promise_sentences(plan, report.certificate, varies=collection.varies),
         "loss": loss_sentence(plan, report.certificate, report.varying),
         "beside": beside_sentence(plan, collection) if collection.theta is None else "",
+        **_proof(plan, collection, report.certificate),
     }
+
+
+def _proof(plan: Plan, collection: "Collection", certified: "Certificate") -> dict[str, Any]:
+    """The proof of the numbers, or why there is none."""
+    from banditree.files.proofs import proof_json
+
+    try:
+        return {"proof": json.loads(proof_json(plan, collection, certified))}
+    except InvalidInput as problem:
+        return {"unproven": str(problem)}
 
 
 def reach(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from banditree.plans.wording import plan_text
-from banditree.service.edge.replies import read, write
+from banditree.service.edge.replies import read
 from banditree.service.jobs.routes import file_of_job
 from banditree.service.pages import verdicts, words
 from banditree.service.pages.forms import fields, shaped, to
@@ -56,8 +56,7 @@ async def show_sign(
 async def sign(request: Request, person: Signer, id: DocumentId) -> Response:
     """Sign a draft, with a comment."""
     body = shaped(SignPlan, await fields(request))
-    alone = plan_routes.may_sign_alone(request)
-    await write(request, plan_routes.sign_as_asked, person.name, id, body, alone)
+    await plan_routes.sign_and_prove(request, person, id, body)
     return to(f"/plans/{body.replaces}/split?other={id}" if body.beside and body.replaces else f"/plans/{id}")
 
 

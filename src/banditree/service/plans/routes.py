@@ -88,7 +88,10 @@ async def put_plan(request: Request, person: Person, new: NewPlan, id: str, plan
     if new.sign is not None and person.role < Role.SIGNER:
         raise Forbidden(f"Signing needs the role signer, and {person.name} has {person.role.word}. Omit sign.")
     alone = may_sign_alone(request)
-    return str(await write(request, _add_plan, person.name, new, id, plan, text, alone))
+    added = str(await write(request, _add_plan, person.name, new, id, plan, text, alone))
+    if new.sign is not None:
+        await _keep_proof(request, person, added)
+    return added
 
 
 def _add_plan(connection: Connection, actor: str, new: NewPlan, id: str, plan: Plan, text: str, alone: bool) -> str:
@@ -107,7 +110,20 @@ async def list_plans(request: Request, person: Viewer) -> Response:
 @router.post("/plans/{id}/sign", response_model=Answer[Done], tags=["plans"])
 async def sign_plan(request: Request, person: Signer, id: DocumentId, body: SignPlan) -> Response:
     """Sign a draft, so that cases can start on it; done is false if it was signed before."""
-    return reply(Done(done=await write(request, sign_as_asked, person.name, id, body, may_sign_alone(request))))
+    return reply(Done(done=await sign_and_prove(request, person, id, body)))
+
+
+async def sign_and_prove(request: Request, person: Person, id: str, body: SignPlan) -> bool:
+    """Sign a plan and have it proven; False if it was signed before."""
+    done = await write(request, sign_as_asked, person.name, id, body, may_sign_alone(request))
+    await _keep_proof(request, person, id)
+    return bool(done)
+
+
+async def _keep_proof(request: Request, person: Person, id: str) -> None:
+    """Have a plan that was signed certified and proven, if nobody asked for it before; nobody waits for it."""
+    if await read(request, records.collection_id_of, id) is not None:
+        await computed(request, person, "certificate", {"plan": id}, id, waits=False)
 
 
 def sign_as_asked(connection: Connection, actor: str, id: str, body: SignPlan, alone: bool) -> bool:
@@ -157,6 +173,19 @@ async def show_certificate(
     if job.state is not State.DONE:
         return reply(job_out(job), 202)
     return Response(json.dumps({"data": job.result["document"]}), media_type="application/json")
+
+
+@router.get("/plans/{id}/proof", response_model=Answer[dict[str, Any]], tags=["plans"])
+async def show_proof(request: Request, person: Viewer, id: DocumentId) -> Response:
+    """The proof of a plan's certificate on its own collection, as `certify --proof` writes it, for
+    `conformance/check_proof.py`. Until it is known, 202 and the job."""
+    job = await certified(request, person, id)
+    if not job.state.is_final:
+        return reply(job_out(job), 202)
+    found = job.result if job.state is State.DONE else {"unproven": job.problem}
+    if "proof" not in found:
+        raise Refused(f"There is no proof. {found['unproven']}")
+    return _document(json.dumps(found["proof"]))
 
 
 @router.get("/plans/{id}/card", response_class=Response, tags=["plans"], responses=CARD)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from banditree.service.edge.replies import read, write
+from banditree.service.edge.replies import read
 from banditree.service.pages import words
 from banditree.service.pages.forms import fields, shaped
 from banditree.service.pages.studio.steps import (
@@ -20,7 +20,7 @@ from banditree.service.pages.studio.trust import evaluated
 from banditree.service.pages.verdicts import verdict_in
 from banditree.service.people.senders import Signer, Viewer
 from banditree.service.plans.models import SignPlan
-from banditree.service.plans.routes import changes, may_sign_alone, sign_as_asked
+from banditree.service.plans.routes import changes, may_sign_alone, sign_and_prove
 from banditree.service.store import records, signing
 from banditree.service.store.signing import PlanState
 
@@ -64,5 +64,6 @@ async def sign(request: Request, person: Signer, id: StudyId) -> Response:
     study, given = await study_in_form(request, id), await fields(request)
     require(study, "sign")
     said = shaped(SignPlan, {name: given[name] for name in ("comment", "replaces") if name in given})
-    await write(request, sign_as_asked, person.name, study.content.plan, said, may_sign_alone(request))
+    assert study.content.plan is not None  # the step before has put one on record
+    await sign_and_prove(request, person, study.content.plan, said)
     return to_step(study, "sign")
