@@ -3,18 +3,32 @@
 import json
 import re
 
+from printed_languages import GRAMMARS
+
 from banditree.plans.words import Vocabulary
 from banditree.policies.base import Outcome
 
-NUMBER = r"[-+]?[\d.]+(?:e[-+]?\d+)?"
+NUMBER = r"[-+]?\d+(?:[.,]\d+)?(?:e[-+]?\d+)?"
 QUOTED = r'"(?:[^"\\]|\\.)*"'
 NAME = rf'(?:{QUOTED}|[^";:]+?)'
+KIND = rf'(?:[^";:.]*? )?{NAME}'  # perhaps after the word for a kind
 POINTS = r"(?:[+-]\d+|0)"
 
 
 def unquoted(name):
     """A name as the user gave it."""
     return json.loads(name) if name.startswith('"') else name
+
+
+def plain(text):
+    """A text without the no-break spaces that some languages have around their marks; names stay as they are."""
+    spaces = r"\u00a0(?=[;:])|(\u00a0)"
+    return re.sub(rf"({QUOTED})|{spaces}", lambda found: found[1] or (" " if found[2] else ""), text)
+
+
+def value_of(text):
+    """A number as it is printed, with a point or a comma."""
+    return float(text.replace(",", "."))
 
 
 class Printed:
@@ -25,12 +39,11 @@ class Printed:
 
     def __init__(self, text, words=None, outcomes=None):
         self.words = words or Vocabulary()
+        self.grammar = GRAMMARS[self.words.language.code]
         named = {1.0: self.words.success, 0.0: self.words.failure}
         self.outcomes = named if outcomes is None else outcomes
-        self.rule = next((line for line in text.splitlines() if line.startswith("Whenever you stay with")), None)
-        paused = re.search(
-            r"^Whenever you change .*, its first (?:(\d+) )?rounds? (?:is|are) given but not", text, re.M
-        )
+        self.rule = next((line for line in text.splitlines() if line.startswith(self.grammar.rule)), None)
+        paused = re.search(rf"^{self.grammar.washout}", text, re.M)
         self.washout = 0 if paused is None else int(paused[1] or 1)
         self.waiting = 0
         self.enter(1)
@@ -51,17 +64,18 @@ class Printed:
     def score(self, phrase, reward):
         """Add the points of an outcome, up to the cap that the phrase may name."""
         self.total += self.points(phrase, reward)
-        if cap := re.search(r"never count above ([+-]\d+)", phrase):
+        if cap := re.search(self.grammar.cap, phrase):
             self.total = min(self.total, int(cap[1]))
         return self.total
 
     def points(self, phrase, reward):
+        known = self.grammar
         if match := re.search(rf"(?:^|[(:;] ?)({POINTS}(?:/{POINTS})+)(?:[);]|$)", phrase):
             return int(match[1].split("/")[self.rank(reward)])
-        if found := re.findall(rf"({POINTS})(?: for an? [^,]*?)? above ({NUMBER})", phrase):
-            self.first_cuts = getattr(self, "first_cuts", [float(cut) for _, cut in found])
-            otherwise = re.search(rf"({POINTS}) otherwise", phrase)[1]
-            return int(next((p for p, cut in found if reward > float(cut)), otherwise))
+        if found := re.findall(rf"({POINTS}) (?:{known.for_a_reward}|{known.above}) ({NUMBER})", phrase):
+            self.first_cuts = getattr(self, "first_cuts", [value_of(cut) for _, cut in found])
+            otherwise = re.search(rf"({POINTS}) {known.otherwise_points}", phrase)[1]
+            return int(next((p for p, cut in found if reward > value_of(cut)), otherwise))
         named = re.findall(rf"(?:^|, )({NAME}) ({POINTS})(?=, |;|$)", phrase)
         return int({unquoted(name): points for name, points in named}[self.outcomes[reward]])
 
@@ -77,44 +91,52 @@ class PrintedPlan(Printed):
 
     def __init__(self, text, words=None, outcomes=None):
         super().__init__(text, words, outcomes)
-        self.boxes = {int(n): sentence for n, sentence in re.findall(r"^Box (\d+)\. (.*)$", text, re.MULTILINE)}
+        known = self.grammar
+        self.boxes = {
+            int(n): sentence for n, sentence in re.findall(rf"^{known.box} (\d+)\. (.*)$", text, re.MULTILINE)
+        }
         self.predictions = {}
-        if "\nPredictions" in text:
-            for line in text.split("\nPredictions")[1].splitlines()[1:]:
+        if f"\n{known.predictions}" in text:
+            for line in text.split(f"\n{known.predictions}")[1].splitlines()[1:]:
                 task, arm, formula = re.fullmatch(rf"({NAME}), ({NAME}): (.*)", line).groups()
                 self.predictions.setdefault(unquoted(task), []).append((unquoted(arm), formula))
+        give = re.escape(self.words.give)
+        without_number = known.times.replace("(\\d", "(?:\\d")
+        self.action = rf"{give} (?P<arm>{NAME})(?={known.for_good}\.|{without_number}\.|; |{known.as_long} \()"
 
     @property
     def sentence(self):
         return self.boxes[self.box]
 
     def arm(self, values=None):
-        give = re.escape(self.words.give)
-        known = rf"(?:This is (?P<task>{NAME})\. )?"
-        ends = r"(?P<then> from now on\.| \d+ times\.| once\.|; | for as long as)"
-        if match := re.match(rf"{known}From now on, .* with the highest prediction for it\.$", self.sentence):
+        found = rf"(?:{self.grammar.found}(?P<task>{KIND})\. )?"
+        if match := re.match(rf"{found}{self.grammar.highest}\.$", self.sentence):
             return self._best(match["task"], values)
-        return unquoted(re.match(rf"{known}{give} (?P<arm>{NAME}){ends}", self.sentence)["arm"])
+        return unquoted(re.match(rf"{found}{self.action}", self.sentence)["arm"])
 
     def _best(self, task, values):
-        task = unquoted(task if unquoted(task) in self.predictions else task.removeprefix(f"{self.words.task} "))
+        known = task in self.predictions or task.startswith('"')
+        task = unquoted(task if known else task.removeprefix(f"{self.words.task} "))
         best, best_value = None, float("-inf")
         for arm, formula in self.predictions[task]:
             value = 0.0
             for term in formula.split(" + "):
                 weight, _, name = term.partition(" * ")
-                value += (values[name] if name else 1.0) * float(weight)
+                value += (values[name] if name else 1.0) * value_of(weight)
             if value > best_value:
                 best, best_value = arm, value
         return best
 
     def count(self, reward):
-        known = rf"(?:This is {NAME}\. )?{re.escape(self.words.give)} {NAME}"
-        rule = re.sub(rf"^{known}(?=;| for as| from now on\.| \d+ times\.| once\.)", "ACTION", self.sentence)
-        if "rom now on" in rule:
+        known = self.grammar
+        if re.match(rf"(?:{known.found}{KIND}\. )?{known.highest}\.$", self.sentence):
+            return
+        rule = re.sub(rf"^(?:{known.found}{KIND}\. )?{self.action}", "ACTION", self.sentence)
+        if rule.startswith(f"ACTION{known.for_good}."):
             return
         self.pulls += 1
-        if match := re.search(r"; (.*?)\. At ([+-]\d+): go to box (\d+)\. At ([+-]\d+): go to box (\d+)\.", rule):
+        exits = rf"{known.at}: {known.go_to_box}\. {known.at}: {known.go_to_box}\."
+        if match := re.search(rf"; (.*?)\. {exits}", rule):
             total = self.score(match[1], reward)
             if total >= int(match[2]):
                 self.enter(int(match[3]))
@@ -124,12 +146,13 @@ class PrintedPlan(Printed):
             self._tell_fixed(rule, reward)
 
     def _tell_fixed(self, rule, reward):
+        known = self.grammar
         self.total += reward
-        times = re.search(r" (?:(\d+) times|once)\. (?:At most|Total)", rule)[1]
+        times = re.match(rf"ACTION{known.times}\.", rule)[1]
         if self.pulls == int(times or 1):
-            limit, low = re.search(rf"at most ({NUMBER})(?: [^:]+)?: go to box (\d+)", rule, re.IGNORECASE).groups()
-            high = re.search(r"Otherwise: go to box (\d+)", rule)[1]
-            self.enter(int(low if self.total <= float(limit) + 1e-9 else high))
+            limit, low = re.search(rf"{known.at_most}(?: [^:]+)?: {known.go_to_box}", rule).groups()
+            high = re.search(rf"{known.otherwise}: {known.go_to_box}", rule)[1]
+            self.enter(int(low if self.total <= value_of(limit) + 1e-9 else high))
 
 
 class PrintedProtocol(Printed):
@@ -140,14 +163,14 @@ class PrintedProtocol(Printed):
         give = re.escape(self.words.give)
         lines = re.findall(rf"^(\d+)\. ({give} .*)$", text, re.MULTILINE)
         self.lines = {int(n): sentence for n, sentence in lines}
-        self.last = next((line for line in text.splitlines() if line.startswith("Hand over: ")), None)
+        self.last = next((line for line in text.splitlines() if line.startswith(self.grammar.fallback)), None)
         self.spell(self.lines[1])
         self.enter(1)
 
     def spell(self, sentence):
         """Remember the cuts of the first line, which later ones may abbreviate."""
-        if found := re.findall(rf"above ({NUMBER})[,)]", re.sub(QUOTED, "NAME", sentence)):
-            self.first_cuts = [float(cut) for cut in found]
+        if found := re.findall(rf"{self.grammar.above} ({NUMBER})(?:, |[,)])", re.sub(QUOTED, "NAME", sentence)):
+            self.first_cuts = [value_of(cut) for cut in found]
 
     def enter(self, box):
         super().enter(box)
@@ -161,27 +184,29 @@ class PrintedProtocol(Printed):
         """The arm to give; a set of arms where Thompson sampling chooses; None where a person does."""
         if self.settled is not None or self.chosen_by_others:
             return self.settled
-        give = re.escape(self.words.give)
-        return unquoted(re.match(rf"{give} ({NAME})(?:; | for as long as | from now on\.)", self.sentence)[1])
+        give, known = re.escape(self.words.give), self.grammar
+        return unquoted(re.match(rf"{give} ({NAME})(?:; |{known.as_long} \(|{known.for_good}\.)", self.sentence)[1])
 
     def count(self, reward):
-        give = re.escape(self.words.give)
+        give, known = re.escape(self.words.give), self.grammar
         if self.chosen_by_others:
             return
-        if self.settled is not None or re.fullmatch(rf"{give} {NAME} from now on\.", self.sentence):
+        if self.settled is not None or re.fullmatch(rf"{give} {NAME}{known.for_good}\.", self.sentence):
             if self.rule is not None:
-                points, level, then = re.search(
-                    r"score it from 0: (.*)\. At ([+-]\d+) (start again|hand over)", self.rule
+                then = rf"(?:{known.again_in_rule}|({known.hand_over_in_rule}))"
+                points, level, hands_over = re.search(
+                    rf"{known.score_from}(.*)\. {known.at_in_rule} {then}", self.rule
                 ).groups()
                 if self.score(points, reward) <= int(level):
                     self.enter(1)
-                    if then == "hand over":
-                        self.leave(then)
+                    if hands_over:
+                        self.leave(hands_over)
             return
-        rest = re.match(rf"{give} {NAME}(; | for as long as )(.*)$", self.sentence)
+        rest = re.match(rf"{give} {NAME}(; |{known.as_long} \()(.*)$", self.sentence)
+        anything = rf"((?:{QUOTED}|[^\"])*?)"
         if rest[1] == "; ":
             points, high, up, low, down = re.fullmatch(
-                rf"(.*?)\. At ([+-]\d+): ((?:{QUOTED}|[^\"])*?)\. At ([+-]\d+): ((?:{QUOTED}|[^\"])*?)\.", rest[2]
+                rf"(.*?)\. {known.at}: {anything}\. {known.at}: {anything}\.", rest[2]
             ).groups()
             total = self.score(points, reward)
             if total >= int(high):
@@ -189,34 +214,36 @@ class PrintedProtocol(Printed):
             elif total <= int(low):
                 self.leave(down)
         else:
+            cap = known.cap.replace("(", "(?:")
             points, level, cap, down = re.fullmatch(
-                r"the score \((.*?)\) stays above ([+-]\d+)(; never count above [+-]\d+)?\. Then: (.*)\.", rest[2]
+                rf"(.*?)\) {known.stays}(; {cap})?\. {known.then}: (.*)\.", rest[2]
             ).groups()
             if self.score(f"{points}{cap or ''}", reward) <= int(level):
                 self.leave(down)
 
     def leave(self, where):
-        where = re.sub(r" \([-+.e0-9]+\)(?=, | and |$)", "", where)  # what is expected of each of several
-        if match := re.fullmatch(rf"settle on the best of ({NAME}(?:, {NAME})*) and ({NAME})", where):
+        known = self.grammar
+        where = re.sub(rf" \([-+.,e0-9]+\)(?=, | {known.last} |$)", "", where)  # what is expected of each of several
+        if match := re.fullmatch(rf"{known.best_of}({NAME}(?:, {NAME})*) {known.last} ({NAME})", where):
             first = [unquoted(name) for name in re.findall(rf"(?:^|, )({QUOTED}|[^\",]+)", match[1])]
             self.settled, self.chosen_by_others = {*first, unquoted(match[2])}, True
-        elif where == "hand over":
+        elif where == known.hand_over:
             self.settled, self.chosen_by_others = self.handed_over(), True
-        elif match := re.fullmatch(rf"(?:stay with|settle on) ({NAME})", where):
+        elif match := re.fullmatch(rf"{known.stay} ({NAME})", where):
             self.settled, self.total = unquoted(match[1]), 0
-        elif where == "next line":
+        elif where == known.next_line:
             self.enter(self.box + 1)
         else:
-            self.enter(int(re.fullmatch(r"(?:start again at |go back to )?line (\d+)", where)[1]))
+            self.enter(int(re.fullmatch(known.line, where)[1]))
 
     def handed_over(self):
         """Who decides after a hand-over: everything Thompson sampling may give, nobody here, or an arm."""
-        if "Thompson sampling chooses" in re.sub(QUOTED, "NAME", self.last):
+        if self.grammar.thompson in re.sub(QUOTED, "NAME", self.last):
             return ANYTHING
-        if self.last.endswith("From now on a person decides."):
+        if self.last.endswith(self.grammar.person):
             return None
         give = re.escape(self.words.give)
-        return unquoted(re.search(rf"\. {give} ({NAME}) from now on\.$", self.last)[1])
+        return unquoted(re.search(rf"\. {give} ({NAME}){self.grammar.for_good}\.$", self.last)[1])
 
 
 class Anything:
@@ -242,4 +269,4 @@ def reader_of(plan):
     from banditree.plans.wording import outcome_names
 
     made = PrintedProtocol if plan.form is Form.LINES else PrintedPlan
-    return made(str(plan), plan.vocabulary, dict(outcome_names(plan)))
+    return made(plain(str(plan)), plan.vocabulary, dict(outcome_names(plan)))

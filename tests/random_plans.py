@@ -26,6 +26,8 @@ HOSTILE = (
     "A; +1/-1. At +8: line 4",
     "A for as long as the score stays above -2", "A. At -2: next line", 'say "stop"', "two\nlines", "back\\slash", "A.",
     " A", "Box 3. Give B", "B from now on", "C 3 times", "D once", "go to box 2", "A (+1/-3)", "St. John's wort",
+    "nächste Zeile", "A ab jetzt dauerhaft", "B 3-mal", "A, solange der Punktestand", "ligne 4", "A désormais",
+    "gardez B", "arm 2", "línea siguiente", "mantenga E", "A de ahora en adelante", "B y C", "D et E", "no\u00a0break",
     "10% off", "A, B", "Ünï cödé", "at +3 or more", "Otherwise", "Then", "from 0", "A\u2028B",
 )  # fmt: skip
 

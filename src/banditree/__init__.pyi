@@ -46,6 +46,7 @@ from banditree.plans.plan import SafetyRule as SafetyRule
 from banditree.plans.plan import make_plan as make_plan
 from banditree.plans.points import ByOutcome as ByOutcome
 from banditree.plans.words import Vocabulary as Vocabulary
+from banditree.plans.words import in_language as in_language
 from banditree.policies.rounds import MISSING as MISSING
 from banditree.policies.session import Session as Session
 from banditree.policies.session import resume_session as resume_session

@@ -14,12 +14,14 @@ from random_plans import cases, hostile_names, protocols, vocabularies
 from banditree.plans.counts import Counting
 from banditree.plans.plan import Form
 from banditree.plans.wording import outcome_names
+from banditree.plans.words import in_language
 from banditree.policies.session import start_session
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
 from banditree.tasks.rewards import Family
 from banditree.trees.tree import build_tree
 
+LANGUAGES = ("en", "de", "fr", "es")
 PLANS = {
     "bernoulli": lambda: build_tree(rand(10, 20, 0.4), 2000, 0.4),
     "hard": lambda: build_tree(hard(5, 10, 0.4, 0.01), 2000),
@@ -37,9 +39,9 @@ PLANS = {
 
 @pytest.mark.filterwarnings("ignore::banditree.errors.PlanWarning")
 @pytest.mark.parametrize("name", PLANS)
-@pytest.mark.parametrize("seed", range(5))
-def test_the_printed_plan_decides_as_the_session_does(name, seed):
-    plan = PLANS[name]()
+@pytest.mark.parametrize(("seed", "language"), [*((seed, "en") for seed in range(5)), (5, "de"), (6, "fr"), (7, "es")])
+def test_the_printed_plan_decides_as_the_session_does(name, seed, language):
+    plan = in_language(PLANS[name](), language)
     rng = np.random.default_rng(seed)
     session, reader = start_session(plan), reader_of(plan)
     names = [feature.name for feature in plan.features]
@@ -77,12 +79,14 @@ def follow_both(plan, data, rounds):
 def test_names_cannot_be_taken_for_the_rule(case, data):
     plan, _ = case
     names, words = data.draw(hostile_names(len(plan.arms))), data.draw(vocabularies())
-    follow_both(replace(renamed(plan, names), vocabulary=words, horizon=30), data, 30)
+    said = replace(renamed(plan, names), vocabulary=words, horizon=30)
+    follow_both(in_language(said, data.draw(st.sampled_from(LANGUAGES))), data, 30)
 
 
 def check_protocol(plan, data):
     names, words = data.draw(hostile_names(len(plan.arms))), data.draw(vocabularies())
-    follow_both(replace(renamed(plan, names), vocabulary=words), data, plan.horizon)
+    said = replace(renamed(plan, names), vocabulary=words)
+    follow_both(in_language(said, data.draw(st.sampled_from(LANGUAGES))), data, plan.horizon)
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ Words = Annotated[
     str,
     typer.Option(
         help="Your words, as in 'arm=treatment,task=patient group,success=recovery,failure=relapse'. "
-        "Also: reward, give, harm."
+        "Also: reward, give, harm; and plurals where English rules do not give them: 'task=Gruppe,tasks=Gruppen'."
     ),
 ]
 
@@ -73,6 +73,9 @@ Worth = Annotated[
         "success' (or of another outcome), 'cost of a change' and 'unit'. [default: as known]"
     ),
 ]
+
+
+Spoken = Annotated[str, typer.Option("--language", help="The language of what is said: en, de, fr or es.")]
 
 
 def known_collection(path: Path, shares: str = "", trusted: bool = False, worth: Path | None = None) -> "Collection":

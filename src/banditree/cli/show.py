@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from banditree.cli.options import AsJson, PlanFile
+from banditree.cli.options import AsJson, PlanFile, Spoken
 from banditree.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def show(
     without: Annotated[
         list[str] | None, typer.Option(help="Only the page for a case that must not get this arm; may be repeated.")
     ] = None,
+    language: Spoken = "en",
     json: AsJson = False,
 ) -> None:
     """Show a plan: in the terminal, or as a picture to print or to click through.
@@ -73,8 +74,9 @@ def show(
     from banditree.files.documents import write_bytes
     from banditree.files.plans import load_plan, plan_json
     from banditree.plans.pages import page_for
+    from banditree.plans.words import in_language
 
-    loaded = load_plan(plan)
+    loaded = in_language(load_plan(plan), language)
     if without:
         loaded = page_for(loaded, without)
     if json:
@@ -184,7 +186,7 @@ def _content(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper, col
         from banditree.figures.html import ladder_html
 
         if tasks is None:
-            return ladder_html(info, None, "Chances and costs are shown with --tasks.").encode()
+            return ladder_html(info, None, plan.vocabulary.say("Chances and costs are shown with --tasks.")).encode()
         from banditree.files.collections import load_collection
         from banditree.reports.report import reach_or_note
 

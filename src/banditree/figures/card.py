@@ -3,20 +3,20 @@
 It holds the plan as it is printed, what its words mean, what it promises, and a worksheet with room for tally marks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 
 from banditree.figures.document import Sheets
 from banditree.figures.drawing import A4
 from banditree.figures.html import asset, page, written
 from banditree.figures.issue import MARK, Issue, mark_scene
-from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, moved, rectangle
+from banditree.figures.scene import FAINT, GREY, INK, Line, Scene, Text, fitted, moved, rectangle, text_width
 from banditree.figures.svg import svg
-from banditree.nouns import counted, plural
 from banditree.plans import pages
 from banditree.plans.context_wording import note_sentences
 from banditree.plans.counts import Rounds
 from banditree.plans.explaining import cap_level, named_outcomes, score_levels, short_points, watch_level
+from banditree.plans.gives import BestOf, Give, TreatAs
 from banditree.plans.plan import Form, Plan
 from banditree.plans.wording import (
     foot_sentences,
@@ -24,13 +24,14 @@ from banditree.plans.wording import (
     numbered_lines,
     outcome_names,
     page_title,
+    rounds,
     rule_sentence,
     unit,
+    what_for,
 )
-from banditree.plans.words import capital, times, with_article
+from banditree.plans.words import Vocabulary, capital
 
 LEAST_ROWS, MOST_ROWS = 8, 20  # The worksheet has as many rows as the sheet has room for, within these limits.
-FOR_WHOM = "Patient or case, date:"
 ROW_HEIGHT = 27.0  # A row has room for two bundles of five tally marks, one above the other.
 SHARES = (0.07, 0.19, 0.28, 0.28, 0.09, 0.09)  # The shares of the width for the columns of the worksheet.
 
@@ -53,6 +54,7 @@ class CardInfo:
     verdict: str = ""
     issue: Issue | None = None
     more: tuple["CardInfo", ...] = ()
+    words: Vocabulary = field(default_factory=Vocabulary)
 
 
 def card_info(
@@ -61,17 +63,16 @@ def card_info(
     """The card of `plan`. promise: two sentences on what it costs and how often it errs, where that is known; loss:
     one on what it loses, for the heading; verdict: on cases that it was not made from; issue: about this sheet."""
     words = plan.vocabulary
-    what = "Protocol" if plan.form is Form.LINES else "Plan"
     names = [name for _, name in outcome_names(plan)]
     tallies = (names[0], names[-1]) if len(names) == 2 else (f"{words.reward}, +", f"{words.reward}, -")
     return CardInfo(
-        title=f"{what} for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)}",
+        title=_title(plan),
         subtitle=heading(plan, loss),
         lines=(*numbered_lines(plan), *note_sentences(plan)),
         rule=" ".join([*([] if plan.rule is None else [rule_sentence(plan)]), *foot_sentences(plan)]),
         meanings=tuple(_meanings(plan)),
         promise=promise or _unknown(plan),
-        columns=(unit(plan), words.arm, *tallies, "score", "next"),
+        columns=(unit(plan), words.arm, *tallies, words.say("score"), words.say("next")),
         worksheet=_worksheet_note(plan),
         verdict=verdict,
         issue=issue,
@@ -79,68 +80,121 @@ def card_info(
             card_info(pages.page(plan, number), verdict=f"{page_title(plan, number)}.", issue=issue)
             for number in range(2, len(plan.pages) + 2)
         ),
+        words=words,
     )
+
+
+def _title(plan: Plan) -> str:
+    """What the sheet is, at its head."""
+    if plan.form is Form.BOXES:
+        return what_for(plan)
+    words = plan.vocabulary
+    tasks, arms = words.counted(len(plan.tasks), "task"), words.counted(len(plan.arms), "arm")
+    return words.say("Protocol for {tasks} and {arms}", tasks=tasks, arms=arms)
 
 
 def _worksheet_note(plan: Plan) -> str:
     """How the worksheet is filled in."""
-    settled = f", and for {with_article(plan.vocabulary.arm)} you stay with or settle on" if plan.rule else ""
-    return f"A new row for each {unit(plan)} you come to{settled}. Make a tally mark for each outcome."
+    words, an_arm = plan.vocabulary, plan.vocabulary.article("arm")
+    if plan.form is Form.BOXES:
+        row = words.say("A new row for each box you come to.")
+        if plan.rule:
+            row = words.say(
+                "A new row for each box you come to, and for {an_arm} you stay with or settle on.", an_arm=an_arm
+            )
+    else:
+        row = words.say("A new row for each line you come to.")
+        if plan.rule:
+            row = words.say(
+                "A new row for each line you come to, and for {an_arm} you stay with or settle on.", an_arm=an_arm
+            )
+    return f"{row} {words.say('Make a tally mark for each outcome.')}"
 
 
 def _unknown(plan: Plan) -> tuple[str, ...]:
     """What can be said about a plan without its collection."""
-    tasks = counted(len(plan.tasks), plan.vocabulary.task)
+    words = plan.vocabulary
     return (
-        f"It was made for {tasks} and {counted(plan.horizon, 'round')} per case.",
-        f"What it loses and how often it errs depends on the {plural(plan.vocabulary.task)}; "
-        "banditree certify computes it.",
+        words.say(
+            "It was made for {tasks} and {rounds} per case.",
+            tasks=words.counted(len(plan.tasks), "task"),
+            rounds=rounds(words, plan.horizon),
+        ),
+        words.say(
+            "What it loses and how often it errs depends on the {tasks}; banditree certify computes it.",
+            tasks=words.plural("task"),
+        ),
     )
 
 
 def _meanings(plan: Plan) -> list[tuple[str, str]]:
     """The phrases that occur in this plan, with its own numbers, in the order in which a reader meets them."""
-    text, words, place = "\n".join(numbered_lines(plan)), plan.vocabulary, unit(plan)
+    words, in_lines = plan.vocabulary, plan.form is Form.LINES
     found = []
     if plan.points or plan.rule is not None:
-        found.append(("the score", f"Starts at 0 on every {place}. After each outcome add its points."))
+        every = words.say("Starts at 0 on every box. After each outcome add its points.")
+        if in_lines:
+            every = words.say("Starts at 0 on every line. After each outcome add its points.")
+        found.append((words.say("the score"), every))
     if points := short_points(plan):
-        found.append((points, f"The points of {named_outcomes(plan)}."))
-    if (levels := score_levels(plan)) is not None:
-        up, down = (f"{level:+d}" for level in levels)
-        found.append((f"At {up}, At {down}", f"As soon as the score is {up} or above, or {down} or below."))
-    if (level := watch_level(plan)) is not None:
-        found.append(
-            (f"stays above {level:+d}", f"Go on until the score is {level:+d} or below; then do what follows.")
-        )
-    if (cap := cap_level(plan)) is not None:
-        found.append((f"never count above {cap:+d}", f"A score that would be higher stays at {cap:+d}."))
-    if plan.form is Form.LINES and plan.n_tests:
-        found += _places(plan, text)
+        found.append((points, words.say("The points of {outcomes}.", outcomes=named_outcomes(plan))))
+    found += _levels(plan)
+    if in_lines and plan.n_tests:
+        found += _places(plan)
     if plan.fallback is not None:
-        found.append(("hand over", "The last sentence of the plan says who decides from now on."))
-    if "start again" in text or (plan.rule is not None and not plan.rule.hands_over):
-        found.append((f"start again at {place} 1", f"Go back to {place} 1. Its score starts at 0."))
+        found.append((words.say("hand over"), words.say("The last sentence of the plan says who decides from now on.")))
+    if _starts_again(plan):
+        again = words.say("start again at box 1"), words.say("Go back to box 1. Its score starts at 0.")
+        if in_lines:
+            again = words.say("start again at line 1"), words.say("Go back to line 1. Its score starts at 0.")
+        found.append(again)
     if fixed := [row.counts for row in plan.rows if isinstance(row.counts, Rounds)]:
-        often = times(fixed[0].rounds)
-        found.append((often, f"Give {with_article(words.arm)} that often, whatever happens, then compare."))
+        whatever = words.say("Give {an_arm} that often, whatever happens, then compare.", an_arm=words.article("arm"))
+        found.append((words.times(fixed[0].rounds), whatever))
     return found
 
 
-def _places(plan: Plan, text: str) -> list[tuple[str, str]]:
-    """Where the exits of a protocol lead; text: its lines."""
+def _levels(plan: Plan) -> list[tuple[str, str]]:
+    """What the levels of a score and its cap mean, with those of this plan."""
     words, found = plan.vocabulary, []
-    skips = sorted(
-        {target for box, links in enumerate(plan.links) for target in links if box + 1 < target < plan.n_tests}
-    )
-    named = [*(["next line"] if "next line" in text else []), *(f"line {target + 1}" for target in skips[:1])]
+    if (levels := score_levels(plan)) is not None:
+        values = dict(zip(("high", "low"), (f"{level:+d}" for level in levels), strict=True))
+        phrase = words.say("At {high}, At {low}", **values)
+        found.append((phrase, words.say("As soon as the score is {high} or above, or {low} or below.", **values)))
+    if (level := watch_level(plan)) is not None:
+        below = f"{level:+d}"
+        meaning = words.say("Go on until the score is {level} or below; then do what follows.", level=below)
+        found.append((words.say("stays above {level}", level=below), meaning))
+    if (cap := cap_level(plan)) is not None:
+        most = f"{cap:+d}"
+        meaning = words.say("A score that would be higher stays at {cap}.", cap=most)
+        found.append((words.say("never count above {cap}", cap=most), meaning))
+    return found
+
+
+def _starts_again(plan: Plan) -> bool:
+    """Whether a case may be told to start again."""
+    led = plan.form is Form.LINES and any(0 in links for links in plan.links)
+    return led or (plan.rule is not None and not plan.rule.hands_over)
+
+
+def _places(plan: Plan) -> list[tuple[str, str]]:
+    """Where the exits of a protocol lead."""
+    words, found = plan.vocabulary, []
+    ways = [(row, target) for row, links in enumerate(plan.links[: plan.n_tests]) for target in links]
+    skips = sorted({target for row, target in ways if row + 1 < target < plan.n_tests})
+    named = [words.say("next line")] if any(target == row + 1 < plan.n_tests for row, target in ways) else []
+    named += [words.say("line {number}", number=target + 1) for target in skips[:1]]
     if named:
-        found.append((", ".join(named), "Go on there. Its score starts at 0."))
-    if "settle on" in text or "stay with" in text:
-        found.append(("stay with, settle on", f"Give this {words.arm} from now on."))
-    if "reat as" in text:
-        rest = " From now on where it says so." if "from now on" in text else ""
-        found.append((f"treat as {with_article(words.task)}", f"Give what its rule says for the case at hand.{rest}"))
+        found.append((", ".join(named), words.say("Go on there. Its score starts at 0.")))
+    ends = [plan.rows[target].gives for _, target in ways if not plan.rows[target].counts.exits]
+    if any(isinstance(gives, Give | BestOf) for gives in ends):
+        found.append((words.say("stay with, settle on"), words.say("Give this {arm} from now on.")))
+    if any(row.gives.task is not None for row in plan.rows):
+        meaning = words.say("Give what its rule says for the case at hand.")
+        if any(isinstance(gives, TreatAs) for gives in ends) or not plan.tests:
+            meaning = f"{meaning} {words.say('From now on where it says so.')}"
+        found.append((words.say("treat as {a_task}", a_task=words.article("task")), meaning))
     return found
 
 
@@ -152,27 +206,33 @@ def card_pages(info: CardInfo, size: tuple[float, float] = A4) -> list[Scene]:
         sheets.write(info.verdict, 9.5, INK, bold=True, after=2)
     sheets.write(info.subtitle, 8.0, GREY, after=8)
     if info.issue is not None:
-        _issued(sheets, info.issue)
+        _issued(sheets, info.issue, info.words)
     for line in info.lines:
         sheets.write(line, 11.0, INK, after=4)
     if info.rule:
         sheets.y += 4
         sheets.framed(info.rule, 11.0)
-    _section(sheets, "What the words mean")
+    _section(sheets, info.words.say("What the words mean"))
     for phrase, meaning in info.meanings:
         sheets.pair(phrase, meaning, 9.0)
-    _section(sheets, "What it promises")
+    _section(sheets, info.words.say("What it promises"))
     for sentence in info.promise:
         sheets.write(sentence, 9.5, INK, after=2)
     _worksheet(sheets, info)
     return [*sheets.pages(), *(sheet for one in info.more for sheet in card_pages(one, size))]
 
 
-def _issued(sheets: Sheets, issue: Issue) -> None:
+def _for_whom(words: Vocabulary) -> str:
+    return words.say("Patient or case, date:")
+
+
+def _issued(sheets: Sheets, issue: Issue, words: Vocabulary) -> None:
     """A field for whom it is about, what the sheet says about itself, and its mark at the right."""
     left, top, width = sheets.margin, sheets.y, sheets.width - MARK - 12
-    sheets.shapes.append(Text(left, top + 12, FOR_WHOM, 9.0, INK))
-    sheets.shapes.append(Line(((left + 110, top + 14), (left + width, top + 14)), GREY, 0.8))
+    field_name = _for_whom(words)
+    sheets.shapes.append(Text(left, top + 12, field_name, 9.0, INK))
+    start = left + max(110.0, text_width(field_name, 9.0) + 8)
+    sheets.shapes.append(Line(((start, top + 14), (left + width, top + 14)), GREY, 0.8))
     for number, line in enumerate(issue.lines):
         sheets.shapes.append(Text(left, top + 28 + 12 * number, fitted(line, width, 8.5), 8.5, INK))
     mark = mark_scene(issue.mark, issue.address)
@@ -189,7 +249,7 @@ def _section(sheets: Sheets, title: str) -> None:
 def _worksheet(sheets: Sheets, info: CardInfo) -> None:
     """A table to write in: a row for each line that the case comes to, as many rows as fit."""
     sheets.room(40 + LEAST_ROWS * ROW_HEIGHT)
-    _section(sheets, "Worksheet")
+    _section(sheets, info.words.say("Worksheet"))
     sheets.write(info.worksheet, 8.5, GREY, after=4)
     left, right = sheets.margin, sheets.size[0] - sheets.margin
     edges = [left]
@@ -211,7 +271,8 @@ def _worksheet(sheets: Sheets, info: CardInfo) -> None:
 def card_html(info: CardInfo, paper: str = "A4") -> str:
     """The card as one HTML file that prints on this paper; every word of it can be copied."""
     body = "\n".join(["<main>", *map(_card_html, [info, *info.more]), "</main>"])
-    return page(info.title, body, style=f"{asset('card.css')}@page {{ size: {paper}; margin: 14mm; }}\n")
+    style = f"{asset('card.css')}@page {{ size: {paper}; margin: 14mm; }}\n"
+    return page(info.title, body, style=style, language=info.words.language.code)
 
 
 def _card_html(info: CardInfo) -> str:
@@ -222,19 +283,21 @@ def _card_html(info: CardInfo) -> str:
     head = "".join(f'<th scope="col">{escape(capital(name))}</th>' for name in info.columns)
     rows = f"<tr>{'<td></td>' * len(info.columns)}</tr>\n" * LEAST_ROWS
     verdict = f'<p class="rule">{escape(info.verdict)}</p>\n' if info.verdict else ""
-    issue = "" if info.issue is None else _issued_html(info.issue)
+    issue = "" if info.issue is None else _issued_html(info.issue, info.words)
+    said = info.words.say
     return (
         f'<article class="card-page">\n<h1>{escape(info.title)}</h1>\n{verdict}'
         f'<p class="soft">{escape(info.subtitle)}</p>\n{issue}'
-        f'<section class="protocol" aria-label="The plan">\n{lines}{rule}\n</section>\n'
-        f"<h2>What the words mean</h2>\n<dl>\n{meanings}</dl>\n<h2>What it promises</h2>\n{promise}\n"
-        f'<section class="sheet">\n<h2>Worksheet</h2>\n<p class="soft">{escape(info.worksheet)}</p>\n'
+        f'<section class="protocol" aria-label="{escape(said("The plan"))}">\n{lines}{rule}\n</section>\n'
+        f"<h2>{escape(said('What the words mean'))}</h2>\n<dl>\n{meanings}</dl>\n"
+        f"<h2>{escape(said('What it promises'))}</h2>\n{promise}\n"
+        f'<section class="sheet">\n<h2>{escape(said("Worksheet"))}</h2>\n<p class="soft">{escape(info.worksheet)}</p>\n'
         f'<table class="worksheet"><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table>\n'
         "</section>\n</article>"
     )
 
 
-def _issued_html(issue: Issue) -> str:
+def _issued_html(issue: Issue, words: Vocabulary) -> str:
     said = "".join(f"<p>{escape(line)}</p>" for line in issue.lines)
     mark = svg(mark_scene(issue.mark, issue.address), margin=0)
-    return f'<section class="issue"><div><p class="whom">{FOR_WHOM}</p>{said}</div>{mark}</section>\n'
+    return f'<section class="issue"><div><p class="whom">{escape(_for_whom(words))}</p>{said}</div>{mark}</section>\n'

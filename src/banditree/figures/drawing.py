@@ -51,7 +51,8 @@ def ladder_pages(info: LadderInfo, size: tuple[float, float] = A4) -> list[Scene
     page_of = {info.rows[place].number: n for n, (a, b) in enumerate(pages, 1) for place in range(a, b)}
     scenes = [
         _page(info, layout(_told(info, n, page_of), width, a, b), width,
-              title=info.title if n == 1 else "", note=f"Page {n} of {len(pages)}", foot=n == len(pages))
+              title=info.title if n == 1 else "",
+              note=info.words.say("Page {n} of {pages}", n=n, pages=len(pages)), foot=n == len(pages))
         for n, (a, b) in enumerate(pages, 1)
     ]  # fmt: skip
     return [*(_on_paper(scene, size, SPLIT_SCALE) for scene in scenes), *_prediction_pages(info, size)]
@@ -65,7 +66,8 @@ def _told(info: LadderInfo, page: int, page_of: dict[int, int]) -> LadderInfo:
         if way.leads is Leads.END or where == page:
             return way
         leads = Leads.SKIP if way.leads is Leads.NEXT else way.leads
-        return replace(way, then=f"{way.then}, page {where}", leads=leads)
+        then = info.words.say("{then}, page {page}", then=way.then, page=where)
+        return replace(way, then=then, leads=leads)
 
     rows = tuple(replace(row, ways=tuple(map(told, row.ways))) for row in info.rows)
     return replace(info, rows=rows)

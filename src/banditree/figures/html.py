@@ -17,7 +17,7 @@ from banditree.figures.ladder import LadderInfo, Leads, Row, Way, require_drawab
 from banditree.figures.layout import Jump, jumps
 from banditree.figures.reach import ReachInfo
 from banditree.figures.scene import RIGHT_TO_LEFT
-from banditree.plans.words import signed
+from banditree.plans.words import Vocabulary, signed
 
 EIGHTHS = 8  # A row of the list spans eight rows of the grid, so that a jump leaves it beside the exit it belongs to.
 WIDE_IN, WIDE_OUT = (
@@ -26,7 +26,6 @@ WIDE_IN, WIDE_OUT = (
 )  # How far down, by (which exit, of how many), beside its text, ...
 NARROW_IN, NARROW_OUT = 2, {(0, 2): 5, (0, 1): 6, (1, 2): 6}  # ... and where the exits stand below it.
 LONG = 15  # Lines: a longer ladder is printed on several pages, where a jump at the side could not be followed.
-NO_NUMBERS = "Chances and costs are shown when the collection is given with the plan."
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,7 @@ class Mark:
 
 
 NOBODY = Mark(())
+PLAIN = Vocabulary()
 
 
 def written(text: str) -> str:
@@ -56,16 +56,16 @@ def written(text: str) -> str:
 
 def ladder_html(info: LadderInfo, reach: ReachInfo | None = None, note: str = "") -> str:
     """A whole page with the ladder; `reach` gives the numbers of each box, `note` says why there are none."""
-    title = info.title.split(" over ")[0]
+    title = info.what or info.title
     body = f"<h1>{escape(title)}</h1>\n<p>{escape(info.title)}</p>\n{ladder_section(info, reach, note)}"
-    return page(title, f"<main>\n{body}\n</main>", ladder_data(info, reach, note))
+    return page(title, f"<main>\n{body}\n</main>", ladder_data(info, reach, note), language=info.words.language.code)
 
 
-def page(title: str, body: str, script: str = "", style: str = "") -> str:
+def page(title: str, body: str, script: str = "", style: str = "", language: str = "en") -> str:
     """An HTML document with all styles and scripts inside; `script` is the data of the ladder, if any."""
     code = f"{script}\n<script>\n{asset('page.js')}</script>" if script else ""
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<link rel="icon" href="data:,">\n'
         f"<title>{escape(title)}</title>\n<style>\n{asset('page.css')}{style}</style>\n</head>\n"
@@ -78,9 +78,10 @@ def ladder_data(info: LadderInfo, reach: ReachInfo | None, note: str = "") -> st
     data: dict[str, Any] = {
         "tasks": info.tasks,
         "task_word": info.task_word,
-        "unit": info.unit,
+        "in_lines": info.in_lines,
+        "strings": strings(info.words, "page.strings.json"),
         "possible": {row.number: row.members for row in info.rows if row.members is not None},
-        "note": note or NO_NUMBERS,
+        "note": note or no_numbers(info.words),
     }
     if reach is not None:
         data |= {
@@ -88,40 +89,58 @@ def ladder_data(info: LadderInfo, reach: ReachInfo | None, note: str = "") -> st
             "cost": _rounded(reach.cost),
             "rounds": _rounded(reach.rounds),
             "paths": reach.paths,
-            "note": reach_note(reach),
+            "note": reach_note(reach, info.words),
         }
     # "</" would end the element; the other two would open one in old parsers.
     text = json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json" id="plan-data">{text}</script>'
 
 
-def reach_note(reach: ReachInfo) -> str:
+def no_numbers(words: Vocabulary) -> str:
+    """Why a ladder has no numbers."""
+    return words.say("Chances and costs are shown when the collection is given with the plan.")
+
+
+def strings(words: Vocabulary, name: str) -> dict[str, str]:
+    """The texts of a script by their keys, in the language of the words; their places are filled by the script."""
+    texts: dict[str, str] = json.loads(asset(name))
+    return {key: words.language.translated(text) for key, text in texts.items()}
+
+
+def reach_note(reach: ReachInfo, words: Vocabulary) -> str:
     """What the numbers of a box mean."""
-    given = f", {reach.note}" if reach.note else ""
+    computed = words.say("Computed, not simulated.")
+    if reach.note:
+        computed = words.say("Computed, not simulated, {how}.", how=words.language.translated(reach.note))
     if reach.note.endswith("over the horizon"):
-        return (
-            f"Computed, not simulated{given}. A case that starts again may be counted twice: at most this chance. "
-            "Cost: about what was lost until a case first gets here."
+        twice = words.say(
+            "A case that starts again may be counted twice: at most this chance. Cost: about what was lost until a "
+            "case first gets here."
         )
-    return (
-        f"Computed, not simulated{given}. Cost: expected reward lost so far compared with the best from the start, of "
-        "the cases that get here."
+        return f"{computed} {twice}"
+    cost = words.say(
+        "Cost: expected reward lost so far compared with the best from the start, of the cases that get here."
     )
+    return f"{computed} {cost}"
 
 
 def ladder_section(info: LadderInfo, reach: ReachInfo | None = None, note: str = "", mark: Mark = NOBODY) -> str:
     """The ladder with its tools and its details. mark: a case that is on it."""
     require_drawable(info)
-    why = f"<p class='soft'>{escape(note or NO_NUMBERS)}</p>" if reach is None else ""
+    words = info.words
+    why = f"<p class='soft'>{escape(note or no_numbers(words))}</p>" if reach is None else ""
+    choose = words.say("Choose a box or an end to see how each {task}\ngets there.")
+    if info.in_lines:
+        choose = words.say("Choose a line or an end to see how each {task}\ngets there.")
+    details = escape(words.say("Details"))
     return f"""{_picker(info) if reach is not None else ""}
 <div class="board">
 <div class="flow" id="flow">
 {ladder_list(info, mark)}
 </div>
-<aside id="details" aria-label="Details" aria-live="polite" tabindex="0">
-<button type="button" id="hide" aria-label="Hide the details">×</button>
-<div id="facts"><h3>Details</h3><p>Choose a {escape(info.unit)} or an end to see how each {escape(info.task_word)}
-gets there.</p>{why}</div>
+<aside id="details" aria-label="{details}" aria-live="polite" tabindex="0">
+<button type="button" id="hide" aria-label="{escape(words.say("Hide the details"))}">×</button>
+<div id="facts"><h3>{details}</h3><p>{escape(choose)}</p>{why}</div>
 </aside>
 </div>
 {_predictions(info)}"""
@@ -140,18 +159,20 @@ def ladder_list(info: LadderInfo, mark: Mark = NOBODY) -> str:
     rule = f'<p class="rule">{written(info.rule)}</p>\n' if info.rule else ""
     notes = "".join(f'<p class="soft note">{written(note)}</p>\n' for note in info.notes)
     long = " long" if len(info.rows) > LONG else ""
+    words = info.words
+    label = escape(words.say("The plan, line by line") if info.in_lines else words.say("The plan, box by box"))
     return (
-        f'<div class="ladder{long}" data-lanes="{lanes}">\n<ol aria-label="The plan, {escape(info.unit)} by '
-        f'{escape(info.unit)}">\n{rows}</ol>\n{brackets}</div>\n{rule}{notes}'
+        f'<div class="ladder{long}" data-lanes="{lanes}">\n<ol aria-label="{label}">'
+        f"\n{rows}</ol>\n{brackets}</div>\n{rule}{notes}"
     )
 
 
 def _picker(info: LadderInfo) -> str:
     options = "".join(f'<option value="{i}">{escape(name)}</option>' for i, name in enumerate(info.tasks))
-    label = escape(f"Most likely path of the {info.task_word}")
+    label, none = escape(info.words.say("Most likely path of the {task}")), escape(info.words.say("none"))
     return (
         f'<div class="tools"><label for="pick-task">{label}</label><select id="pick-task">'
-        f'<option value="">none</option>{options}</select> <span id="path" role="status"></span></div>'
+        f'<option value="">{none}</option>{options}</select> <span id="path" role="status"></span></div>'
     )
 
 
@@ -161,7 +182,7 @@ def _row(info: LadderInfo, row: Row, mark: Mark) -> str:
     possible = f'<p class="possible">{written(row.possible)}</p>' if row.possible else ""
     ways = "".join(_way(info, row, way, mark) for way in row.ways)
     listed = f'<ul class="ways">{ways}</ul>' if ways else ""
-    bar = score_bar(mark) if "here" in marks else ""
+    bar = score_bar(mark, info.words) if "here" in marks else ""
     kind = "" if row.ways else " end"
     return (
         f'<li class="{" ".join(["rung", *marks])}{kind}">{possible}'
@@ -185,22 +206,24 @@ def _way(info: LadderInfo, row: Row, way: Way, mark: Mark) -> str:
     if way.leads is Leads.END:
         then = f'<button type="button" class="box then" data-box="{way.box}"{here}>{written(way.then)}</button>'
     elif way.leads is Leads.NEXT:
-        then = f'<span class="down" aria-hidden="true">↓</span><span class="unseen">next {escape(info.unit)}</span>'
+        next_one = info.words.say("next line") if info.in_lines else info.words.say("next box")
+        then = f'<span class="down" aria-hidden="true">↓</span><span class="unseen">{escape(next_one)}</span>'
     else:
         then = f'<a class="then link" href="#row-{way.box}">{written(way.then)}</a>'
-    bar = score_bar(mark) if at_end else ""
+    bar = score_bar(mark, info.words) if at_end else ""
     return f'<li class="{classes}" data-box="{way.box}"><span class="when">{escape(way.when)}</span> {then}{bar}</li>'
 
 
-def score_bar(mark: Mark) -> str:
+def score_bar(mark: Mark, words: Vocabulary = PLAIN) -> str:
     """The score of a case between the scores at which its box is left; the bar is open where there is no upper one."""
     if mark.score is None:
         return ""
     top = mark.high if mark.high is not None else max(-mark.low, 2 * mark.score, 1)
     share = min(max(100 * (mark.score - mark.low) / (top - mark.low), 0.0), 100.0)
     zero = 100 * (0 - mark.low) / (top - mark.low)
-    upper = f"{mark.high:+d}" if mark.high is not None else "no end"
-    label = f"Score {signed(mark.score)}, between {mark.low:+d} and {upper}"
+    upper = f"{mark.high:+d}" if mark.high is not None else words.say("no end")
+    values = {"score": signed(mark.score), "low": f"{mark.low:+d}", "high": upper}
+    label = escape(words.say("Score {score}, between {low} and {high}", **values))
     kind = "bar" if mark.high is not None else "bar open"
     return (
         f'<span class="{kind}" role="img" aria-label="{label}"><span>{mark.low:+d}</span>'

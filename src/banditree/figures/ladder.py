@@ -4,12 +4,12 @@ Every test or line is a row, in reading order. A way out of a row is an end (dra
 to another one, which is drawn at the side.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from banditree.errors import invalid
 from banditree.figures.reach import ReachInfo
-from banditree.nouns import counted, plural
+from banditree.nouns import plural
 from banditree.plans.context_wording import note_sentences, prediction_lines
 from banditree.plans.explaining import reading_notes
 from banditree.plans.plan import Form, Plan
@@ -21,8 +21,9 @@ from banditree.plans.wording import (
     heading,
     rule_sentence,
     unit,
+    what_for,
 )
-from banditree.plans.words import capital, quoted
+from banditree.plans.words import Vocabulary, capital
 
 MANY_ROWS = 1500  # A drawing of more rows is of no use to anybody.
 FEW_NAMES = 60  # Task names of this many characters are written out beside a row; the rest is counted.
@@ -73,6 +74,13 @@ class LadderInfo:
     tasks: tuple[str, ...]
     task_word: str
     predictions: tuple[str, ...] = ()
+    words: Vocabulary = field(default_factory=Vocabulary)
+    what: str = ""  # what the plan is about, without how large it is
+
+    @property
+    def in_lines(self) -> bool:
+        """Whether a row is a line of a protocol, with its ends inside."""
+        return self.unit == self.words.say("line")
 
     def place(self, number: int) -> int | None:
         """The place of the row with this number, counted from 0, or None if that box is an end."""
@@ -105,6 +113,8 @@ def ladder_info(plan: Plan, reach: ReachInfo | None = None, loss: str = "") -> L
         tasks=plan.tasks,
         task_word=plan.vocabulary.task,
         predictions=tuple(prediction_lines(plan)),
+        words=plan.vocabulary,
+        what=what_for(plan),
     )
 
 
@@ -138,22 +148,30 @@ def _possible(plan: Plan, box: int, members: tuple[int, ...] | None, reach: Reac
     if members is None:
         return ""
     if len(members) == len(plan.tasks):
-        return f"Any of {counted(len(members), plan.vocabulary.task)}"
-    names = [quoted(plan.tasks[i]) for i in members]
+        return _anybody(plan)
+    words = plan.vocabulary
+    names = [words.quoted(plan.tasks[i]) for i in members]
     if len(names) <= 2 or sum(len(name) + 2 for name in names) <= FEW_NAMES:
-        return " or ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        either = words.language.meant("between kinds", " or ")
+        return either.join(filter(None, [", ".join(names[:-1]), names[-1]]))
     shown: list[str] = []
     while names and sum(len(name) + 2 for name in shown) + len(names[0]) <= FEW_NAMES // 2:
         shown.append(names.pop(0))
-    return f"{len(members)} of {counted(len(plan.tasks), plan.vocabulary.task)}: {', '.join(shown)}, ..."
+    tasks = words.counted(len(plan.tasks), "task")
+    return words.say("{n} of {tasks}: {names}, ...", n=len(members), tasks=tasks, names=", ".join(shown))
+
+
+def _anybody(plan: Plan) -> str:
+    return plan.vocabulary.say("Any of {tasks}", tasks=plan.vocabulary.counted(len(plan.tasks), "task"))
 
 
 def _likely(plan: Plan, box: int, reach: ReachInfo) -> str:
     """Of the cases at a box, if all tasks are equally likely at first: the tasks with a fair share, largest first."""
     if box == 0:
-        return f"Any of {counted(len(plan.tasks), plan.vocabulary.task)}"
+        return _anybody(plan)
+    words = plan.vocabulary
     share = reach.chance[:, box] / max(float(reach.chance[:, box].sum()), 1e-300)
     order = [int(i) for i in (-share).argsort(kind="stable") if share[i] >= LIKELY]
-    parts = [f"{quoted(plan.tasks[i])} {100 * share[i]:.0f}%" for i in order]
+    parts = [f"{words.quoted(plan.tasks[i])} {words.percent(f'{100 * share[i]:.0f}')}" for i in order]
     shown = [part for n, part in enumerate(parts) if sum(len(p) + 2 for p in parts[: n + 1]) <= FEW_NAMES]
     return ", ".join(shown) + (", ..." if len(shown) < len(parts) else "")

@@ -9,6 +9,7 @@ from banditree.certificates.certify import certify
 from banditree.certificates.equations import exit_distributions
 from banditree.certificates.outcomes import Outcomes, box_outcomes
 from banditree.errors import InvalidInput
+from banditree.languages.language import message
 from banditree.plans.counts import Counting
 from banditree.plans.machine import Machine, machine_of
 from banditree.plans.plan import Plan
@@ -61,7 +62,7 @@ def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
     outcomes = box_outcomes(plan, known)
     if outcomes.reasons:
         raise InvalidInput(f"The chances of the boxes are not known: {'; '.join(outcomes.reasons)}.")
-    note = "" if known is collection else "if the means are as estimated"
+    note = "" if known is collection else message("if the means are as estimated")
     if (machine_of(plan).kind == Counting.WATCH).any():
         return _over_the_horizon(plan, known, note)
     exits = _exits(plan, outcomes)
@@ -85,7 +86,7 @@ def _over_the_horizon(plan: Plan, collection: Collection, note: str) -> ReachInf
         leaves = np.nan_to_num(exits / entered[:, :, None])
     paths = tuple(_likely_path(plan, leaves[task]) for task in range(collection.n_tasks))
     cost, rounds = _until_first_there(plan, collection)
-    note = f"{note}, over the horizon" if note else "over the horizon"
+    note = message("if the means are as estimated, over the horizon") if note else message("over the horizon")
     return ReachInfo(collection.tasks, np.minimum(entered, 1.0), cost, rounds, paths, note)
 
 

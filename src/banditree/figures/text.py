@@ -1,6 +1,7 @@
 """The ladder as text for a terminal: row by row with the ends inside, in colour where that is wanted."""
 
 from banditree.figures.ladder import LadderInfo, Leads, Row, Way
+from banditree.plans.words import Vocabulary
 
 RESET = "\x1b[0m"
 COLOURS = {"number": "\x1b[1m", "possible": "\x1b[2m", "action": "\x1b[36m", "when": "\x1b[33m", "end": "\x1b[1;32m"}
@@ -20,7 +21,7 @@ def ladder_text(info: LadderInfo, colour: bool = False) -> str:
     """
     lines = [info.title, ""]
     for row in info.rows:
-        lines += [_one_line(row, colour, len(info.tasks))] if info.unit == "line" else _lines(row, colour)
+        lines += [_one_line(info, row, colour)] if info.in_lines else _lines(info, row, colour)
     if info.rule:
         lines += ["", info.rule]
     if info.notes:
@@ -30,29 +31,29 @@ def ladder_text(info: LadderInfo, colour: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _one_line(row: Row, colour: bool, n_tasks: int) -> str:
+def _one_line(info: LadderInfo, row: Row, colour: bool) -> str:
     """A line of a protocol, as it is printed everywhere; behind it who may be there, unless that is everybody."""
-    first, *ways = _lines(row, colour, where="")
-    somebody = row.members is not None and len(row.members) < n_tasks
+    first, *ways = _lines(info, row, colour, where="")
+    somebody = row.members is not None and len(row.members) < len(info.tasks)
     return " ".join([first, *map(str.strip, ways)]) + (_possible(row, colour) if somebody else "")
 
 
-def _lines(row: Row, colour: bool, where: str | None = None) -> list[str]:
+def _lines(info: LadderInfo, row: Row, colour: bool, where: str | None = None) -> list[str]:
     """A row with a line of its own for each way out. where: who may be there, if not as the row says."""
     number = _paint(f"{row.number}.", "number", colour)
     action = _paint(row.action, "action" if row.ways else "end", colour)
     inset = " " * (len(str(row.number)) + 2)
     first = f"{number} {action}.{_possible(row, colour) if where is None else where}"
-    return [first, *(f"{inset}{_way(way, colour)}." for way in row.ways)]
+    return [first, *(f"{inset}{_way(info.words, way, colour)}" for way in row.ways)]
 
 
 def _possible(row: Row, colour: bool) -> str:
     return f"  {_paint(f'({row.possible})', 'possible', colour)}" if row.possible else ""
 
 
-def _way(way: Way, colour: bool) -> str:
+def _way(words: Vocabulary, way: Way, colour: bool) -> str:
     then = _paint(way.then, "end", colour) if way.leads is Leads.END else way.then
-    return f"{_paint(way.when, 'when', colour)}: {then}"
+    return words.say(" {when}: {then}.", when=_paint(way.when, "when", colour), then=then).strip()
 
 
 def _paint(text: str, what: str, colour: bool) -> str:

@@ -95,7 +95,7 @@ def plan_document(plan: Plan) -> PlanFile:
         arms=list(plan.arms),
         tasks=list(plan.tasks),
         rewards=rewards_part(plan.rewards),
-        vocabulary=plan.vocabulary,
+        vocabulary=plan.vocabulary.own,
         features=features_part(plan.features),
         lines=list(plan.lines),
         rule=plan.rule,

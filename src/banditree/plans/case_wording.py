@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
-from banditree.nouns import counted
 from banditree.plans.counts import Pause, Rounds
 from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
-from banditree.plans.wording import outcome_names
-from banditree.plans.words import Vocabulary, number, signed
+from banditree.plans.wording import outcome_names, rounds
+from banditree.plans.words import Vocabulary, signed
 from banditree.tasks.rewards import Rewards
 
 MOST_NAMES = 12  # A sentence lists this many names; the rest is only counted.
@@ -15,14 +14,21 @@ MOST_NAMES = 12  # A sentence lists this many names; the rest is only counted.
 
 def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
     """What has been counted so far in a box."""
-    counts = plan.rows[box].counts
+    words, counts = plan.vocabulary, plan.rows[box].counts
     if isinstance(counts, Pause):
-        return f"{pulls} of {counted(counts.rounds, 'round')} that the plan does not count."
+        return words.count(
+            counts.rounds,
+            "{pulls} of {n} round that the plan does not count.",
+            "{pulls} of {n} rounds that the plan does not count.",
+            pulls=pulls,
+        )
     if isinstance(counts, Rounds):
         return fixed_tally(plan.rewards, plan.vocabulary, pulls, counts.rounds, counts.at_most, total)
     low, high = score_levels(plan, box)
-    ends = f"at {low:+d}" if high is None else f"at {high:+d} and at {low:+d}"
-    return f"{counted(pulls, 'round')} tallied, score {signed(int(total))}; it ends {ends}."
+    values = {"rounds": rounds(words, pulls), "score": signed(int(total)), "low": f"{low:+d}"}
+    if high is None:
+        return words.say("{rounds} tallied, score {score}; it ends at {low}.", **values)
+    return words.say("{rounds} tallied, score {score}; it ends at {high} and at {low}.", high=f"{high:+d}", **values)
 
 
 def score_levels(plan: Plan, box: int) -> tuple[int, int | None]:
@@ -38,18 +44,26 @@ def is_scored(plan: Plan, box: int) -> bool:
 
 def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:
     """What has been counted so far in a test of a fixed number of pulls."""
-    so_far = f"{pulls} of {counted(needed, 'round')} tallied; the limit is {number(limit)}"
+    values = {"pulls": pulls, "rounds": rounds(words, needed), "limit": words.number(limit)}
     if rewards.counts:
-        good = int(total)
-        return f"{counted(good, words.success)}, {counted(pulls - good, words.failure)} ({so_far})."
-    return f"Total {words.reward} {total:g} ({so_far})."
+        good = words.counted(int(total), "success")
+        bad = words.counted(pulls - int(total), "failure")
+        return words.say(
+            "{good}, {bad} ({pulls} of {rounds} tallied; the limit is {limit}).", good=good, bad=bad, **values
+        )
+    return words.say(
+        "Total {reward} {total} ({pulls} of {rounds} tallied; the limit is {limit}).",
+        total=words.digits(f"{total:g}"),
+        **values,
+    )
 
 
 def outcome_text(plan: Plan, reward: float | None) -> str:
     """An outcome in words: "recovery", "3.2", "not known"."""
     if reward is None:
-        return "not known"
-    return next((name for value, name in outcome_names(plan) if value == reward), f"{reward:g}")
+        return plan.vocabulary.say("not known")
+    shown = plan.vocabulary.digits(f"{reward:g}")
+    return next((name for value, name in outcome_names(plan) if value == reward), shown)
 
 
 def possible_sentence(names: Sequence[str], n_tasks: int, words: Vocabulary, most: int = MOST_NAMES) -> str:
@@ -57,9 +71,14 @@ def possible_sentence(names: Sequence[str], n_tasks: int, words: Vocabulary, mos
     if len(names) == n_tasks > 1:
         return ""
     if not names:
-        return f"The case fits no {words.task} of the collection."
+        return words.say("The case fits no {task} of the collection.")
     if len(names) == 1:
-        return f"The evidence leaves one {words.task}: {names[0]}."
-    listed = f": {', '.join(names[:most])}" if most else ""
-    more = f" and {len(names) - most:,} more" if 0 < most < len(names) else ""
-    return f"{len(names):,} of {counted(n_tasks, words.task)} still possible{listed}{more}."
+        return words.say("The evidence leaves one {task}: {name}.", name=names[0])
+    values = {"n": words.digits(f"{len(names):,}"), "tasks": words.counted(n_tasks, "task")}
+    if not most:
+        return words.say("{n} of {tasks} still possible.", **values)
+    listed = ", ".join(names[:most])
+    if most >= len(names):
+        return words.say("{n} of {tasks} still possible: {names}.", names=listed, **values)
+    more = words.digits(f"{len(names) - most:,}")
+    return words.say("{n} of {tasks} still possible: {names} and {more} more.", names=listed, more=more, **values)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.plan import Form, Plan
 from banditree.plans.points import Fit, PromiseTable
-from banditree.plans.words import number, quoted, with_article
+from banditree.plans.words import number
 from banditree.tasks.contexts import INTERCEPT
 from banditree.tasks.rewards import Link
 
@@ -29,8 +29,10 @@ def rule_notes(plan: Plan) -> list[list[str]]:
     parts = [rule_lines(plan, task) for task in treated(plan) if plan.kind_rules and plan.kind_rules[task] is not None]
     if treated(plan) and not parts and plan.form is Form.LINES:
         words = plan.vocabulary
-        highest = f"{words.give.lower()} the {words.arm} with its highest prediction"
-        parts.append([f"To treat as {with_article(words.task)}: {highest}."])
+        highest = words.say(
+            "To treat as {a_task}: {to_give} the {arm} with its highest prediction.", a_task=words.article("task")
+        )
+        parts.append([highest])
     if any(isinstance(points, Fit) for points in plan.points):
         parts.append([fit_sentence(plan)])
     if any(promising(plan, task) for task in treated(plan)):
@@ -48,10 +50,13 @@ def promise_sentence(plan: Plan) -> str:
     """What "promised" means, once for the whole plan."""
     words = plan.vocabulary
     if plan.kind_rules:
-        return f"Promised: the chance of {quoted(words.success)} that stands behind the {words.arm} in the rule."
-    return (
-        f"Promised: the chance of {quoted(words.success)} by the prediction of the {words.task} that is treated as, "
-        f"for the {words.arm} given at that context. The session and the console compute it."
+        return words.say(
+            "Promised: the chance of {name} that stands behind the {arm} in the rule.", name=words.quoted(words.success)
+        )
+    return words.say(
+        "Promised: the chance of {name} by the prediction of the {task} that is treated as, for the {arm} given at "
+        "that context. The session and the console compute it.",
+        name=words.quoted(words.success),
     )
 
 
@@ -63,13 +68,19 @@ def treated(plan: Plan) -> list[int]:
 def fit_sentence(plan: Plan) -> str:
     """What "fit" means, once for the whole plan."""
     words, most = plan.vocabulary, max(one.most for one in plan.points if isinstance(one, Fit))
-    noise = f" Outcomes are normal around the prediction, with standard deviation {plan.rewards.sigma:g}."
-    return (
-        f"Fit of one {words.task} over another: the natural logarithm of the chance of the outcome by the prediction "
-        f"of the first, divided by its chance by that of the second, for the {words.arm} given at that context; in the "
-        f"points named, rounded to a whole number (halves go up), at most {most} up or down. The session and the "
-        f"console compute it.{'' if plan.rewards.has_range else noise}"
+    meaning = words.say(
+        "Fit of one {task} over another: the natural logarithm of the chance of the outcome by the prediction of the "
+        "first, divided by its chance by that of the second, for the {arm} given at that context; in the points named, "
+        "rounded to a whole number (halves go up), at most {most} up or down. The session and the console compute it.",
+        most=most,
     )
+    if plan.rewards.has_range:
+        return meaning
+    deviation = words.digits(f"{plan.rewards.sigma:g}")
+    noise = words.say(
+        "Outcomes are normal around the prediction, with standard deviation {deviation}.", deviation=deviation
+    )
+    return f"{meaning} {noise}"
 
 
 def rule_lines(plan: Plan, task: int) -> list[str]:
@@ -85,27 +96,35 @@ def rule_lines(plan: Plan, task: int) -> list[str]:
     leaves = [(path, int(rule.arm[leaf])) for path, leaf in _leaves(rule)]
     arms = [arm for _, arm in leaves]
     usual = max(reversed(arms), key=arms.count)
-    rows = [
-        (" and ".join(_condition(plan, feature, *ends) for feature, ends in path.items()), arm)
-        for path, arm in leaves
-        if arm != usual
-    ]
+    words, rows = plan.vocabulary, [(_when(plan, path), arm) for path, arm in leaves if arm != usual]
+    last = words.say("otherwise") if rows else words.say("always")
     return [
-        f"Treat as {quoted(plan.tasks[task])}:",
-        *(f"  {when}: {quoted(plan.arms[arm])}" for when, arm in rows),
-        f"  {'otherwise' if rows else 'always'}: {quoted(plan.arms[usual])}",
+        words.say("Treat as {kind}:", kind=words.quoted(plan.tasks[task])),
+        *(f"  {when}: {words.quoted(plan.arms[arm])}" for when, arm in rows),
+        f"  {last}: {words.quoted(plan.arms[usual])}",
     ]
+
+
+def _when(plan: Plan, path: dict[int, tuple[float, float]]) -> str:
+    """The conditions on the way to a leaf."""
+    also = plan.vocabulary.language.meant("between conditions", " and ")
+    return also.join(_condition(plan, feature, *ends) for feature, ends in path.items())
 
 
 def _promising_lines(plan: Plan, task: int, rule: KindRule) -> list[str]:
     """The rule of a task with what each of its leaves promises."""
-    leaves = list(_leaves(rule))
-    lines = [f"Treat as {quoted(plan.tasks[task])}:"]
+    words, leaves = plan.vocabulary, list(_leaves(rule))
+    lines = [words.say("Treat as {kind}:", kind=words.quoted(plan.tasks[task]))]
+    last = words.say("otherwise") if len(leaves) > 1 else words.say("always")
     for number_, (path, leaf) in enumerate(leaves, 1):
-        when = " and ".join(_condition(plan, feature, *ends) for feature, ends in path.items())
-        last = "otherwise" if len(leaves) > 1 else "always"
-        arm, promise = quoted(plan.arms[rule.arm[leaf]]), round(100 * float(rule.promise[leaf]), 6)
-        lines.append(f"  {when if number_ < len(leaves) else last}: {arm} (promises {number(promise)}%)")
+        lines.append(
+            words.say(
+                "  {when}: {name} (promises {chance})",
+                when=_when(plan, path) if number_ < len(leaves) else last,
+                name=words.quoted(plan.arms[rule.arm[leaf]]),
+                chance=words.percent(number(round(100 * float(rule.promise[leaf]), 6))),
+            )
+        )
     return lines
 
 
@@ -125,19 +144,31 @@ def _leaves(rule: KindRule) -> Iterator[tuple[dict[int, tuple[float, float]], in
 
 def _condition(plan: Plan, feature: int, above: float, at_most: float) -> str:
     """Where a feature is, in its own units; categories by name."""
-    asked = plan.features[feature]
+    words, asked = plan.vocabulary, plan.features[feature]
+    name = words.quoted(asked.name)
     if asked.level is not None:
-        return f"{quoted(asked.name)} is {'not ' if at_most < math.inf else ''}{quoted(asked.level)}"
-    ends = [f"above {number(above)}"] if above > -math.inf else []
-    ends += [f"at most {number(at_most)}"] if at_most < math.inf else []
-    return f"{quoted(asked.name)} {' and '.join(ends)}"
+        level = words.quoted(asked.level)
+        if at_most < math.inf:
+            return words.say("{name} is not {level}", name=name, level=level)
+        return words.say("{name} is {level}", name=name, level=level)
+    low, high = words.number(above) if above > -math.inf else "", words.number(at_most) if at_most < math.inf else ""
+    if low and high:
+        return words.say("{name} above {low} and at most {high}", name=name, low=low, high=high)
+    if low:
+        return words.say("{name} above {low}", name=name, low=low)
+    return words.say("{name} at most {high}", name=name, high=high)
 
 
-def _curve(plan: Plan) -> str:
-    """How a sum over features becomes a chance, where it is not one itself."""
+def _title(plan: Plan) -> str:
+    """What the predictions are of, and how a sum over features becomes a chance where it is not one itself."""
+    words = plan.vocabulary
     if plan.rewards.link is Link.LINEAR:
-        return ""
-    return f", where a sum s stands for a chance of {quoted(plan.vocabulary.success)} of 1 / (1 + exp(-s))"
+        return words.say("Predictions of the {reward} (the first {arm} among equals):")
+    return words.say(
+        "Predictions of the {reward} (the first {arm} among equals), where a sum s stands for a chance of {name} of "
+        "1 / (1 + exp(-s)):",
+        name=words.quoted(words.success),
+    )
 
 
 def prediction_lines(plan: Plan) -> list[str]:
@@ -151,12 +182,12 @@ def prediction_lines(plan: Plan) -> list[str]:
     used = sorted((set(treated(plan)) - set(ruled)) | set(compared))
     if not used:
         return []
-    lines = [f"Predictions of the {words.reward} (the first {words.arm} among equals){_curve(plan)}:"]
+    lines = [_title(plan)]
     for task in used:
         for k, arm in enumerate(plan.arms):
             terms = [
-                number(weight) if feature.name == INTERCEPT else f"{number(weight)} * {feature}"
+                words.number(weight) if feature.name == INTERCEPT else f"{words.number(weight)} * {feature}"
                 for weight, feature in zip(plan.theta[task, k], plan.features, strict=True)
             ]
-            lines.append(f"{quoted(plan.tasks[task])}, {quoted(arm)}: {' + '.join(terms)}")
+            lines.append(f"{words.quoted(plan.tasks[task])}, {words.quoted(arm)}: {' + '.join(terms)}")
     return lines

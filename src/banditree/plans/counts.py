@@ -11,9 +11,8 @@ import numpy as np
 from pydantic import Field
 
 from banditree.errors import invalid
-from banditree.nouns import plural
 from banditree.plans.points import Points
-from banditree.plans.words import Part, number, times
+from banditree.plans.words import Part
 
 if TYPE_CHECKING:
     from banditree.plans.gives import Gives
@@ -61,7 +60,7 @@ class ForGood(Part):
 
     def action(self, plan: "Plan", give: str, spelled: bool) -> str:
         """What to do on the line, without its exits."""
-        return f"{give} from now on"
+        return plan.vocabulary.say("{action} from now on", action=give)
 
     def condition(self, plan: "Plan", side: str) -> str:
         """When an exit is taken."""
@@ -104,16 +103,16 @@ class Rounds(Part):
 
     def action(self, plan: "Plan", give: str, spelled: bool) -> str:
         """What to do on the line, without its exits."""
-        return f"{give} {times(self.rounds)}"
+        return plan.vocabulary.say("{action} {times}", action=give, times=plan.vocabulary.times(self.rounds))
 
     def condition(self, plan: "Plan", side: str) -> str:
         """When an exit is taken."""
         words, limit = plan.vocabulary, self.at_most
         if side == ABOVE:
-            return "Otherwise"
+            return words.say("Otherwise")
         if plan.rewards.counts:
-            return f"At most {number(limit)} {words.success if limit == 1 else plural(words.success)}"
-        return f"Total {words.reward} at most {number(limit)}"
+            return words.say("At most {successes}", successes=words.counted(int(limit), "success", words.number(limit)))
+        return words.say("Total {reward} at most {limit}", limit=words.number(limit))
 
 
 @dataclass(frozen=True)
@@ -146,11 +145,11 @@ class Score(Part):
 
     def action(self, plan: "Plan", give: str, spelled: bool) -> str:
         """What to do on the line, without its exits."""
-        return f"{give}; {self.points.phrase(plan, spelled)}"
+        return plan.vocabulary.say("{action}; {points}", action=give, points=self.points.phrase(plan, spelled))
 
     def condition(self, plan: "Plan", side: str) -> str:
         """When an exit is taken."""
-        return f"At {self.ceil if side == ABOVE else -self.floor:+d}"
+        return plan.vocabulary.say("At {level}", level=f"{self.ceil if side == ABOVE else -self.floor:+d}")
 
 
 @dataclass(frozen=True)
@@ -186,17 +185,24 @@ class Watch(Part):
 
     def action(self, plan: "Plan", give: str, spelled: bool) -> str:
         """What to do on the line, without its exits."""
-        level = f"stays above {-self.floor:+d}{self.cap_phrase}"
-        return f"{give} for as long as the score ({self.points.phrase(plan, spelled)}) {level}"
+        words, points = plan.vocabulary, self.points.phrase(plan, spelled)
+        kept = words.say(
+            "{action} for as long as the score ({points}) stays above {level}",
+            action=give,
+            points=points,
+            level=f"{-self.floor:+d}",
+        )
+        return self.capped(plan, kept)
 
-    @property
-    def cap_phrase(self) -> str:
-        """How the cap is added to a sentence."""
-        return f"; never count above {self.cap:+d}" if self.cap else ""
+    def capped(self, plan: "Plan", phrase: str) -> str:
+        """A phrase about the score, with its cap if it has one."""
+        if not self.cap:
+            return phrase
+        return plan.vocabulary.say("{phrase}; never count above {cap}", phrase=phrase, cap=f"{self.cap:+d}")
 
     def condition(self, plan: "Plan", side: str) -> str:
         """When an exit is taken."""
-        return "Then"
+        return plan.vocabulary.say("Then")
 
 
 @dataclass(frozen=True)
@@ -221,11 +227,12 @@ class Pause(Part):
 
     def action(self, plan: "Plan", give: str, spelled: bool) -> str:
         """What to do, without what follows."""
-        return f"{give} {times(self.rounds)}, without counting"
+        words = plan.vocabulary
+        return words.say("{action} {times}, without counting", action=give, times=words.times(self.rounds))
 
     def condition(self, plan: "Plan", side: str) -> str:
         """When it is over."""
-        return "Then"
+        return plan.vocabulary.say("Then")
 
 
 Counts = ForGood | Rounds | Score | Watch

@@ -4,21 +4,30 @@ from collections.abc import Iterator
 
 from banditree.plans.counts import Score, Watch
 from banditree.plans.plan import Form, Plan
-from banditree.plans.wording import outcome_names, unit
-from banditree.plans.words import number, with_article
+from banditree.plans.wording import outcome_names
 
 
 def reading_notes(plan: Plan) -> tuple[str, ...]:
     """How to read a plan that keeps a score, in the words of a person who explains it."""
     if not plan.points and plan.rule is None:
         return ()
-    notes = [f"Every {unit(plan)} counts its own score from 0."]
+    words = plan.vocabulary
+    if plan.form is Form.LINES:
+        notes = [words.say("Every line counts its own score from 0.")]
+    else:
+        notes = [words.say("Every box counts its own score from 0.")]
     if (levels := score_levels(plan)) is not None:
-        notes.append('"At {0:+d}" means at {0:+d} or above, "at {1:+d}" at {1:+d} or below.'.format(*levels))
+        high, low = (f"{level:+d}" for level in levels)
+        notes.append(
+            words.say('"At {high}" means at {high} or above, "at {low}" at {low} or below.', high=high, low=low)
+        )
     elif (level := watch_level(plan)) is not None:
-        notes.append(f'"Stays above {level:+d}" ends as soon as the score is {level:+d} or below.')
+        below = f"{level:+d}"
+        notes.append(words.say('"Stays above {level}" ends as soon as the score is {level} or below.', level=below))
     if points := short_points(plan):
-        notes.append(f'"{points}" are the points of {named_outcomes(plan)}.')
+        notes.append(
+            words.say('"{points}" are the points of {outcomes}.', points=points, outcomes=named_outcomes(plan))
+        )
     return (" ".join(notes),)
 
 
@@ -55,7 +64,13 @@ def _points(plan: Plan) -> Iterator[str]:
 
 def named_outcomes(plan: Plan) -> str:
     """What the points in short stand for, in their order: "recovery and of relapse"."""
+    words = plan.vocabulary
     if names := [name for _, name in outcome_names(plan)]:
-        return " and of ".join(filter(None, [", of ".join(names[:-1]), names[-1]]))
-    first, *others = (f"above {number(cut)}" for cut in plan.first_cuts[::-1])
-    return ", one ".join([f"{with_article(plan.vocabulary.reward)} {first}", *others]) + " and any other"
+        of = words.language.meant("between outcomes", ", of ")
+        and_of = words.language.meant("between outcomes", " and of ")
+        return and_of.join(filter(None, [of.join(names[:-1]), names[-1]]))
+    first, *others = map(words.number, plan.first_cuts[::-1])
+    a_reward = words.article("reward")
+    said = [words.say("{a_reward} above {cut}", cut=first, a_reward=a_reward)]
+    said += [words.say("one above {cut}", cut=cut) for cut in others]
+    return words.say("{outcomes} and any other", outcomes=", ".join(said))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from banditree.errors import invalid
-from banditree.plans.words import Part, quoted
+from banditree.plans.words import Part, Vocabulary
 
 if TYPE_CHECKING:
     from banditree.plans.plan import Plan
@@ -42,20 +42,15 @@ class Give(Part):
         """Its place among the ends of a plan."""
         return 0, *self.numbers(plan)
 
-    @property
-    def names(self) -> str:
-        """The arm as it stands in a sentence."""
-        return quoted(self.arm)
-
     def phrase(self, plan: "Plan") -> str:
         """In the middle of a sentence: "give A"."""
-        give = plan.vocabulary.give
-        return f"{give[:1].lower()}{give[1:]} {self.names}"
+        return plan.vocabulary.say("{to_give} {name}", name=plan.vocabulary.quoted(self.arm))
 
     def settling(self, plan: "Plan", before: "Gives") -> str:
         """What to do on coming to rest here from a line that gives `before`: "stay with A"."""
-        stays = isinstance(before, Give) and before.arm == self.arm
-        return f"{'stay with' if stays else 'settle on'} {self.names}"
+        words, stays = plan.vocabulary, isinstance(before, Give) and before.arm == self.arm
+        name = words.quoted(self.arm)
+        return words.say("stay with {name}", name=name) if stays else words.say("settle on {name}", name=name)
 
 
 @dataclass(frozen=True)
@@ -83,12 +78,14 @@ class TreatAs(Part):
 
     def phrase(self, plan: "Plan") -> str:
         """In the middle of a sentence: "treat as early"."""
-        return f"treat as {quoted(self.task)}"
+        return plan.vocabulary.say("treat as {kind}", kind=plan.vocabulary.quoted(self.task))
 
     def settling(self, plan: "Plan", before: "Gives") -> str:
         """What to do on coming to rest here from a line that gives `before`."""
-        name = quoted(self.task)
-        return f"keep treating as {name}" if self == before else f"treat as {name} from now on"
+        words, name = plan.vocabulary, plan.vocabulary.quoted(self.task)
+        if self == before:
+            return words.say("keep treating as {kind}", kind=name)
+        return words.say("treat as {kind} from now on", kind=name)
 
 
 @dataclass(frozen=True)
@@ -135,21 +132,21 @@ class BestOf(Part):
         return 1, *self.arms_in(plan), *self.expected
 
     def phrase(self, plan: "Plan") -> str:
-        """In the middle of a sentence."""
-        give = plan.vocabulary.give
-        return f"{give[:1].lower()}{give[1:]} {self.names}"
-
-    @property
-    def names(self) -> str:
-        """The arms: "the best of D, B and Q", with what is expected of each."""
-        names = [_in_a_list(arm) for arm in self.arms]
-        if self.expected:
-            names = [f"{name} ({rate:g})" for name, rate in zip(names, self.expected, strict=True)]
-        return f"the best of {', '.join(names[:-1])} and {names[-1]}"
+        """In the middle of a sentence: "give the best of D, B and Q", with what is expected of each."""
+        words = plan.vocabulary
+        return words.say("{to_give} the best of {names} and {last}", **self._names(words))
 
     def settling(self, plan: "Plan", before: "Gives") -> str:
         """What to do on coming to rest here."""
-        return f"settle on {self.names}"
+        words = plan.vocabulary
+        return words.say("settle on the best of {names} and {last}", **self._names(words))
+
+    def _names(self, words: Vocabulary) -> dict[str, str]:
+        names = [_in_a_list(arm, words) for arm in self.arms]
+        if self.expected:
+            rates = [words.digits(f"{rate:g}") for rate in self.expected]
+            names = [f"{name} ({rate})" for name, rate in zip(names, rates, strict=True)]
+        return {"names": ", ".join(names[:-1]), "last": names[-1]}
 
 
 @dataclass(frozen=True)
@@ -175,17 +172,17 @@ class HandOver(Part):
 
     def phrase(self, plan: "Plan") -> str:
         """In the middle of a sentence."""
-        return "hand over"
+        return plan.vocabulary.say("hand over")
 
     def settling(self, plan: "Plan", before: "Gives") -> str:
         """What to do on leaving a line for it."""
-        return "hand over"
+        return plan.vocabulary.say("hand over")
 
 
 Gives = Give | TreatAs | BestOf | HandOver
 
 
-def _in_a_list(name: str) -> str:
-    plain = quoted(name)
-    apart = plain == name and ("," in name or " and " in f" {name} ")
+def _in_a_list(name: str, words: Vocabulary) -> str:
+    plain, last = words.quoted(name), words.language.meant("between the last two of a list", "and")
+    apart = plain == name and ("," in name or f" {last} " in f" {name} ")
     return json.dumps(name, ensure_ascii=not name.isprintable()) if apart else plain

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from banditree.errors import invalid
-from banditree.plans.words import Part, number, quoted, signed, with_article
+from banditree.plans.words import Part, number, signed
 from banditree.tasks.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -56,14 +56,16 @@ class ByOutcome(Part):
         if outcomes := plan.rewards.outcomes(words.success, words.failure):
             each = [(name, self.points[sum(cut < value for cut in self.cuts)]) for value, name in outcomes]
             if spelled:
-                return ", ".join(f"{quoted(name)} {signed(p)}" for name, p in each)
+                return ", ".join(f"{words.quoted(name)} {signed(p)}" for name, p in each)
             return "/".join(signed(p) for _, p in each)
         best_first = [signed(p) for p in self.points[::-1]]
         if not spelled and self.cuts == plan.first_cuts:
             return "/".join(best_first)
-        above = [f"{p} above {number(cut)}" for p, cut in zip(best_first, self.cuts[::-1], strict=False)]
-        above[0] = above[0].replace(" above ", f" for {with_article(words.reward)} above ", 1)
-        return f"{', '.join(above)}, {best_first[-1]} otherwise"
+        first, *others = zip(best_first, map(words.number, self.cuts[::-1]), strict=False)
+        a_reward = words.article("reward")
+        said = [words.say("{points} for {a_reward} above {cut}", points=first[0], cut=first[1], a_reward=a_reward)]
+        said += [words.say("{points} above {cut}", points=points, cut=cut) for points, cut in others]
+        return ", ".join([*said, words.say("{points} otherwise", points=best_first[-1])])
 
     def short_phrases(self, plan: "Plan") -> tuple[str, ...]:
         """Its points without the names of outcomes."""
@@ -123,8 +125,12 @@ class PromiseTable(Part):
         rows = [_pair(plan, row, spelled) for row in self.rows]
         if not self.cuts:
             return rows[0]
-        above = [f"{number(round(100 * cut, 6))}% or more: {row}" for cut, row in zip(self.cuts, rows[1:], strict=True)]
-        return f"promised {'; '.join([*reversed(above), f'less: {rows[0]}'])}"
+        words = plan.vocabulary
+        limits = [words.percent(number(round(100 * cut, 6))) for cut in self.cuts]
+        (most, points), *others = [*zip(limits, rows[1:], strict=True)][::-1]
+        said = [words.say("promised {limit} or more: {points}", limit=most, points=points)]
+        said += [words.say("{limit} or more: {points}", limit=limit, points=points) for limit, points in others]
+        return "; ".join([*said, words.say("less: {points}", points=rows[0])])
 
     def short_phrases(self, plan: "Plan") -> tuple[str, ...]:
         """The points of its rows without the names of outcomes."""
@@ -135,10 +141,10 @@ def _pair(plan: "Plan", row: tuple[int, int], spelled: bool) -> str:
     """The points of a success and of a failure."""
     words, (failure, success) = plan.vocabulary, row
     if not any(row):
-        return "no points"
+        return words.say("no points")
     if not spelled:
         return f"{signed(success)}/{signed(failure)}"
-    return f"{quoted(words.success)} {signed(success)}, {quoted(words.failure)} {signed(failure)}"
+    return f"{words.quoted(words.success)} {signed(success)}, {words.quoted(words.failure)} {signed(failure)}"
 
 
 @dataclass(frozen=True)
@@ -183,7 +189,13 @@ class Fit(Part):
 
     def phrase(self, plan: "Plan", spelled: bool = True) -> str:
         """ "fit of early over late, 1 point per 0.5"."""
-        return f"fit of {quoted(self.favoured)} over {quoted(self.other)}, 1 point per {number(self.unit)}"
+        words = plan.vocabulary
+        return words.say(
+            "fit of {favoured} over {other}, 1 point per {unit}",
+            favoured=words.quoted(self.favoured),
+            other=words.quoted(self.other),
+            unit=words.number(self.unit),
+        )
 
     def short_phrases(self, plan: "Plan") -> tuple[str, ...]:
         """A computer counts these."""

@@ -5,13 +5,12 @@ Each box and each outcome has one phrasing: text, pictures, sessions, pages and 
 
 from dataclasses import dataclass
 
-from banditree.nouns import counted
 from banditree.plans.counts import ABOVE, BELOW, Pause
 from banditree.plans.gives import BestOf, HandOver, TreatAs
 from banditree.plans.pages import page
 from banditree.plans.plan import Decider, Form, Plan
 from banditree.plans.reading_load import reading_load
-from banditree.plans.words import capital, harm_noun, named, quoted, with_article
+from banditree.plans.words import Vocabulary, capital, harm_noun, named
 from banditree.tasks.changes import TRUSTED
 
 
@@ -26,20 +25,31 @@ class Exit:
 
 def unit(plan: Plan) -> str:
     """The word for a numbered part of the plan: a line of a protocol, or a box."""
-    return "line" if plan.form is Form.LINES else "box"
+    return plan.vocabulary.say("line") if plan.form is Form.LINES else plan.vocabulary.say("box")
 
 
 def place_name(plan: Plan, box: int) -> str:
     """Where a case is: "line 3", "box 3", or at the end of a protocol, which has no number."""
+    words = plan.vocabulary
     if isinstance(plan.rows[box].counts, Pause):
-        return f"a pause before {place_name(plan, plan.links[box][0])}"
-    is_end = plan.form is Form.LINES and not plan.rows[box].counts.exits and plan.n_tests > 0
-    return "an end" if is_end else f"{unit(plan)} {box + 1}"
+        return words.say("a pause before {place}", place=place_name(plan, plan.links[box][0]))
+    if is_end(plan, box):
+        return words.say("an end")
+    if plan.form is Form.LINES:
+        return words.say("line {number}", number=box + 1)
+    return words.say("box {number}", number=box + 1)
+
+
+def is_end(plan: Plan, box: int) -> bool:
+    """Whether a place is an end inside the lines of a protocol, which has no number."""
+    return plan.form is Form.LINES and not plan.rows[box].counts.exits and plan.n_tests > 0
 
 
 def on_page(plan: Plan) -> str:
     """On which page a case is, after its place: " on the page without B"; nothing on page 1."""
-    return f" on the page without {_either(plan.missing)}" if plan.missing else ""
+    return (
+        plan.vocabulary.say(" on the page without {names}", names=_either(plan, plan.missing)) if plan.missing else ""
+    )
 
 
 def plan_text(plan: Plan, loss: str = "") -> str:
@@ -63,22 +73,21 @@ def lines_and_rule(plan: Plan) -> list[str]:
 
 def page_title(plan: Plan, number: int) -> str:
     """For whom a page is: "Page 2, for a case that must not get B"."""
-    return f"Page {number}, for {_whose(plan.pages[number - 2].missing)}"
+    names = _either(plan, plan.pages[number - 2].missing)
+    return plan.vocabulary.say("Page {number}, for a case that must not get {names}", number=number, names=names)
 
 
-def _whose(missing: tuple[str, ...]) -> str:
-    return f"a case that must not get {_either(missing)}"
-
-
-def _either(missing: tuple[str, ...]) -> str:
+def _either(plan: Plan, missing: tuple[str, ...]) -> str:
     """The arms that a page is without: "B", "B or C"."""
-    return " or ".join(map(quoted, missing))
+    words = plan.vocabulary
+    return words.language.meant("between arms that a case must not get", " or ").join(map(words.quoted, missing))
 
 
 def numbered_lines(plan: Plan) -> list[str]:
     """The lines of a protocol, whose ends are inside them, or all boxes."""
     if plan.form is Form.BOXES:
-        return [f"Box {box + 1}. {box_sentence(plan, box)}" for box in range(_n_printed(plan))]
+        boxes = range(_n_printed(plan))
+        return [f"{plan.vocabulary.say('Box {number}.', number=box + 1)} {box_sentence(plan, box)}" for box in boxes]
     lines = range(max(plan.n_tests, 1))  # a protocol of one end is one line
     return [f"{line + 1}. {box_sentence(plan, line, spelled=line == 0)}" for line in lines]
 
@@ -90,27 +99,71 @@ def _n_printed(plan: Plan) -> int:
 
 def heading(plan: Plan, loss: str = "") -> str:
     """One line on what the plan is for and how large it is. loss: a sentence on what it loses, where that is known."""
+    words, made = plan.vocabulary, plan.origin
+    method = words.language.meant("method", made.method)
+    if made.separation is not None:
+        apart = words.digits(f"{made.separation:.4g}")
+        method = words.say("{method}, separation {separation}", method=method, separation=apart)
+    sentences = [
+        words.say(
+            "{what} over {rounds} (method {method}): {size}, reading load {load}.",
+            what=what_for(plan),
+            rounds=rounds(words, plan.horizon),
+            method=method,
+            size=_size(plan),
+            load=words.digits(f"{reading_load(plan):,.1f}"),
+        )
+    ]
+    if plan.missing:
+        sentences.append(words.say("For a case that must not get {names}.", names=_either(plan, plan.missing)))
+    if loss:
+        sentences.append(loss)
+    if TRUSTED in made.versions.values():
+        sentences.append(words.say("Made from estimates taken at their word."))
+    return " ".join(sentences)
+
+
+def what_for(plan: Plan) -> str:
+    """What a plan is about, as a title: "Plan for 3 patient groups and 4 treatments"."""
     words = plan.vocabulary
-    size = f"{counted(_n_printed(plan), 'box')}, longest path: {counted(plan.depth, 'test')}"
+    tasks, arms = words.counted(len(plan.tasks), "task"), words.counted(len(plan.arms), "arm")
+    return words.say("Plan for {tasks} and {arms}", tasks=tasks, arms=arms)
+
+
+def rounds(words: Vocabulary, n: int) -> str:
+    """A number of rounds."""
+    return words.count(n, "{n} round", "{n} rounds")
+
+
+def lines_of(words: Vocabulary, n: int) -> str:
+    """A number of lines."""
+    return words.count(n, "{n} line", "{n} lines")
+
+
+def boxes_of(words: Vocabulary, n: int) -> str:
+    """A number of boxes."""
+    return words.count(n, "{n} box", "{n} boxes")
+
+
+def _size(plan: Plan) -> str:
+    """How large a plan is: its lines or boxes, the longest path, the most rounds of testing."""
+    words = plan.vocabulary
     if plan.form is Form.LINES:
-        longest = f", longest path: {counted(plan.depth, 'line')}" if plan.n_tests else ""
-        size = f"{counted(max(plan.n_tests, 1), 'line')}{longest}"
+        size, longest = lines_of(words, max(plan.n_tests, 1)), lines_of(words, plan.depth) if plan.n_tests else ""
+    else:
+        size, longest = boxes_of(words, _n_printed(plan)), words.count(plan.depth, "{n} test", "{n} tests")
+    if longest:
+        size = words.say("{size}, longest path: {longest}", size=size, longest=longest)
     if plan.most_pulls:
-        size += f", at most {counted(plan.most_pulls, 'round')} of testing"
-    made = plan.origin
-    apart = "" if made.separation is None else f", separation {made.separation:.4g}"
-    return (
-        f"Plan for {counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)} over "
-        f"{counted(plan.horizon, 'round')} (method {made.method}{apart}): {size}, "
-        f"reading load {reading_load(plan):,.1f}.{f' For {_whose(plan.missing)}.' if plan.missing else ''}"
-        f"{f' {loss}' if loss else ''}"
-        f"{f' Made from {TRUSTED}.' if TRUSTED in made.versions.values() else ''}"
-    )
+        most = rounds(words, plan.most_pulls)
+        size = words.say("{size}, at most {rounds} of testing", size=size, rounds=most)
+    return size
 
 
 def box_sentence(plan: Plan, box: int, spelled: bool = True) -> str:
     """What box number `box` (counted from 0) says, without its number. spelled: points with the names of outcomes."""
-    ways = "".join(f" {way.when}: {way.then}." for way in exits(plan, box))
+    say = plan.vocabulary.say
+    ways = "".join(say(" {when}: {then}.", when=way.when, then=way.then) for way in exits(plan, box))
     return f"{box_state(plan, box)}{box_action(plan, box, spelled)}.{ways}"
 
 
@@ -118,17 +171,16 @@ def box_state(plan: Plan, box: int) -> str:
     """The sentence that names the task a box has found, or nothing."""
     row = plan.rows[box]
     says_nothing = row.found is None or plan.form is Form.LINES or bool(row.counts.exits)
-    return "" if says_nothing else f"This is {named(plan.vocabulary.task, quoted(str(row.found)))}. "
+    return "" if says_nothing else plan.vocabulary.say("This is {kind}. ", kind=_kind(plan, str(row.found)))
 
 
 def box_action(plan: Plan, box: int, spelled: bool = True) -> str:
     """What to do in a box, without what it leads to and without the full stop."""
     row = plan.rows[box]
     if isinstance(row.gives, HandOver):
-        return "Hand over"
+        return capital(row.gives.phrase(plan))
     if isinstance(row.gives, TreatAs) and plan.form is Form.BOXES and not plan.kind_rules:
-        words = plan.vocabulary
-        return f"From now on, {words.give.lower()} the {words.arm} with the highest prediction for it"
+        return plan.vocabulary.say("From now on, {to_give} the {arm} with the highest prediction for it")
     return row.counts.action(plan, capital(row.gives.phrase(plan)), spelled)
 
 
@@ -148,17 +200,18 @@ def exits(plan: Plan, box: int) -> tuple[Exit, ...]:
 
 def _leads_to(plan: Plan, box: int, target: int) -> str:
     """What to do on leaving a box for another, in words."""
+    words, number = plan.vocabulary, target + 1
     if plan.form is Form.BOXES:
-        return f"go to box {target + 1}"
+        return words.say("go to box {number}", number=number)
     if isinstance(plan.rows[box].counts, Pause) and plan.rows[target].counts.exits:
-        return f"line {target + 1}"
+        return words.say("line {number}", number=number)
     if not plan.rows[target].counts.exits:
         return plan.rows[target].gives.settling(plan, plan.rows[box].gives)
     if target == 0:
-        return "start again at line 1"
+        return words.say("start again at line 1")
     if target <= box:
-        return f"go back to line {target + 1}"
-    return "next line" if target == box + 1 else f"line {target + 1}"
+        return words.say("go back to line {number}", number=number)
+    return words.say("next line") if target == box + 1 else words.say("line {number}", number=number)
 
 
 def end_phrase(plan: Plan, box: int, end: int) -> str:
@@ -168,88 +221,125 @@ def end_phrase(plan: Plan, box: int, end: int) -> str:
     action, task = box_action(plan, end), plan.rows[end].found
     if task is None:
         return action
-    found = capital(named(plan.vocabulary.task, quoted(task)))
-    return f"{found}: {action[:1].lower()}{action[1:]}"
+    found, then = capital(_kind(plan, task)), f"{action[:1].lower()}{action[1:]}"
+    return plan.vocabulary.say("{found}: {action}", found=found, action=then)
+
+
+def _kind(plan: Plan, task: str) -> str:
+    """A task after the word for it."""
+    return named(plan.vocabulary.task, plan.vocabulary.quoted(task))
 
 
 def rule_sentence(plan: Plan) -> str:
     """The safety rule, at the foot of a plan."""
     assert plan.rule is not None
     counts, words = plan.rule.counts, plan.vocabulary
-    then = "hand over" if plan.rule.hands_over else f"start again at {unit(plan)} 1"
-    by_context = any(isinstance(row.gives, TreatAs) and not row.counts.exits for row in plan.rows)
-    treated = f", or treat as {with_article(words.task)} from now on" if by_context else ""
-    points = counts.points.phrase(plan, spelled=plan.n_tests == 0)
-    return (
-        f"Whenever you stay with or settle on {with_article(words.arm)}{treated}, score it from 0: {points}"
-        f"{counts.cap_phrase}. At {-counts.floor:+d} {then}."
-    )
+    points = counts.capped(plan, counts.points.phrase(plan, spelled=plan.n_tests == 0))
+    values = {"an_arm": words.article("arm"), "a_task": words.article("task"), "points": points}
+    if any(isinstance(row.gives, TreatAs) and not row.counts.exits for row in plan.rows):
+        scored = words.say(
+            "Whenever you stay with or settle on {an_arm}, or treat as {a_task} from now on, score it from 0: "
+            "{points}.",
+            **values,
+        )
+    else:
+        scored = words.say("Whenever you stay with or settle on {an_arm}, score it from 0: {points}.", **values)
+    return f"{scored} {_rule_exit(plan, f'{-counts.floor:+d}')}"
+
+
+def _rule_exit(plan: Plan, level: str) -> str:
+    """What the safety rule says of its level."""
+    assert plan.rule is not None
+    if plan.rule.hands_over:
+        return plan.vocabulary.say("At {level} hand over.", level=level)
+    if plan.form is Form.LINES:
+        return plan.vocabulary.say("At {level} start again at line 1.", level=level)
+    return plan.vocabulary.say("At {level} start again at box 1.", level=level)
 
 
 def foot_sentences(plan: Plan) -> list[str]:
     """What does not count after a change, what harm changes, how Thompson sampling or the fallback chooses at an end,
     and who has another page, where the plan has any of it."""
-    several = [row.gives for row in plan.rows if isinstance(row.gives, BestOf)]
+    words, several = plan.vocabulary, [row.gives for row in plan.rows if isinstance(row.gives, BestOf)]
     notes = [washout_sentence(plan)] if plan.pauses else []
     notes += [] if plan.on_harm is None else [harm_sentence(plan)]
     notes += [several_sentence(plan, max(end.worth for end in several))] if several else []
     notes += [] if plan.fallback is None else [fallback_sentence(plan)]
-    pages = [f"{_either(page.missing)}: page {number}" for number, page in enumerate(plan.pages, start=2)]
-    return [*notes, f"A case that must not get {'; '.join(pages)}."] if pages else notes
+    pages = [
+        words.say("{names}: page {number}", names=_either(plan, page.missing), number=number)
+        for number, page in enumerate(plan.pages, start=2)
+    ]
+    return [*notes, words.say("A case that must not get {pages}.", pages="; ".join(pages))] if pages else notes
 
 
 def harm_sentence(plan: Plan) -> str:
     """What harm under an arm changes for a case."""
     words = plan.vocabulary
-    harm = capital(harm_noun(words))
-    then = "A person decides from then on."
+    harm = {"a_harm": capital(harm_noun(words)), "an_arm": words.article("arm")}
     if plan.pages or plan.missing:
-        then = (
-            "Begin the page for a case that must not get it, nor what did harm before; where there is none, a person "
-            "decides."
+        return words.say(
+            "{a_harm} under {an_arm}: do not give it again. Begin the page for a case that must not get it, nor what "
+            "did harm before; where there is none, a person decides.",
+            **harm,
         )
-    return f"{harm} under {with_article(words.arm)}: do not give it again. {then}"
+    return words.say("{a_harm} under {an_arm}: do not give it again. A person decides from then on.", **harm)
 
 
 def washout_sentence(plan: Plan) -> str:
     """What a change of arm asks for, before anything is counted."""
-    words, n = plan.vocabulary, plan.washout
-    first = "its first round is" if n == 1 else f"its first {n} rounds are"
-    return f"Whenever you change to another {words.arm}, {first} given but not counted."
+    return plan.vocabulary.count(
+        plan.washout,
+        "Whenever you change to another {arm}, its first round is given but not counted.",
+        "Whenever you change to another {arm}, its first {n} rounds are given but not counted.",
+        n=str(plan.washout),
+    )
 
 
 def several_sentence(plan: Plan, worth: int) -> str:
     """How the best of several is found: with expected rates by their index (`theory.horizon_index`)."""
-    if not worth:
-        return "The best of several: Thompson sampling chooses each time; it has learned from the first round."
     words, rewards = plan.vocabulary, plan.rewards
-    above = "mean" if rewards.low == 0 else f"(mean - {rewards.low:g})"
-    noise = f"{above} x ({rewards.high:g} - mean)" if rewards.has_range else f"{rewards.sigma**2:g}"
-    each = f"each {words.arm} counts as if it had been given {worth} times more with the mean"
-    counts = f"The best of several: {each} in brackets; all rounds since the first count."
-    if plan.fallback is not None and plan.fallback.odds:
-        counts = (
-            f"The best of several: every {words.task} may have led there. Each time one is drawn, by how well it fits "
-            f"all outcomes since the first round, and {each} that this {words.task} expects: as in "
-            f"brackets, if it is the likely one."
+    if not worth:
+        return words.say(
+            "The best of several: Thompson sampling chooses each time; it has learned from the first round."
         )
-    return (
-        f"{counts} To its mean, if its times are below the rounds left, add the root of log(rounds left / times) x "
-        f"{noise} / (2 x (times + 1)). {words.give} the highest each time."
+    mean = words.language.meant("in a formula", "mean")
+    above = mean if rewards.low == 0 else f"({mean} - {words.digits(f'{rewards.low:g}')})"
+    noise = words.digits(f"{rewards.sigma**2:g}")
+    if rewards.has_range:
+        noise = f"{above} x ({words.digits(f'{rewards.high:g}')} - {mean})"
+    if plan.fallback is not None and plan.fallback.odds:
+        counts = words.say(
+            "The best of several: every {task} may have led there. Each time one is drawn, by how well it fits all "
+            "outcomes since the first round, and each {arm} counts as if it had been given {worth} times more with the "
+            "mean that this {task} expects: as in brackets, if it is the likely one.",
+            worth=worth,
+        )
+    else:
+        counts = words.say(
+            "The best of several: each {arm} counts as if it had been given {worth} times more with the mean in "
+            "brackets; all rounds since the first count.",
+            worth=worth,
+        )
+    index = words.say(
+        "To its mean, if its times are below the rounds left, add the root of log(rounds left / times) x {noise} / "
+        "(2 x (times + 1)). {give} the highest each time.",
+        noise=noise,
     )
+    return f"{counts} {index}"
 
 
 def fallback_sentence(plan: Plan) -> str:
     """The last line of a plan for cases that are none of the tasks: what "hand over" means."""
     assert plan.fallback is not None
     words, to = plan.vocabulary, plan.fallback.to
+    first = words.say("Hand over: what was seen contradicts every {task}.")
     if to is Decider.THOMPSON:
-        decides = "From now on Thompson sampling chooses; it has learned from the first round"
+        decides = words.say("From now on Thompson sampling chooses; it has learned from the first round.")
     elif to is Decider.PERSON:
-        decides = "From now on a person decides"
+        decides = words.say("From now on a person decides.")
     else:
-        decides = f"{words.give} {quoted(str(plan.fallback.arm))} from now on"
-    return f"Hand over: what was seen contradicts every {words.task}. {decides}.{odds_sentence(plan)}"
+        decides = words.say("{give} {name} from now on.", name=words.quoted(str(plan.fallback.arm)))
+    return " ".join(filter(None, [first, decides, odds_sentence(plan)]))
 
 
 def odds_sentence(plan: Plan) -> str:
@@ -257,10 +347,18 @@ def odds_sentence(plan: Plan) -> str:
     fallback, words = plan.fallback, plan.vocabulary
     if fallback is None or not fallback.odds:
         return ""
-    off = f", whose rates may be off by {fallback.allow:g}" if fallback.allow else ""
-    return (
-        f" From any line and any end, hand over as soon as the outcomes since the first round speak {fallback.odds} to "
-        f"1 against every {words.task} that may lead there{off}; the session and the console compute this."
+    if not fallback.allow:
+        return words.say(
+            "From any line and any end, hand over as soon as the outcomes since the first round speak {odds} to 1 "
+            "against every {task} that may lead there; the session and the console compute this.",
+            odds=fallback.odds,
+        )
+    return words.say(
+        "From any line and any end, hand over as soon as the outcomes since the first round speak {odds} to 1 "
+        "against every {task} that may lead there, whose rates may be off by {allow}; the session and the console "
+        "compute this.",
+        odds=fallback.odds,
+        allow=words.digits(f"{fallback.allow:g}"),
     )
 
 

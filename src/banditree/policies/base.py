@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from banditree.languages.language import message
 from banditree.plans.words import Vocabulary
 from banditree.tasks.arrays import BoolArray, FloatArray
 
@@ -34,16 +35,19 @@ class Outcome(IntEnum):
 
     def sentence(self, words: Vocabulary | None = None) -> str:
         """What to tell the person, in the words of the plan where there is one."""
-        return _SENTENCES[self].format(arm=(words or Vocabulary()).arm)
+        words = words or Vocabulary()
+        return words.say(_SENTENCES[self])
 
 
 _SENTENCES = {
-    Outcome.HORIZON_REACHED: "All rounds of this case have been used.",
-    Outcome.ARM_NOT_AVAILABLE: "The {arm} that comes next is not available. Wait until it is, or override.",
-    Outcome.NO_ARM_AVAILABLE: "No {arm} is available. Wait until one is.",
-    Outcome.CONTEXT_NEEDED: "The choice depends on the context. Give the context of this round.",
-    Outcome.OUTCOME_NEEDED: "What comes next depends on outcomes that are still missing. Report them first.",
-    Outcome.PERSON_NEEDED: "The case has been handed over to a person. Record which {arm} the person gives (override).",
+    Outcome.HORIZON_REACHED: message("All rounds of this case have been used."),
+    Outcome.ARM_NOT_AVAILABLE: message("The {arm} that comes next is not available. Wait until it is, or override."),
+    Outcome.NO_ARM_AVAILABLE: message("No {arm} is available. Wait until one is."),
+    Outcome.CONTEXT_NEEDED: message("The choice depends on the context. Give the context of this round."),
+    Outcome.OUTCOME_NEEDED: message("What comes next depends on outcomes that are still missing. Report them first."),
+    Outcome.PERSON_NEEDED: message(
+        "The case has been handed over to a person. Record which {arm} the person gives (override)."
+    ),
 }
 
 

@@ -1,16 +1,19 @@
 "use strict";
 (function () {
   const data = JSON.parse(document.getElementById("plan-data").textContent);
+  const language = document.documentElement.lang;
+  const t = (key, values) => data.strings[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
   const all = (selector) => [...document.querySelectorAll("#flow " + selector)];
 
   function shown(p) {
+    const percent = (part, digits) => part.toLocaleString(language, { style: "percent", minimumFractionDigits: digits, maximumFractionDigits: digits });
     if (p === 0) return "0";
-    if (p >= 0.9995) return p === 1 ? "100%" : "> 99.9%";
-    if (p >= 0.0005) return (100 * p).toFixed(1) + "%";
+    if (p >= 0.9995) return p === 1 ? percent(1, 0) : "> " + percent(0.999, 1);
+    if (p >= 0.0005) return percent(p, 1);
     return p.toExponential(1);
   }
   function amount(value) {
-    return value === null ? "–" : value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 2 : 1 });
+    return value === null ? "–" : value.toLocaleString(language, { maximumFractionDigits: value < 10 ? 2 : 1 });
   }
   function element(name, text, className) {
     const made = document.createElement(name);
@@ -40,12 +43,12 @@
   // What is known of one row or end: the tasks still possible there, and how each task gets there.
   function describe(box) {
     const number = Number(box.dataset.box), facts = document.getElementById("facts");
-    const name = box.classList.contains("then") ? box.textContent : data.unit[0].toUpperCase() + data.unit.slice(1) + " " + number;
+    const name = box.classList.contains("then") ? box.textContent : t(data.in_lines ? "line" : "box", { number });
     facts.replaceChildren(element("h3", name));
     const possible = data.possible[number];
     if (possible) {
       const names = possible.map((i) => data.tasks[i]).join(", ");
-      facts.append(element("p", "Still possible here (" + possible.length + " of " + data.tasks.length + "): " + names + "."));
+      facts.append(element("p", t("possible", { n: possible.length, tasks: data.tasks.length, names })));
     }
     if (!data.chance) {
       facts.append(element("p", data.note, "soft"));
@@ -53,7 +56,7 @@
     }
     const table = element("table");
     const head = table.createTHead().insertRow();
-    for (const title of [data.task_word, "chance of getting here", "cost so far", "rounds so far"]) {
+    for (const title of [data.task_word, data.strings.chance, data.strings.cost, data.strings.rounds]) {
       const cell = element("th", title);
       cell.scope = "col";
       head.append(cell);
@@ -119,8 +122,9 @@
       if (before) before.closest(".rung").querySelector('.way[data-box="' + number + '"]')?.classList.add("lit");
     });
     const rows = path.filter((number) => document.getElementById("row-" + number));
-    const end = path.length && !document.getElementById("row-" + path[path.length - 1]) ? ", then an end" : "";
-    document.getElementById("path").textContent = path.length ? "Most likely path: " + data.unit + " " + rows.join(", ") + end + "." : "";
+    const end = path.length && !document.getElementById("row-" + path[path.length - 1]) ? " to an end" : "";
+    const way = (data.in_lines ? "lines on the path" : "boxes on the path") + end;
+    document.getElementById("path").textContent = path.length ? t(way, { numbers: rows.join(", ") }) : "";
   }
   document.getElementById("pick-task")?.addEventListener("change", (event) => light(event.target.value));
 })();

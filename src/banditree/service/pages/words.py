@@ -10,7 +10,7 @@ from banditree.nouns import counted, plural
 from banditree.plans.case_wording import is_scored, score_levels, tally_sentence
 from banditree.plans.counts import Rounds
 from banditree.plans.plan import Form, Plan
-from banditree.plans.wording import box_sentence, on_page, place_name, rule_sentence, unit
+from banditree.plans.wording import box_sentence, is_end, on_page, place_name, rule_sentence, unit
 from banditree.plans.words import amount, capital
 from banditree.service.cases.models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
@@ -38,7 +38,8 @@ def where(plan: Plan, standing: Standing) -> str:
         return f"The plan is no longer followed, since the evidence fits no {plan.vocabulary.task} of the collection."
     box = standing.box - 1
     rule = f" {rule_sentence(plan)}" if not plan.rows[box].counts.exits and is_scored(plan, box) else ""
-    return f"{capital(place_name(plan, box))}{on_page(plan)}: {box_sentence(plan, box)}{rule}"
+    place = f"{capital(place_name(plan, box))}{on_page(plan)}"
+    return plan.vocabulary.say("{place}: {says}", place=place, says=f"{box_sentence(plan, box)}{rule}")
 
 
 def about(plan: Plan) -> str:
@@ -78,7 +79,7 @@ def way_taken(plan: Plan, path: list[int], rings: bool) -> str:
     """The numbers of the lines or boxes so far, and where the case is now."""
     if not path:
         return ""
-    numbered = [number for number in path if place_name(plan, number - 1) != "an end"]
+    numbered = [number for number in path if not is_end(plan, number - 1)]
     skipped = "..., " if len(numbered) > MOST_STEPS else ""
     so_far = f"{capital(plural(unit(plan)))} so far: {skipped}{', '.join(map(str, numbered[-MOST_STEPS:]))}."
     here = f"The case is at {place_name(plan, path[-1] - 1)}{on_page(plan)}."
