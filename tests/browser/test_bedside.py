@@ -256,22 +256,83 @@ def test_an_alarm_stays_until_somebody_answers_it(size, chromium, console, alarm
 
 
 @SIZES
-def test_the_worklist_says_what_was_given_since_when_and_tells_equal_labels_apart(size, chromium, console):
+def test_the_worklist_says_what_to_give_since_when_until_when_and_whose(size, chromium, console):
     api, plan = console
-    for id in (f"twin-{size[0]}-a", f"twin-{size[0]}-b"):
+    first, second = (f"twin-{size[0]}-{letter}" for letter in "ab")
+    for id in (first, second):
         api.start(plan, id=id, label="bed 7")
         api.ask(id)
+    api.arrange(second, owner="night shift", due="2026-01-05")
     with looking(chromium, size) as window:
         window.get(f"{api.http.base_url}/")
-        row = text(window, f"a[href='/cases/twin-{size[0]}-a']")
-        assert f"bed 7 twin-{size[0]}-a" in row
+        row = text(window, f"a[href='/cases/{first}']")
+        assert f"bed 7 {first}" in row
         assert "Alpha since " in row
-        assert ", local" in row
-        api.tell(f"twin-{size[0]}-a", 1, 1)
-        api.end(f"twin-{size[0]}-b")
-        window.get(f"{api.http.base_url}/")
-        assert not window.find_elements("css selector", f"a[href^='/cases/twin-{size[0]}']")
+        assert "local · Short · 1 round" in row
+        assert "due" not in row
+        late = text(window, "#worklist li:first-child")  # those due first
+        assert f"bed 7 {second}" in late
+        assert re.search(r"overdue since .*5.*2026", late)
+        assert "night shift" in late
+        fill_in(window, "form.filter", whose="night shift")
+        press(window, "Show")
+        until(lambda: "Under way: 1 case" in text(window))
+        assert not window.find_elements("css selector", f"a[href='/cases/{first}']")
+        assert "BEGIN:VEVENT" in api.http.get("/due.ics?whose=night shift").text
         assert_fits(window)
+        assert serious(window) == []
+        api.end(second)
+        api.tell(first, 1, 1)
+        window.get(f"{api.http.base_url}/")
+        assert "Ask what to do next. Last seen" in text(window, f"a[href='/cases/{first}']")
+        assert not window.find_elements("css selector", f"a[href='/cases/{second}']")
+        api.end(first)
+
+
+@SIZES
+def test_a_report_that_was_undone_is_not_on_the_worklist(size, chromium, console):
+    api, plan = console
+    id = f"listed-{size[0]}"
+    at_last_test(api, plan, id)
+    with looking(chromium, size) as window:
+        window.get(f"{api.http.base_url}/cases/{id}")
+        press(window, "Relapse")
+        until(lambda: "Administer Beta" in text(window, "#next"))
+        press(window, "Undo")
+        until(lambda: "the report was undone" in text(window, "#stay"))
+        window.get(f"{api.http.base_url}/")
+        assert "Alpha since" in text(window, f"a[href='/cases/{id}']")
+    api.end(id)
+
+
+@SIZES
+def test_labels_visits_and_owners_are_changed_one_by_one_and_in_bulk(size, chromium, console):
+    api, plan = console
+    ids = [f"bulk-{size[0]}-{letter}" for letter in "abc"]
+    for id in ids:
+        api.start(plan, id=id, label="bed 7")
+    with looking(chromium, size) as window:
+        window.get(f"{api.http.base_url}/cases/{ids[0]}")
+        press(window, "Label, next visit, and who looks after it")
+        fill_in(window, "#arrange form", label="bed 8", owner="ward 3", every="14")
+        assert_fits(window)
+        assert serious(window) == []
+        press(window, "Save")
+        until(lambda: text(window, "#stay h1") == f"bed 8 {ids[0]}")
+        until(lambda: re.search(r"due .*ward 3", text(window, "#arranged")))
+        until(lambda: "Handed over to ward 3." in text(window, "#history"))
+        window.get(f"{api.http.base_url}/cases?search=bulk-{size[0]}")
+        for id in ids[1:]:
+            tap(window, f"input[value='{id}']")
+        press(window, "Change the chosen cases")
+        fill_in(window, "#many", owner=f"ward {size[0]}")
+        assert_fits(window)
+        assert serious(window) == []
+        press(window, "Hand over")
+        until(lambda: "2 cases were changed." in text(window))
+    assert [one.id for one in api.cases(owner=f"ward {size[0]}")] == ids[1:]
+    for id in ids:
+        api.end(id)
 
 
 def test_a_tap_after_the_log_in_has_ended_says_that_it_was_not_saved(chromium, tmp_path):

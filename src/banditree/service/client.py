@@ -186,6 +186,19 @@ class Client:
         """Take the last report back, which was of this round, with the rounds that were opened after it."""
         return self._call("POST", f"cases/{case}/undo", Standing, {"round": round}, once=True)
 
+    def arrange(self, case: str, **changes: Any) -> bool:
+        """Change the label of a case, its owner, due (a day) or every (days), those that are given; None removes it."""
+        body = {name: str(value) if name == "due" and value is not None else value for name, value in changes.items()}
+        return self._call("POST", f"cases/{case}/arrange", Done, body).done
+
+    def set_interval(self, plan: str, every: int | None) -> bool:
+        """Say how many days there are from one visit to the next in the cases of a plan."""
+        return self._call("POST", f"plans/{plan}/interval", Done, {"every": every}).done
+
+    def calendar(self, owner: str | None = None) -> str:
+        """The next visits as a calendar file, all or those of the cases that somebody looks after."""
+        return self._send("GET", "due.ics" if owner is None else f"due.ics?owner={quote(owner)}").text
+
     def note(self, case: str, text: str) -> None:
         """Write something down."""
         self._call("POST", f"cases/{case}/note", Done, {"text": text}, once=True)
@@ -212,10 +225,12 @@ class Client:
         """Where a case stands and why."""
         return self._call("GET", f"cases/{case}", Standing)
 
-    def cases(self, *, state: str | None = None, plan: str | None = None, after: int = 0) -> list[CaseLine]:
-        """A page of cases."""
-        query = {"state": state, "plan": plan, "after": after}
-        given = "&".join(f"{key}={value}" for key, value in query.items() if value is not None)
+    def cases(
+        self, *, state: str | None = None, plan: str | None = None, after: int = 0, owner: str | None = None
+    ) -> list[CaseLine]:
+        """A page of cases. owner: only those that this person looks after."""
+        query = {"state": state, "plan": plan, "after": after, "owner": owner}
+        given = "&".join(f"{key}={quote(str(value))}" for key, value in query.items() if value is not None)
         return self._call("GET", f"cases?{given}", list[CaseLine])
 
     def outlook(self, case: str) -> Outlook:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from banditree.plans.plan import Plan, SafetyRule, make_plan
 from banditree.plans.points import ByOutcome
 from banditree.plans.words import vocabulary_from
 from banditree.protocols.build import build_plan
-from banditree.service.cases.case import Case
+from banditree.service.cases.case import Case, utc_now
 from banditree.service.cases.desk import Command, Desk, Transaction
 from banditree.service.settings import Settings
 from banditree.service.store import records
@@ -37,6 +38,7 @@ SHOP = Collection.gaussian(
     provenance="estimated from last year's orders",
 )
 ACTOR = "demo"
+DAYS = 7  # From one visit of the clinic to the next.
 
 
 def clinic_protocol(patience: int = 4) -> Plan:
@@ -66,6 +68,7 @@ def fill(settings: Settings, seed: int = 0) -> None:
         _add_plan(desk, "Clinic, tree of the paper", tree, groups)
         shop_plan = _add_plan(desk, "Shop", build_plan(SHOP, 200, "tree", vocabulary=SHOP_WORDS), shop)
         _add_plan(desk, "Clinic, more patient", clinic_protocol(6), groups, replaces=clinic_plan, signed=False)
+        _do(desk, lambda now: records.set_interval(now.connection, ACTOR, clinic_plan, DAYS))
         for number, (label, what) in enumerate(_stories(rng).items(), 1):
             _follow(desk, f"demo-{number}", shop_plan if "customer" in label else clinic_plan, label, what)
 
@@ -75,6 +78,11 @@ def _stories(rng: np.random.Generator) -> dict[str, Callable[[Case], None]]:
 
     def in_progress(case: Case) -> None:
         play(case, CLINIC.means[1], 5, rng)
+        case.arrange(ACTOR, owner="ward 2", due=utc_now(timedelta(2))[:10])
+
+    def in_time(case: Case) -> None:
+        play(case, CLINIC.means[0], 0, rng)
+        case.arrange(ACTOR, owner="ward 1", due=utc_now()[:10])
 
     def settled(case: Case) -> None:
         play(case, CLINIC.means[2], 40, rng)
@@ -108,7 +116,7 @@ def _stories(rng: np.random.Generator) -> dict[str, Callable[[Case], None]]:
         play(case, SHOP.means[2], 6, rng, sigma=4)
 
     return {
-        "bed 1, just started": lambda case: play(case, CLINIC.means[0], 0, rng),
+        "bed 1, just started": in_time,
         "bed 2, in progress": in_progress,
         "bed 3, settled": settled,
         "bed 4, with an override": overridden,

@@ -15,7 +15,11 @@ SAME = {
     "POST /cases/{id}/erase": ["POST /api/v1/cases/{id}/erase"],
     "GET /cases": ["GET /api/v1/cases", "GET /api/v1/export/{what}"],
     "GET /cases/{id}": ["GET /api/v1/cases/{id}", "GET /api/v1/cases/{id}/outlook", "GET /api/v1/cases/{id}/events"],
+    "POST /cases/{id}/arrange": ["POST /api/v1/cases/{id}/arrange"],
+    "POST /cases/many": ["POST /api/v1/cases/arrange", "POST /api/v1/cases/move"],
+    "GET /due.ics": ["GET /api/v1/due.ics"],
     "POST /plans": ["POST /api/v1/plans"],
+    "POST /plans/{id}/interval": ["POST /api/v1/plans/{id}/interval"],
     "GET /plans": ["GET /api/v1/plans"],
     "GET /plans/{id}": [
         "GET /api/v1/plans/{id}",

@@ -62,7 +62,13 @@ def everything(path, turns=270):
         do(desk, lambda tx, id=id: tx.start("ada", id, one, "bed 12"), id)
     do(desk, lambda tx: tx.case("short").ask("ada", 2, None, None), "short")
     do(desk, lambda tx: tx.case("short").note("ada", "felt better"), "short")
+    do(
+        desk,
+        lambda tx: tx.case("short").arrange("ada", label="bed 13", owner="vic", due="2026-05-04", every=7),
+        "short",
+    )
     do(desk, lambda tx: tx.case("gone").ask("ada", 1, None, None), "gone")
+    do(desk, lambda tx: tx.case("gone").arrange("ada", label="bed 14", owner="vic", due="2026-05-04"), "gone")
     do(desk, lambda tx: tx.erase("ada", "gone"), "gone")
 
     def play(tx):

@@ -24,14 +24,17 @@ from banditree.service.cases.events import (
     Corrected,
     Erased,
     Event,
+    Handed,
     Happening,
     Harmed,
     Missed,
     Noted,
     Overridden,
+    Renamed,
     Reopened,
     Restricted,
     Retold,
+    Scheduled,
     Told,
     Undone,
     columns_of,
@@ -42,6 +45,10 @@ from banditree.service.problems import Conflict
 from banditree.tasks.collection import Collection
 
 NOW = timedelta()  # This long ago.
+OPENING = (Asked.kind, Overridden.kind)  # The kinds of events that open a round.
+VISITS = (*OPENING, Told.kind, Missed.kind, Retold.kind)  # What happens when a case is seen.
+MOST_TIMES = 16  # The times of at least this many rounds are kept before those that nobody needs are dropped.
+MOST_NAMED = 3  # Lists name this many different arms of the open rounds of a case.
 MAX_NUMBER = 2**31 - 1  # The largest number that an integer column of any of the databases holds.
 
 
@@ -72,6 +79,18 @@ class Followed:
         return self.collection is not None
 
 
+class Arranged(NamedTuple):
+    """What people arranged for a case. due: the day of the next visit, until more than `n_told` outcomes are known.
+
+    every: days from one visit to the next. owner: who looks after it.
+    """
+
+    owner: str | None = None
+    every: int | None = None
+    due: str | None = None
+    n_told: int = 0
+
+
 class Report(NamedTuple):
     """The last report of a case: its round, and how many rounds there were then."""
 
@@ -92,6 +111,9 @@ class Case:
         self.closed = self.erased = False
         self.last_report: Report | None = None  # as long as it can be undone
         self.undone: set[int] = set()  # rounds of which a report was undone
+        self.arranged = Arranged()
+        self.opened: dict[int, str] = {}  # when rounds were asked for: those open, and the last one reported
+        self.visited = at  # when something was last asked for or reported
         self.new: list[Event] = []
 
     @property
@@ -110,12 +132,53 @@ class Case:
         alarm = getattr(self.session.state, "alarm", None)
         return self.state == "open" and alarm is not None and bool(alarm.alarmed[0])
 
+    @property
+    def n_told(self) -> int:
+        """How many rounds have an outcome, or never will."""
+        return len(self.session.rounds) - len(self.session.open_rounds)
+
+    @property
+    def gives(self) -> str | None:
+        """The arms of the open rounds, as a person reads them; None where no round is open."""
+        given = [self.session.arms[self.session.rounds[number - 1].arm] for number in self.session.open_rounds]
+        names = list(dict.fromkeys(given))
+        return ", ".join([*names[:MOST_NAMED], *(["..."] if names[MOST_NAMED:] else [])]) or None
+
+    @property
+    def since(self) -> str:
+        """When the first open round was asked for; where none is open, when something was last reported."""
+        number = next(iter(self.session.open_rounds), None)
+        return self.visited if number is None else self.opened.get(number, self.visited)
+
+    @property
+    def due(self) -> str | None:
+        """The day that a person set for the next visit, until that has been."""
+        return self.arranged.due if self.n_told <= self.arranged.n_told else None
+
+    def arrange(self, actor: str, **changes: Any) -> bool:
+        """Change its label, owner, due or every, those that are given; False if nothing changes."""
+        self._must_not_be_erased()
+        before, seq = self.arranged._replace(due=self.due), self.seq
+        if changes.get("label", self.label) != self.label:
+            self._change(actor, Renamed(changes["label"] is not None, changes["label"]))
+        if changes.get("owner", before.owner) != before.owner:
+            self._change(actor, Handed(changes["owner"] is not None, changes["owner"]))
+        due, every = changes.get("due", before.due), changes.get("every", before.every)
+        if (due, every) != (before.due, before.every):
+            self._change(actor, Scheduled(due is not None or every is not None, due, every))
+        return self.seq > seq
+
+    def _change(self, actor: str, happening: Happening) -> None:
+        happening.change(self)
+        self._record(actor, happening)
+
     def fold(self, events: Sequence[Event]) -> None:
         """Apply events that are on record. Nothing follows an erasure, and what it blanked cannot be folded."""
         for event in events[-1:] if events and events[-1].kind == Erased.kind else events:
             happening = happening_of(event)
             assert happening is not None, "an event on record lacks what its kind needs"
             happening.change(self)
+            self._note_time(event)
         self.seq = events[-1].seq if events else self.seq
 
     def ask(
@@ -373,6 +436,24 @@ class Case:
         """Write down what has happened. at: when, if that was not just now."""
         self.seq += 1
         self.new.append(Event(seq=self.seq, **columns_of(happening), at=at or utc_now(), actor=actor))
+        self._note_time(self.new[-1])
+
+    def _note_time(self, event: Event) -> None:
+        """Remember when rounds were asked for, of those whose time may be asked for again."""
+        if event.kind in VISITS:
+            self.visited = event.at
+        if event.round is None or event.kind not in OPENING:
+            return
+        if event.kind == Asked.kind or event.round not in self.opened:
+            self.opened[event.round] = event.at
+        if len(self.opened) > MOST_TIMES + 2 * len(self.session.open_rounds):
+            self.opened = self.times
+
+    @property
+    def times(self) -> dict[int, str]:
+        """When the open rounds were asked for, and the one whose report can be undone."""
+        last = [] if self.last_report is None else [self.last_report.round]
+        return {number: self.opened[number] for number in (*self.session.open_rounds, *last) if number in self.opened}
 
     def _record(self, actor: str, happening: Happening) -> None:
         self.record(actor, happening, None)

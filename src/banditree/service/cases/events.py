@@ -280,6 +280,60 @@ class Noted(Happening):
 
 
 @dataclass(frozen=True)
+class Renamed(Happening):
+    """The case has another label, or (not named) none any more."""
+
+    kind = "renamed"
+    named: bool
+    label: str | None = None
+
+    def change(self, case: "Case") -> None:
+        """It is shown by its new label."""
+        case.label = self.label
+
+    def sentence(self, plan: Plan) -> str:
+        """The new label."""
+        return f"Its label is now {self.label}." if self.label else "It has no label any more."
+
+
+@dataclass(frozen=True)
+class Handed(Happening):
+    """The case is looked after by somebody else, or (not named) by whoever has time."""
+
+    kind = "handed"
+    named: bool
+    owner: str | None = None
+
+    def change(self, case: "Case") -> None:
+        """It is on the list of that person."""
+        case.arranged = case.arranged._replace(owner=self.owner)
+
+    def sentence(self, plan: Plan) -> str:
+        """Who looks after it."""
+        return f"Handed over to {self.owner}." if self.owner else "Nobody in particular looks after it any more."
+
+
+@dataclass(frozen=True)
+class Scheduled(Happening):
+    """When the next visit is due: on a day, or some days after the last one; if neither is set, as the plan says."""
+
+    kind = "scheduled"
+    set: bool
+    due: str | None = None
+    every: int | None = None
+
+    def change(self, case: "Case") -> None:
+        """The day counts until the next outcome is reported, the days until they are changed."""
+        case.arranged = case.arranged._replace(due=self.due, every=self.every, n_told=case.n_told)
+
+    def sentence(self, plan: Plan) -> str:
+        """The day and the days."""
+        day = f"The next visit is on {self.due}." if self.due else ""
+        days = "A visit every day." if self.every == 1 else f"A visit every {self.every} days." if self.every else ""
+        return " ".join(filter(None, (day, days))) or "Visits are due as the plan says."
+
+
+@dataclass(frozen=True)
 class Closed(Happening):
     """The case ended."""
 

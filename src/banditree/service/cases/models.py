@@ -1,11 +1,12 @@
 """Cases over HTTP: what starts, asks, tells and ends one, and what is answered."""
 
+from datetime import date
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import ConfigDict, Field, Strict, StringConstraints, model_validator
 
 from banditree.service.cases.case import MAX_NUMBER
-from banditree.service.edge.models import NO_NUL, Id, Name, Shape, Words
+from banditree.service.edge.models import NO_NUL, Days, Id, Name, Shape, Words
 
 MOST_OPENED = 1000  # One request opens at most this many rounds; each takes the one writer about 30 microseconds.
 ArmName = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=NO_NUL)]
@@ -15,6 +16,7 @@ Reward = Number | Literal["missing"]
 Context = dict[ArmName, Number | ArmName] | list[Number]
 Without = Annotated[list[ArmName], Field(max_length=10_000)]
 Batch = TypeVar("Batch", bound=Shape)
+ARRANGED = ("label", "owner", "due", "every")
 
 
 def _opening_few(batch: Batch, n: int) -> Batch:
@@ -157,6 +159,47 @@ class Correct(Shape):
     ask: Annotated[bool, Strict()] = False
 
 
+class Arrange(Shape):
+    """What is to be changed about how a case is looked after; what is omitted stays, and null takes it away.
+
+    owner: who looks after it. due: the day of the next visit. every: days from one visit to the next, in place of the
+    plan's.
+    """
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"owner": "ada", "due": "2026-05-04"}, {"every": 7}]})
+    label: Name | None = None
+    owner: Name | None = None
+    due: date | None = None
+    every: Days | None = None
+
+    @property
+    def changes(self) -> dict[str, Any]:
+        """What was given, as a case takes it."""
+        given: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set & set(ARRANGED)}
+        if given.get("due") is not None:
+            given["due"] = given["due"].isoformat()
+        return given
+
+
+class ArrangeCase(Arrange):
+    """What is to be changed about how one of many cases is looked after."""
+
+    case: Id
+
+
+class ArrangeMany(Shape):
+    """Many cases to be looked after in another way."""
+
+    arrangements: list[ArrangeCase] = Field(min_length=1, max_length=1000)
+
+
+class MoveCases(Shape):
+    """Many cases that go on elsewhere. plan: by default, for each, the one that replaced its own."""
+
+    cases: list[Id] = Field(min_length=1, max_length=1000)
+    plan: Id | None = None
+
+
 class Undo(Shape):
     """The round of the last report, which is to be taken back together with the rounds that were opened after it."""
 
@@ -226,12 +269,15 @@ class Standing(Shape):
     """Where a case stands and why. box is counted from 1. as_planned: every arm given was the plan's.
 
     without: the arms that the case must never get; the box is on the page of the plan for such a case. barred: those
-    that it does not get any more since they harmed it.
+    that it does not get any more since they harmed it. owner, due, every: as people arranged them.
     """
 
     id: str
     plan: str
     label: str | None
+    owner: str | None = None
+    due: str | None = None
+    every: int | None = None
     without: list[str] = Field(default_factory=list)
     barred: list[str] = Field(default_factory=list)
     at: str
@@ -271,7 +317,11 @@ class Outlook(Shape):
 
 
 class CaseLine(Shape):
-    """A case in a list; number orders the list and is where the next page begins. rings: its alarm went off."""
+    """A case in a list; number orders the list and is where the next page begins. rings: its alarm went off.
+
+    gives: the arms of its open rounds, asked for on `since`. due: the day of the next visit, if that is known.
+    finished: all its rounds are used.
+    """
 
     number: int
     id: str
@@ -284,6 +334,11 @@ class CaseLine(Shape):
     waiting: int
     site: str | None = None
     rings: bool = False
+    finished: bool = False
+    gives: str | None = None
+    since: str | None = None
+    owner: str | None = None
+    due: str | None = None
 
 
 class EventOut(Shape):

@@ -11,6 +11,7 @@ from banditree.nouns import counted
 from banditree.service.cases.case import Case
 from banditree.service.cases.desk import Transaction
 from banditree.service.problems import Conflict, Refused
+from banditree.service.store.records import started_by
 from banditree.service.store.signing import signature_of
 
 LONGEST_ID = 64
@@ -55,4 +56,6 @@ def move(
     if old.close(actor, f"Moved to case {new_id} on plan {target}."):
         rounds = counted(len(old.session.rounds), "round")
         new.note(actor, f"Moved from case {id}, which followed plan {old.followed.id} for {rounds}.")
+        owner = old.arranged.owner or started_by(transaction.connection, id)
+        new.arrange(actor, owner=None if owner == actor else owner, every=old.arranged.every, due=old.due)
     return new

@@ -12,10 +12,13 @@ from starlette.concurrency import run_in_threadpool
 from banditree.files.sessions import CaseFile
 from banditree.policies.rounds import MISSING, Missing
 from banditree.service.cases import moving, taking_up
-from banditree.service.cases.case import MAX_NUMBER, Case
+from banditree.service.cases.calendar import calendar_text
+from banditree.service.cases.case import MAX_NUMBER, Case, utc_now
 from banditree.service.cases.desk import TRIES, Transaction
 from banditree.service.cases.held_files import files_with
 from banditree.service.cases.models import (
+    Arrange,
+    ArrangeMany,
     Ask,
     AskMany,
     CaseFiles,
@@ -24,6 +27,7 @@ from banditree.service.cases.models import (
     Correct,
     EventOut,
     MoveCase,
+    MoveCases,
     NewCase,
     NewCases,
     Note,
@@ -40,18 +44,20 @@ from banditree.service.cases.models import (
 )
 from banditree.service.cases.outlook import Seen, go_ahead, outlook, see
 from banditree.service.cases.standings import event_out, standing, step_out
-from banditree.service.edge.models import NO_NUL, Answer, Done, Failure, Id
+from banditree.service.edge.models import NO_NUL, Answer, Done, Failure, Id, Name
 from banditree.service.edge.replies import ERRORS, decide, desk_of, look, many, read, reply
 from banditree.service.people.senders import Admin, Operator, Viewer
 from banditree.service.problems import Refused, Unavailable
 from banditree.service.store import records
-from banditree.service.store.case_lists import list_cases_json
+from banditree.service.store.case_lists import list_cases_json, worklist
 from banditree.service.store.people import Person
 
 router = APIRouter(prefix="/api/v1", tags=["cases"], responses=ERRORS)
 LONG = 500  # A case of more rounds is played again beside the desk, so that nobody waits for it.
 CaseId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$", description="the id of a case")]
 Search = Annotated[str, StringConstraints(max_length=100, pattern=NO_NUL)]
+Owner = Annotated[Name | None, Query(description="only cases that this person looks after")]
+MOST_VISITS = 10_000  # A calendar file has at most this many visits.
 After = Annotated[int, Query(ge=0, le=MAX_NUMBER, description="go on after this number")]
 
 
@@ -153,19 +159,50 @@ async def tell_cases(request: Request, person: Operator, body: TellMany) -> Resp
     return await many([tell(request, person, one.case, one) for one in body.tells])
 
 
+@router.post("/cases/arrange", response_model=Answer[list[Answer[Done] | Failure]])
+async def arrange_cases(request: Request, person: Operator, body: ArrangeMany) -> Response:
+    """Change labels, who looks after cases, and when they are due, of many in one call."""
+    return await many([arrange(request, person, one.case, one) for one in body.arrangements])
+
+
+@router.post("/cases/move", response_model=Answer[list[Answer[Standing] | Failure]])
+async def move_cases(request: Request, person: Operator, body: MoveCases) -> Response:
+    """Move many cases to another plan in one call; each stands on its own."""
+    return await many([move(request, person, id, MoveCase(plan=body.plan)) for id in body.cases])
+
+
+@router.get("/due.ics", response_class=Response)
+async def show_calendar(request: Request, person: Viewer, owner: Owner = None) -> Response:
+    """The next visits of the cases under way, as a calendar file. owner: only those that this person looks after."""
+    return await calendar(request, owner)
+
+
+async def calendar(request: Request, owner: str | None) -> Response:
+    """The calendar file of the visits that are due, and of those to come."""
+    lines = [line for line in await read(request, worklist, owner, MOST_VISITS) if line["due"]]
+    text = calendar_text(lines, request.app.state.settings.public_url or str(request.base_url), utc_now())
+    headers = {"content-disposition": 'attachment; filename="due.ics"'}
+    return Response(text, media_type="text/calendar", headers=headers)
+
+
 @router.get("/cases", response_model=Answer[list[CaseLine]])
 async def list_cases(
     request: Request,
     person: Viewer,
     plan: Annotated[Id | None, Query(description="only the cases of this plan")] = None,
-    state: Annotated[Literal["open", "waiting", "alarm", "closed", "erased"] | None, Query()] = None,
+    state: Annotated[Literal["open", "waiting", "due", "alarm", "closed", "erased"] | None, Query()] = None,
     after: After = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 100,
     search: Annotated[Search | None, Query(description="only cases with this in their id or label")] = None,
     newest: Annotated[bool, Query(description="the newest first")] = False,
+    owner: Owner = None,
 ) -> Response:
-    """Cases in the order they were started. waiting: an outcome is not known yet; alarm: the case fits no task."""
+    """Cases in the order they were started. waiting: an outcome is not known yet; alarm: the case fits no task.
+
+    due: the next visit is today or was before.
+    """
     options = {"plan": plan, "state": state, "after": after, "limit": limit, "search": search, "newest": newest}
+    options |= {"owner": owner, "today": utc_now()[:10]}
     lines = await read(request, list_cases_json, **options)
     return Response(f'{{"data": {lines}}}', media_type="application/json")
 
@@ -268,6 +305,21 @@ async def reopen_case(request: Request, person: Operator, id: CaseId, body: Reop
         return Done(done=transaction.case(id).reopen(person.name, body.reason))
 
     return reply(await decide(request, act, (id,)))
+
+
+@router.post("/cases/{id}/arrange", response_model=Answer[Done])
+async def arrange_case(request: Request, person: Operator, id: CaseId, body: Arrange) -> Response:
+    """Change the label of a case, who looks after it, and when it is due; done is false if that was so already."""
+    return reply(await arrange(request, person, id, body))
+
+
+def arrange(request: Request, person: Person, id: str, body: Arrange) -> "Future[Done]":
+    """Change how one case is looked after."""
+
+    def act(transaction: Transaction) -> Done:
+        return Done(done=transaction.case(id).arrange(person.name, **body.changes))
+
+    return decide(request, act, (id,))
 
 
 @router.post("/cases/{id}/note", response_model=Answer[Done])

@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, overload
 from banditree.policies.rounds import Round
 from banditree.policies.session import Session
 from banditree.policies.snapshots import fill_state, round_from_json, round_to_json, state_to_json
-from banditree.service.cases.case import Case, Report
+from banditree.service.cases.case import Arranged, Case, Report
 from banditree.service.cases.outlook import ahead_document, ahead_from
 from banditree.version import __version__
 
@@ -94,6 +94,9 @@ def snapshot_document(case: Case) -> str:
         "without": case.without,
         "closed": case.closed,
         "last_report": case.last_report,
+        "arranged": case.arranged,
+        "opened": case.times,
+        "visited": case.visited,
         "undone": sorted(case.undone),
         "n_applied": session.n_applied,
         "n_before": first,
@@ -126,6 +129,8 @@ def fill_from_snapshot(case: Case, seq: int, text: str) -> bool:
     fill_state(session.state, content["state"])
     case.session, case.closed, case.undone = session, content["closed"], set(content["undone"])
     case.last_report = None if content["last_report"] is None else Report(*content["last_report"])
+    case.arranged, case.visited = Arranged(*content["arranged"]), content["visited"]
+    case.opened = {int(number): at for number, at in content["opened"].items()}
     case.turn_page()
     case.ahead = ahead_from(case, content["ahead"])
     case.seq = case.snapshot_seq = seq

@@ -2,14 +2,16 @@
 
 from typing import Annotated, Generic, TypeVar
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, Strict, StringConstraints
 
 Data = TypeVar("Data")
 KEY = "Idempotency-Key"  # The header with which a request can be sent again without being carried out again.
+MOST_DAYS = 3650  # From one visit to the next it is at most this many days.
 NO_NUL = r"^[^\x00]*$"  # PostgreSQL does not store the null character.
 
 Id = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=NO_NUL)]
+Days = Annotated[int, Strict(), Field(ge=1, le=MOST_DAYS)]
 Words = Annotated[str, StringConstraints(min_length=1, max_length=2000, pattern=NO_NUL)]
 
 

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Annotated, Any, NamedTuple
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
@@ -16,7 +17,7 @@ from banditree.plans.plan import Plan
 from banditree.plans.words import harm_noun, number
 from banditree.policies.base import Outcome
 from banditree.service.cases import routes as case_routes
-from banditree.service.cases.case import MAX_NUMBER
+from banditree.service.cases.case import MAX_NUMBER, utc_now
 from banditree.service.cases.events import (
     Corrected,
     Event,
@@ -30,6 +31,8 @@ from banditree.service.cases.events import (
 )
 from banditree.service.cases.exports import folded_rounds
 from banditree.service.cases.models import (
+    ARRANGED,
+    Arrange,
     Ask,
     Close,
     Correct,
@@ -52,7 +55,7 @@ from banditree.service.pages import words
 from banditree.service.pages.forms import context_fields, context_of, fields, reward_of, shaped, to, whole
 from banditree.service.pages.rendering import page
 from banditree.service.people.senders import Admin, Operator, Viewer
-from banditree.service.problems import NotFound, Refused
+from banditree.service.problems import Conflict, NotFound, Refused
 from banditree.service.store import case_lists, records
 from banditree.service.store.signing import PlanState
 
@@ -67,7 +70,7 @@ MOST_BOXES = 1_500  # A plan of more boxes is not drawn, only put into words.
 
 router = APIRouter(include_in_schema=False)
 SAVED = (Harmed.kind, Told.kind, Missed.kind, Retold.kind, Corrected.kind, Undone.kind)
-States = ("waiting", "alarm", "open", "closed", "erased")
+States = ("waiting", "due", "alarm", "open", "closed", "erased")
 
 
 class Again(NamedTuple):
@@ -96,12 +99,15 @@ async def list_cases(
     search: Annotated[str, Query(max_length=100)] = "",
     state: str = "",
     plan: Annotated[str, Query(max_length=64)] = "",
+    owner: Annotated[str, Query(max_length=100)] = "",
+    changed: Annotated[int, Query(ge=0, le=SHOWN_CASES)] = 0,
     after: Annotated[int, Query(ge=0, le=MAX_NUMBER)] = 0,
 ) -> Response:
     """The cases, the newest first."""
     if state and state not in States:
         raise Refused(f"state must be one of {', '.join(States)}. Got {state[:50]!r}.")
     options = {"search": search.replace("\x00", ""), "state": state or None, "plan": plan or None, "after": after}
+    options |= {"owner": owner or None, "today": utc_now()[:10]}
     lines = await read(request, case_lists.list_cases, **options, limit=SHOWN_CASES + 1, newest=True)
     known = await read(request, records.documents, "plans")
     return page(
@@ -111,7 +117,10 @@ async def list_cases(
         more=lines[SHOWN_CASES - 1]["number"] if len(lines) > SHOWN_CASES else None,
         plans={line["id"]: line["name"] for line in known},
         starting={line["id"]: line["name"] for line in known if line["state"] == PlanState.SIGNED},
-        chosen={"search": search, "state": state, "plan": plan},
+        chosen={"search": search, "state": state, "plan": plan, "owner": owner},
+        owners=await read(request, case_lists.owners),
+        changed=changed,
+        today=utc_now()[:10],
         states=States,
     )
 
@@ -159,7 +168,9 @@ async def _case_page(
     events = await read(request, records.history, id, after, MOST_EVENTS)
     known = await read(request, records.documents, "plans")
     names = {line["id"]: line["name"] for line in known}
-    successor = next(line["replaced_by"] for line in known if line["id"] == standing.plan)
+    own_plan = next(line for line in known if line["id"] == standing.plan)
+    successor = own_plan["replaced_by"]
+    (listed,) = await read(request, case_lists.lines_of, [id])
     told = [(event, sentence_of(plan, event)) for event in reversed(events)]
     ended = standing.state == "closed" or (standing.rounds >= standing.horizon and not standing.open_rounds)
     whole = await read(request, records.history, id, 0, MOST_EVENTS) if ended else []
@@ -171,6 +182,10 @@ async def _case_page(
         pages=seen.on_record.plan.pages,
         words=plan.vocabulary,
         plan_name=names[standing.plan],
+        plan_every=own_plan["every"],
+        owner=listed["owner"],
+        due=listed["due"],
+        today=utc_now()[:10],
         successor=successor,
         successor_name=names.get(successor, successor),
         outcomes=[(number(value), name) for value, name in words.outcomes(plan)],
@@ -353,6 +368,55 @@ async def move(request: Request, person: Operator, id: CaseId) -> Response:
         given["without"] = [str(arm) for arm in (await request.form()).getlist("without")]
     moved = await case_routes.move(request, person, id, shaped(MoveCase, given))
     return to(f"/cases/{moved.id}#next")
+
+
+@router.post("/cases/{id}/arrange")
+async def arrange(request: Request, person: Operator, id: CaseId) -> Response:
+    """Change the label of a case, who looks after it, and when it is due."""
+    given = await fields(request)
+    body = {**dict.fromkeys(ARRANGED), **given, "every": whole(given, "every")}
+    await case_routes.arrange(request, person, id, shaped(Arrange, body))
+    return to(f"/cases/{id}")
+
+
+@router.post("/cases/many")
+async def change_many(request: Request, person: Operator) -> Response:
+    """Hand over, plan the visits of, or move the cases that were chosen; those that cannot be are said."""
+    given, form = await fields(request), await request.form()
+    chosen = list(dict.fromkeys(str(id) for id in form.getlist("case")))
+    if not chosen:
+        raise Refused("Choose at least one case.")
+    if len(chosen) > SHOWN_CASES:
+        raise Refused(f"At most {SHOWN_CASES} cases can be changed at once. Got {len(chosen)}.")
+    change = _change(given)
+    problems = []
+    for id in chosen:
+        try:
+            if change is None:
+                await case_routes.move(request, person, id, MoveCase())
+            else:
+                await case_routes.arrange(request, person, id, change)
+        except (InvalidInput, Refused, NotFound, Conflict) as problem:
+            problems.append(f"{id}: {problem}")
+    if problems:
+        said = f"{len(chosen) - len(problems)} of {len(chosen)} cases were changed. {' '.join(problems)}"
+        return page(request, "problem.html", 409, message=said, unchanged=len(problems) == len(chosen), back="/cases")
+    return to(f"/cases?{urlencode({'state': 'open', 'changed': len(chosen)})}")
+
+
+def _change(given: dict[str, str]) -> Arrange | None:
+    """What is to be changed in the chosen cases; None where they are to be moved."""
+    match given.get("do"):
+        case "hand" if "owner" in given:
+            return shaped(Arrange, {"owner": given["owner"]})
+        case "day" if "due" in given:
+            return shaped(Arrange, {"due": given["due"]})
+        case "days" if "every" in given:
+            return shaped(Arrange, {"every": whole(given, "every")})
+        case "move":
+            return None
+        case _:
+            raise Refused("Fill in the field beside the button that you pressed.")
 
 
 @router.post("/cases/{id}/note")

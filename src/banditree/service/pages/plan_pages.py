@@ -24,12 +24,12 @@ from banditree.service.field.monitoring import alarms_of, open_alarms
 from banditree.service.jobs.routes import computed
 from banditree.service.pages import verdicts, words
 from banditree.service.pages.case_pages import MOST_BOXES
-from banditree.service.pages.forms import fields, shaped, to, uploaded
+from banditree.service.pages.forms import fields, shaped, to, uploaded, whole
 from banditree.service.pages.rendering import page, static_file
 from banditree.service.people.senders import Operator, Viewer, sender
 from banditree.service.plans import routes as plan_routes
 from banditree.service.plans import uploads
-from banditree.service.plans.models import NewCollection, NewPlan
+from banditree.service.plans.models import Interval, NewCollection, NewPlan
 from banditree.service.plans.routes import DocumentId, certified
 from banditree.service.problems import NotFound, Refused
 from banditree.service.store import records, splits
@@ -103,6 +103,14 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         split=await read(request, splits.open_split, id),
         names={one["id"]: one["name"] for one in lines},
     )
+
+
+@router.post("/plans/{id}/interval")
+async def set_interval(request: Request, person: Operator, id: DocumentId) -> Response:
+    """Set the days from one visit to the next."""
+    body = shaped(Interval, {"every": whole(await fields(request), "every")})
+    await write(request, records.set_interval, person.name, id, body.every)
+    return to(f"/plans/{id}")
 
 
 @router.get("/plans/{id}/app")

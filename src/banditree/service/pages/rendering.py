@@ -72,6 +72,7 @@ def environment() -> Environment:
     made.filters |= {
         "plural": plural,
         "time": time_element,
+        "day": day_element,
         "capital": capital,
         "harm_noun": harm_noun,
         "number": shown_number,
@@ -131,6 +132,15 @@ def time_element(at: str) -> Markup:
     <time datetime="2026-03-01T09:30:00Z">2026-03-01 09:30 UTC</time>
     """
     return Markup('<time datetime="{}Z">{} {} UTC</time>').format(at[:19], at[:10], at[11:16])
+
+
+def day_element(day: str) -> Markup:
+    """A day, which the script writes as the reader does.
+
+    >>> print(day_element("2026-05-04"))
+    <time datetime="2026-05-04">2026-05-04</time>
+    """
+    return Markup('<time datetime="{0}">{0}</time>').format(day)
 
 
 def shown_number(value: float) -> str:

@@ -1,9 +1,12 @@
 """The first page: what waits, and for whom."""
 
 from itertools import islice
+from typing import Annotated
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 
+from banditree.service.cases import routes as case_routes
+from banditree.service.cases.case import utc_now
 from banditree.service.edge.replies import read
 from banditree.service.field import monitoring as field
 from banditree.service.pages.job_pages import KINDS
@@ -15,28 +18,30 @@ from banditree.service.store.signing import PlanState
 from banditree.version import __version__
 
 SHOWN = 6  # This many of each thing that waits are shown.
-WORKLIST = 30  # The first page lists at most 30 cases whose outcome is awaited.
+WORKLIST = 100  # The first page lists at most this many cases that are under way.
 MOST_COUNTED = 1_000  # Cases are counted up to here; of more, the page says only that there are more.
 
 router = APIRouter(include_in_schema=False)
+Whose = Annotated[str, Query(max_length=100)]
 
 
 @router.get("/")
-async def start(request: Request, person: Viewer) -> Response:
-    """What needs attention: outcomes, alarms, plans to sign, jobs."""
+async def start(request: Request, person: Viewer, whose: Whose = "") -> Response:
+    """What needs attention: cases under way, alarms, plans to sign, jobs. whose: only the cases of this person."""
     known = await read(request, records.documents, "plans")
     drafts = [line for line in known if line["state"] == PlanState.DRAFT]
     recent = await read(request, jobs.list_jobs, limit=50, asked=True)
-    awaited = await read(request, case_lists.list_cases, state="waiting", limit=WORKLIST)
-    steps = await read(request, case_lists.next_steps, [line["number"] for line in awaited])
+    owner = whose or None
     return page(
         request,
         "start.html",
         plans={line["id"]: line["name"] for line in known},
         starts=any(line["state"] == PlanState.SIGNED for line in known),
-        awaited=sorted(awaited, key=lambda line: steps[line["number"]]["at"]),
-        steps=steps,
-        n_awaited=await read(request, case_lists.count_cases, "waiting", MOST_COUNTED + 1),
+        worklist=await read(request, case_lists.worklist, owner, WORKLIST),
+        n_listed=await read(request, case_lists.count_worklist, MOST_COUNTED + 1, owner),
+        whose=whose,
+        owners=await read(request, case_lists.owners),
+        today=utc_now()[:10],
         alarms=await read(request, field.open_alarms),
         ringing=await read(request, case_lists.list_cases, state="alarm", limit=SHOWN),
         n_ringing=await read(request, case_lists.count_cases, "alarm", MOST_COUNTED + 1),
@@ -46,6 +51,12 @@ async def start(request: Request, person: Viewer) -> Response:
         kinds=KINDS,
         most=MOST_COUNTED,
     )
+
+
+@router.get("/due.ics")
+async def due(request: Request, person: Viewer, whose: Whose = "") -> Response:
+    """The next visits as a calendar file."""
+    return await case_routes.calendar(request, whose or None)
 
 
 @router.get("/help")

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from banditree.service.edge.models import Id, Name, Shape, Words
+from banditree.service.edge.models import Days, Id, Name, Shape, Words
 from banditree.training.settings import RelearnSettings
 
 CardFormat = Literal["pdf", "html"]
@@ -84,8 +84,17 @@ class DocumentLine(Shape):
     site: str | None = None
 
 
+class Interval(Shape):
+    """Days from one visit of a case to the next, for every case of a plan that has none of its own; null: unknown."""
+
+    every: Days | None = None
+
+
 class PlanLine(DocumentLine):
-    """A plan on record. replaced: a signed plan, `replaced_by`, took its place, and it starts no more cases."""
+    """A plan on record. replaced: a signed plan, `replaced_by`, took its place, and it starts no more cases.
+
+    every: days from one visit of a case to the next.
+    """
 
     state: Literal["draft", "signed", "replaced"]
     signed_at: str | None
@@ -93,6 +102,7 @@ class PlanLine(DocumentLine):
     comment: str | None
     replaces: str | None
     replaced_by: str | None
+    every: int | None = None
 
 
 class ChangedLine(Shape):

@@ -24,6 +24,7 @@ from banditree.service.plans.models import (
     CardFormat,
     ChangedLine,
     DocumentLine,
+    Interval,
     NewCollection,
     NewPlan,
     PaperName,
@@ -134,6 +135,12 @@ def sign_as_asked(connection: Connection, actor: str, id: str, body: SignPlan, a
 def may_sign_alone(request: Request) -> bool:
     """Whether whoever made a plan may sign it, although there are other users."""
     return bool(request.app.state.settings.sign_alone)
+
+
+@router.post("/plans/{id}/interval", response_model=Answer[Done], tags=["plans"])
+async def set_interval(request: Request, person: Operator, id: DocumentId, body: Interval) -> Response:
+    """Say how many days there are from one visit to the next, in cases that have no number of their own."""
+    return reply(Done(done=await write(request, records.set_interval, person.name, id, body.every)))
 
 
 @router.get("/plans/{id}/changes", response_model=Answer[list[ChangedLine]], tags=["plans"])

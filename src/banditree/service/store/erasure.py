@@ -18,6 +18,11 @@ from banditree.service.store.trail import content_digest
 
 REACHED = {
     "cases.label",
+    "cases.gives",
+    "cases.since",
+    "cases.owner",
+    "cases.every",
+    "cases.due",
     "events.arm",
     "events.reward",
     "events.details",

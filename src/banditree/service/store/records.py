@@ -13,10 +13,10 @@ from banditree.files.documents import dump, parse
 from banditree.files.plans import PlanFile, fingerprint, plan_from_document, plan_json
 from banditree.plans.plan import Plan
 from banditree.service.cases.case import Case, Followed, utc_now
-from banditree.service.cases.events import Event
+from banditree.service.cases.events import Event, Renamed
 from banditree.service.cases.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
-from banditree.service.store.schema import cases, collections, events, files, plans, snapshots
+from banditree.service.store.schema import DERIVED, cases, collections, events, files, plans, snapshots
 from banditree.service.store.seals import keeping_seal
 from banditree.service.store.signing import REPLACED_BY, STATE, check_replaceable
 from banditree.service.store.sites import seen, sees, site_of
@@ -46,9 +46,7 @@ EVENTS_AFTER = (
 )
 ADD_EVENT = sa.insert(events)
 SET_STATE = keeping_seal(
-    sa.update(cases)
-    .where(cases.c.number == sa.bindparam("of"))
-    .values({name: sa.bindparam(name) for name in ("state", "rounds", "waiting", "rings")})
+    sa.update(cases).where(cases.c.number == sa.bindparam("of")).values({name: sa.bindparam(name) for name in DERIVED})
 )
 
 
@@ -100,6 +98,16 @@ def is_of_other_data(connection: sa.Connection, id: str, collection: str | None)
     """Whether a plan is on record, with another collection than this one."""
     found = connection.execute(sa.select(plans.c.collection, plans.c.site).where(plans.c.id == id)).first()
     return found is not None and found[0] != collection and sees(connection, found[1])
+
+
+def set_interval(connection: sa.Connection, actor: str, id: str, every: int | None) -> bool:
+    """Set the days from one visit to the next for the cases of a plan; False if it was so before."""
+    check_seen(connection, "plans", id)
+    if connection.execute(sa.select(plans.c.every).where(plans.c.id == id)).scalar() == every:
+        return False
+    connection.execute(sa.update(plans).where(plans.c.id == id).values(every=every))
+    note_action(connection, actor, "set interval", f"{id}: {every}", None)
+    return True
 
 
 def _check_collection(plan: Plan, collection: Collection) -> None:
@@ -189,7 +197,7 @@ def add_case(
     """A new case on record. split: the one that gave it its plan."""
     site = site_of(connection) or _site(connection, plans, followed.id)
     row = {"id": id, "plan": followed.id, "label": label, "at": utc_now(), "actor": actor, "site": site}
-    row["split"] = split
+    row |= {"split": split, "since": row["at"]}
     number = connection.execute(sa.insert(cases).returning(cases.c.number), row).scalar_one()
     return Case(number, id, followed, label, row["at"] or "", site)
 
@@ -254,6 +262,11 @@ def case_rows(connection: sa.Connection, ids: Iterable[str]) -> Sequence[Row]:
     return connection.execute(query, {"ids": list(ids)}).mappings().all()
 
 
+def started_by(connection: sa.Connection, id: str) -> str:
+    """Who started a case."""
+    return str(case_rows(connection, [id])[0]["actor"])
+
+
 def last_seqs(connection: sa.Connection, numbers: list[int]) -> Sequence[tuple[int, int | None]]:
     """(case, number of its last event) for some cases; the query for one is the cheaper one."""
     if len(numbers) == 1:
@@ -269,14 +282,23 @@ def add_events(connection: sa.Connection, written: Iterable[Case]) -> int:
         cover(connection, rows, {case.number: (case.id, case.followed.id) for case in cases_of})
         connection.execute(ADD_EVENT, rows)
         connection.execute(SET_STATE, [state_of(case) for case in cases_of if case.new])
+        for case in cases_of:
+            if any(event.kind == Renamed.kind for event in case.new):
+                connection.execute(sa.update(cases).where(cases.c.number == case.number).values(label=case.label))
     return len(rows)
 
 
 def state_of(case: Case) -> dict[str, Any]:
     """What the row of a case says about its events."""
-    waiting = len(case.session.open_rounds) if case.state == "open" else 0
-    counts = {"rounds": len(case.session.rounds), "waiting": waiting}
-    return {"of": case.number, "state": case.state, "rings": case.rings, **counts}
+    if case.erased:
+        nothing = {"rounds": 0, "waiting": 0, "rings": False, "finished": False}
+        return {**dict.fromkeys(DERIVED), **nothing, "of": case.number, "state": case.state}
+    n_rounds, n_open = len(case.session.rounds), len(case.session.open_rounds)
+    known = {"of": case.number, "state": case.state, "rings": case.rings, "rounds": n_rounds}
+    known["waiting"] = n_open if case.state == "open" else 0
+    known["finished"] = n_rounds >= case.session.horizon and not n_open
+    known |= {"gives": case.gives if case.state == "open" else None, "since": case.since, "due": case.due}
+    return {**known, "owner": case.arranged.owner, "every": case.arranged.every}
 
 
 def put_snapshot(connection: sa.Connection, case: Case, content: str) -> None:

@@ -30,6 +30,8 @@ from sqlalchemy import (
 from banditree.service.cases.events import REPORTS
 
 metadata = MetaData()
+# Of a case: what follows from its events, and is written with them so that lists need not look at these.
+DERIVED = ("state", "rounds", "waiting", "rings", "finished", "gives", "since", "owner", "every", "due")
 WAITING = text("waiting > 0")
 RINGS = text("rings")
 IS_SIGNED = text("signed_at IS NOT NULL")
@@ -72,6 +74,7 @@ plans = Table(
     Column("signed_by", Text),
     Column("comment", Text),
     Column("replaces", String(16)),
+    Column("every", Integer),  # days from one visit of a case to the next
     Column("gave_way_to", String(16)),  # the plan that was kept when a split between the two ended
     Index("one_successor", "replaces", unique=True, sqlite_where=IS_SIGNED, postgresql_where=IS_SIGNED),
     *_seal("plans"),
@@ -123,12 +126,17 @@ cases = Table(
     Column("label", Text),
     Column("at", String(27), nullable=False),
     Column("actor", Text, nullable=False),
-    # What follows from the events, written with them so that lists need not count.
     Column("state", String(8), nullable=False, server_default="open"),
     Column("rounds", Integer, nullable=False, server_default="0"),
     Column("waiting", Integer, nullable=False, server_default="0"),
     Column("site", String(64)),
     Column("rings", Boolean, nullable=False, server_default=false()),
+    Column("finished", Boolean, nullable=False, server_default=false()),  # all its rounds are used and told
+    Column("gives", Text),  # the arms of its open rounds, as text
+    Column("since", String(27)),  # when they were asked for; where none is open, when the last thing was reported
+    Column("owner", Text),
+    Column("every", Integer),  # days from one visit to the next, where they are not the plan's
+    Column("due", String(10)),  # the day of the next visit, where a person set one
     Column("split", String(16)),  # in which the case was given its plan
     Index("cases_ringing", "number", sqlite_where=RINGS, postgresql_where=RINGS),
     Index("cases_by_site", "site", "number"),

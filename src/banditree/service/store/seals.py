@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from banditree.service.store.schema import cases, jobs, metadata
+from banditree.service.store.schema import DERIVED, cases, jobs, metadata
 from banditree.service.store.trail import SEAL, Line, add_lines
 
 DELETED = "-"  # Stands in place of the hash of a row that was deleted.
@@ -24,7 +24,7 @@ SEALED = tuple(table for table in metadata.sorted_tables if {"proof", "line"} & 
 # What follows from the events of a case, and how a job is getting on, is not sealed: the one is checked against the
 # events, and from the other nothing follows.
 UNSEALED = {
-    cases.name: {"state", "rounds", "waiting", "rings"},
+    cases.name: set(DERIVED),
     jobs.name: {"wish", "tries", "worker", "beat", "done", "total", "best", "text", "began", "ended"},
 }
 OF_ENDED = {"state", "found"}  # Of a job these are sealed once it has ended.

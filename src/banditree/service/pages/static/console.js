@@ -2,9 +2,10 @@
 // Times in the reader's time zone.
 function localTimes(root) {
   const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const days = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
   for (const time of root.querySelectorAll("time[datetime]")) {
     if (!time.title) time.title = time.textContent;
-    time.textContent = format.format(new Date(time.dateTime));
+    time.textContent = (time.dateTime.includes("T") ? format : days).format(new Date(time.dateTime));
   }
 }
 localTimes(document);
@@ -19,6 +20,15 @@ tuckDetails(document);
 for (const button of document.querySelectorAll("[data-print]")) {
   button.hidden = false;
   button.addEventListener("click", () => window.print());
+}
+
+for (const button of document.querySelectorAll("[data-choose]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => {
+    const boxes = [...document.querySelectorAll(`input[type=checkbox][name="${button.dataset.choose}"]`)];
+    const all = boxes.every((box) => box.checked);
+    for (const box of boxes) box.checked = !all;
+  });
 }
 
 // A report is sent once, however often the button is pressed.
