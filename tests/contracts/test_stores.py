@@ -297,6 +297,15 @@ def test_memory_holds_as_much_as_it_may_and_forgotten_cases_come_back(database, 
     assert do(small, lambda tx: tx.case("w").session.open_rounds, "w") == [2, 3]
 
 
+def test_closed_cases_are_not_kept_in_memory_and_take_late_outcomes(case, desk):
+    ask(desk, "c")
+    assert desk.n_cached == 1
+    do(desk, lambda tx: tx.case("c").close("ada", None), "c")
+    assert desk.n_cached == 0
+    tell(desk, 1, 1)
+    assert do(desk, lambda tx: tx.case("c").session.rounds[0].reward, "c") == 1
+
+
 def test_plans_and_collections(desk, database):
     add = lambda *given: do(desk, lambda tx: add_signed_plan(tx.connection, "ada", *given), alone=True)  # noqa: E731
     assert add("clinic", *PLAN, None) == add("again", *PLAN, None) == PLAN[0]

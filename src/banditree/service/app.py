@@ -126,7 +126,8 @@ def create_app(settings: Settings) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
-        openapi_url="/api/v1/openapi.json",
+        openapi_url=None,
+        generate_unique_id_function=lambda route: route.name,  # which generated clients call their functions by
     )
     metrics = Metrics()
     app.state.settings, app.state.desk, app.state.metrics, app.state.life = settings, desk, metrics, life
@@ -137,6 +138,7 @@ def create_app(settings: Settings) -> FastAPI:
     for room in ROOMS:
         app.include_router(room.router)
     _add_operations(app, desk, metrics, life)
+    _add_description(app, settings)
     _add_error_handlers(app)
     described = cache(partial(describe, app, settings))
     app.openapi = described  # type: ignore[method-assign]
@@ -177,6 +179,14 @@ def _add_operations(app: FastAPI, desk: Desk, metrics: Metrics, life: Life) -> N
                 "cached_cases": desk.n_cached,
             }
         )
+
+
+def _add_description(app: FastAPI, settings: Settings) -> None:
+    @app.get("/api/v1/openapi.json", include_in_schema=False)
+    async def description(request: Request) -> Response:
+        if not settings.open_description:
+            await app.state.door.person(request)
+        return JSONResponse(app.openapi())
 
 
 def _add_error_handlers(app: FastAPI) -> None:

@@ -42,6 +42,9 @@ class Settings(settings.Settings):
             "people log in]"
         ),
     ] = ()
+    open_description: Annotated[
+        bool, Field(description="Strangers may read the API description, as people who have logged in may.")
+    ] = False
     secure_cookies: Annotated[
         bool, Field(description="People log in over HTTPS only; switch it off for a trial on this computer.")
     ] = True
@@ -53,7 +56,7 @@ class Settings(settings.Settings):
     login_window: Annotated[int, Field(ge=1, description="Seconds of that wait.")] = 300
     max_body: Annotated[int, Field(ge=1000, description="Most bytes of a request.")] = 1_000_000
     max_upload: Annotated[int, Field(ge=1000, description="Most bytes of a plan or collection.")] = 32_000_000
-    cached_rounds: Annotated[int, Field(ge=0, description="Rounds kept in memory, over all cases.")] = 500_000
+    cached_rounds: Annotated[int, Field(ge=0, description="Rounds kept in memory, over all open cases.")] = 200_000
     waiting_commands: Annotated[int, Field(ge=1, description="Requests that may wait; others get 503.")] = 10_000
     readers: Annotated[
         int, Field(ge=1, description="Lists and pages that are read at the same time, one per person.")

@@ -51,6 +51,24 @@ def code(answer):
     return answer.status_code, answer.json()["error"]["code"]
 
 
+@pytest.fixture(scope="module")
+def described(address):
+    """The description of the API, which those who have logged in may read."""
+    with httpx.Client(base_url=address) as http:
+        assert log_in(http, "vic").status_code == 200
+        return http.get("/api/v1/openapi.json").json()
+
+
+def test_strangers_read_the_description_only_where_it_is_open(anybody, tmp_path):
+    assert code(anybody.get("/api/v1/openapi.json")) == (401, "not_logged_in")
+    opened = Database(local(tmp_path / "open.db"))
+    with opened.write() as connection:
+        add_user(connection, "test", "ada", Role.ADMIN, hashed(PASSWORD))
+    opened.close()
+    with in_thread(local(tmp_path / "open.db", authentication=True, open_description=True)) as (_app, http):
+        assert http.get("/api/v1/openapi.json").status_code == 200
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.168.0.7", "clinic.example", "::"])
 def test_an_open_service_only_listens_on_this_computer(host):
     with pytest.raises(InvalidInput, match="Add authentication=True, or omit the host"):
@@ -64,11 +82,11 @@ def test_a_service_nobody_can_log_in_to_does_not_start(tmp_path):
         create_app(local(tmp_path / "empty.db", authentication=True))
 
 
-def test_strangers_see_only_that_it_is_alive(anybody):
+def test_strangers_see_only_that_it_is_alive(anybody, described):
     assert anybody.get("/health").status_code == anybody.get("/ready").status_code == 200
     routes = [
         (method, path)
-        for path, methods in anybody.get("/api/v1/openapi.json").json()["paths"].items()
+        for path, methods in described["paths"].items()
         for method in methods
         if path not in ("/health", "/ready", "/api/v1/login")
     ]
@@ -203,11 +221,10 @@ def test_an_open_service_has_no_log_in(service):
     assert code(http.post("/api/v1/tokens", json={"name": "x"})) == (409, "conflict")
 
 
-def test_the_description_says_what_each_operation_must_carry(address, anybody):
-    document = anybody.get("/api/v1/openapi.json").json()
-    assert set(document["components"]["securitySchemes"]) == {"token", "session", "csrf"}
+def test_the_description_says_what_each_operation_must_carry(anybody, described):
+    assert set(described["components"]["securitySchemes"]) == {"token", "session", "csrf"}
     checked = 0
-    for path, methods in document["paths"].items():
+    for path, methods in described["paths"].items():
         for method, operation in methods.items():
             filled = re.sub(r"{\w+}", "x1", path).replace("export/x1", "export/events")
             answer = anybody.request(method, filled, json=None if method == "get" else {})

@@ -1,20 +1,36 @@
 """Backups of a live service: consistent, verified, and restored into either kind of database."""
 
 import json
+import os
+import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 import threading
 import time
 from contextlib import closing
 
 import pytest
 import sqlalchemy as sa
-from running_service import CLINIC, client_of, clinic_plan, free_port, in_thread, local, new_database, start_process
+from running_service import (
+    CLINIC,
+    add_signed_plan,
+    client_of,
+    clinic_plan,
+    free_port,
+    in_thread,
+    local,
+    new_database,
+    start_process,
+)
 
 from banditree.cli import main
+from banditree.files.plans import plan_json
 from banditree.service.client import Client
 from banditree.service.problems import Refused
 from banditree.service.settings import Settings
+from banditree.service.store import records
 from banditree.service.store.backup import back_up, restore, verify
 from banditree.service.store.database import Database
 from banditree.service.store.schema import metadata
@@ -222,3 +238,60 @@ def test_the_restore_drill(tmp_path, postgres):
         thread.join()
         process.terminate()
         process.wait()
+
+
+READ_ONLY = """
+import sys
+from pathlib import Path
+from banditree.service.problems import Unavailable
+from banditree.service.settings import Settings
+from banditree.service.store import audit, backup
+from banditree.service.store.database import Database
+
+def problems(name):
+    database = Database(Settings(database=name), migrates=False)
+    with database.snapshot() as connection:
+        return audit.verify(connection).problems
+
+assert problems("mnt/whole.db") == []
+rows = backup.back_up(Settings(database="mnt/whole.db"), Path("again.backup"))
+assert backup.verify(Path("again.backup")) == rows == backup.verify(Path("mnt/whole.backup"))
+assert "plans" in str(problems("mnt/live.db"))  # what is only in the write-ahead log so far is read too
+Path("src/live.db-shm").unlink()
+for name, said in (("live", "Copy both to where you may write"), ("nowhere", "no such database")):
+    try:
+        problems(f"mnt/{name}.db")
+    except Unavailable as problem:
+        assert said in str(problem), problem
+    else:
+        raise AssertionError(name)
+"""
+
+
+@pytest.mark.slow
+def test_audit_and_backup_read_from_a_disk_that_cannot_be_written(tmp_path):
+    if os.getuid() != 0 or shutil.which("unshare") is None:
+        assert "CI" not in os.environ, "needs root and unshare"
+        pytest.skip("needs root and unshare")
+    source = tmp_path / "src"
+    source.mkdir()
+    (tmp_path / "mnt").mkdir()
+    database = Database(local(source / "whole.db"))
+    with database.write() as connection:
+        add_signed_plan(connection, "ada", "clinic", *records.read_plan(json.loads(plan_json(clinic_plan()))), None)
+    database.close()
+    back_up(local(source / "whole.db"), source / "whole.backup")
+    edited = sqlite3.connect(shutil.copy(source / "whole.db", tmp_path / "live.db"))
+    edited.execute("UPDATE plans SET name = 'edited'")
+    edited.commit()
+    for end in ("", "-wal", "-shm"):
+        shutil.copy(tmp_path / f"live.db{end}", source / f"live.db{end}")
+    edited.close()
+    steps = 'mount --bind src mnt && mount -o remount,ro,bind mnt && exec "$0" -c "$1"'
+    found = subprocess.run(
+        ["unshare", "-m", "sh", "-ec", steps, sys.executable, READ_ONLY],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert found.returncode == 0, found.stderr

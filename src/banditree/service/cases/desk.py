@@ -132,7 +132,7 @@ class Transaction:
 class Desk:
     """Runs commands in their own thread (`submit`), or in this one (`run`)."""
 
-    def __init__(self, database: Database, *, cached_rounds: int = 500_000, waiting: int = 10_000) -> None:
+    def __init__(self, database: Database, *, cached_rounds: int = 200_000, waiting: int = 10_000) -> None:
         self.database, self.cached_rounds = database, cached_rounds
         self.n_transactions = self.n_commands = self.n_events = 0
         self._cases: OrderedDict[str, Case] = OrderedDict()
@@ -396,7 +396,7 @@ class Desk:
         for id, case in touched.items():
             self._forget(id)
             case.new.clear()
-            if not case.erased:
+            if case.state == "open":  # the others are hardly ever asked about: they are read again when they are
                 case.weight = len(case.session.rounds) + WEIGHT
                 self._cases[id] = case
                 self._rounds += case.weight

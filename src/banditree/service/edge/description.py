@@ -53,7 +53,7 @@ def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
         for method in path.keys() - {name.lower() for name in SAFE_METHODS}:
             path[method].setdefault("parameters", []).append(REPEATABLE)
             body = path[method].get("requestBody", {}).get("content", {}).get("application/json", {})
-            document["components"]["schemas"] |= body.get("schema", {}).pop("$defs", {})
+            _share_shapes(body, document["components"]["schemas"])
     if not settings.authentication:
         return document
     document["components"]["securitySchemes"] = SCHEMES
@@ -66,6 +66,15 @@ def describe(app: FastAPI, settings: Settings) -> dict[str, Any]:
             if role is not None:
                 operation["x-role"] = role.word
     return document
+
+
+def _share_shapes(body: dict[str, Any], shared: dict[str, Any]) -> None:
+    """Put the shapes of a body that its route reads by itself among those of all others."""
+    shape = body.get("schema", {})
+    shared |= shape.pop("$defs", {})
+    if "properties" in shape:
+        shared[shape["title"]] = shape
+        body["schema"] = {"$ref": COMPONENT.format(model=shape["title"])}
 
 
 def all_routes(app: FastAPI) -> list[APIRoute]:

@@ -1,5 +1,6 @@
 """Opening, migrating and watching the database: SQLite in WAL mode with full sync, or PostgreSQL."""
 
+import errno
 import math
 import os
 import sqlite3
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from alembic import command
@@ -38,24 +40,28 @@ POSTGRES = {
 class Database:
     """One database: `read` and `write` give connections inside a transaction, and name every failure `Unavailable`.
 
-    A write is on disk when the `with` block ends without an error. migrates: bring the tables up to date first.
+    A write is on disk when the `with` block ends without an error. migrates: bring the tables up to date first. Without
+    that, a file that this process may not change, on a medium that is read-only perhaps, is opened to be read.
     """
 
     def __init__(self, settings: Settings, *, migrates: bool = True) -> None:
-        self.settings = settings
-        self.engine = open_engine(settings.url, most=WRITERS)
-        watch_changes(self.engine)
-        self.n_opened = 0  # connections for writing so far, each perhaps to another server
-        sa.event.listen(self.engine, "connect", self._count)
-        self._readers = open_engine(settings.url, most=READERS)  # so that those who write never wait for those
-        self._long = open_engine(settings.url, most=LONG)
-        self._writes = self.engine.execution_options(writes=True)
-        name = self.engine.url.database
-        self._file = Path(name) if self.engine.dialect.name == "sqlite" and name else None
+        self.settings, given = settings, sa.make_url(settings.url)
+        self._file = Path(given.database) if given.drivername == "sqlite" and given.database else None
+        url, self.only_reads = settings.url, False
         if self._file is not None:
             if not migrates and not self._file.exists():
                 raise Unavailable(f"{self._file}: no such database. Check the name and the folder.")
-            make_private(self._file)
+            if not migrates and (mode := mode_to_read(self._file)) is not None:
+                url, self.only_reads = f"sqlite:///file:{quote(str(self._file.absolute()))}?{mode}&uri=true", True
+            else:
+                make_private(self._file)
+        self.engine = open_engine(url, most=WRITERS)
+        watch_changes(self.engine)
+        self.n_opened = 0  # connections for writing so far, each perhaps to another server
+        sa.event.listen(self.engine, "connect", self._count)
+        self._readers = open_engine(url, most=READERS)  # so that those who write never wait for those
+        self._long = open_engine(url, most=LONG)
+        self._writes = self.engine.execution_options(writes=True)
         if migrates:
             with naming_failures(), self._writes.begin() as connection:
                 migrate(connection)
@@ -88,12 +94,16 @@ class Database:
             self._check_file()
 
     def check(self) -> None:
-        """Raise `Unavailable` unless the database has this version's tables and can be written; tried each second."""
+        """Raise `Unavailable` unless the database has this version's tables and can be written; tried each second.
+
+        One that is opened only to be read need not be writable.
+        """
         if time.monotonic() - self._checked < 1.0:
             return
-        with self.write() as connection:
+        with self.read() if self.only_reads else self.write() as connection:
             found = connection.execute(sa.text("SELECT version_num FROM alembic_version")).scalar()
-            connection.execute(sa.text("UPDATE alembic_version SET version_num = version_num"))
+            if not self.only_reads:
+                connection.execute(sa.text("UPDATE alembic_version SET version_num = version_num"))
         if found != newest_version():
             raise Unavailable(f"The database is at version {found}, and this service needs {newest_version()}.")
         self._checked = time.monotonic()
@@ -163,6 +173,30 @@ def make_private(file: Path) -> None:
         raise Unavailable(f"The database file {file} cannot be used: {problem.strerror}.") from None
 
 
+def mode_to_read(file: Path) -> str | None:
+    """How SQLite is to open a file that this process may not change; None if it may.
+
+    Beside one on a read-only medium SQLite cannot put the files that it uses to see who else writes: nobody does. If a
+    write-ahead log was copied there too, it is read with the file.
+    """
+    try:
+        os.close(os.open(file, os.O_RDWR))
+    except OSError as problem:
+        if problem.errno not in (errno.EROFS, errno.EACCES):
+            return None  # whoever opens it next says what is wrong
+        log = Path(f"{file}-wal")
+        if problem.errno == errno.EACCES or (log.exists() and log.stat().st_size):
+            _check_log(log)
+            return "mode=ro"
+        return "mode=ro&immutable=1"
+    return None
+
+
+def _check_log(log: Path) -> None:
+    if log.exists() and not Path(f"{str(log).removesuffix('-wal')}-shm").exists():
+        raise Unavailable(f"{log} cannot be read without the file that ends in -shm. Copy both to where you may write.")
+
+
 @contextmanager
 def time_limit(connection: sa.Connection, seconds: float | None) -> Iterator[None]:
     """End a query that takes longer; SQLite asks now and then, PostgreSQL knows by itself."""
@@ -200,8 +234,8 @@ def open_engine(url: str, most: int, *, wal: bool = True) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # BEGIN is ours, below
-        journal = "WAL" if wal else "DELETE"
-        for pragma in (f"journal_mode={journal}", "synchronous=FULL", "foreign_keys=ON", *PAGES):
+        journal = () if "?mode=ro" in url else ("journal_mode=WAL",) if wal else ("journal_mode=DELETE",)
+        for pragma in (*journal, "synchronous=FULL", "foreign_keys=ON", *PAGES):
             connection.execute(f"PRAGMA {pragma}")
 
     @sa.event.listens_for(engine, "begin")
