@@ -80,7 +80,7 @@ def test_the_compose_file_fits_the_service_and_the_proxy():
 def test_the_standby_is_written_to_before_an_answer_and_the_service_knows_both():
     found = yaml.safe_load((DEPLOY / "standby.yaml").read_text())
     services = found["services"]
-    assert "synchronous_standby_names=*" in services["database"]["command"]
+    assert "synchronous_standby_names = '*'" in found["configs"]["replication"]["content"]
     url = services["service"]["environment"]["BANDITREE_DATABASE"]
     hosts = re.findall(r"host=(\w+):5432", url)
     assert set(hosts) == {"database", "standby"} <= services.keys()

@@ -72,7 +72,8 @@ class Settings(settings.Settings):
     ] = 200
     connections_per_address: Annotated[int, Field(ge=1, description="Open connections per address.")] = 256
     trusted_proxies: Annotated[
-        tuple[str, ...], Field(description="Addresses of proxies whose X-Forwarded-For is trusted.")
+        tuple[str, ...],
+        Field(description="Addresses of proxies, or networks (10.0.0.0/8), whose X-Forwarded-For is trusted."),
     ] = ()
     public_url: Annotated[
         str, Field(description="The address at which people reach the service, as in https://plans.clinic.example.")
@@ -112,6 +113,8 @@ class Settings(settings.Settings):
                 f"The service is open to everyone who reaches it, so it only listens on this computer. Got host "
                 f"{self.host!r}. Add authentication=True, or omit the host."
             )
+        for one in self.trusted_proxies:
+            _check_network(one)
         if self.oidc_issuer:
             self._check_sign_on()
         if self.webhook_url:
@@ -163,6 +166,16 @@ class Settings(settings.Settings):
     def hosts(self) -> tuple[str, ...]:
         """The Host headers that are answered; () for any. Keeps other web sites from reaching an open service."""
         return self.allowed_hosts or (() if self.authentication else LOCAL_HOSTS)
+
+
+def _check_network(given: str) -> None:
+    """Refuse what is no address and no network: nobody would be trusted by it."""
+    try:
+        ipaddress.ip_network(given)
+    except ValueError:
+        raise invalid(
+            "trusted_proxies", "an address such as 10.0.0.2, or a network such as 10.0.0.0/8", given
+        ) from None
 
 
 def is_loopback(host: str) -> bool:

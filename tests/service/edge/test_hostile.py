@@ -17,12 +17,14 @@ import uvicorn
 from fastapi import Request
 from running_service import client_of, clinic_plan, do, free_port, in_thread, local, new_database, start_process
 
+from banditree.errors import InvalidInput
 from banditree.service.app import create_app, refuse
 from banditree.service.cases.desk import Desk
 from banditree.service.edge import connection_limits as connections
 from banditree.service.edge.admission import BURST, Rates
 from banditree.service.problems import Conflict, NotLoggedIn, Refused, TooMany, TooSlow, Unavailable
 from banditree.service.server import configuration
+from banditree.service.settings import Settings
 from banditree.service.store import people
 from banditree.service.store.database import Database
 from banditree.service.store.people import Role
@@ -424,3 +426,11 @@ def test_the_wait_is_said_only_where_it_is_known(tmp_path):
     assert refuse(request, asyncio.run(fill())).headers["retry-after"] == "3"
     assert "retry-after" not in refuse(request, TooSlow("It would be too slow again.")).headers
     assert "retry-after" not in refuse(request, Unavailable("The database is gone, nobody knows how long.")).headers
+
+
+def test_proxies_are_named_by_address_or_network():
+    counted = connections.Connections(100, 1, ("10.0.0.0/8", "192.168.0.7"))
+    assert all(counted.admit(proxy) for proxy in ("10.1.2.3", "192.168.0.7") for _ in range(3))
+    assert [counted.admit("11.0.0.1") for _ in range(2)] == [True, False]
+    with pytest.raises(InvalidInput, match="trusted_proxies must be an address such as"):
+        Settings(trusted_proxies=("proxy.example",))

@@ -5,6 +5,7 @@ The head of a request is its first line and its headers.
 
 import asyncio
 from collections import Counter
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -12,6 +13,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 HEAD_SECONDS = 10.0  # The head of a request must come within this many seconds.
 HEAD_BYTES = 65_536  # It may have this many bytes.
 PIECE = 16_384  # Bytes between two looks at a head, so that little of one that is too large is read.
+LOCAL = "local"  # What connects over a socket of this machine has no address.
 TOO_LARGE = (
     b'{"error": {"code": "too_large", "message": "The headers of a request may have at most 65,536 bytes in all."}}'
 )
@@ -22,17 +24,24 @@ REFUSAL = (
 
 
 class Connections:
-    """How many connections are open, over all and from each address. trusted: proxies, which speak for many."""
+    """How many connections are open, over all and from each address.
+
+    trusted: addresses and networks of proxies, which speak for many.
+    """
 
     def __init__(self, most: int, per_address: int, trusted: tuple[str, ...] = ()) -> None:
-        self.most, self.per_address, self.trusted = most, per_address, trusted
+        self.most, self.per_address = most, per_address
+        self.trusted = [ip_network(one) for one in trusted]
         self.open: Counter[str] = Counter()
 
     def admit(self, address: str) -> bool:
         """Count a new connection; whether there is room for it."""
         self.open[address] += 1
-        own = address in self.trusted or self.open[address] <= self.per_address
+        own = self.open[address] <= self.per_address or self._is_trusted(address)
         return own and self.open.total() <= self.most
+
+    def _is_trusted(self, address: str) -> bool:
+        return address != LOCAL and any(ip_address(address) in network for network in self.trusted)
 
     def leave(self, address: str) -> None:
         """A connection is gone."""
@@ -52,7 +61,7 @@ def protocol(connections: Connections) -> type[asyncio.Protocol]:
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             peer = transport.get_extra_info("peername")
-            self.address = peer[0] if isinstance(peer, tuple) else "local"
+            self.address = peer[0] if isinstance(peer, tuple) else LOCAL
             if not connections.admit(self.address):
                 transport.abort()
             else:
