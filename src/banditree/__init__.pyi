@@ -38,6 +38,7 @@ from banditree.plans.gives import BestOf as BestOf
 from banditree.plans.gives import Give as Give
 from banditree.plans.gives import HandOver as HandOver
 from banditree.plans.gives import TreatAs as TreatAs
+from banditree.plans.gives import TreatByState as TreatByState
 from banditree.plans.line import Line as Line
 from banditree.plans.machine import machine_of as machine_of
 from banditree.plans.plan import Fallback as Fallback
@@ -45,6 +46,7 @@ from banditree.plans.plan import Plan as Plan
 from banditree.plans.plan import SafetyRule as SafetyRule
 from banditree.plans.plan import make_plan as make_plan
 from banditree.plans.points import ByOutcome as ByOutcome
+from banditree.plans.points import StateTable as StateTable
 from banditree.plans.words import Vocabulary as Vocabulary
 from banditree.plans.words import in_language as in_language
 from banditree.policies.rounds import MISSING as MISSING
@@ -61,12 +63,15 @@ from banditree.reports.report import write_report as write_report
 from banditree.simulation.engine import Player as Player
 from banditree.simulation.engine import simulate as simulate
 from banditree.simulation.results import Results as Results
+from banditree.simulation.with_states import StateResults as StateResults
+from banditree.simulation.with_states import simulate_states as simulate_states
 from banditree.tasks.collection import Collection as Collection
 from banditree.tasks.contexts import fixed_context as fixed_context
 from banditree.tasks.contexts import gaussian_contexts as gaussian_contexts
 from banditree.tasks.contexts import moment_contexts as moment_contexts
 from banditree.tasks.contexts import sampled_contexts as sampled_contexts
 from banditree.tasks.separation import least_separation as least_separation
+from banditree.tasks.states import StateCollection as StateCollection
 from banditree.training.learning import Learned as Learned
 from banditree.training.learning import learn as learn
 from banditree.training.relearning import relearn as relearn

@@ -26,6 +26,7 @@ from banditree.plans.plan import Plan
 from banditree.shown import Shown
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.collection import Collection
+from banditree.tasks.states import StateCollection, with_its_states
 from banditree.theory.thompson import Expected, expected_losses, thompson_loss
 
 MOST_COURSE = 50_000_000  # A course has at most this product of rounds and tasks: two numbers of 8 bytes each.
@@ -130,6 +131,10 @@ def certify(
     >>> round(certificate.worst_regret, 3), f"{certificate.wrong_arm.max():.1e}"
     (28.804, '3.2e-05')
     """
+    if plan.states or isinstance(collection, StateCollection):
+        from banditree.certificates.states import certify_states
+
+        return certify_states(plan, with_its_states(collection), horizon)
     if _has_case_features(collection):
         from banditree.certificates.by_case import certify_by_case
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from banditree.cli.options import AsJson, CollectionFile, LimitSeconds
+from banditree.errors import InvalidInput
 
 if TYPE_CHECKING:
     from banditree.progress import Progress
@@ -34,8 +35,17 @@ def analyze(
     """
     from banditree.files.collections import load_collection
     from banditree.reports.analyze import analyze as work_out
+    from banditree.reports.by_state import analyze_states
     from banditree.reports.limits import A_SECOND
+    from banditree.tasks.states import StateCollection
 
+    known = load_collection(collection)
+    if isinstance(known, StateCollection):
+        if separation is not None:
+            raise InvalidInput("--separation must be omitted with states.")
+        by_state = analyze_states(known, horizon)
+        typer.echo(json_text.dumps(by_state.facts, indent=2, ensure_ascii=False) if json else by_state.text)
+        return
     start = time.monotonic()
     told: set[str] = set()
 
@@ -47,5 +57,5 @@ def analyze(
         return time.monotonic() - start <= seconds * ENDS.get(stage, 1.0)
 
     effort = int(limit_seconds * A_SECOND)
-    found = work_out(load_collection(collection), separation, horizon, effort=effort, on_progress=on_progress)
+    found = work_out(known, separation, horizon, effort=effort, on_progress=on_progress)
     typer.echo(json_text.dumps(dict(found.facts), indent=2, ensure_ascii=False) if json else found.text)

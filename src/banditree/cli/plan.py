@@ -68,20 +68,36 @@ def _show_plan(
 ) -> None:
     from banditree.files.plans import plan_json, save_plan
     from banditree.protocols.build import build_plan
+    from banditree.tasks.states import StateCollection
 
     with progress("Searching", visible=not as_json) as on_progress:
         how: dict[str, Any] = {"vocabulary": words, "on_progress": on_progress, **settings.options}
         how |= {"pages": settings.pages, "not_again": settings.not_again}
-        built = _marked(build_plan(known, settings.horizon, settings.method, **how), known)
+        built = build_plan(known, settings.horizon, settings.method, **how)
+        built = built if isinstance(known, StateCollection) else _marked(built, known)
     if output is not None:
         save_plan(built, output)
     if as_json:
         typer.echo(plan_json(built), nl=False)
         return
-    _show(built, known, settings)
+    if built.states:
+        _show_by_state(built, known)
+    else:
+        _show(built, known, settings)
     if output is not None:
         typer.echo(f"Written to {output}. Look at it: {program()} show {output}. Follow it: {program()} run {output}")
         typer.echo(f"All about it in one file: {program()} report {collection} {output} -o report.html")
+
+
+def _show_by_state(built: "Plan", known: "Collection") -> None:
+    """Print a plan with states, with what it loses."""
+    from banditree.certificates.certify import certify
+    from banditree.plans.wording import plan_text
+    from banditree.reports.certify import certificate_report, certificate_sentences
+    from banditree.reports.promise import loss_sentence
+
+    typer.echo(plan_text(built, loss_sentence(built, certify(built, known))))
+    typer.echo("\n" + "\n".join(certificate_sentences(certificate_report(built, known))))
 
 
 def _show(built: "Plan", known: "Collection", settings: PlanSettings) -> None:

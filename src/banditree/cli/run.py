@@ -112,6 +112,11 @@ def _next_step(session: "Session") -> "Step":
             step = session.ask(context=_ask_context(session))
         except InvalidInput as problem:
             typer.echo(str(problem))
+    while step.outcome is Outcome.STATE_NEEDED:
+        try:
+            step = session.ask(state=_prompt(f"state ({', '.join(session.states)})"))
+        except InvalidInput as problem:
+            typer.echo(str(problem))
     return step
 
 

@@ -72,7 +72,7 @@ def card_info(
         rule=" ".join([*([] if plan.rule is None else [rule_sentence(plan)]), *foot_sentences(plan)]),
         meanings=tuple(_meanings(plan)),
         promise=promise or _unknown(plan),
-        columns=(unit(plan), words.arm, *tallies, words.say("score"), words.say("next")),
+        columns=_columns(plan, tallies),
         worksheet=_worksheet_note(plan),
         verdict=verdict,
         issue=issue,
@@ -82,6 +82,14 @@ def card_info(
         ),
         words=words,
     )
+
+
+def _columns(plan: Plan, tallies: tuple[str, str]) -> tuple[str, ...]:
+    """The heads of the worksheet."""
+    words = plan.vocabulary
+    if plan.states:
+        return unit(plan), words.say("state"), words.arm, words.reward, words.say("points"), words.say("score")
+    return unit(plan), words.arm, *tallies, words.say("score"), words.say("next")
 
 
 def _title(plan: Plan) -> str:
@@ -95,6 +103,8 @@ def _title(plan: Plan) -> str:
 
 def _worksheet_note(plan: Plan) -> str:
     """How the worksheet is filled in."""
+    if plan.states:
+        return plan.vocabulary.say("A new row for each round; its points follow when the next state is known.")
     words, an_arm = plan.vocabulary, plan.vocabulary.article("arm")
     if plan.form is Form.BOXES:
         row = words.say("A new row for each box you come to.")
@@ -135,6 +145,8 @@ def _meanings(plan: Plan) -> list[tuple[str, str]]:
         every = words.say("Starts at 0 on every box. After each outcome add its points.")
         if in_lines:
             every = words.say("Starts at 0 on every line. After each outcome add its points.")
+        if plan.states:
+            every = words.say("Starts at 0 on every line. When the next state is known, add the points of the round.")
         found.append((words.say("the score"), every))
     if points := short_points(plan):
         found.append((points, words.say("The points of {outcomes}.", outcomes=named_outcomes(plan))))

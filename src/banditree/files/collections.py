@@ -11,12 +11,14 @@ from banditree.errors import InvalidInput
 from banditree.files.documents import Document, Part, dump, parse, read_json, write_text
 from banditree.files.harm import with_harm_rows
 from banditree.files.matrix import is_about_harm, read_matrix
+from banditree.files.states import has_states, save_states, states_from_csv, states_from_json
 from banditree.files.worth import with_rows
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import ContextKind, Contexts, Feature
 from banditree.tasks.harm import Harm
 from banditree.tasks.rewards import Family, Link, Rewards, make_rewards
+from banditree.tasks.states import StateCollection
 from banditree.tasks.worth import Worth
 
 
@@ -99,11 +101,19 @@ class CollectionFile(Document):
 
 
 def load_collection(path: str | Path) -> Collection:
-    """The collection in a JSON file, or in a CSV matrix of Bernoulli means (rows are tasks, columns are arms)."""
+    """The collection in a JSON file, or in a CSV matrix of Bernoulli means (rows are tasks, columns are arms).
+
+    With states (`files.states`) a CSV table has a row per task, state and arm.
+    """
     path = Path(path)
     if path.suffix.lower() == ".json":
-        return collection_from_document(parse(CollectionFile, read_json(path), str(path)), str(path))
+        data = read_json(path)
+        if isinstance(data, dict) and str(data.get("schema")).startswith("banditree/states/"):
+            return states_from_json(data, str(path))
+        return collection_from_document(parse(CollectionFile, data, str(path)), str(path))
     if path.suffix.lower() == ".csv":
+        if has_states(path):
+            return states_from_csv(path)
         tasks, arms, means, more = read_matrix(path)
         try:
             rates = Collection.bernoulli(means, tasks=tasks, arms=arms, provenance=f"known, from {path.name}")
@@ -116,6 +126,9 @@ def load_collection(path: str | Path) -> Collection:
 
 def save_collection(collection: Collection, path: str | Path) -> None:
     """Write a collection as JSON."""
+    if isinstance(collection, StateCollection):
+        save_states(collection, Path(path))
+        return
     write_text(Path(path), dump(collection_document(collection)))
 
 

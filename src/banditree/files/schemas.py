@@ -12,10 +12,12 @@ from banditree.files.plans import PlanFile
 from banditree.files.proofs import ProofFile
 from banditree.files.results import ResultsFile
 from banditree.files.sessions import CaseFile
+from banditree.files.states import StatesFile
 from banditree.files.statistics import StatisticsFile
 
 DOCUMENTS: dict[str, type[Document]] = {
     "collection": CollectionFile,
+    "states": StatesFile,
     "plan": PlanFile,
     "machine": MachineFile,
     "case": CaseFile,
@@ -26,7 +28,7 @@ DOCUMENTS: dict[str, type[Document]] = {
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """The JSON Schema of one kind of file: collection, plan, machine, case, results, statistics or proof."""
+    """The JSON Schema of one kind of file: collection, states, plan, machine, case, results, statistics or proof."""
     return DOCUMENTS[kind].model_json_schema(by_alias=True)
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from banditree.plans.counts import Pause, Rounds
-from banditree.plans.machine import machine_of
+from banditree.plans.counts import Numbers, Pause, Rounds
 from banditree.plans.plan import Plan
 from banditree.plans.wording import outcome_names, rounds
 from banditree.plans.words import Vocabulary, signed
@@ -33,13 +32,18 @@ def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
 
 def score_levels(plan: Plan, box: int) -> tuple[int, int | None]:
     """The scores at which a box is left, below and above (None: nowhere); at an end they are those of the rule."""
-    machine = machine_of(plan)
-    return -int(machine.floor[box]), int(machine.ceil[box]) or None
+    numbers = _numbers(plan, box)
+    return -numbers.floor, numbers.ceil or None
 
 
 def is_scored(plan: Plan, box: int) -> bool:
     """Whether a case in this box has a score: on a score or watch line, or at an end with a safety rule."""
-    return bool(machine_of(plan).floor[box] > 0)
+    return _numbers(plan, box).floor > 0
+
+
+def _numbers(plan: Plan, box: int) -> Numbers:
+    row = plan.rows[box]
+    return plan.rule.counts.numbers if plan.rule is not None and plan.is_ruled(row) else row.counts.numbers
 
 
 def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:

@@ -18,6 +18,7 @@ def check_plan(plan: "Plan") -> None:
     """Raise, naming the line as a person sees it, unless the plan can be followed."""
     _check_names(plan)
     _check_contexts(plan)
+    _check_states(plan)
     for row, line in enumerate(plan.lines):
         _check_line(plan, row, line)
     _check_points(plan)
@@ -99,6 +100,30 @@ def _check_points(plan: "Plan") -> None:
         raise invalid("the points of the safety rule", f"{wanted}, one per bin", plan.rule.points)
     if by_context and max(map(abs, plan.rule.points)) > max(plan.points[0].bins):
         raise invalid("the points of the safety rule", "no larger than those of the lines", plan.rule.points)
+
+
+def _check_states(plan: "Plan") -> None:
+    """Where one line treats by state, all do, and nothing is there that does not know of states."""
+    from banditree.plans.gives import TreatByState
+
+    ends = [target for line in plan.lines for target in line.targets if not isinstance(target, int)]
+    by_state = [isinstance(line.gives, TreatByState) for line in (*plan.lines, *ends)]
+    if not any(by_state):
+        return
+    if not all(by_state):
+        raise InvalidInput("Where one line of a plan treats by state, all lines and ends must.")
+    others = {
+        "a safety rule": plan.rule,
+        "a rule about harm": plan.on_harm,
+        "a fallback": plan.fallback,
+        "contexts": plan.theta,
+        "pages": plan.pages,
+        "a washout": plan.washout,
+    }
+    if found := [name for name, value in others.items() if value is not None and value != 0 and value != ()]:
+        hint = " Watch lines that start again do what a safety rule does." if plan.rule is not None else ""
+        raise InvalidInput(f"A plan with states cannot have {found[0]}. Omit it.{hint}")
+    check_texts("states", plan.states)
 
 
 def _check_contexts(plan: "Plan") -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.plan import Form, Plan
 from banditree.plans.points import Fit, PromiseTable
+from banditree.plans.state_wording import state_sentences
 from banditree.plans.words import number
 from banditree.tasks.contexts import INTERCEPT
 from banditree.tasks.rewards import Link
@@ -17,9 +18,12 @@ def context_notes(plan: Plan) -> list[list[str]]:
 
 
 def note_sentences(plan: Plan) -> tuple[str, ...]:
-    """The rules and how outcomes fit, a sentence each, as they stand below a picture."""
+    """The tables by state, the rules and how outcomes fit, a sentence each, as they stand below a picture."""
     parts = rule_notes(plan)
-    return tuple(f"{part[0]} {'; '.join(map(str.strip, part[1:]))}." if part[1:] else part[0] for part in parts)
+    return (
+        *state_sentences(plan),
+        *(f"{part[0]} {'; '.join(map(str.strip, part[1:]))}." if part[1:] else part[0] for part in parts),
+    )
 
 
 def rule_notes(plan: Plan) -> list[list[str]]:

@@ -89,6 +89,63 @@ class TreatAs(Part):
 
 
 @dataclass(frozen=True)
+class TreatByState(Part):
+    """The option that is best for a task in the state that the case is in: one of `options` for each of `states`."""
+
+    task: str
+    states: tuple[str, ...]
+    options: tuple[str, ...]
+    kind: Literal["treat by state"] = "treat by state"
+    is_scored: ClassVar[bool] = True
+    chooses: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if len(self.states) < 2 or len(set(self.states)) < len(self.states):
+            raise invalid("the states of a rule by state", "at least two different names", self.states)
+        if len(self.options) != len(self.states):
+            raise invalid("the options of a rule by state", "one for each state", self.options)
+
+    def check(self, plan: "Plan") -> str:
+        """What is wrong with it in this plan, or nothing."""
+        if self.task not in plan.task_numbers:
+            return f"names the task {self.task!r}, which the plan does not have"
+        unknown = [arm for arm in self.options if arm not in plan.arm_numbers]
+        if unknown:
+            return f"names the arm {unknown[0]!r}, which the plan does not have"
+        return "" if self.states == plan.states else "has other states than line 1"
+
+    def numbers(self, plan: "Plan") -> tuple[int, int]:
+        """(arm, task) in the machine."""
+        return NONE, plan.task_numbers[self.task]
+
+    def order(self, plan: "Plan") -> tuple[float, ...]:
+        """Its place among the ends of a plan."""
+        return 0, *self.numbers(plan)
+
+    @property
+    def names(self) -> str:
+        """Its task and the rule: "mild disease (well: A; ill: B)"."""
+        return self.said(Vocabulary())
+
+    def said(self, words: Vocabulary) -> str:
+        """The same in the language of some words."""
+        pairs = zip(self.states, self.options, strict=True)
+        rule = "; ".join(f"{listed(state, words)}: {listed(arm, words)}" for state, arm in pairs)
+        return f"{words.quoted(self.task)} ({rule})"
+
+    def phrase(self, plan: "Plan") -> str:
+        """In the middle of a sentence: "treat as mild disease (well: A; ill: B)"."""
+        return plan.vocabulary.say("treat as {kind}", kind=self.said(plan.vocabulary))
+
+    def settling(self, plan: "Plan", before: "Gives") -> str:
+        """What to do on coming to rest here from a line that gives `before`."""
+        words = plan.vocabulary
+        if self == before:
+            return words.say("keep treating as {kind}", kind=words.quoted(self.task))
+        return words.say("treat as {kind} from now on", kind=self.said(words))
+
+
+@dataclass(frozen=True)
 class BestOf(Part):
     """The best of several arms, for good: what was learned since the first round chooses.
 
@@ -179,7 +236,14 @@ class HandOver(Part):
         return plan.vocabulary.say("hand over")
 
 
-Gives = Give | TreatAs | BestOf | HandOver
+Gives = Give | TreatAs | TreatByState | BestOf | HandOver
+
+
+def listed(name: str, words: Vocabulary) -> str:
+    """A name of the user among others, with commas or in brackets: in quotation marks if it has any itself."""
+    plain = words.quoted(name)
+    apart = plain == name and any(mark in name for mark in ",()")
+    return json.dumps(name, ensure_ascii=not name.isprintable()) if apart else plain
 
 
 def _in_a_list(name: str, words: Vocabulary) -> str:

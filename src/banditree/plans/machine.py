@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from banditree.errors import InvalidInput
 from banditree.plans.counts import Numbers, Pause
 from banditree.plans.gives import HAND_OVER, NONE, BestOf
 from banditree.plans.plan import Plan, chosen_from
@@ -130,6 +131,7 @@ def machine_of(plan: Plan) -> Machine:
     >>> machine.low.tolist(), machine.floor.tolist(), machine.line.tolist()
     ([1, 0], [4, 6], [0, -1])
     """
+    refuse_states(plan)
     rows, N = plan.rows, plan.n_boxes
     by_rule = [plan.is_ruled(row) for row in rows]
     counts = [plan.rule.counts if ruled and plan.rule else row.counts for ruled, row in zip(by_rule, rows, strict=True)]
@@ -161,6 +163,16 @@ def machine_of(plan: Plan) -> Machine:
         rules=_rule_nodes(plan),
         gradings=gradings,
     )
+
+
+def refuse_states(plan: Plan) -> None:
+    """Say so where something that does not know of states is given a plan with states."""
+    if plan.states:
+        raise InvalidInput(
+            f"This is for plans without states, and the plan treats by state ({', '.join(plan.states[:5])}). With "
+            "states there are: sessions, certify, simulate_states, and the commands show, certify, run and analyze "
+            "(docs/states.md)."
+        )
 
 
 def _line_of(plan: Plan, row: int) -> int:

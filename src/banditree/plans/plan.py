@@ -11,7 +11,7 @@ import numpy as np
 
 from banditree.errors import invalid
 from banditree.plans.counts import ForGood, Pause, Rounds, Watch
-from banditree.plans.gives import BestOf, Give, HandOver
+from banditree.plans.gives import BestOf, Give, HandOver, TreatByState
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.line import Exit, Line
 from banditree.plans.links import longest_path, reading_order
@@ -163,6 +163,12 @@ class Plan:
     def task_numbers(self) -> dict[str, int]:
         """The number of each task by its name."""
         return {name: number for number, name in enumerate(self.tasks)}
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names of the S states by which it treats, none for tasks without."""
+        first = self.lines[0].gives
+        return first.states if isinstance(first, TreatByState) else ()
 
     @cached_property
     def form(self) -> Form:

@@ -202,9 +202,64 @@ class Fit(Part):
         return ()
 
 
+@dataclass(frozen=True)
+class StateTable(Part):
+    """Points from two small tables: of the outcome in the state that the case was in, and of the state that came next.
+
+    outcomes: for each state, of a failure and of a success. moves: for each state, of each next state. A round adds one
+    of each, from the row of the state at its beginning.
+    """
+
+    outcomes: tuple[tuple[int, int], ...]
+    moves: tuple[tuple[int, ...], ...]
+    kind: Literal["state"] = "state"
+    looks_at_context: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        S = len(self.moves)
+        if len(self.outcomes) != S or any(len(row) != S for row in self.moves):
+            raise invalid("a table of points by state", "of a row per state, with every next state", self.moves)
+        if not self.bins[0] < 0 < self.bins[1]:
+            raise invalid("points by state", "of both signs, or a score can never leave on one side", self.bins)
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan, or nothing."""
+        if not plan.states:
+            return "has points by state, and treats by no rule by state"
+        return "" if len(self.moves) == len(plan.states) else "has points for another number of states"
+
+    @property
+    def bins(self) -> tuple[int, ...]:
+        """The least and the most points of a round."""
+        rows = list(zip(self.outcomes, self.moves, strict=True))
+        return min(min(own) + min(to) for own, to in rows), max(max(own) + max(to) for own, to in rows)
+
+    @property
+    def ways(self) -> set[tuple[float, ...]]:
+        """The ways of scoring that a reader learns: every row of the table is one to look up."""
+        return {
+            (row, *own, *to)
+            for row, (own, to) in enumerate(zip(self.outcomes, self.moves, strict=True))
+            if any(own + to)
+        }
+
+    def phrase(self, plan: "Plan", spelled: bool = True) -> str:
+        """The points stand in a table below the lines."""
+        return plan.vocabulary.say("points of table {number}", number=state_tables(plan).index(self) + 1)
+
+    def short_phrases(self, plan: "Plan") -> tuple[str, ...]:
+        """None: it stands in a table."""
+        return ()
+
+
+def state_tables(plan: "Plan") -> list[StateTable]:
+    """The different tables of points by state, in the order of the lines; "table 1" is the first."""
+    return list(dict.fromkeys(one for one in plan.points if isinstance(one, StateTable)))
+
+
 def _needs_predictions(plan: "Plan") -> str:
     known = plan.theta is not None and plan.rewards.has_likelihood
     return "" if known else "has points that need predictions of every outcome, which the plan does not have"
 
 
-Points = ByOutcome | PromiseTable | Fit
+Points = ByOutcome | PromiseTable | Fit | StateTable

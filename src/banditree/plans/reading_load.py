@@ -6,7 +6,7 @@ line with two exits that lead on downwards.
 
 from collections.abc import Sequence
 
-from banditree.plans.gives import BestOf
+from banditree.plans.gives import BestOf, TreatByState
 from banditree.plans.plan import Form, Plan
 
 LINE = 1.0  # A line or box with two exits is the unit.
@@ -40,6 +40,9 @@ def reading_load(plan: Plan) -> float:
     used = {row.gives.task for row in plan.rows}
     rules = zip(plan.tasks, plan.kind_rules, strict=False)  # a plan may have none
     load += LEAF * sum(rule.n_leaves for task, rule in rules if rule is not None and task in used)
+    load += LEAF * sum(
+        len(rule.states) for rule in {row.gives for row in plan.rows if isinstance(row.gives, TreatByState)}
+    )
     if plan.rule is not None:
         load += SAFETY_RULE + _levels(plan.rule.counts.levels)
     several = any(isinstance(row.gives, BestOf) for row in plan.rows)

@@ -53,13 +53,15 @@ def on_page(plan: Plan) -> str:
 
 
 def plan_text(plan: Plan, loss: str = "") -> str:
-    """The whole plan: a heading, its lines or boxes, the safety rule, the fallback, and for plans with contexts the
-    rules by kind and the predictions."""
+    """The whole plan: a heading, its lines or boxes, the safety rule, the fallback, for plans with states the tables of
+    points, and for plans with contexts the rules by kind and the predictions."""
     from banditree.plans.context_wording import context_notes
+    from banditree.plans.state_wording import state_notes
 
     lines = [heading(plan, loss), "", *lines_and_rule(plan)]
     if notes := foot_sentences(plan):
         lines += ["", *notes]
+    lines += [line for part in state_notes(plan) for line in ("", *part)]
     lines += [line for part in context_notes(plan) for line in ("", *part)]
     for number in range(2, len(plan.pages) + 2):
         lines += ["", f"{page_title(plan, number)}:", "", *lines_and_rule(page(plan, number))]

@@ -32,6 +32,7 @@ class Outcome(IntEnum):
     CONTEXT_NEEDED = -4
     OUTCOME_NEEDED = -5
     PERSON_NEEDED = -6
+    STATE_NEEDED = -7
 
     def sentence(self, words: Vocabulary | None = None) -> str:
         """What to tell the person, in the words of the plan where there is one."""
@@ -45,6 +46,7 @@ _SENTENCES = {
     Outcome.NO_ARM_AVAILABLE: message("No {arm} is available. Wait until one is."),
     Outcome.CONTEXT_NEEDED: message("The choice depends on the context. Give the context of this round."),
     Outcome.OUTCOME_NEEDED: message("What comes next depends on outcomes that are still missing. Report them first."),
+    Outcome.STATE_NEEDED: message("The choice depends on the state that the case is in. Give the state of this round."),
     Outcome.PERSON_NEEDED: message(
         "The case has been handed over to a person. Record which {arm} the person gives (override)."
     ),
@@ -80,6 +82,7 @@ class Policy:
     replan(params, state): Python, after every update, for what cannot be compiled.
     commitment(params, state) -> the task that is exploited for good, or UNDECIDED, NO_TASK, FALLBACK, ADAPTIVE; for
     policies that explore first and then commit.
+    pass_over(params, state, context): a round that is not tallied; for policies that look at the state after a round.
     """
 
     name: str
@@ -91,3 +94,4 @@ class Policy:
     patience: Callable[[Any, Any], int] | None = None
     replan: Callable[[Any, Any], None] | None = None
     commitment: Callable[[Any, Any], int] | None = None
+    pass_over: Callable[[Any, Any, FloatArray], None] | None = None

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from banditree.errors import InvalidInput, invalid
+from banditree.plans.machine import refuse_states
 from banditree.plans.pages import page_for
 from banditree.plans.plan import Plan
 from banditree.policies.base import Facts, Outcome, Policy
+from banditree.policies.by_state import follow_by_state
 from banditree.policies.follow import follow
 from banditree.policies.follow_lazily import follow_lazily
 from banditree.policies.guarding import guarded
@@ -20,6 +22,7 @@ from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, asked_names, encode
 from banditree.tasks.rewards import Rewards
+from banditree.tasks.states import StateCollection, state_number
 from banditree.trees.tree import LazyTree
 
 if TYPE_CHECKING:
@@ -77,7 +80,8 @@ class Session:
         self.arms: tuple[str, ...] = subject.arms
         self.tasks: tuple[str, ...] = subject.tasks
         self.rewards: Rewards = subject.rewards
-        self.features: tuple[Feature, ...] = subject.features
+        self.states: tuple[str, ...] = subject.states if isinstance(subject, Plan | StateCollection) else ()
+        self.features: tuple[Feature, ...] = () if self.states else subject.features
 
     @property
     def open_rounds(self) -> list[int]:
@@ -91,12 +95,24 @@ class Session:
 
     @overload
     def ask(
-        self, n: None = None, *, context: Any = None, available: Iterable[str | int] | None = None, wait: bool = True
+        self,
+        n: None = None,
+        *,
+        context: Any = None,
+        state: str | int | None = None,
+        available: Iterable[str | int] | None = None,
+        wait: bool = True,
     ) -> Step: ...
 
     @overload
     def ask(
-        self, n: int, *, context: Any = None, available: Iterable[str | int] | None = None, wait: bool = True
+        self,
+        n: int,
+        *,
+        context: Any = None,
+        state: str | int | None = None,
+        available: Iterable[str | int] | None = None,
+        wait: bool = True,
     ) -> list[Step]: ...
 
     def ask(
@@ -104,6 +120,7 @@ class Session:
         n: int | None = None,
         *,
         context: Any = None,
+        state: str | int | None = None,
         available: Iterable[str | int] | None = None,
         wait: bool = True,
     ) -> Step | list[Step]:
@@ -115,12 +132,16 @@ class Session:
         tallied. `going_on` says what that costs.
         context: a vector (d,) or a mapping of names to values, for policies that look at it. What stays the same
         for a whole case need be given only once.
+        state: the name or number of the state that the case is in, for plans with states; it also completes the points
+        of the round before, so no round can be opened before the outcome of the last one is told.
         available: names or numbers of the arms that can be pulled now; by default all but those that the case is
         `without`. Where the plan's arm is not, the step has an outcome that says so: wait, or `override`.
         """
         if n is not None and n < 1:
             raise invalid("n", "at least 1", n)
-        x, mask = self._context(context, self.own_context), self._mask(available)
+        x, mask = self._context(self._state(state, context), self.own_context), self._mask(available)
+        if self.states and (n or 1) > 1:
+            raise invalid("n", "1 with states, as the next state follows from what is given", n)
         before = self.open_rounds
         wanted = n or (1 if wait else len(before) + 1)
         steps = [self._step(number) for number in before[:wanted]]
@@ -174,11 +195,14 @@ class Session:
             entry.harm = harm
             self._harmed_late(number)
 
-    def override(self, arm: str | int, round: int | None = None, *, context: Any = None) -> Step:
+    def override(
+        self, arm: str | int, round: int | None = None, *, context: Any = None, state: str | int | None = None
+    ) -> Step:
         """The round in which a person gives an arm other than the policy's: an open one, or a new one if none is open.
 
         Its outcome is told like any other and recorded, but not tallied; the round counts towards the horizon.
         """
+        context = self._state(state, context)
         k, x = arm_number(self.arms, arm), self._context(context, self.own_context)
         if round is None and not self.open_rounds:
             if len(self.rounds) >= self.horizon:
@@ -289,6 +313,8 @@ class Session:
                 self.policy.update(self.params, self.state, context, entry.arm, entry.reward)
                 if self.policy.replan is not None:
                     self.policy.replan(self.params, self.state)
+            elif self.policy.pass_over is not None:
+                self.policy.pass_over(self.params, self.state, context)
             self.n_applied += 1
             if entry.harm and self.bars_harmful and entry.arm not in self.barred:
                 self.bar(self.barred | {entry.arm})
@@ -366,8 +392,20 @@ class Session:
                 return np.array(entry.context)
         return None
 
+    def _state(self, state: str | int | None, context: Any) -> Any:
+        """The context of a round in a state."""
+        if state is None:
+            return context
+        if not self.states:
+            raise invalid("state", "omitted, since this case has no states", state)
+        if context is not None:
+            raise invalid("context", "omitted where a state is given", context)
+        return [state_number(self.states, state)]
+
     def _context(self, given: Any, known: FloatArray | None = None) -> FloatArray:
         """The context that is given, with what is known about the case from an earlier one."""
+        if self.states:
+            return state_context(self.states, given)
         d = len(self.features)
         if given is None:
             complete = known is not None and not asked_names(self.features, known)
@@ -393,11 +431,26 @@ class Session:
         return mask
 
 
+def state_context(states: tuple[str, ...], given: Any) -> FloatArray:
+    """The number of a state as the context of a round; not a number where none is given."""
+    if given is None:
+        return np.full(1, np.nan)
+    if not (isinstance(given, list) and len(given) == 1 and float(given[0]).is_integer()):
+        raise invalid("context", "omitted with states: give state", given)
+    return np.full(1, float(state_number(states, int(given[0]))))
+
+
 def policy_for(subject: Plan | LazyTree) -> Policy:
     """The policy that follows a plan, held whole or computed box by box, with Thompson sampling where it chooses."""
     if isinstance(subject, LazyTree):
         return follow_lazily
+    refuse_states(subject)
     return follow_thompson if subject.outcomes_choose else follow
+
+
+def session_policy(subject: Plan | LazyTree) -> Policy:
+    """The same, and for a plan with states the policy that follows it, which only sessions can give the states."""
+    return follow_by_state if isinstance(subject, Plan) and subject.states else policy_for(subject)
 
 
 def start_session(
@@ -424,7 +477,7 @@ def start_session(
     horizon, missing = subject.horizon, _missing(subject, without)
     page = page_for(subject, [subject.arms[k] for k in missing]) if isinstance(subject, Plan) else subject
     costs, followed = _waiting_costs(page, collection), _followed(page, collection)
-    session = Session(policy_for(followed), followed, horizon=horizon, seed=seed, case=case, waiting_costs=costs)
+    session = Session(session_policy(followed), followed, horizon=horizon, seed=seed, case=case, waiting_costs=costs)
     session.without, session.whole = missing, subject if isinstance(subject, Plan) else None
     return session
 
@@ -467,7 +520,7 @@ def resume_session(
         missing, whole = _missing(subject, snapshot.get("without", ())), None
         if isinstance(subject, Plan):
             whole, subject = subject, page_for(subject, [subject.arms[k] for k in missing])
-        is_guarded = own and isinstance(subject, Plan) and policy is not policy_for(subject)
+        is_guarded = own and isinstance(subject, Plan) and policy is not session_policy(subject)
         session = Session(
             policy,
             _followed(subject, collection) if is_guarded and isinstance(subject, Plan) else subject,
@@ -498,7 +551,7 @@ def resume_session(
 
 def _policy_of(subject: Plan | LazyTree, snapshot: Mapping[str, Any], collection: Collection | None) -> Policy:
     """The policy that a snapshot was taken of: the plan's own, or that of the plan with the guard."""
-    own = policy_for(subject)
+    own = session_policy(subject)
     if snapshot.get("policy") == own.name:
         return own
     if collection is None and snapshot.get("policy") == follow_thompson.name:

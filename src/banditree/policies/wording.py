@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from banditree.plans.case_wording import MOST_NAMES, fixed_tally, is_scored, possible_sentence, tally_sentence
 from banditree.plans.plan import Plan
+from banditree.plans.state_wording import pending_sentence
 from banditree.plans.wording import box_sentence, fallback_sentence, on_page, place_name, rounds, rule_sentence
 from banditree.plans.words import Vocabulary, harm_noun
 from banditree.policies.base import Facts
@@ -37,6 +38,8 @@ def describe(session: "Session") -> str:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
     if facts.pulls is not None and (not facts.exploiting or _has_score(subject, facts.box)):
         lines.append(_tally(session, facts.pulls, facts, words))
+    if isinstance(subject, Plan) and facts.details.get("waits_for_state") and _has_score(subject, facts.box):
+        lines.append(pending_sentence(words))
     if facts.possible is not None:
         lines.append(
             possible_sentence([words.quoted(session.tasks[i]) for i in facts.possible], len(session.tasks), words)

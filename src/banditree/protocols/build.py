@@ -14,12 +14,14 @@ from banditree.plans.pages import given_arms
 from banditree.plans.plan import Page, Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
+from banditree.protocols.by_state import build_by_state
 from banditree.protocols.harm import barring
 from banditree.protocols.protocol import build_protocol, why_no_protocol
 from banditree.protocols.settings import PlanSettings
 from banditree.settings import keywords
 from banditree.tasks.changes import without_arms
 from banditree.tasks.collection import Collection
+from banditree.tasks.states import StateCollection
 from banditree.trees.optimal import build_optimal
 from banditree.trees.tree import build_tree
 
@@ -83,6 +85,9 @@ def build_plan(
     banditree.errors.InvalidInput: steps must be omitted with method="tree". It is an option of method="protocol".
     """
     given = {name: value for name, value in options.items() if value is not None}
+    if isinstance(collection, StateCollection):
+        given |= {"vocabulary": vocabulary, "on_progress": on_progress, "pages": pages, "not_again": not_again}
+        return build_by_state(collection, horizon, method, **given)
     chosen = choose_method(collection, method, given)
     offered = {"vocabulary": vocabulary, "on_progress": on_progress}
     more = {name: value for name, value in offered.items() if name in chosen.takes}

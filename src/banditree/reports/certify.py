@@ -36,6 +36,7 @@ from banditree.reports.unlucky import unlucky_document, unlucky_or_none, unlucky
 from banditree.settings import keywords
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
+from banditree.tasks.states import StateCollection
 from banditree.theory.limits import Limit
 from banditree.trees.guarantee import dt_ece_guarantee
 
@@ -74,6 +75,8 @@ def certificate_report(
     by_line: also what each line gives up, which takes one more certificate per line. settings: of `CertifySettings`.
     """
     asked = CertifySettings(**settings)
+    if isinstance(collection, StateCollection):
+        return _report_by_state(plan, collection, asked)
     certificate, effort = certify(plan, collection, asked.horizon), int(asked.limit_seconds * A_SECOND)
     if collection.provenance.endswith(TRUSTED) or TRUSTED in plan.origin.versions.values():
         remark = f"This rests on {TRUSTED}, so it is no promise about new cases."
@@ -86,6 +89,16 @@ def certificate_report(
     luck = unlucky_or_none(plan, collection, certificate, asked.unlucky)
     found_out = (varying, found, field, plan, lines, luck, harm_report(plan, collection, certificate))
     return CertificateReport(certificate, bound, plan.n_boxes, plan.origin.method, words, collection, *found_out)
+
+
+def _report_by_state(plan: Plan, collection: StateCollection, asked: CertifySettings) -> CertificateReport:
+    """The report on a plan with states; what else may be asked is for plans without."""
+    if others := [name for name in asked.changed if name != "horizon"]:
+        raise InvalidInput(f"{others[0]} must be omitted with states. Only horizon may be given.")
+    certificate = certify(plan, collection, asked.horizon)
+    return CertificateReport(
+        certificate, None, plan.n_boxes, plan.origin.method, plan.vocabulary, collection, plan=plan
+    )
 
 
 def certificate_document(report: CertificateReport) -> dict[str, Any]:
@@ -104,7 +117,9 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
         "limit": limit_document(report.limit, report.collection),
         "field": None if report.field is None else field_document(report.field),
         "lines": None if report.plan is None else lines_document(report.plan, report.lines),
-        "pages": None if report.plan is None else pages_document(report.plan, report.collection, c.horizon),
+        "pages": None
+        if report.plan is None or report.plan.states
+        else pages_document(report.plan, report.collection, c.horizon),
         "reading_load": None if report.plan is None else reading_load(report.plan),
         "harm": harm_document(report.harm),
         "unlucky": unlucky_document(report.unlucky, report.collection),
@@ -217,7 +232,7 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     lines = [
         f"{c.claim.hedge.capitalize() or 'Exactly '}this much {c.unit or words.reward} is lost on average over "
         f"{counted(c.horizon, 'round')}{_of_whom(report)}, "
-        f"compared with the best {words.arm} from the start: {c.mean_regret:,.3f} over all {tasks}{in_shares(c)}, "
+        f"compared with {_the_best(report)} from the start: {c.mean_regret:,.3f} over all {tasks}{in_shares(c)}, "
         f"{c.worst_regret:,.3f} in the worst ({c.worst_task})."
     ]
     if c.changes is not None:
@@ -247,6 +262,12 @@ def certificate_sentences(report: CertificateReport) -> list[str]:
     if report.dt_ece_bound is not None:
         lines.append(f"For DT-ECE, Theorem 4.4 guarantees at most {report.dt_ece_bound:,.1f} on these {tasks}.")
     return [*lines, *c.remarks]
+
+
+def _the_best(report: CertificateReport) -> str:
+    if isinstance(report.collection, StateCollection):
+        return f"its {report.words.task}'s best {report.words.arm} in every state,"
+    return f"the best {report.words.arm}"
 
 
 def changes_sentence(report: CertificateReport) -> str:

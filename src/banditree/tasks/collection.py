@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from banditree.tasks.predictions import MUCH, clipped_share, mean_rewards, predi
 from banditree.tasks.reward_cells import deviation_margin, margin_at
 from banditree.tasks.rewards import BERNOULLI, Bounded, Gaussian, Graded, Link, Rewards, UnevenGaussian
 from banditree.tasks.worth import Worth
+
+if TYPE_CHECKING:
+    from banditree.tasks.states import StateCollection
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +222,29 @@ class Collection:
         means = mean_rewards(theta, contexts, rewards)
         more = {"shares": shares, "theta_error": theta_error}
         return cls(means, names_tasks, names_arms, rewards, contexts, theta, radius, provenance, **more)
+
+    @classmethod
+    def states(
+        cls,
+        rates: Any,
+        moves: Any,
+        *,
+        states: Sequence[str] | None = None,
+        start: Any = None,
+        tasks: Sequence[str] | None = None,
+        arms: Sequence[str] | None = None,
+        shares: Any = None,
+        provenance: str = "known",
+    ) -> "StateCollection":
+        """Tasks whose cases are in one of several states, which changes with what is given (`tasks.states`).
+
+        rates: (M, S, K), the chance of a success. moves: (M, S, K, S), the chance of each next state. start: the name
+        of the first state or the chance of each, by default the first of the states.
+        """
+        from banditree.tasks.states import with_states
+
+        names = {"tasks": tasks, "arms": arms, "states": states}
+        return with_states(rates, moves, **names, start=start, shares=shares, provenance=provenance)
 
     @property
     def features(self) -> tuple[Feature, ...]:

@@ -1,0 +1,56 @@
+"""The tables of points of a plan with states, as they stand below its lines."""
+
+from banditree.plans.gives import listed
+from banditree.plans.plan import Plan
+from banditree.plans.points import StateTable, state_tables
+from banditree.plans.words import Vocabulary, signed
+
+
+def state_notes(plan: Plan) -> list[list[str]]:
+    """How rounds are scored, once, and every table with a row per state."""
+    tables, words = state_tables(plan), plan.vocabulary
+    if not tables:
+        return []
+    how = words.say(
+        "Points of a round: those of its outcome and those of the state that comes next, both from the row of the "
+        "state at the beginning of the round. They are added when the next state is known."
+    )
+    heads = [words.say("Table {number}:", number=number) for number in range(1, len(tables) + 1)]
+    rows = [[f"  {row}" for row in table_rows(plan, table)] for table in tables]
+    return [[how], *([head, *own] for head, own in zip(heads, rows, strict=True))]
+
+
+def state_sentences(plan: Plan) -> tuple[str, ...]:
+    """The same, a sentence for every row, as they stand below a picture and on a card."""
+    how, words = [one for part in state_notes(plan)[:1] for one in part], plan.vocabulary
+    rows = [
+        words.say("Table {number}, {row}.", number=number, row=row)
+        for number, table in enumerate(state_tables(plan), 1)
+        for row in table_rows(plan, table)
+    ]
+    return (*how, *rows)
+
+
+def table_rows(plan: Plan, table: StateTable) -> list[str]:
+    """ "mild: success +1, failure -2; next mild +1, severe -3" for every state."""
+    words = plan.vocabulary
+    return [
+        words.say(
+            "{state}: {outcomes}; next {states}",
+            state=listed(state, words),
+            outcomes=outcome_points(words, own),
+            states=", ".join(f"{listed(name, words)} {signed(p)}" for name, p in zip(plan.states, to, strict=True)),
+        )
+        for state, own, to in zip(plan.states, table.outcomes, table.moves, strict=True)
+    ]
+
+
+def outcome_points(words: Vocabulary, own: tuple[int, int]) -> str:
+    """The points of both outcomes, the better one first."""
+    failure, success = own
+    return f"{listed(words.success, words)} {signed(success)}, {listed(words.failure, words)} {signed(failure)}"
+
+
+def pending_sentence(words: Vocabulary) -> str:
+    """That the points of the last round are still to come."""
+    return words.say("The points of the last round follow with the next state.")

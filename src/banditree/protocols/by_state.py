@@ -1,0 +1,168 @@
+"""Protocols with states: lines that treat a case as a kind, by a rule by state, and score by two tables."""
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+from banditree.certificates.certify import Certificate, certify
+from banditree.errors import InvalidInput, PlanWarning, invalid
+from banditree.plans.counts import Score, Watch
+from banditree.plans.gives import TreatByState
+from banditree.plans.line import Exit, Line
+from banditree.plans.plan import Origin, Plan, make_plan
+from banditree.plans.points import StateTable
+from banditree.plans.words import Vocabulary
+from banditree.progress import OnProgress
+from banditree.protocols.defaults import LINES_PER_TASK
+from banditree.protocols.objectives import Objective
+from banditree.protocols.settings import PlanSettings
+from banditree.protocols.state_tables import UNITS, build_lines, table_against_others
+from banditree.tasks.optimal_states import Optimal, optimal
+from banditree.tasks.states import StateCollection
+from banditree.theory.by_state import alike_of, evidence_along, hard_states_of
+
+STEPS_PER_TASK = 400  # Of a search by default, for each of the two units of points.
+USES = ("objective", "lines", "forward_only", "steps", "seed")  # What may be asked of such a plan.
+
+
+def build_by_state(
+    collection: StateCollection,
+    horizon: int,
+    method: str | None = None,
+    *,
+    vocabulary: Vocabulary | None = None,
+    on_progress: OnProgress | None = None,
+    **options: Any,
+) -> Plan:
+    """The best protocol that the search finds for a collection with states.
+
+    options: objective (worst or mean), lines (at most 1.5 per task by default), forward_only, steps and seed.
+
+    >>> from banditree.tasks.state_instances import rand_states
+    >>> plan = build_by_state(rand_states(2, 2, 2), 200, steps=30)
+    >>> plan.states, plan.origin.method
+    (('state 1', 'state 2'), 'protocol')
+    """
+    how = _settings(horizon, method, options)
+    known = optimal(collection, horizon)
+    steps = how.steps or STEPS_PER_TASK * collection.n_tasks * len(UNITS)
+    found: list[tuple[float, Plan]] = []
+    for number, unit in enumerate(UNITS):
+        asked = Asked(collection, horizon, known, unit, how, -(-steps // len(UNITS)), number)
+        found.append(_searched(asked, on_progress))
+        if steps == 1:
+            break
+    plan = min(found, key=lambda one: one[0])[1]
+    _warn(collection, horizon, known)
+    return replace(plan, vocabulary=vocabulary or Vocabulary(), origin=Origin("protocol", seed=how.seed))
+
+
+def _warn(collection: StateCollection, horizon: int, known: Optimal) -> None:
+    """Say where a plan cannot promise much."""
+    for one in hard_states_of(collection, horizon, known)[:1]:
+        warnings.warn(
+            f"The state {collection.states[one.state]!r} is hard to leave in {collection.tasks[one.task]!r}: a case "
+            f"that a wrong option leads there loses up to {one.cost:,.0f}. banditree analyze names all such states.",
+            PlanWarning,
+            stacklevel=4,
+        )
+    for pair in alike_of(collection, horizon, known)[:1]:
+        warnings.warn(
+            f"Cases of {collection.tasks[pair.task]!r} that are treated as {collection.tasks[pair.treated]!r} look "
+            f"like them and lose up to {pair.cost:,.0f}. banditree analyze names all such pairs.",
+            PlanWarning,
+            stacklevel=4,
+        )
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one search is about; number: which of the searches it is."""
+
+    collection: StateCollection
+    horizon: int
+    best: Optimal
+    unit: float
+    how: PlanSettings
+    steps: int
+    number: int
+
+
+def _settings(horizon: int, method: str | None, options: dict[str, Any]) -> PlanSettings:
+    if method not in (None, "protocol"):
+        raise invalid("method", '"protocol" for a collection with states', method)
+    given = {name: value for name, value in options.items() if value is not None}
+    how = PlanSettings(horizon=horizon, **given)
+    if others := [name for name in how.changed if name not in (*USES, "horizon", "method")]:
+        raise InvalidInput(
+            f"{others[0]} must be omitted with states. A plan with states may be asked for {', '.join(USES)}."
+        )
+    if how.objective not in (Objective.WORST, Objective.MEAN):
+        raise invalid("objective", "worst or mean for a collection with states", str(how.objective))
+    return how
+
+
+def _lost(certificate: Certificate, objective: Objective) -> float:
+    return certificate.mean_regret if objective is Objective.MEAN else certificate.worst_regret
+
+
+def _searched(asked: Asked, on_progress: OnProgress | None) -> tuple[float, Plan]:
+    """What is lost, and the plan that one search finds."""
+    from banditree.protocols.state_search import EVEN, WORST, StateSearch
+
+    collection, how = asked.collection, asked.how
+    M = collection.n_tasks
+    tables = [table_against_others(collection, j, asked.best.options[j], asked.unit) for j in range(M)]
+    if all(table is None for table in tables):
+        return _one_rule(asked)
+    lines = build_lines(collection, asked.best.options, tables, asked.horizon)
+    search = StateSearch(
+        lines,
+        most_lines=how.lines or int(LINES_PER_TASK * M),
+        steps=asked.steps,
+        seed=how.seed + 1000 * asked.number,
+        power=EVEN if how.objective is Objective.MEAN else WORST,
+        restarts=not how.forward_only,
+        on_progress=on_progress,
+        done=asked.number * asked.steps,
+        total=len(UNITS) * asked.steps,
+    )
+    draft = search.run()
+    written = [
+        _line(asked, tables, int(lines.way[e]), (int(lines.floor[e]), int(lines.ceil[e]), int(lines.cap[e])), ends)
+        for e, ends in zip(draft.chosen, zip(draft.low.tolist(), draft.high.tolist(), strict=True), strict=True)
+    ]
+    plan = make_plan(written, collection, asked.horizon)
+    loss, (alone, one) = _lost(certify(plan, collection), how.objective), _one_rule(asked)
+    return (loss, plan) if loss < alone else (alone, one)
+
+
+def _rule(asked: Asked, task: int) -> TreatByState:
+    known = asked.collection
+    return TreatByState(known.tasks[task], known.states, tuple(known.arms[k] for k in asked.best.options[task]))
+
+
+def _one_rule(asked: Asked) -> tuple[float, Plan]:
+    """Treating everyone as the kind by which least is lost, and what that loses."""
+    known = asked.collection
+    lost = evidence_along(known, asked.horizon, asked.best)[1]
+    by_kind = known.weights @ lost if asked.how.objective is Objective.MEAN else lost.max(axis=0)
+    best = int(by_kind.argmin())
+    return float(by_kind[best]), make_plan([Line(_rule(asked, best))], known, asked.horizon)
+
+
+def _line(
+    asked: Asked, tables: list[StateTable | None], task: int, levels: tuple[int, int, int], leads: tuple[int, int]
+) -> Line:
+    from banditree.protocols.state_values import FIRST_END
+
+    def exit_to(target: int) -> Exit:
+        if target <= FIRST_END:
+            return Line(_rule(asked, FIRST_END - target))
+        return max(target, 0) + 1
+
+    (floor, ceil, cap), table = levels, tables[task]
+    assert table is not None
+    if ceil:
+        return Line(_rule(asked, task), Score(table, floor, ceil), exit_to(leads[0]), exit_to(leads[1]))
+    return Line(_rule(asked, task), Watch(table, floor, cap), exit_to(leads[0]))
