@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.words import Vocabulary
+from banditree.plans.words import Vocabulary, vocabulary_from
 
 if TYPE_CHECKING:
     from banditree.tasks.collection import Collection
@@ -98,7 +98,6 @@ def program() -> str:
 
 def vocabulary(words: str) -> Vocabulary:
     """The vocabulary of a `--words` option."""
-    from banditree.plans.words import vocabulary_from
 
     pairs = [pair.partition("=") for pair in words.split(",") if pair.strip()]
     if any(not equals for _key, equals, _word in pairs):

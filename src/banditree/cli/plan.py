@@ -20,6 +20,8 @@ from banditree.cli.options import (
 )
 from banditree.cli.progress import progress
 from banditree.errors import InvalidInput, TooLong
+from banditree.nouns import plural
+from banditree.plans.words import capital
 from banditree.protocols.settings import PlanSettings
 
 if TYPE_CHECKING:
@@ -161,8 +163,6 @@ def _show_front(
 
 
 def _regret(built: "Plan", certificate: "Certificate", *, varies: bool) -> str:
-    from banditree.nouns import plural
-    from banditree.plans.words import capital
     from banditree.reports.certify import in_shares
 
     words, pulls = built.vocabulary, certificate.pulls

@@ -9,6 +9,7 @@ import typer
 
 from banditree.cli.options import AsJson, PlanFile, known_collection
 from banditree.errors import InvalidInput
+from banditree.plans.words import Vocabulary, harm_noun, number
 
 if TYPE_CHECKING:
     from banditree.policies.rounds import Step
@@ -45,7 +46,6 @@ def run(
     """
     from banditree.files.plans import load_plan
     from banditree.files.sessions import load_session, save_session
-    from banditree.plans.words import harm_noun, number
     from banditree.policies.session import start_session
 
     loaded, known = load_plan(plan), None if collection is None else known_collection(collection)
@@ -139,7 +139,6 @@ def _prompt(what: str) -> str:
 def _outcomes(session: "Session") -> "tuple[Outcome, ...]":
     """The outcomes to choose from, in the words of the plan; empty where a number is typed."""
     from banditree.plans.plan import Plan
-    from banditree.plans.words import Vocabulary
 
     words = session.subject.vocabulary if isinstance(session.subject, Plan) else Vocabulary()
     return session.rewards.outcomes(words.success, words.failure)

@@ -11,6 +11,7 @@ import typer
 
 from banditree.cli.options import AsJson, PlanFile, Spoken
 from banditree.errors import InvalidInput
+from banditree.plans.words import in_language
 
 if TYPE_CHECKING:
     from banditree.plans.plan import Plan
@@ -74,7 +75,6 @@ def show(
     from banditree.files.documents import write_bytes
     from banditree.files.plans import load_plan, plan_json
     from banditree.plans.pages import page_for
-    from banditree.plans.words import in_language
 
     loaded = in_language(load_plan(plan), language)
     if without:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from banditree.figures.axes import BOTTOM, CHART_HEIGHT, CHART_WIDTH, LEFT, TOP, Axis, frame
 from banditree.figures.scene import GREY, INK, PALETTE, Line, Scene, Shape, Text, rectangle, text_width
+from banditree.plans.reading_load import unbeaten
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,7 @@ def pareto_info(candidates: Iterable[Candidate]) -> ParetoInfo:
     for one in candidates:
         merged.setdefault((one.size, one.regret), []).append(one.name)
     ordered = tuple(Candidate(" = ".join(names), *place) for place, names in sorted(merged.items()))
-    front, best = [], float("inf")
-    for index, one in enumerate(ordered):
-        if one.regret < best:
-            front.append(index)
-            best = one.regret
-    return ParetoInfo(ordered, tuple(front))
+    return ParetoInfo(ordered, tuple(unbeaten([(one.size, one.regret) for one in ordered])))
 
 
 def pareto_scene(info: ParetoInfo, regret_name: str = "worst regret") -> Scene:

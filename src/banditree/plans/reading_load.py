@@ -50,6 +50,20 @@ def reading_load(plan: Plan) -> float:
     return float(load)
 
 
+def unbeaten(rated: Sequence[tuple[float, float]]) -> list[int]:
+    """Which of some plans, by (reading load, loss), lose less than all that are as easy to read, the easiest first.
+
+    >>> unbeaten([(9, 20.0), (3, 50.0), (15, 25.0)])
+    [1, 0]
+    """
+    front, least = list[int](), float("inf")
+    for number in sorted(range(len(rated)), key=rated.__getitem__):
+        if rated[number][1] < least:
+            least = rated[number][1]
+            front.append(number)
+    return front
+
+
 def _line(plan: Plan, box: int, places: set[int]) -> float:
     """A line: itself, its jumps, and its large numbers."""
     links = plan.links[box]

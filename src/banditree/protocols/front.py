@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from banditree.plans.plan import Plan
-from banditree.plans.reading_load import reading_load
+from banditree.plans.reading_load import reading_load, unbeaten
 from banditree.progress import OnProgress
 from banditree.protocols.defaults import default_steps
 from banditree.protocols.harm import keeps
@@ -36,7 +36,8 @@ def pareto_front(
         certified = loss < np.inf  # one that cannot be certified is not offered
         if certified and keeps(plan, collection, options.get("max_harm")):
             rated.append((reading_load(plan), loss, plan))
-    return _unbeaten(rated[:1] + [one for one in rated[1:] if one[1] > rated[0][1]])
+    rated = rated[:1] + [one for one in rated[1:] if one[1] > rated[0][1]]
+    return [rated[number][2] for number in unbeaten([one[:2] for one in rated])]
 
 
 def shorter_and_shorter(
@@ -79,13 +80,3 @@ def _each_by_itself(
 def _sizes(most: int) -> list[int]:
     """Numbers of lines below `most`, the largest first."""
     return sorted({int(n) for n in np.round(np.geomspace(1, most, SIZES + 1))} - {most}, reverse=True)
-
-
-def _unbeaten(rated: list[tuple[float, float, Plan]]) -> list[Plan]:
-    """The plans with a lower loss than all that are as easy to read, the easiest first."""
-    front, best = [], np.inf
-    for _load, loss, plan in sorted(rated, key=lambda one: one[:2]):
-        if loss < best:
-            front.append(plan)
-            best = loss
-    return front

@@ -10,6 +10,9 @@ from typing import Any
 
 from banditree.cases.table import Cases, Seen, table_of
 from banditree.cases.values import day_of
+from banditree.files.collections import collection_document
+from banditree.files.documents import dump
+from banditree.files.plans import fingerprint, plan_document
 from banditree.monitoring.following import observe
 from banditree.service.cases.case import Followed, utc_now
 from banditree.service.cases.events import Event
@@ -147,9 +150,6 @@ def monitor(database: Database, settings: Mapping[str, Any], reports: Reports) -
 def relearn(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """A new collection from the one of a plan and the cases of all plans made from it, and the plan that may follow."""
     from banditree.evaluation.succession import judge_succession
-    from banditree.files.collections import collection_document
-    from banditree.files.documents import dump
-    from banditree.files.plans import fingerprint, plan_document
     from banditree.reports.relearn import relearned_document, relearned_text, succeed, succession_text
     from banditree.training.relearning import case_statistics
     from banditree.training.relearning import relearn as relearn_from

@@ -15,6 +15,7 @@ from banditree.files.documents import dump
 from banditree.files.plans import fingerprint, plan_document
 from banditree.nouns import counted
 from banditree.plans.plan import Plan
+from banditree.plans.reading_load import unbeaten
 from banditree.plans.words import Vocabulary, vocabulary_from
 from banditree.progress import OnProgress, Progress
 from banditree.protocols.judging import broken, lost
@@ -101,14 +102,10 @@ class Finds:
 
     def result(self) -> dict[str, Any]:
         """Which of the plans are worth a look."""
-        least, unbeaten = np.inf, []
-        for number in sorted(range(len(self._rated)), key=self._rated.__getitem__):
-            if self._rated[number][1] < least:
-                least = self._rated[number][1]
-                unbeaten.append(number)
-        if not unbeaten:
+        front = unbeaten(self._rated)
+        if not front:
             raise InvalidInput("No plan was found within the limits. Allow more lines, more steps or more wrong arms.")
-        return {"best": unbeaten[-1], "unbeaten": unbeaten}
+        return {"best": front[-1], "unbeaten": front}
 
 
 def _search_protocols(finds: Finds, collection: Collection, horizon: int, options: dict[str, Any]) -> None:

@@ -8,12 +8,14 @@ problem of the job.
 import json
 from base64 import b64encode
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from banditree.certificates.certify import Certificate, certify
 from banditree.errors import InvalidInput
 from banditree.evaluation.settings import EvaluateSettings
+from banditree.files.collections import collection_document
 from banditree.files.documents import dump
 from banditree.plans.plan import Plan
 from banditree.service.field.comparing import comparison
@@ -29,11 +31,8 @@ from banditree.service.store.database import Connection, Database
 from banditree.service.store.jobs import State
 from banditree.service.studio.work import beside, worth
 from banditree.tasks.arrays import FloatArray
+from banditree.tasks.collection import Collection
 from banditree.training.settings import LearnSettings
-
-if TYPE_CHECKING:
-    from banditree.certificates.certify import Certificate
-    from banditree.tasks.collection import Collection
 
 Run = Callable[[Database, Mapping[str, Any], Reports], Any]
 
@@ -64,7 +63,7 @@ def certificate(database: Database, settings: Mapping[str, Any], reports: Report
     }
 
 
-def _proof(plan: Plan, collection: "Collection", certified: "Certificate") -> dict[str, Any]:
+def _proof(plan: Plan, collection: Collection, certified: Certificate) -> dict[str, Any]:
     """The proof of the numbers, or why there is none."""
     from banditree.files.proofs import proof_json
 
@@ -88,7 +87,6 @@ def reach(database: Database, settings: Mapping[str, Any], reports: Reports) -> 
 
 def learn(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """A collection from a file: its document, and what was found on the way as data and as text."""
-    from banditree.files.collections import collection_document
     from banditree.reports.learning import learn_document, learn_text
     from banditree.training.learning import learn as learn_from
 
@@ -125,7 +123,6 @@ def report(database: Database, settings: Mapping[str, Any], reports: Reports) ->
 
 def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """The card of a plan as a file; where its collection is known it says what the plan promises."""
-    from banditree.certificates.certify import certify
     from banditree.figures.card import card_html, card_info, card_pages
     from banditree.figures.drawing import A4, LETTER
     from banditree.figures.pdf import pdf

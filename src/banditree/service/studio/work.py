@@ -12,13 +12,13 @@ from banditree.service.store import records
 from banditree.service.store.database import Database
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
+from banditree.tasks.rewards import family_named
 
 
 def worth(database: Database, settings: Mapping[str, Any], reports: Reports) -> list[dict[str, Any]]:
     """For each number of kinds, what telling that many apart earns on cases that they were not found from."""
     from banditree.cases.reading import read_cases
     from banditree.evaluation.worth import worth_of_kinds
-    from banditree.tasks.rewards import family_named
 
     rewards = family_named(settings["rewards"]).unknown()
     roles = {name: settings[name] for name in ("individual", "arm", "reward", "time", "propensity")}
