@@ -11,7 +11,7 @@ TWO := -n 2 --dist worksteal
 # Types are checked on one core: meanwhile the other compiles what most tests use, which both would do at the same time.
 READY := $(MAKE) --no-print-directory --jobs=2 --output-sync lint warm
 
-.PHONY: demo test check coverage soak attack bench bench-plans dist docs pages pins clean
+.PHONY: demo test check clients coverage soak attack bench bench-plans dist docs pages pins clean
 
 demo: .venv/demo.done
 	@$(PY) -m banditree demo --folder banditree-demo
@@ -50,6 +50,10 @@ bench-plans: .venv/bench.done
 pages: .venv/test.done
 	@$(PY) docs/make_pages.py
 	@$(PY) docs/make_pictures.py
+
+# The TypeScript and the Python client, from the description of the API; clients/generate.py says why they are not kept.
+clients: .venv/test.done
+	@$(PY) clients/generate.py
 
 # The wheel and the source archive, in dist/.
 dist: .venv/test.done
