@@ -47,7 +47,7 @@ def test_values_are_close_to_the_certificate(found):
 
 def test_restarts_in_closed_form_and_corners_are_those_of_many_passes(found):
     known, draft = found
-    np.testing.assert_allclose(replace(draft, back=True).regret, draft.regret, rtol=1e-5)
+    np.testing.assert_allclose(draft.with_links_back().regret, draft.regret, rtol=1e-5)
     sure = Corners(draft, known)
     np.testing.assert_allclose(sure.regret(np.zeros(known.means.shape, int)), draft.regret, rtol=1e-6)
 

@@ -1,14 +1,12 @@
 """The fast values of the search against slow and obvious ones: simulated walks, certificates, every line tried."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from banditree.certificates.certify import certify
 from banditree.certificates.discounted import score_exits, watch_exits
 from banditree.plans.words import Vocabulary
-from banditree.protocols.choices import Judge, Places, added, best_line, judged_pair
+from banditree.protocols.choices import Judge, Scratch, best_line, power_mean
 from banditree.protocols.moves import Moves, judge_rules
 from banditree.protocols.objectives import Limits
 from banditree.protocols.reading import draft_of, plan_of
@@ -78,34 +76,36 @@ def test_values_are_close_to_the_certificate(found):
 
 def test_restarts_in_closed_form_are_those_of_many_passes(found):
     draft, _moves = found
-    np.testing.assert_allclose(replace(draft, back=True).regret, draft.regret, rtol=1e-5)
+    np.testing.assert_allclose(
+        draft.with_links_back().regret,
+        draft.regret,
+        rtol=1e-5,
+    )
 
 
 def test_every_rule_is_judged_as_it_is(found):
     draft, moves = found
     tables = moves.tables
-    rules = (tables.rule_cost, tables.rule_down, tables.rule_rest)
-    judged = judge_rules(draft.passed, np.arange(draft.n_ends), *rules, moves.adding)
+    rules, work = (tables.rule_cost, tables.rule_down, tables.rule_rest), np.empty((3, len(draft.regret)))
+    judged = np.empty(len(tables.rules))
+    judge_rules(draft.passed, np.arange(draft.n_ends), *rules, moves.adding, work, judged)
     for rule in range(0, len(judged), 37):
         assert judged[rule] == pytest.approx(moves.objective(draft.with_rule(rule)), rel=1e-9)
 
 
 def test_the_judge_foresees_what_a_line_makes_of_the_whole(found):
     draft, moves = found
-    values = draft.values
+    a, b, root, scratch = draft.a, draft.b, draft.root, Scratch(moves.tables, len(moves.tables.rows))
     for n in range(draft.n_lines):
-        visits, place = values.visits[n], draft.first_line + n
-        judge = Judge(
-            values.a[draft.root] - visits * values.a[place],
-            values.b[draft.root] - visits * values.b[place],
-            visits,
-            moves.adding,
-        )
+        visits, place = draft.visits[n], draft.first_line + n
+        rest = a[root] - visits * a[place], b[root] - visits * b[place]
+        judge = Judge(*rest, visits, moves.adding, np.empty_like(visits))
         places = moves.places(draft, n, new=False)
-        choice = best_line(moves.tables, moves.gradient(draft) * visits + 1e-9, places, judge, 0, 10**6, draft.line(n))
+        present = draft.line(n), draft.exits[:, n].copy()
+        choice = best_line(moves.tables, moves.gradient(draft) * visits + 1e-9, places, judge, 0, scratch, present)
         changed = draft.with_line(n, choice.line, choice.exits, choice.links)
-        assert added(changed.regret, moves.adding) == pytest.approx(choice.judged, rel=1e-9)
-        assert choice.judged <= added(draft.regret, moves.adding) * (1 + 1e-9)
+        assert power_mean(changed.regret, moves.adding) == pytest.approx(choice.judged, rel=1e-9)
+        assert choice.judged <= power_mean(draft.regret, moves.adding) * (1 + 1e-9)
 
 
 def test_the_chosen_line_is_among_the_best_of_all():
@@ -116,17 +116,18 @@ def test_the_chosen_line_is_among_the_best_of_all():
     draft = moves.nothing
     places = moves.places(draft, -1, new=True)
     zero, one = np.zeros(2), np.ones(2)
-    judge, out = Judge(zero, zero, one, moves.adding), np.empty(2)
+    judge = Judge(zero, zero, one, moves.adding, np.empty(2))
     best = np.inf
     for way in range(len(tables.arm)):
         unit = int(tables.templates.unit[tables.template[way]])
         for floor in tables.levels:
             for ceil in (0, *tables.levels):
-                exits = tables.exits(Line(way, int(floor) * unit, int(ceil) * unit))
+                down, up, cost, _rest = tables.exits(Line(way, int(floor) * unit, int(ceil) * unit))
                 for low in range(2):
                     for high in range(2):
-                        best = min(best, judged_pair(judge, *exits[:3], Places(*places), low, high, out))
-    choice = best_line(tables, one, places, judge, 0, 10**6)
+                        regret = cost + up * places.a[high] + down * places.a[low]
+                        best = min(best, power_mean(regret, moves.adding))
+    choice = best_line(tables, one, places, judge, 0, Scratch(tables, len(tables.rows)))
     assert choice.judged <= 1.01 * best
 
 
@@ -151,8 +152,9 @@ def test_corners_are_the_draft_at_other_rates(found):
 def test_what_a_removal_makes_of_the_whole_is_foreseen(found):
     draft, moves = found
     links, elsewhere = draft.links, moves._elsewhere(draft)
-    exits = draft.down, draft.up, draft.watching
-    judged = judge_removals(draft.root, links, elsewhere, *draft.values[:3], *exits, moves.adding)
+    (N, S), judged = draft.visits.shape, np.empty((draft.n_lines, 3))
+    values = draft.a, draft.b, draft.visits, draft.exits, draft.watching
+    judge_removals(draft.root, links, elsewhere, *values, moves.adding, np.zeros((2 * N + 1, S)), judged)
     for n in range(draft.n_lines):
         place = draft.first_line + n
         for side, target in enumerate(links[n]):
@@ -160,7 +162,7 @@ def test_what_a_removal_makes_of_the_whole_is_foreseen(found):
                 assert judged[n, side] == np.inf
                 continue
             shorter = draft.with_links(np.where(links == place, target, links), target if draft.root == place else None)
-            assert judged[n, side] == pytest.approx(added(shorter.regret, moves.adding), rel=1e-9)
+            assert judged[n, side] == pytest.approx(power_mean(shorter.regret, moves.adding), rel=1e-9)
 
 
 def test_lines_are_taken_out_at_random(found):
@@ -173,7 +175,7 @@ def test_lines_are_taken_out_at_random(found):
 def test_doing_without_a_way_to_score_keeps_the_limits(found):
     """A draft that is only on its way to the limits must not be handed on: a search would end with nothing."""
     draft, given = found
-    longest = int(draft.path_lengths[0].max()) - 1
+    longest = int(draft.before.max()) - 1
     moves = Moves(given.tables, given.world, Limits(6, longest), power=8, seed=3, steps=900)
     fewer = _best_without_one(moves, moves.tables, draft, np.inf)
     assert fewer is None or moves.allows(fewer)

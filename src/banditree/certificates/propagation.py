@@ -113,7 +113,7 @@ def propagate(boxes: Boxes, horizon: int, limits: Limits, flow: Flow, totals: To
     """Carry one task to the horizon and fill in `totals`; False if it takes too much work."""
     n, numbers, first = boxes.kind.size, totals.numbers, boxes.first
     inside, spare, ring = flow.inside, flow.spare, flow.ring
-    rest_rate, t = 0.0, 0
+    rest_rate, t = 0.0, boxes.kind.size - n  # for a literal 0, `wait` would be compiled once more
     while True:
         rest_rate += settle(boxes, flow, horizon - t, totals)
         moving, testing = count(boxes, flow)

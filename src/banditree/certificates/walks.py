@@ -39,7 +39,7 @@ def exits_from(
     """(down, up, rounds), (3, starts, floors, S), of scores that start at some rows of one ladder, as in `ladder`."""
     S, rise, fall = chance.shape[1], max(0, int(points.max())), max(0, -int(points.min()))
     deepest, n_scores = int(floors[-1]), int(starts.max() + 1 + floors[-1])
-    exits, weight = np.zeros((3, starts.size, floors.size, S)), np.empty((deepest + fall, S))
+    exits, weight = np.zeros((3, starts.size, floors.size, S)), np.empty((deepest + fall + 2, S))
     below, above, spent = np.zeros((n_scores, fall + 1, S)), np.zeros((n_scores, S)), np.zeros((n_scores, S))
     mass = np.empty((rise + fall + 1, S))
     fill_exits(points, chance, going, floors, starts, held, below, above, spent, mass, weight, exits)
@@ -83,27 +83,27 @@ def descend(
     Rows beyond the last of the ladder are like the last one: far below the top, the top no longer matters.
     """
     n_rows, fall, S = below.shape[0], below.shape[1] - 1, below.shape[2]
-    for s in range(S):
-        for depth in range(weight.shape[0]):
-            weight[depth, s] = 0.0
-        weight[0, s] = 1.0
+    for depth in range(weight.shape[0]):
+        for s in range(S):
+            weight[depth, s] = 1.0 if depth == 0 else 0.0
+    leaving, lasting = weight[weight.shape[0] - 2], weight[weight.shape[0] - 1]
     level = 0
     for depth in range(floors[floors.size - 1]):
         row = min(start + depth, n_rows - 1)
+        here, up, rounds = weight[depth], above[row], spent[row]
         for s in range(S):
-            exits[1, level, s] += weight[depth, s] * above[row, s]
-            exits[2, level, s] += weight[depth, s] * spent[row, s]
+            leaving[s] += here[s] * up[s]
+            lasting[s] += here[s] * rounds[s]
         for j in range(1, fall + 1):
+            lower, lands = weight[depth + j], below[row, j]
             for s in range(S):
-                weight[depth + j, s] += weight[depth, s] * below[row, j, s]
+                lower[s] += here[s] * lands[s]
         if depth + 1 == floors[level]:
-            for j in range(fall):
-                for s in range(S):
+            for s in range(S):
+                exits[1, level, s], exits[2, level, s] = leaving[s], lasting[s]
+                for j in range(fall):
                     exits[0, level, s] += weight[depth + 1 + j, s]
             level += 1
-            if level < floors.size:
-                for s in range(S):
-                    exits[1, level, s], exits[2, level, s] = exits[1, level - 1, s], exits[2, level - 1, s]
 
 
 @inner()

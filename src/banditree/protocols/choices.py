@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from banditree.protocols.care import felt
-from banditree.protocols.screening import look
-from banditree.protocols.tables import Exits, Line, Tables, Ways
+from banditree.certificates.lean import inner, lean
+from banditree.protocols.screening import Eye, Screened, empty_eye, look
+from banditree.protocols.tables import Line, Tables, Ways
 from banditree.tasks.arrays import FloatArray, IntArray
 
 N_SCORE, N_WATCH = 4, 2  # This many of the best screened score lines and watch lines are refined.
@@ -22,22 +21,25 @@ N_LINKS = 24  # This many of the places to which an exit may lead, those that lo
 class Adding(NamedTuple):
     """How regrets (S,) are added up: the group and weight (S,) of each scenario, shares (G,), a power of the mean.
 
-    power: 1, 2, 4, 8, ...
+    power: 1, 2, 4, 8, ... groups: (G,), to work with.
     """
 
     group: IntArray
     weight: FloatArray
     share: FloatArray
     power: float
+    groups: FloatArray
 
 
 class Judge(NamedTuple):
-    """What a line of value a + b V1 makes of the whole: V1 = (rest_a + visits a) / (1 - rest_b - visits b), added."""
+    """What a line of value a + b V1 makes of the whole: V1 = (rest_a + visits a) / (1 - rest_b - visits b), added. out:
+    (S,), to work with."""
 
     rest_a: FloatArray
     rest_b: FloatArray
     visits: FloatArray
     adding: Adding
+    out: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,10 @@ class Choice:
     judged: float
     line: Line
     links: tuple[int, int]
-    exits: Exits
+    exits: FloatArray
+
+
+Present = tuple[Line, FloatArray]  # a line and its exits (4, S)
 
 
 class Places(NamedTuple):
@@ -59,18 +64,18 @@ class Places(NamedTuple):
     value: FloatArray
 
 
-@njit(cache=True)
+@inner()
 def added(regret: FloatArray, adding: Adding) -> float:
     """The power mean over the groups of the weighted regrets."""
-    groups = np.zeros(adding.share.size)
+    groups, top, total = adding.groups, 0.0, 0.0
+    for g in range(groups.size):
+        groups[g] = 0.0
     for s in range(regret.size):
         groups[adding.group[s]] += adding.weight[s] * regret[s]
-    top = 0.0
     for g in range(groups.size):
         top = max(top, groups[g])
     if top == 0.0:
         return 0.0
-    total = 0.0
     for g in range(groups.size):
         ratio, power = max(groups[g], 0.0) / top, adding.power
         while power > 1.0:
@@ -80,18 +85,12 @@ def added(regret: FloatArray, adding: Adding) -> float:
     return float(top * total ** (1.0 / adding.power))
 
 
-@njit(cache=True, error_model="numpy")
+@inner()
 def judged_pair(
-    judge: Judge,
-    down: FloatArray,
-    up: FloatArray,
-    cost: FloatArray,
-    places: Places,
-    low: int,
-    high: int,
-    out: FloatArray,
+    judge: Judge, down: FloatArray, up: FloatArray, cost: FloatArray, places: Places, low: int, high: int
 ) -> float:
-    """What a line with these exits to two places makes of the whole. out: (S,), to work with."""
+    """What a line with these exits to two places makes of the whole."""
+    out = judge.out
     for s in range(cost.size):
         a = cost[s] + up[s] * places.a[high, s] + down[s] * places.a[low, s]
         b = up[s] * places.b[high, s] + down[s] * places.b[low, s]
@@ -102,7 +101,16 @@ def judged_pair(
     return added(out, judge.adding)
 
 
-@njit(cache=True)
+class Setting(NamedTuple):
+    """Where lines are compared: the judge, the places, their weighted values (P, S), and exits (3, S) to work with."""
+
+    judge: Judge
+    places: Places
+    weighted: FloatArray
+    exits: FloatArray
+
+
+@inner()
 def cheapest(weighted: FloatArray, places: IntArray, exit: FloatArray) -> int:
     """The place, of some, of least weighted value for the cases that leave by an exit (S,)."""
     best, least = 0, np.inf
@@ -115,19 +123,10 @@ def cheapest(weighted: FloatArray, places: IntArray, exit: FloatArray) -> int:
     return best
 
 
-class Setting(NamedTuple):
-    """Where lines are compared: the judge, the places with their weighted values (P, S), and those worth a look."""
-
-    judge: Judge
-    places: Places
-    weighted: FloatArray
-    few: IntArray
-
-
-@njit(cache=True)
-def judged_level(ways: Ways, way: int, cap: int, a: int, b: int, setting: Setting, work: FloatArray) -> float:
-    """How a line of one way with levels number a (ceil; -1: a watch line) and b (floor) is judged."""
-    down, up, cost, out = work[0], work[1], work[2], work[3]
+@inner()
+def judged_level(ways: Ways, way: int, cap: int, a: int, b: int, setting: Setting, few: IntArray) -> float:
+    """How a line of one way with levels number a (ceil; -1: a watch line) and b (floor) is judged, at some places."""
+    down, up, cost = setting.exits[0], setting.exits[1], setting.exits[2]
     for s in range(down.size):
         if a < 0:
             down[s], up[s] = ways.watch_down[way, cap, b, s], 0.0
@@ -135,91 +134,151 @@ def judged_level(ways: Ways, way: int, cap: int, a: int, b: int, setting: Settin
         else:
             up[s] = ways.up[way, a, b, s]
             down[s] = max(1.0 - up[s] - ways.stopping * ways.rounds[way, a, b, s], 0.0)
-            cost[s] = felt(ways.rounds[way, a, b, s] * ways.gaps[way, s], ways.care)
-    low = cheapest(setting.weighted, setting.few, down)
-    high = low if a < 0 else cheapest(setting.weighted, setting.few, up)
-    return judged_pair(setting.judge, down, up, cost, setting.places, low, high, out)
+            loss = ways.rounds[way, a, b, s] * ways.gaps[way, s]
+            cost[s] = loss * (1.0 + ways.care.extra * loss / (ways.care.bearable + loss))  # care.felt
+    low = cheapest(setting.weighted, few, down)
+    high = low if a < 0 else cheapest(setting.weighted, few, up)
+    return judged_pair(setting.judge, down, up, cost, setting.places, low, high)
 
 
-@njit(cache=True)
-def refine(ways: Ways, way: int, cap: int, a: int, b: int, setting: Setting) -> tuple[float, int, int]:
+@inner()
+def refine(ways: Ways, way: int, cap: int, a: int, b: int, setting: Setting, few: IntArray) -> tuple[float, int, int]:
     """(judged, a, b): the levels around given ones that are judged best."""
-    n, work = ways.up.shape[1], np.empty((4, ways.up.shape[3]))
-    best = judged_level(ways, way, cap, a, b, setting, work)
-    came = (a, b)
+    n, best, came_a, came_b = ways.up.shape[1], judged_level(ways, way, cap, a, b, setting, few), a, b
     for _ in range(LOOKS):
-        before = (a, b)
-        for step in range(4):
-            if a < 0 and step >= 2:
-                break
-            new_b = b + (1, -1, 0, 0)[step]
-            new_a = a + (0, 0, 1, -1)[step]
-            if not (0 <= new_b < n) or (a >= 0 and not (0 <= new_a < n)) or (new_a, new_b) == came:
+        before_a, before_b = a, b
+        for step in range(4 if a >= 0 else 2):
+            new_a, new_b = a, b
+            if step < 2:
+                new_b += 1 - 2 * step
+            else:
+                new_a += 5 - 2 * step
+            if (
+                min(new_b, new_a if a >= 0 else 0) < 0
+                or max(new_a, new_b) >= n
+                or (new_a == came_a and new_b == came_b)
+            ):
                 continue
-            judged = judged_level(ways, way, cap, new_a, new_b, setting, work)
+            judged = judged_level(ways, way, cap, new_a, new_b, setting, few)
             if judged < best - 1e-9 * abs(best):
-                best, came = judged, (a, b)
+                best, came_a, came_b = judged, a, b
                 a, b = new_a, new_b
-        if (a, b) == before:
+        if a == before_a and b == before_b:
             break
     return best, a, b
 
 
-@njit(cache=True)
-def best_levels(ways: Ways, rows: IntArray, watch_rows: IntArray, setting: Setting) -> tuple[int, int, int, int]:
-    """(way, ceil or -1, floor, cap), as numbers: the best line near some score lines and watch lines."""
-    best, found = np.inf, (0, 0, 0, 0)
-    for i in range(len(rows) + len(watch_rows)):
-        if i < len(rows):
-            way, a, b = rows[i]
+@lean()
+def find_line(
+    ways: Ways,
+    lines: Screened,
+    rows: IntArray,
+    watch_lines: Screened,
+    watch_rows: IntArray,
+    part: float,
+    n_rows: int,
+    weights: FloatArray,
+    setting: Setting,
+    eye: Eye,
+    found: IntArray,
+) -> None:
+    """Fill in (way, ceil or -1, floor, cap), as numbers: the best line near those that look best at given weights."""
+    best, columns, n_score, n_watch = np.inf, eye.columns, 0, 0
+    found[0] = 0
+    n_places = found[0]  # for a literal 0, `look` would be compiled once more
+    for side in range(2):
+        seen, n_seen, n_best = (watch_lines, n_rows // 4, N_WATCH) if side else (lines, n_rows, N_SCORE)
+        n_watch, n_places = look(seen, part, n_seen, side == 1, weights, setting.weighted, eye, n_places, columns[side])
+        n_watch = min(n_watch, n_best)
+        n_score = n_score if side else n_watch
+    few = eye.worth[:n_places]
+    for i in range(n_score + n_watch):
+        if i < n_score:
+            row = columns[0, i]
+            way, a, b = rows[row, 0], rows[row, 1], rows[row, 2]
             cap = 0
         else:
-            way, cap, b = watch_rows[i - len(rows)]
+            row = columns[1, i - n_score]
+            way, cap, b = watch_rows[row, 0], watch_rows[row, 1], watch_rows[row, 2]
             a = -1
-        judged, a, b = refine(ways, way, cap, a, b, setting)
+        judged, a, b = refine(ways, way, cap, a, b, setting, few)
         if judged < best:
-            best, found = judged, (way, a, b, cap)
-    return found
+            best = judged
+            found[0], found[1], found[2], found[3] = way, a, b, cap
 
 
-@njit(cache=True)
-def least_places(weighted: FloatArray, exit: FloatArray) -> IntArray:
-    """The places of least weighted value for the cases that leave by an exit (S,), the best first."""
-    P, S = weighted.shape
-    total, best = np.zeros(P), np.empty(min(N_LINKS, P), np.int64)
+@inner()
+def least_places(weighted: FloatArray, exit: FloatArray, total: FloatArray, best: IntArray) -> int:
+    """Fill in the places of least weighted value for the cases that leave by an exit (S,), the best first; how many."""
+    P: int = weighted.shape[0]
+    n = min(best.size, P)
     for p in range(P):
-        for s in range(S):
+        total[p] = 0.0
+        for s in range(exit.size):
             total[p] += weighted[p, s] * exit[s]
-    for i in range(best.size):
-        best[i] = np.argmin(total)
+    for i in range(n):
+        best[i] = 0
+        for p in range(P):
+            if total[p] < total[best[i]]:
+                best[i] = p
         total[best[i]] = np.inf
+    return n
+
+
+@lean()
+def best_links(
+    setting: Setting, exits: FloatArray, watching: bool, total: FloatArray, nearest: IntArray, found: IntArray
+) -> float:
+    """How the exits of a line (3, S) that are judged best, found in turns, are judged; these are filled in.
+
+    total: (P,) and nearest: (2, N_LINKS), to work with."""
+    judge, places, down, up, cost = setting.judge, setting.places, exits[0], exits[1], exits[2]
+    n = least_places(setting.weighted, down, total, nearest[0])
+    least_places(setting.weighted, up, total, nearest[1])
+    low, high = nearest[0, 0], nearest[0 if watching else 1, 0]
+    best = judged_pair(judge, down, up, cost, places, low, high)
+    for _ in range(3):
+        before = best
+        for side in range(1 if watching else 2):
+            for i in range(n):
+                p = nearest[side, i]
+                judged = judged_pair(judge, down, up, cost, places, low if side else p, p if side else high)
+                if judged < best - 1e-12 * abs(best):
+                    best = judged
+                    if side:
+                        high = p
+                    else:
+                        low = p
+        if watching or best >= before - 1e-12 * abs(best):
+            break
+    found[0], found[1] = low, low if watching else high
     return best
 
 
-@njit(cache=True)
-def best_links(
-    setting: Setting, down: FloatArray, up: FloatArray, cost: FloatArray, watching: bool
-) -> tuple[float, int, int]:
-    """(judged, low, high): the exits that are judged best, found in turns."""
-    judge, places, out = setting.judge, setting.places, np.empty(cost.size)
-    lows, highs = least_places(setting.weighted, down), least_places(setting.weighted, up)
-    low, high = lows[0], lows[0] if watching else highs[0]
-    best = judged_pair(judge, down, up, cost, places, low, high, out)
-    for _ in range(3):
-        before = best
-        for p in lows:
-            judged = judged_pair(judge, down, up, cost, places, p, high, out)
-            if judged < best - 1e-12 * abs(best):
-                best, low = judged, p
-        if watching:
-            break
-        for p in highs:
-            judged = judged_pair(judge, down, up, cost, places, low, p, out)
-            if judged < best - 1e-12 * abs(best):
-                best, high = judged, p
-        if best >= before - 1e-12 * abs(best):
-            break
-    return best, low, low if watching else high
+@lean()
+def power_mean(regret: FloatArray, adding: Adding) -> float:
+    """`added`, for Python to call."""
+    return added(regret, adding)
+
+
+class Scratch:
+    """What choosing among some tables works with; no two threads share one."""
+
+    def __init__(self, tables: Tables, n_rows: int) -> None:
+        self.n_rows, self.n_places, self.n_scenarios = n_rows, 0, len(tables.gaps)
+        self.exits, self.found = np.empty((3, self.n_scenarios)), np.empty(4, np.int64)
+        self.eye, self.total, self.nearest = self._room(1)
+
+    def _room(self, n_places: int) -> tuple[Eye, FloatArray, IntArray]:
+        self.n_places = n_places
+        eye = empty_eye(self.n_rows, self.n_scenarios, n_places, N_SCORE)
+        return eye, np.empty(n_places), np.empty((2, N_LINKS), np.int64)
+
+    def for_places(self, n_places: int) -> "Scratch":
+        """The same with room for some places."""
+        if n_places > self.n_places:
+            self.eye, self.total, self.nearest = self._room(2 * n_places)
+        return self
 
 
 def best_line(
@@ -228,28 +287,28 @@ def best_line(
     places: Places,
     judge: Judge,
     part: float,
-    n_rows: int,
-    present: Line | None = None,
+    scratch: Scratch,
+    present: Present | None = None,
 ) -> Choice:
     """The line and exits that are judged best, of those that look best at given weights (S,) of the scenarios.
 
-    part: which part of the screened lines is looked at, between 0 and 1. n_rows: how many score lines; of watch lines
-    a quarter as many. present: a line that is looked at whatever the screening says.
+    part: which part of the screened lines is looked at, between 0 and 1. scratch: has room for the score lines that are
+    looked at; of watch lines a quarter as many. present: a line that is looked at whatever the screening says.
     """
     weights = weights / weights.sum()
-    weighted = places.value * weights
-    best, few = look(tables.screened, part, n_rows, False, weights, weighted, N_SCORE)
-    best_watch, few_watch = look(tables.watch_screened, part, n_rows // 4, True, weights, weighted, N_WATCH)
-    setting = Setting(judge, places, weighted, np.concatenate((few, few_watch)))
-    found = best_levels(tables.ways, tables.rows[best], tables.watch_rows[best_watch], setting)
-    choice = linked(tables, tables.line(*(int(number) for number in found)), setting)
+    room, found = scratch.for_places(len(places.number)), scratch.found
+    setting = Setting(judge, places, places.value * weights, room.exits)
+    screened = tables.screened, tables.rows, tables.watch_screened, tables.watch_rows
+    find_line(tables.ways, *screened, part, room.n_rows, weights, setting, room.eye, found)
+    line = tables.line(*found.tolist())
+    choice = linked(line, tables.exits(line), setting, room)
     if present is not None:
-        choice = min(choice, linked(tables, present, setting), key=lambda one: one.judged)
+        choice = min(choice, linked(*present, setting, room), key=lambda one: one.judged)
     return choice
 
 
-def linked(tables: Tables, line: Line, setting: Setting) -> Choice:
+def linked(line: Line, exits: FloatArray, setting: Setting, room: Scratch) -> Choice:
     """A line with the exits that are judged best."""
-    exits, number = tables.exits(line), setting.places.number
-    judged, low, high = best_links(setting, exits.down, exits.up, exits.cost, line.ceil == 0)
-    return Choice(judged, line, (int(number[low]), int(number[high])), exits)
+    judged = best_links(setting, exits, line.ceil == 0, room.total, room.nearest, room.found)
+    low, high = setting.places.number[room.found[:2]].tolist()
+    return Choice(judged, line, (low, high), exits)

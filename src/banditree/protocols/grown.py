@@ -34,8 +34,8 @@ def grown_draft(moves: Moves) -> Draft:
 
 def _without_one(moves: Moves, draft: Draft) -> Draft:
     """The draft without a line that is drawn: one at which much is lost, or at ends to which it leads."""
-    values, weights = draft.values, moves.gradient(draft)
-    visits = values.visits / (1.0 - values.b[draft.root])
+    weights = moves.gradient(draft)
+    visits = draft.visits / (1.0 - draft.b[draft.root])
     at_ends = draft.place_values * (np.arange(len(draft.place_values)) < draft.n_ends)[:, None]
     behind = draft.down * at_ends[draft.links[:, 0]] + draft.up * at_ends[draft.links[:, 1]]
     lost = np.maximum((visits * (draft.cost + behind)) @ weights, 0.0)

@@ -9,16 +9,16 @@ from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import njit
 
+from banditree.certificates.lean import lean
 from banditree.nouns import counted
 from banditree.progress import OnProgress, goes_on
-from banditree.protocols.choices import Adding, Choice, Judge, Places, added, best_line
-from banditree.protocols.draft import HIGH, LOW, NO_RULE, Draft, ancestors, barred_lines, empty_draft, ends, returns
-from banditree.protocols.draft_values import Passed
+from banditree.protocols.choices import Adding, Choice, Judge, Places, Scratch, added, best_line, power_mean
+from banditree.protocols.draft import HIGH, LOW, Draft, empty_draft
 from banditree.protocols.objectives import Limits
 from banditree.protocols.removals import judge_removals, without
-from banditree.protocols.tables import Line, Tables
+from banditree.protocols.sheets import AGAIN, ENDS, PASS_COST, PASS_REST
+from banditree.protocols.tables import Tables
 from banditree.protocols.worlds import World
 from banditree.tasks.arrays import FloatArray, IntArray
 
@@ -66,16 +66,22 @@ class Moves:
         self.rng = np.random.default_rng(seed)
         self.steps, self.last, self.total = done, done + steps, total or done + steps
         self.on_progress, self.stopped_early = on_progress, False
-        self.power, self.slack = power, SLACK
+        self.power, self.slack, self.scratch = power, SLACK, Scratch(tables, MAX_ROWS)
         self.sharpen(1)
-        alone = ends(tables, NO_RULE)[0][: tables.n_arms]
-        everyone = int(np.argmin([added(cost, self.adding) for cost in alone]))
+        alone = tables.ends.cost[: tables.n_arms]
+        everyone = int(np.argmin([power_mean(cost, self.adding) for cost in alone]))
         self.nothing = self.best = empty_draft(tables, everyone, limits.links_back)
 
     def sharpen(self, times: float) -> None:
         """Judge by a multiple of the power of the objective: large ones approach the worst kind; a mean stays one."""
         world, power = self.world, self.power * times if self.power > 1 else 1.0
-        self.adding = Adding(np.array(world.group), np.array(world.weight), np.array(world.share), float(power))
+        self.adding = Adding(
+            np.array(world.group),
+            np.array(world.weight),
+            np.array(world.share),
+            float(power),
+            np.empty(len(world.share)),
+        )
         self.judged: WeakKeyDictionary[Draft, float] = WeakKeyDictionary()
 
     def correct(self, exact: FloatArray) -> None:
@@ -111,14 +117,14 @@ class Moves:
 
     def _objective(self, draft: Draft) -> float:
         excess = self.excess(draft)
-        if excess > self.slack or (not self.limits.links_back and returns(draft)) or not draft.values.settled:
+        if excess > self.slack or (not self.limits.links_back and draft.returns) or not draft.settled:
             return np.inf
-        return added(draft.regret, self.adding) * dearer(draft.circling) * (1.0 + TOO_LONG * excess)
+        return power_mean(draft.regret, self.adding) * dearer(draft.circling) * (1.0 + TOO_LONG * excess)
 
     def excess(self, draft: Draft) -> int:
         """By how many lines the longest path is longer than allowed."""
         longest = self.limits.longest_path
-        return 0 if longest is None or not draft.n_lines else max(0, int(draft.path_lengths[0].max()) - longest)
+        return 0 if longest is None or not draft.n_lines else max(0, int(draft.before.max()) - longest)
 
     @property
     def room(self) -> int | None:
@@ -169,27 +175,25 @@ class Moves:
         if n >= 0 and self.limits.links_back:
             lines[n] = new
         elif n >= 0:
-            lines &= ~ancestors(draft, n)
+            lines &= ~draft.ancestors(n)
         if n >= 0 and self.room is not None:
-            before, after = draft.path_lengths
-            lines &= after <= self.room - before[n] - new
+            lines &= draft.after <= self.room - draft.before[n] - new
         number = np.flatnonzero(allowed)
-        return Places(number, draft.values.a[number], draft.values.b[number], draft.place_values[number])
+        return Places(number, draft.a[number], draft.b[number], draft.place_values[number])
 
-    def choose(self, draft: Draft, n: int, visits: FloatArray, place: int, present: Line | None) -> Choice:
-        """The best line instead of `place` (a line or where an exit leads) for the cases that come there (S,)."""
+    def choose(self, draft: Draft, n: int, visits: FloatArray, place: int, present: int | None) -> Choice:
+        """The best line instead of `place` (a line or where an exit leads) for the cases that come there (S,).
+
+        present: the line that is there, which is looked at too."""
         self.spend()
-        values, root = draft.values, draft.root
-        judge = Judge(
-            values.a[root] - visits * values.a[place],
-            values.b[root] - visits * values.b[place],
-            visits,
-            self.adding,
-        )
-        weights = self.weights(draft) * visits / (1.0 - values.b[root])
+        a, b, root = draft.a, draft.b, draft.root
+        rest = a[root] - visits * a[place], b[root] - visits * b[place]
+        judge = Judge(*rest, visits, self.adding, np.empty_like(visits))
+        weights = self.weights(draft) * visits / (1.0 - b[root])
         weights = np.maximum(weights, 1e-12 * weights.max() + 1e-300)
         places = self.places(draft, n, present is None)
-        return best_line(self.tables, weights, places, judge, self.rng.random(), MAX_ROWS, present)
+        kept = None if present is None else (draft.line(present), np.ascontiguousarray(draft.exits[:, present]))
+        return best_line(self.tables, weights, places, judge, self.rng.random(), self.scratch, kept)
 
     def better(self, draft: Draft, changed: Draft) -> Draft:
         """The changed draft if it is better, otherwise the draft."""
@@ -197,17 +201,16 @@ class Moves:
 
     def improve(self, draft: Draft, n: int) -> Draft:
         """The draft with line n replaced, if that makes it better."""
-        choice = self.choose(draft, n, draft.values.visits[n], draft.first_line + n, draft.line(n))
+        choice = self.choose(draft, n, draft.visits[n], draft.first_line + n, n)
         if choice.judged < (1 - TINY) * self.objective(draft):
             return self.better(draft, draft.with_line(n, choice.line, choice.exits, choice.links))
         return draft
 
     def extend(self, draft: Draft, n: int, side: int) -> Draft:
         """The draft with the best new line at an exit, if that makes it better."""
-        if self.room is not None and draft.n_lines:
-            before = draft.path_lengths[0]
-            if (before.max() if n < 0 else before[n]) >= self.room:
-                return draft
+        before = draft.before[n : n + 1] if n >= 0 else draft.before
+        if self.room is not None and before.size and before.max() >= self.room:
+            return draft
         choice = self.choose(draft, n, draft.flow(n, side), draft.target(n, side), None)
         if choice.judged < (1 - TINY) * self.objective(draft):
             return self.better(draft, draft.with_new(n, side, choice.line, choice.exits, choice.links))
@@ -238,7 +241,7 @@ class Moves:
         if not draft.n_lines:
             return [(-1, HIGH)]
         weights, value, links, N = self.weights(draft), draft.place_values, draft.links, draft.n_lines
-        visits = draft.values.visits / (1.0 - draft.values.b[draft.root])
+        visits = draft.visits / (1.0 - draft.b[draft.root])
         behind = [(visits * draft.down * value[links[:, LOW]]) @ weights]
         behind += [(visits * draft.up * value[links[:, HIGH]]) @ weights]
         order = np.argsort(-np.concatenate(behind), kind="stable")
@@ -279,7 +282,7 @@ class Moves:
         """The draft without each of its lines, cases that came there settling on an arm: none circles for that."""
         at_ends = draft.place_values[: draft.n_ends]
         for n in range(draft.n_lines):
-            felt = draft.values.visits[n] * self.gradient(draft)
+            felt = draft.visits[n] * self.gradient(draft)
             shorter = without(draft, n, HIGH + 1, np.full_like(draft.links, int((at_ends @ felt).argmin())))
             if 0 < shorter.n_lines < draft.n_lines:
                 yield shorter
@@ -311,16 +314,18 @@ class Moves:
     def _judged_removals(self, draft: Draft) -> tuple[IntArray, FloatArray]:
         """(elsewhere, judged), as in `judge_removals`."""
         elsewhere = self._elsewhere(draft)
-        exits = draft.down, draft.up, draft.watching
-        return elsewhere, judge_removals(draft.root, draft.links, elsewhere, *draft.values[:3], *exits, self.adding)
+        (N, S), values = draft.visits.shape, (draft.a, draft.b, draft.visits, draft.exits, draft.watching)
+        judged, work = np.empty((N, 3)), np.zeros((2 * N + 1, S))
+        judge_removals(draft.root, draft.links, elsewhere, *values, self.adding, work, judged)
+        return elsewhere, judged
 
     def _elsewhere(self, draft: Draft) -> IntArray:
         """Where each exit (N, 2) leads at least cost, at the present weights, if not where it does."""
-        visits, value, limits = draft.values.visits * self.gradient(draft), draft.place_values, self.limits
+        visits, value, limits = draft.visits * self.gradient(draft), draft.place_values, self.limits
         cost = np.stack([(visits * draft.down) @ value.T, (visits * draft.up) @ value.T], axis=1)
         barred = np.zeros((draft.n_lines, len(value)), dtype=bool)
         barred[:, draft.n_ends] = not limits.restarts
-        barred[:, draft.first_line :] = barred_lines(draft, self.room or draft.n_lines)
+        barred[:, draft.first_line :] = draft.barred_lines(self.room or draft.n_lines)
         cost[np.broadcast_to(barred[:, None], cost.shape)] = np.inf
         np.put_along_axis(cost, draft.links[..., None], np.inf, axis=2)
         best = np.asarray(cost.argmin(axis=2))
@@ -337,45 +342,42 @@ class Moves:
         if self.limits.links_back:
             few = self.rng.integers(len(tables.rules), size=SOME_RULES)
             return self.better(draft, min((draft.with_rule(int(rule)) for rule in few), key=self.objective))
-        rules = (tables.rule_cost, tables.rule_down, tables.rule_rest)
-        used = np.flatnonzero(draft.passed.ends.max(axis=1) > 0.0)
-        judged = judge_rules(draft.passed, used, *rules, self.adding)
+        judged = np.empty(len(tables.rules))
+        used = np.flatnonzero(draft.passed[ENDS:].max(axis=1) > 0.0)
+        rules = tables.rule_cost, tables.rule_down, tables.rule_rest
+        judge_rules(draft.passed, used, *rules, self.adding, np.empty_like(draft.passed[:ENDS]), judged)
         judged[~tables.rule_allowed] = np.inf
         return self.better(draft, draft.with_rule(int(judged.argmin())))
 
 
-@njit(cache=True)
 def dearer(circling: float) -> float:
     """By how much an objective is multiplied for going round in circles."""
-    if circling > ENDLESS:
-        return NEVER
-    return 1.0 + DEAR * max(0.0, circling - MOST_CIRCLING)
+    return NEVER if circling > ENDLESS else 1.0 + DEAR * max(0.0, circling - MOST_CIRCLING)
 
 
-@njit(cache=True, error_model="numpy")
+@lean()
 def judge_rules(
-    passed: Passed,
+    passed: FloatArray,
     used: IntArray,
     rule_cost: FloatArray,
     rule_down: FloatArray,
     rule_rest: FloatArray,
     adding: Adding,
-) -> FloatArray:
-    """What each of R rules makes of a draft without links back (R,), as `Moves.objective` has it. used: its ends."""
-    R, _K, S = rule_cost.shape
-    out, first = np.empty(R), np.empty(S)
-    cost, again, rest = np.empty(S), np.empty(S), np.empty(S)
-    for r in range(R):
-        for s in range(S):
-            cost[s], again[s], rest[s] = passed.cost[s], passed.again[s], passed.rest[s]
-        for k in used:
-            for s in range(S):
-                cost[s] += passed.ends[k, s] * rule_cost[r, k, s]
-                again[s] += passed.ends[k, s] * rule_down[r, k, s]
-                rest[s] += passed.ends[k, s] * rule_rest[r, k, s]
+    work: FloatArray,
+    judged: FloatArray,
+) -> None:
+    """Fill in what each of R rules makes of a draft without links back (R,), as `Moves.objective` has it. used: its
+    ends. work: (3, S)."""
+    for r in range(judged.size):
         circling = 0.0
-        for s in range(S):
-            first[s] = cost[s] / (1.0 - again[s])
-            circling = max(circling, again[s] / max(again[s] + rest[s], 1e-300))
-        out[r] = added(first, adding) * dearer(circling)
-    return out
+        for s in range(passed.shape[1]):
+            cost, again, rest = passed[PASS_COST, s], passed[AGAIN, s], passed[PASS_REST, s]
+            for k in used:
+                cost += passed[ENDS + k, s] * rule_cost[r, k, s]
+                again += passed[ENDS + k, s] * rule_down[r, k, s]
+                rest += passed[ENDS + k, s] * rule_rest[r, k, s]
+            work[0, s] = cost / (1.0 - again)
+            circling = max(circling, again / max(again + rest, 1e-300))
+        judged[r] = added(work[0], adding) * (
+            NEVER if circling > ENDLESS else 1.0 + DEAR * max(0.0, circling - MOST_CIRCLING)
+        )

@@ -187,7 +187,7 @@ def _skips(order: list[int], children: list[list[int]]) -> int:
 def _entered(draft: "Draft") -> FloatArray:
     """How often each place is entered under each scenario, (P, S)."""
     first = draft.first_line
-    entered = np.concatenate([np.zeros((first, len(draft.regret))), draft.values.visits])
+    entered = np.concatenate([np.zeros((first, len(draft.regret))), draft.visits])
     for n, links in enumerate(draft.links):
         for side, place in enumerate(links):
             if place < draft.n_ends:

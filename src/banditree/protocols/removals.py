@@ -4,8 +4,8 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 """
 
 import numpy as np
-from numba import njit
 
+from banditree.certificates.lean import lean
 from banditree.protocols.choices import Adding, added
 from banditree.protocols.draft import HIGH, Draft
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
@@ -19,7 +19,7 @@ def without(draft: Draft, n: int, variant: int, elsewhere: IntArray) -> Draft:
     return draft.with_links(links, target if draft.root == place else None)
 
 
-@njit(cache=True, error_model="numpy")
+@lean()
 def judge_removals(
     root: int,
     links: IntArray,
@@ -27,36 +27,35 @@ def judge_removals(
     a: FloatArray,
     b: FloatArray,
     visits: FloatArray,
-    down: FloatArray,
-    up: FloatArray,
+    exits: FloatArray,
     watching: BoolArray,
     adding: Adding,
-) -> FloatArray:
-    """What becomes of the whole (N, 3) without each line: exits to it lead where its low or its high exit does, or to
-    `elsewhere` (N, 2). Exact unless one of these places leads to the line itself or the draft has other links back.
+    work: FloatArray,
+    judged: FloatArray,
+) -> None:
+    """Fill in what becomes of the whole (N, 3) without each line: exits to it lead where its low or its high exit does,
+    or to `elsewhere` (N, 2). Exact unless one of these places leads to the line itself or the draft has other links
+    back. work: zeros (2 N + 1, S).
     """
     N, S = visits.shape
-    lines = len(a) - N
-    new_a, new_b = np.zeros((N, 3, S)), np.zeros((N, 3, S))
-    for n in range(N):
+    lines, first = len(a) - N, work[2 * N]
+    for n in range(N):  # what comes from lines that lead to line n, if they lead elsewhere
         for side in range(2):
-            place = links[n, side]
-            for s in range(S):
-                new_a[n, side, s] = visits[n, s] * a[place, s]
-                new_b[n, side, s] = visits[n, s] * b[place, s]
-            other, to = elsewhere[n, side], place - lines
+            other, to = elsewhere[n, side], links[n, side] - lines
             if to >= 0 and not (side == 1 and watching[n]):
                 for s in range(S):
-                    flow = visits[n, s] * (up[n, s] if side == 1 else down[n, s])
-                    new_a[to, 2, s] += flow * a[other, s]
-                    new_b[to, 2, s] += flow * b[other, s]
-    judged, first = np.empty((N, 3)), np.empty(S)
+                    flow = visits[n, s] * exits[side, n, s]
+                    work[2 * to, s] += flow * a[other, s]
+                    work[2 * to + 1, s] += flow * b[other, s]
     for n in range(N):
         here = lines + n
         for variant in range(3):
-            starts_nowhere = root == here and (variant == 2 or links[n, variant] < lines)
+            place = links[n, min(variant, 1)]
+            starts_nowhere = root == here and (variant == 2 or place < lines)
             for s in range(S):
-                rest = 1.0 - b[root, s] + visits[n, s] * b[here, s] - new_b[n, variant, s]
-                first[s] = (a[root, s] - visits[n, s] * a[here, s] + new_a[n, variant, s]) / max(rest, 1e-9)
+                more_a, more_b = work[2 * n, s], work[2 * n + 1, s]
+                if variant < 2:
+                    more_a, more_b = visits[n, s] * a[place, s], visits[n, s] * b[place, s]
+                rest = 1.0 - b[root, s] + visits[n, s] * b[here, s] - more_b
+                first[s] = (a[root, s] - visits[n, s] * a[here, s] + more_a) / max(rest, 1e-9)
             judged[n, variant] = np.inf if starts_nowhere else added(first, adding)
-    return judged

@@ -7,9 +7,9 @@ import numpy as np
 
 from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
 from banditree.protocols.draft import NO_RULE, Draft
-from banditree.protocols.draft_values import Chain, affine_values, pass_values
-from banditree.protocols.moving import moving_to, with_changes, with_returns
+from banditree.protocols.moving import moving_to
 from banditree.protocols.scoring import bin_chances
+from banditree.protocols.sheets import Ends
 from banditree.protocols.tables import HANDS_OVER
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.changes import with_parameters
@@ -102,15 +102,16 @@ class Corners:
         arm = tables.arm[draft.lines[:, 0]]
         line = (chosen[:, arm].T, np.arange(draft.n_lines)[:, None], np.arange(M))
         end = (chosen.T, np.arange(K)[:, None], np.arange(M))
-        solve = pass_values if draft.back else affine_values
-        cost = self.rounds[line] * gaps[:, arm].T
-        chain = Chain(draft.root, draft.links, draft.order, self.down[line], self.up[line], cost)
-        ends = self._with_choosers(self.end_rounds[end] * gaps.T, self.end_down[end])
+        exits = np.stack(
+            [self.down[line], self.up[line], self.rounds[line] * gaps[:, arm].T, np.zeros((draft.n_lines, M))]
+        )
+        cost, down = self._with_choosers(self.end_rounds[end] * gaps.T, self.end_down[end])
         missed = np.hstack([gaps, np.zeros((M, tables.n_ends - K))])
         moving = moving_to(missed, self.collection.change_cost, tables.going, tables.moving.washout)
-        chain, ends = with_changes(chain, draft.arms, moving), with_returns(*ends, draft.arms, draft.root, moving)
-        values = solve(chain, *ends)
-        return np.asarray(values[3])
+        rests = cost[None], down[None], np.zeros_like(cost)[None]
+        ends = Ends(cost, *rests, tables.arm, moving.cost, moving.kept, moving.is_free, tables.n_arms)
+        links = draft.lines.copy(), draft.links.copy()
+        return Draft(tables, draft.root, *links, exits, rule=0, back=draft.back, ends=ends).regret
 
     def _with_choosers(self, cost: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Costs and chances of starting again (K, M) of all ends; where others choose, as at the given rates."""

@@ -5,12 +5,12 @@ plain loops where an expression over arrays would take longer to compile. Import
 the top of another one.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from banditree.certificates.lean import inner
 from banditree.tasks.arrays import FloatArray, IntArray
 
 SingleArray = npt.NDArray[np.float32]
@@ -30,36 +30,93 @@ class Screened(NamedTuple):
     cost: SingleArray
 
 
-@njit(cache=True)
+class Eye(NamedTuple):
+    """What a look works with. cost: (n,), exit: (S, n) and some: (S, 2 TRIED), of columns; total: (n,); values: (S,);
+    least, which: (2, n), of the two exits; kept: (n,); felt: (S,); every: (P,), all places; worth: (2 P,), those that
+    are worth a look; columns: (2, n_best), of the best lines of two looks."""
+
+    cost: SingleArray
+    exit: SingleArray
+    some: SingleArray
+    total: SingleArray
+    values: SingleArray
+    least: SingleArray
+    which: IntArray
+    kept: IntArray
+    felt: IntArray
+    every: IntArray
+    worth: IntArray
+    columns: IntArray
+
+
+def empty_eye(n_lines: int, n_scenarios: int, n_places: int, n_best: int) -> Eye:
+    """What looks at up to some columns, for up to some places, work with."""
+    n, S, P = n_lines, n_scenarios, n_places
+    singles = (np.empty(shape, np.float32) for shape in ((n,), (S, n), (S, 2 * TRIED), (n,), (S,), (2, n)))
+    numbers = (np.empty(shape, np.int64) for shape in ((2, n), (n,), (S,), (P,), (2 * P,), (2, n_best)))
+    arrays: tuple[Any, ...] = (*singles, *numbers)
+    eye = Eye(*arrays)
+    eye.every[:] = np.arange(P)
+    return eye
+
+
+@inner()
 def look(
-    lines: Screened, part: float, n_lines: int, watch: bool, weights: FloatArray, weighted: FloatArray, n_best: int
-) -> tuple[IntArray, IntArray]:
-    """(the best columns, the places worth a look) of `n_lines` neighbouring columns.
+    lines: Screened,
+    part: float,
+    n_lines: int,
+    watch: bool,
+    weights: FloatArray,
+    weighted: FloatArray,
+    eye: Eye,
+    n_places: int,
+    best: IntArray,
+) -> tuple[int, int]:
+    """Fill in the best of `n_lines` neighbouring columns; how many, and how many places are worth a look.
 
     part: where these begin, between 0 and 1. weights: (S,). weighted: (P, S), weights times the values of the places.
-    watch: whether the lines have one exit.
+    watch: whether the lines have one exit. n_places: how many places are known to be worth a look.
     """
     n_all = lines.cost.shape[1]
-    start, bound = int(part * max(0, n_all - n_lines + 1)), least_total(weighted)
-    felt = felt_scenarios(weighted, FELT * bound)
-    values = gathered(weighted, np.arange(len(weighted)), felt)
-    cost = summed(lines.cost, weights, felt, start, min(n_lines, n_all))
-    kept = worth_looking(cost, bound)
-    exit = gathered(lines.exit, felt, start + kept)
-    some = gathered(exit, np.arange(felt.size), np.arange(0, kept.size, max(1, kept.size // TRIED)))
-    places = best_places(values, some, watch)
-    judged = least_over(gathered(values, places, np.arange(felt.size)), exit, watch)
-    best = np.empty(min(n_best, kept.size), np.int64)
-    for j in range(kept.size):
-        judged[j] += cost[kept[j]]
-    for i in range(best.size):
-        position = np.argmin(judged)
-        best[i] = start + kept[position]
-        judged[position] = np.inf
-    return best, places
+    n, start, bound = min(n_lines, n_all), int(part * max(0, n_all - n_lines + 1)), least_total(weighted)
+    n_felt = felt_scenarios(weighted, FELT * bound, eye.felt)
+    for j in range(n):
+        eye.cost[j] = 0.0
+    for i in range(n_felt):
+        weight, row = np.float32(weights[eye.felt[i]]), lines.cost[eye.felt[i], start:]
+        for j in range(n):
+            eye.cost[j] += weight * row[j]
+    n_kept = worth_looking(eye, n, bound)
+    every, known = max(1, n_kept // TRIED), n_places
+    n_some = (n_kept + every - 1) // every
+    for i in range(n_felt):
+        row = lines.exit[eye.felt[i], start:]
+        for j in range(n_kept):
+            eye.exit[i, j] = row[eye.kept[j]]
+        for j in range(n_some):
+            eye.some[i, j] = eye.exit[i, j * every]
+    find_exits(weighted, eye.every[: weighted.shape[0]], eye, n_felt, eye.some, n_some)
+    for p in range(weighted.shape[0]):
+        if is_chosen(eye.which, p, n_some, watch):
+            eye.worth[n_places] = p
+            n_places += 1
+    find_exits(weighted, eye.worth[known:n_places], eye, n_felt, eye.exit, n_kept)
+    n_best, judged = min(best.size, n_kept), eye.least[0]
+    for j in range(n_kept):
+        if not watch:
+            judged[j] += eye.least[1, j]
+        judged[j] += eye.cost[eye.kept[j]]
+    for i in range(n_best):
+        found = 0
+        for j in range(n_kept):
+            if judged[j] < judged[found]:
+                found = j
+        best[i] = start + eye.kept[found]
+        judged[found] = np.inf
+    return n_best, n_places
 
 
-@njit(cache=True)
+@inner()
 def least_total(weighted: FloatArray) -> float:
     """What the best place (P, S) costs, over all scenarios."""
     least = np.inf
@@ -71,122 +128,100 @@ def least_total(weighted: FloatArray) -> float:
     return least
 
 
-@njit(cache=True)
-def felt_scenarios(weighted: FloatArray, least: float) -> IntArray:
-    """The scenarios under which something is at stake: some place (P, S) costs at least so much."""
-    P, S = weighted.shape
-    felt, n = np.empty(S, np.int64), 0
-    for s in range(S):
-        for p in range(P):
+@inner()
+def felt_scenarios(weighted: FloatArray, least: float, felt: IntArray) -> int:
+    """Fill in the scenarios under which something is at stake: some place (P, S) costs at least that; how many."""
+    n = 0
+    for s in range(weighted.shape[1]):
+        for p in range(weighted.shape[0]):
             if weighted[p, s] >= least:
                 felt[n] = s
                 n += 1
                 break
-    return felt[:n]
+    return n
 
 
-@njit(cache=True)
-def gathered(table: FloatArray | SingleArray, rows: IntArray, columns: IntArray) -> SingleArray:
-    """Some rows and columns of a table, in single precision."""
-    out = np.empty((rows.size, columns.size), np.float32)
-    for i in range(rows.size):
-        row = table[rows[i]]
-        for j in range(columns.size):
-            out[i, j] = row[columns[j]]
-    return out
-
-
-@njit(cache=True)
-def summed(table: SingleArray, weights: FloatArray, scenarios: IntArray, start: int, n: int) -> SingleArray:
-    """The weighted sum over some scenarios of n columns of a table (S, ...) from `start` on."""
-    out = np.zeros(n, np.float32)
-    for s in scenarios:
-        weight, row = np.float32(weights[s]), table[s, start : start + n]
-        for j in range(row.size):
-            out[j] += weight * row[j]
-    return out
-
-
-@njit(cache=True)
-def worth_looking(cost: SingleArray, bound: float) -> IntArray:
-    """The lines that may be best: about N_CHEAP of the cheapest, and the first few whatever they cost.
+@inner()
+def worth_looking(eye: Eye, n: int, bound: float) -> int:
+    """Fill in the lines that may be best, about N_CHEAP of the cheapest and the first few whatever they cost; how many.
 
     bound: what it costs to go on without a line; one that costs more by itself cannot be best.
     """
-    if cost.size <= N_CHEAP + N_ANY:
-        return np.arange(cost.size)
-    dear = np.float32(min(bound, about_quantile(cost[:SAMPLE], N_CHEAP / cost.size)))
-    kept, n = np.empty(cost.size, np.int64), 0
-    for j in range(cost.size):
-        if j < N_ANY or cost[j] <= dear:
-            kept[n] = j
-            n += 1
-    return kept[:n]
+    dear = np.float32(np.inf)
+    if n > N_CHEAP + N_ANY:
+        dear = np.float32(min(bound, about_quantile(eye.cost, min(SAMPLE, n), N_CHEAP / n)))
+    kept = 0
+    for j in range(n):
+        if j < N_ANY or eye.cost[j] <= dear:
+            eye.kept[kept] = j
+            kept += 1
+    return kept
 
 
-@njit(cache=True)
-def about_quantile(sample: SingleArray, share: float) -> float:
-    """A number that about this share of a sample of positive numbers does not exceed, by halving."""
+@inner()
+def about_quantile(values: SingleArray, n: int, share: float) -> float:
+    """A number that about this share of the first n positive numbers does not exceed, by halving."""
     low, high = np.float32(0.0), np.float32(0.0)
-    for value in sample:
-        high = max(high, value)
+    for j in range(n):
+        high = max(high, values[j])
     for _ in range(HALVINGS):
         middle, below = np.float32(0.5) * (low + high), 0
-        for value in sample:
-            below += value <= middle
-        if below < share * sample.size:
+        for j in range(n):
+            if values[j] <= middle:
+                below += 1
+        if below < share * n:
             low = middle
         else:
             high = middle
     return float(high)
 
 
-@njit(cache=True)
-def best_places(values: SingleArray, exit: SingleArray, watch: bool) -> IntArray:
-    """The places, of P with weighted values (P, felt), that an exit of some line should lead to. exit: (felt, n)."""
-    totals, n = values @ exit, exit.shape[1]
-    least, first = np.full(n, np.inf, np.float32), np.zeros(n, np.int64)
-    least_down, second = np.full(n, np.inf, np.float32), np.zeros(n, np.int64)
-    for p in range(len(values)):
-        everything = np.float32(sum_of(values[p]))
-        for j in range(n):
-            up, down = totals[p, j], everything - totals[p, j]
-            if up < least[j]:
-                least[j], first[j] = up, p
-            if down < least_down[j]:
-                least_down[j], second[j] = down, p
-    chosen = np.zeros(len(values), np.bool_)
-    for j in range(n):
-        chosen[first[j]] = True
-        if not watch:
-            chosen[second[j]] = True
-    return np.array([p for p in range(chosen.size) if chosen[p]])
-
-
-@njit(cache=True)
-def least_over(values: SingleArray, exit: SingleArray, watch: bool) -> SingleArray:
-    """What the best exits of each line cost, over all places, whose weighted values are (P, felt).
+@inner()
+def find_exits(weighted: FloatArray, places: IntArray, eye: Eye, n_felt: int, exit: SingleArray, n: int) -> None:
+    """Fill in, for each exit of n lines, the best of some places with weighted values (P, S), and what it costs.
 
     exit: (felt, n), the chance of the exit upwards, or of the only one of a watch line. All others leave downwards.
     """
-    totals, n = values @ exit, exit.shape[1]
-    first, second = np.full(n, np.inf, np.float32), np.full(n, np.inf, np.float32)
-    for p in range(len(values)):
-        everything = np.float32(sum_of(values[p]))
+    total, least, which = eye.total, eye.least, eye.which
+    for j in range(n):
+        least[0, j] = least[1, j] = np.inf
+        which[0, j] = which[1, j] = 0
+    for p in places:
+        everything = np.float32(0.0)
         for j in range(n):
-            up, down = totals[p, j], everything - totals[p, j]
-            first[j] = up if up < first[j] else first[j]
-            second[j] = down if down < second[j] else second[j]
-    if not watch:
+            total[j] = 0.0
+        for i in range(n_felt):
+            eye.values[i] = weighted[p, eye.felt[i]]
+            everything += eye.values[i]
+        for i in range(0, n_felt, 4):
+            add_rows(
+                total, eye.values, exit, i, min(i + 1, n_felt - 1), min(i + 2, n_felt - 1), min(i + 3, n_felt - 1), n
+            )
         for j in range(n):
-            first[j] += second[j]
-    return first
+            up, down = total[j], everything - total[j]
+            if up < least[0, j]:
+                least[0, j], which[0, j] = up, p
+            if down < least[1, j]:
+                least[1, j], which[1, j] = down, p
 
 
-@njit(cache=True)
-def sum_of(row: SingleArray) -> float:
-    """The sum, from the first to the last."""
-    total = np.float32(0.0)
-    for value in row:
-        total += value
-    return float(total)
+@inner()
+def add_rows(
+    total: SingleArray, values: SingleArray, table: SingleArray, a: int, b: int, c: int, d: int, n: int
+) -> None:
+    """Add up to four rows of a table times their values, one after the other; the last may stand for several."""
+    first, second, third, fourth = table[a], table[b], table[c], table[d]
+    zero = np.float32(0.0)
+    w, x = values[a], values[b] if b > a else zero
+    y, z = values[c] if c > b else zero, values[d] if d > c else zero
+    for j in range(n):
+        total[j] = (((total[j] + w * first[j]) + x * second[j]) + y * third[j]) + z * fourth[j]
+
+
+@inner()
+def is_chosen(which: IntArray, place: int, n: int, watch: bool) -> bool:
+    """Whether some exit of n lines should lead to a place."""
+    for j in range(n):  # noqa: SIM110
+        if which[0, j] == place or (not watch and which[1, j] == place):
+            return True
+    return False

@@ -154,7 +154,7 @@ def _swept(moves: Moves, draft: Draft) -> Draft:
     """The draft with some of its lines replaced, mostly of those behind which much is lost."""
     if draft.n_lines <= LOCAL:
         return moves.sweep(draft)
-    visits = draft.values.visits / (1.0 - draft.values.b[draft.root])
+    visits = draft.visits / (1.0 - draft.b[draft.root])
     lost = (visits * draft.place_values[draft.first_line :]) @ moves.gradient(draft)
     chance = lost / max(lost.sum(), 1e-300) + EVENLY / len(lost)
     some = moves.rng.choice(draft.n_lines, size=LOCAL, replace=False, p=chance / chance.sum())

@@ -143,7 +143,7 @@ def _without(moves: Moves, tables: Tables, draft: Draft, template: int, kept: se
     moves.tables = _restricted(tables, kept)
     for n in np.flatnonzero(tables.template[draft.lines[:, 0]] == template):
         if n < draft.n_lines:
-            choice = moves.choose(draft, int(n), draft.values.visits[n], draft.first_line + int(n), None)
+            choice = moves.choose(draft, int(n), draft.visits[n], draft.first_line + int(n), None)
             draft = draft.with_line(int(n), choice.line, choice.exits, choice.links)
     if draft.rule != NO_RULE and tables.rules[draft.rule, 0] == template:
         draft = moves.ruled(draft.with_rule(NO_RULE))

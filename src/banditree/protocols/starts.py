@@ -7,9 +7,9 @@ where it is used, not at the top of another one.
 
 import numpy as np
 
-from banditree.protocols.choices import Adding, Choice, Judge, Places, added, best_line
-from banditree.protocols.draft import NO_RULE, Draft, drafted, ends
-from banditree.protocols.moves import MAX_ROWS, Moves, Stopped
+from banditree.protocols.choices import Adding, Choice, Judge, Places, best_line, power_mean
+from banditree.protocols.draft import NO_RULE, Draft, drafted
+from banditree.protocols.moves import Moves, Stopped
 from banditree.protocols.tables import Line
 from banditree.tasks.arrays import FloatArray
 
@@ -52,7 +52,9 @@ class Pool:
     def __init__(self, moves: Moves) -> None:
         self.moves, best, limits = moves, moves.best, moves.limits
         self.rule = best.rule if best.n_lines else NO_RULE
-        cost, back = ends(moves.tables, self.rule)
+        ends, rule = moves.tables.ends, self.rule
+        cost = ends.cost if rule == NO_RULE else ends.rule_cost[rule]
+        back = np.zeros_like(cost) if rule == NO_RULE else ends.rule_down[rule]
         again = best.regret if best.n_lines and limits.restarts else np.full(cost.shape[1], NEVER)
         self.K, S = cost.shape
         self.lines: list[Line] = []
@@ -60,7 +62,7 @@ class Pool:
         self.values = np.vstack([cost + back * again, again])
         self.heights = np.zeros(len(self.values), np.int64)  # lines on the longest path from each place
         self.prior = moves.gradient(best) / moves.gradient(best).sum()
-        self.adding = Adding(np.arange(S), np.ones(S), np.full(S, 1 / S), 1.0)
+        self.adding = Adding(np.arange(S), np.ones(S), np.full(S, 1 / S), 1.0, np.empty(S))
 
     def trial(self) -> None:
         """Follow one case until settling is best, adding lines on the way there and back."""
@@ -72,10 +74,10 @@ class Pool:
             if (self.values[: self.K] @ belief).min() <= choice.judged * (1 + 1e-9):
                 break
             task, coin = rng.choice(len(belief), p=belief), rng.random()
-            exits = choice.exits
-            if coin > exits.up[task] + exits.down[task]:
+            down, up, _cost, _rest = choice.exits
+            if coin > up[task] + down[task]:
                 break  # the case stays for good
-            belief = belief * (exits.up if coin < exits.up[task] else exits.down)
+            belief = belief * (up if coin < up[task] else down)
             belief = belief / belief.sum()
             if rng.random() < AGAIN:
                 belief = (belief + self.prior) / 2
@@ -90,15 +92,15 @@ class Pool:
         moves.spend()
         number = np.flatnonzero(self.heights < room)
         values, zero = self.values[number], np.zeros_like(belief)
-        judge = Judge(zero, zero, belief * len(belief), self.adding)
+        judge = Judge(zero, zero, belief * len(belief), self.adding, np.empty_like(belief))
         places = Places(number, values, np.zeros_like(values), values)
-        choice = best_line(moves.tables, np.maximum(belief, 1e-12), places, judge, moves.rng.random(), MAX_ROWS)
+        choice = best_line(moves.tables, np.maximum(belief, 1e-12), places, judge, moves.rng.random(), moves.scratch)
         if choice.judged < (1 - WORTH) * (self.values[self.heights <= room] @ belief).min():
             low, high = choice.links
-            exits = choice.exits
+            down, up, cost, _rest = choice.exits
             self.lines.append(choice.line)
             self.links.append(choice.links)
-            value = exits.cost + exits.up * self.values[high] + exits.down * self.values[low]
+            value = cost + up * self.values[high] + down * self.values[low]
             self.values = np.vstack([self.values, value])
             self.heights = np.append(self.heights, 1 + max(self.heights[low], self.heights[high]))
         return choice
@@ -109,7 +111,7 @@ class Pool:
         place = np.arange(len(self.heights))  # a plan does not begin with a restart, nor where others choose
         within = (self.heights <= longest) & ((place < moves.tables.n_arms) | (place > self.K))
         judged = [
-            added(value, moves.adding) if here else np.inf for value, here in zip(self.values, within, strict=True)
+            power_mean(value, moves.adding) if here else np.inf for value, here in zip(self.values, within, strict=True)
         ]
         root = int(np.argmin(judged))
         return drafted(moves.tables, root, self.lines, self.links, self.rule, moves.limits.links_back)

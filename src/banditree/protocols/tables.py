@@ -6,7 +6,7 @@ of another one.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from banditree.protocols.care import NO_CARE, Care, felt, watched_stays
 from banditree.protocols.moving import Moving, moving_to
 from banditree.protocols.scoring import Templates, levels_for, templates_of
 from banditree.protocols.screening import Screened, SingleArray
+from banditree.protocols.sheets import Ends
 from banditree.protocols.worlds import World, resting_costs
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.rewards.base import Scoring
@@ -40,18 +41,6 @@ class Line(NamedTuple):
     floor: int
     ceil: int
     cap: int = 0
-
-
-class Exits(NamedTuple):
-    """How a line is left under each scenario (S,): the discounted chances of its exits, and what its rounds cost.
-
-    rest: the chance that it is never left, if its score drifts upwards; otherwise it is left some day.
-    """
-
-    down: FloatArray
-    up: FloatArray
-    cost: FloatArray
-    rest: FloatArray
 
 
 class Ways(NamedTuple):
@@ -102,7 +91,7 @@ class Tables:
     watch_screened: Screened
     rule_allowed: BoolArray
     moving: Moving
-    known: dict[Line, Exits] = field(default_factory=dict)
+    known: dict[Line, FloatArray] = field(default_factory=dict)
 
     def line(self, way: int, ceil: int, floor: int, cap: int = 0) -> Line:
         """The line with these numbers of levels (ceil -1: a watch line) and of its cap."""
@@ -120,20 +109,29 @@ class Tables:
         """K: the arms, and the ends at which others choose."""
         return int(self.gaps.shape[1])
 
-    def exits(self, line: Line) -> Exits:
-        """The exits of a line with any levels, in full precision."""
+    @cached_property
+    def ends(self) -> Ends:
+        """The ends as drafts are weighed with them."""
+        alone = np.ascontiguousarray(felt(self.resting.T / (1.0 - self.going), self.ways.care))
+        rules, moving = (self.rule_cost, self.rule_down, self.rule_rest), self.moving
+        return Ends(alone, *rules, self.arm, moving.cost, moving.kept, moving.is_free, self.n_arms)
+
+    def exits(self, line: Line) -> FloatArray:
+        """How a line with any levels is left under each scenario, in full precision (4, S): the discounted chances of
+        the low and the high exit, what its rounds cost, and the chance that it is never left, if its score drifts
+        upwards; otherwise it is left some day."""
         if line not in self.known:
             self.known[line] = self._exits(line)
         return self.known[line]
 
-    def _exits(self, line: Line) -> Exits:
+    def _exits(self, line: Line) -> FloatArray:
         arm, template = int(self.arm[line.way]), self.template[line.way]
         points, chance = self.templates.points[template], self.templates.chance[template, arm]
         floors = np.array([line.floor])
         if line.ceil:
             down, up, rounds = score_exits(points, chance, self.going, floors, np.array([line.ceil]))
             cost = felt(rounds[0, 0] * self.gaps[:, arm], self.ways.care)
-            return Exits(down[0, 0], up[0, 0], cost, np.zeros_like(up[0, 0]))
+            return np.stack([down[0, 0], up[0, 0], cost, np.zeros_like(cost)])
         level = np.flatnonzero(self.levels * self.templates.unit[template] == line.floor)
         if level.size:  # one of those that the tables hold in full precision
             at = line.way, CAPS.index(line.cap), int(level[0])
@@ -143,7 +141,7 @@ class Tables:
             exits = watched_stays(points, chance, self.going, floors, caps, costs, self.ways.care)
             down, rounds = exits[0][0, 0], exits[1][0, 0]
         rest = np.where(points @ chance > RISES, 1.0 - down, 0.0)
-        return Exits(down, np.zeros_like(rest), rounds * self.resting[:, arm], rest)
+        return np.stack([down, np.zeros_like(rest), rounds * self.resting[:, arm], rest])
 
 
 def build_tables(

@@ -188,13 +188,13 @@ class Nearby:
         """The draft that gives one arm to everyone, the one that loses least.
 
         A search for the worst task begins with the least power mean, which is not always that one."""
-        from banditree.protocols.draft import NO_RULE, empty_draft, ends
+        from banditree.protocols.draft import empty_draft
         from banditree.protocols.moves import Moves
 
         if self.objective is Objective.MEAN:
             power, seed = self.objective.power, self.seed
             return Moves(self.tables, self.world, self.limits, power=power, seed=seed, steps=1).nothing
-        alone = ends(self.tables, NO_RULE)[0][: self.tables.n_arms]
+        alone = self.tables.ends.cost[: self.tables.n_arms]
         return empty_draft(self.tables, int(alone.max(axis=1).argmin()), self.limits.links_back)
 
     def _searched(self, draft: "Draft", limits: Limits) -> "Draft":
