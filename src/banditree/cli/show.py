@@ -28,6 +28,9 @@ class Format(StrEnum):
     DOT = "dot"
     HTML = "html"
     MACHINE = "machine"
+    DMN = "dmn"
+    CQL = "cql"
+    FHIR = "fhir"
 
 
 class Paper(StrEnum):
@@ -38,7 +41,7 @@ class Paper(StrEnum):
 
 
 SUFFIXES = {".txt": "text", ".svg": "svg", ".pdf": "pdf", ".mmd": "mermaid", ".dot": "dot", ".gv": "dot"}
-SUFFIXES |= {".html": "html", ".htm": "html"}
+SUFFIXES |= {".html": "html", ".htm": "html", ".dmn": "dmn", ".cql": "cql", ".fhir.json": "fhir"}
 
 
 def show(
@@ -47,7 +50,7 @@ def show(
         Format | None,
         typer.Option(
             help="text: row by row with the ends inside; list: as the plan is printed; machine: what other programs "
-            "follow; the others are pictures. "
+            "follow; dmn, cql, fhir: what rule engines and FHIR servers run; the others are pictures. "
             "[default: by the ending of the output's name]"
         ),
     ] = None,
@@ -152,10 +155,11 @@ def _format(given: Format | None, output: Path | None) -> Format:
     if given is None:
         given = Format.TEXT
         if output is not None:
-            if output.suffix.lower() not in SUFFIXES:
+            ending = next((ending for ending in SUFFIXES if output.name.lower().endswith(ending)), None)
+            if ending is None:
                 known = ", ".join(SUFFIXES)
                 raise InvalidInput(f"--output must end in one of {known}, or come with --format. Got {str(output)!r}.")
-            given = Format(SUFFIXES[output.suffix.lower()])
+            given = Format(SUFFIXES[ending])
     if given is Format.PDF and output is None:
         raise InvalidInput("A PDF is not text for a terminal. Give a file: -o plan.pdf.")
     return given
@@ -165,6 +169,16 @@ def _has_colour() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
+def _for_programs(plan: "Plan", chosen: Format) -> str:
+    from banditree.files.cql import cql_text
+    from banditree.files.dmn import dmn_text
+    from banditree.files.fhir import fhir_json
+    from banditree.files.machines import machine_json
+
+    writers = {Format.MACHINE: machine_json, Format.DMN: dmn_text, Format.CQL: cql_text, Format.FHIR: fhir_json}
+    return writers[chosen](plan)
+
+
 def _content(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper, colour: bool) -> bytes:
     from banditree.figures.ladder import ladder_info
     from banditree.plans.wording import plan_text
@@ -172,10 +186,8 @@ def _content(plan: "Plan", chosen: Format, tasks: Path | None, paper: Paper, col
     loss = _loss(plan, tasks)
     if chosen is Format.LIST:
         return f"{plan_text(plan, loss)}\n".encode()
-    if chosen is Format.MACHINE:
-        from banditree.files.machines import machine_json
-
-        return machine_json(plan).encode()
+    if chosen in (Format.MACHINE, Format.DMN, Format.CQL, Format.FHIR):
+        return _for_programs(plan, chosen).encode()
     info = ladder_info(plan, loss=loss)
     if chosen is Format.PDF:
         from banditree.figures.drawing import A4, LETTER, ladder_pages
