@@ -10,8 +10,10 @@ from banditree import evaluate, fit, load_plan
 from banditree.cases.table import Cases, without_contexts
 from banditree.cli import main
 from banditree.errors import InvalidInput
-from banditree.evaluation.by_context import curves_of, rule_plans, worth_of_options
+from banditree.evaluation.by_context import curve_plan, curves_of, rule_plans, worth_of_options
+from banditree.evaluation.kinds_by_context import find_kinds_by_context
 from banditree.evaluation.replay import replay
+from banditree.evaluation.singles import replay_single
 from banditree.plans.words import Vocabulary
 from banditree.reports.fit import fit_document, fit_text
 from banditree.tasks.contexts import INTERCEPT, Feature
@@ -126,3 +128,57 @@ def test_one_round_per_case_is_no_obstacle_to_a_rule():
 def test_a_context_that_is_no_column_is_named():
     with pytest.raises(InvalidInput, match="a column must be one of"):
         fit(as_rows(log(30)), 5, context="prize", **QUICK)
+
+
+def opposite_kinds(n_cases=120, rounds=12, seed=4):
+    """Two kinds with the same rates on average: the one takes A where the price is low, the other where it is high."""
+    rng = np.random.default_rng(seed)
+    n = n_cases * rounds
+    price, kind = rng.integers(1, 9, n).astype(float), np.repeat(np.arange(n_cases) % 2, rounds)
+    low = (price < 5) == (kind == 0)
+    outcomes = (rng.random((n, 2)) < np.column_stack([np.where(low, 0.9, 0.1), np.where(low, 0.1, 0.9)])).astype(float)
+    contexts, first = np.column_stack([np.ones(n), price]), np.arange(n_cases + 1) * rounds
+    cases = tuple(f"c{u}" for u in range(n_cases))
+    return Cases(cases, ("A", "B"), first, outcomes, contexts=contexts, features=(Feature(INTERCEPT), Feature("price")))
+
+
+def test_kinds_that_differ_in_what_contexts_mean_get_a_plan_that_keeps_a_score_and_looks_at_both():
+    """By price alone and by history alone .5 of all outcomes are 1, by both .9 once the kind is known."""
+    found = fit(opposite_kinds(), 12, **QUICK)
+    assert found.chosen.candidate.by_context
+    assert found.plan.n_tests == 1
+    assert found.evaluation.rows[0].value.value > 0.7
+    assert max(trial.value.value for trial in found.trials if not trial.candidate.by_context) < 0.6
+    assert found.evaluation["mIDS"].value.value > 0.7
+    assert found.knowing.value > 0.3
+    own = np.arange(120) % 2
+    agree = (found.kind == own).mean()
+    assert max(agree, 1 - agree) > 0.95
+    text = fit_text(found)
+    assert "Verdict: follow the plan." in text
+    assert "for each kind" in text
+    assert next(trial for trial in fit_document(found)["trials"] if trial["chosen"])["by_context"]
+
+
+def test_kinds_by_context_tell_a_case_by_the_likelihood_of_its_outcomes():
+    history = opposite_kinds(20, 3)
+    kinds = find_kinds_by_context(history, 2, BERNOULLI)
+    theta, chances = kinds.collection.theta, kinds.chances(history)
+    for case in (0, 7, 19):
+        rows = range(history.first[case], history.first[case + 1])
+        likelihood = kinds.collection.weights.copy()
+        for row in rows:
+            for arm in range(2):
+                rate = 1 / (1 + np.exp(-theta[:, arm] @ history.contexts[row]))
+                likelihood *= rate if history.outcomes[row, arm] else 1 - rate
+        assert chances[case] == pytest.approx(likelihood / likelihood.sum(), abs=1e-3)
+
+
+def test_what_is_best_by_prediction_is_a_plan_of_one_line_and_a_candidate():
+    history = log(100, seed=6)
+    plan, curves = curve_plan(history, BERNOULLI, 5, Vocabulary()), curves_of(history, BERNOULLI)
+    best = curves.at(history.contexts).argmax(axis=1)
+    assert replay(plan, history, 5).total == pytest.approx(replay_single(history, best, 5).total)
+    assert "Treat as everyone" in str(plan)
+    trials = fit(history, 5, **QUICK).trials
+    assert [trial.candidate.rows for trial in trials if trial.candidate.kinds == 1] == [0, 2, 4, 8, 0]

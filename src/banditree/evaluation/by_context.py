@@ -51,9 +51,13 @@ def curves_of(history: Cases, rewards: Rewards) -> Curves:
     theta = np.zeros((len(history.arms), history.contexts.shape[1]))
     for k in range(len(history.arms)):
         known = history.known[:, k]
-        x, reward = history.contexts[known], history.outcomes[known, k]
-        theta[k] = fit_curve(x, reward).theta if rewards.counts else np.linalg.lstsq(x, reward, rcond=None)[0]
+        theta[k] = curve_of(history.contexts[known], history.outcomes[known, k], rewards)
     return Curves(round_significant(theta), Bernoulli(link=Link.LOGISTIC) if rewards.counts else rewards)
+
+
+def curve_of(x: FloatArray, reward: FloatArray, rewards: Rewards) -> FloatArray:
+    """theta (d,) of one option from rounds with contexts x (n, d)."""
+    return fit_curve(x, reward).theta if rewards.counts else np.asarray(np.linalg.lstsq(x, reward, rcond=None)[0])
 
 
 def worth_of_options(history: Cases, curves: Curves, horizon: int) -> tuple[FloatArray, FloatArray]:
@@ -85,7 +89,12 @@ def rule_plans(
         yield size, _plan(history, curves, rule, horizon, vocabulary)
 
 
-def _plan(history: Cases, curves: Curves, rule: KindRule, horizon: int, vocabulary: Vocabulary) -> Plan:
+def curve_plan(history: Cases, rewards: Rewards, horizon: int, vocabulary: Vocabulary) -> Plan:
+    """The plan of one line that gives everyone the option with the highest prediction at a context."""
+    return _plan(history, curves_of(history, rewards), None, horizon, vocabulary)
+
+
+def _plan(history: Cases, curves: Curves, rule: KindRule | None, horizon: int, vocabulary: Vocabulary) -> Plan:
     return Plan(
         (Line(TreatAs(EVERYONE)),),
         history.arms,
@@ -94,7 +103,7 @@ def _plan(history: Cases, curves: Curves, rule: KindRule, horizon: int, vocabula
         horizon,
         theta=curves.theta[None],
         features=history.features,
-        kind_rules=(rule,),
+        kind_rules=() if rule is None else (rule,),
         vocabulary=vocabulary,
         origin=Origin("rule by context"),
     )

@@ -10,12 +10,13 @@ from banditree.cases.design import LogDesign
 from banditree.cases.reading import read_cases
 from banditree.cases.table import Cases, only_arms, only_cases, shuffled, without_contexts
 from banditree.errors import InvalidInput, invalid
-from banditree.evaluation.by_context import SIZES, beside_by_context, rule_plans
+from banditree.evaluation.by_context import SIZES, beside_by_context, curve_plan, rule_plans
 from banditree.evaluation.choice import Candidate, Trial, cross_validate, trials_of
 from banditree.evaluation.evaluate import Evaluation, evaluate
 from banditree.evaluation.intervals import Estimate, Measured, per_round
 from banditree.evaluation.judging import KINDS, Judge, judge_of
 from banditree.evaluation.kinds import Kinds, find_kinds, settled
+from banditree.evaluation.kinds_by_context import KindsByContext, find_kinds_by_context
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.promise import Promise, promise_of
 from banditree.evaluation.propensities import understood
@@ -38,6 +39,8 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import Rewards, family_named
 from banditree.training.cells import statistics_of
 from banditree.training.links import find_links, require_links, weak_links
+
+AnyKinds = Kinds | KindsByContext
 
 MOST_CHOSEN_BY = 20_000  # More cases would not change the choice; the plan itself is made from all of them.
 RARE_POINTS = 20  # Points of this size come from outcomes that are seen in a few of a hundred rounds.
@@ -210,34 +213,52 @@ class Maker:
         about = f"fitted, {TRUSTED}"
         return find_kinds(history, n_kinds, self.rewards, centre=self.centre, seed=self.seed, provenance=about)
 
+    def kinds_by_context(self, history: Cases, n_kinds: int) -> KindsByContext:
+        """The kinds among these cases that differ in what contexts mean for them."""
+        about = f"fitted, {TRUSTED}"
+        return find_kinds_by_context(history, n_kinds, self.rewards, seed=self.seed, provenance=about)
+
     def expecting(self, history: Cases) -> Kinds | None:
         """The kinds by which cases of other logs are expected to go on, where these do not show it."""
         return None if history.is_full else self.kinds(history, max(2, min(KINDS, history.n_cases)))
 
     def plans(self, history: Cases, n_kinds: int) -> Iterator[tuple[Candidate, Plan]]:
-        """A plan of each length for these cases; for one kind one option for everyone, and rules by context.
+        """A plan of each length for these cases; for one kind one option for everyone, and rules by context. Where the
+        log has contexts, also plans for kinds that differ in what contexts mean for them.
 
         The longest comes first: where it needs fewer lines than it may have, it is the plan of shorter lengths too.
         """
         if n_kinds == 1:
             yield Candidate(0, 1), self.one_option(history)
             for size, plan in self.rules(history, self.rule_sizes):
-                yield Candidate(0, 1, size), plan
+                yield Candidate(0, 1, rows=size), plan
+            if self.rule_sizes:
+                yield Candidate(0, 1, by_context=True), self.curves(history)
             return
-        collection, found = self.kinds(history, n_kinds).collection, None
-        for lines in sorted(self.lines, reverse=True):
-            if found is None or found.n_tests > lines:
-                found = self.plan(collection, lines)
-            yield Candidate(lines, n_kinds), found
+        kinds: list[AnyKinds] = [self.kinds(history, n_kinds)]
+        if self.rule_sizes and not self.rewards.by_chances:
+            kinds.append(self.kinds_by_context(history, n_kinds))
+        for one in kinds:
+            found = None
+            for lines in sorted(self.lines, reverse=True):
+                if found is None or found.n_tests > lines:
+                    found = self.plan(one.collection, lines)
+                yield Candidate(lines, n_kinds, by_context=isinstance(one, KindsByContext)), found
 
     def rules(self, history: Cases, sizes: Sequence[int]) -> Iterator[tuple[int, Plan]]:
         """The rule by context of each of these sizes."""
         return rule_plans(history, self.rewards, self.horizon, self.vocabulary, sizes) if sizes else iter(())
 
-    def made(self, history: Cases, kinds: Kinds, chosen: Candidate) -> Plan:
+    def curves(self, history: Cases) -> Plan:
+        """The plan that gives everyone what is best at the context by a curve for each option."""
+        return curve_plan(history, self.rewards, self.horizon, self.vocabulary)
+
+    def made(self, history: Cases, kinds: AnyKinds, chosen: Candidate) -> Plan:
         """The plan itself, of the candidate that is chosen."""
         if chosen.rows:
             return next(plan for _, plan in self.rules(history, [chosen.rows]))
+        if chosen.by_context and chosen.kinds == 1:
+            return self.curves(history)
         return self.plan(kinds.collection, chosen.lines, LAST_STEPS) if chosen.kinds > 1 else self.one_option(history)
 
     def one_option(self, history: Cases) -> Plan:
@@ -256,7 +277,7 @@ class Maker:
 
     def plan(self, collection: Collection, lines: int, steps: int = STEPS) -> Plan:
         """The plan of at most N lines that loses least on average over the kinds in their shares."""
-        if len(set(collection.best_arms.tolist())) == 1:
+        if collection.theta is None and len(set(collection.best_arms.tolist())) == 1:
             return self.always(collection.arms, int(collection.best_arms[0]))
         options: dict[str, Any] = {"objective": "mean", "lines": lines, "steps": steps, "seed": self.seed}
         # Comparing plans over cases that vary takes longer than such a short search, and no other plans are shown.
@@ -277,14 +298,15 @@ def _fitted(
     """The plan of the chosen candidate, made from all cases learned from and judged on those held out."""
     known, other = only_cases(history, learned), only_cases(history, held)
     chosen = next(trial for trial in trials if trial.is_chosen).candidate
-    kinds = maker.kinds(known, _kinds_looked_for(trials))
+    find = maker.kinds_by_context if chosen.by_context and chosen.kinds > 1 else maker.kinds
+    kinds = find(known, _kinds_looked_for(trials))
     plan = maker.made(known, kinds, chosen)
     single = best_single(known)
     about: dict[str, Any] = {"single": history.arms[single], "seed": maker.seed, "design": made}
     about["kinds"] = maker.expecting(known)
     if history.features:
         about["beside"] = beside_by_context(known, other, maker.rewards, maker.horizon)
-    if not plan.features:
+    if not plan.features or isinstance(kinds, KindsByContext):
         about["collection"] = kinds.collection
     judged = evaluate(plan, other if plan.features else without_contexts(other), horizon=maker.horizon, **about)
     told = {*notes, *order_notes(other)}  # of the whole log, which shows the order of its rounds better than a part
@@ -305,8 +327,17 @@ def _fitted(
         maker.horizon,
         maker.seed,
         (*notes, *_length_notes(maker), *_large_points_notes(plan), *_generosity_notes(kinds)),
-        None if plan.features else promise_of(plan, kinds, known, other, maker.horizon, maker.seed),
+        None
+        if plan.features or isinstance(kinds, KindsByContext)
+        else promise_of(plan, kinds, known, other, maker.horizon, maker.seed),
     )
+
+
+def _promise(plan: Plan, kinds: AnyKinds, known: Cases, other: Cases, maker: Maker) -> Promise | None:
+    """What the plan promises for the cases held out; None where it looks at contexts."""
+    if plan.features or isinstance(kinds, KindsByContext):
+        return None
+    return promise_of(plan, kinds, known, other, maker.horizon, maker.seed)
 
 
 def _kinds_looked_for(trials: Sequence[Trial]) -> int:
@@ -317,7 +348,7 @@ def _kinds_looked_for(trials: Sequence[Trial]) -> int:
     return chosen if chosen > 1 else best
 
 
-def _knowing(other: Cases, kinds: Kinds, single: int, horizon: int) -> Estimate:
+def _knowing(other: Cases, kinds: AnyKinds, single: int, horizon: int) -> Estimate:
     """Reward per round above the single option if every case got the best arm of its kind from the start.
 
     The kind is told from the rest of the case's rounds: told from the very round in which it is used, it would be
@@ -328,7 +359,7 @@ def _knowing(other: Cases, kinds: Kinds, single: int, horizon: int) -> Estimate:
     for part in range(PARTS):
         here = place % PARTS == part
         rest = replace(other, outcomes=np.where(here[:, None], np.nan, other.outcomes))
-        best[here] = (kinds.chances(rest) @ kinds.collection.means).argmax(axis=1)[other.owner[here]]
+        best[here] = kinds.expected(other, kinds.chances(rest)).argmax(axis=1)[here]
     return _given(other, best, horizon).above(_given(other, single, horizon))
 
 
@@ -364,7 +395,9 @@ def _large_points_notes(plan: Plan) -> tuple[str, ...]:
     )
 
 
-def _generosity_notes(kinds: Kinds) -> tuple[str, ...]:
+def _generosity_notes(kinds: AnyKinds) -> tuple[str, ...]:
+    if isinstance(kinds, KindsByContext):
+        return ()
     best = set(kinds.collection.best_arms.tolist())
     if kinds.collection.n_tasks < 2 or len(best) > 1:
         return ()

@@ -33,6 +33,10 @@ class Kinds:
         """The chance (U, C) of every kind for every case, from all that is known about the case."""
         return kind_chances(_sums(history, self.collection.rewards, self.centre), self.mixture)
 
+    def expected(self, history: Cases, chances: FloatArray) -> FloatArray:
+        """What every option gives (R, K) in every round, where cases are of the kinds with these chances (U, C)."""
+        return np.asarray((chances @ self.collection.means)[history.owner])
+
 
 def centred(statistics: Statistics) -> Statistics:
     """The statistics less what each case gives above the mean of the arms it was given: its generosity.

@@ -4,7 +4,8 @@ import math
 
 from banditree.tasks.collection import Collection
 
-LINES_PER_TASK = 1.5  # A protocol has by default at most this many lines per task.
+LINES_PER_TASK = 1.5  # A protocol has by default at most this many lines per task ...
+BY_CONTEXT = 3.0  # ... and with contexts, where outcomes say less, this many: 1.5 then lose up to half as much again.
 PATH_PER_DOUBLING = 3  # A path may have this many lines for each doubling of the tasks ...
 PATH_LESS = 2  # ... less this many: 8 lines for 10 tasks, 14 for 40 ...
 SHORT_PATH = 6  # ... and no fewer than this.
@@ -15,7 +16,7 @@ FEW_TASKS = 12  # With fewer tasks a search takes fewer steps per task, in propo
 
 def default_lines(collection: Collection) -> int:
     """The most lines by default."""
-    return int(LINES_PER_TASK * collection.n_tasks)
+    return int((LINES_PER_TASK if collection.theta is None else BY_CONTEXT) * collection.n_tasks)
 
 
 def default_path(collection: Collection) -> int:

@@ -34,7 +34,9 @@ class ProtocolSettings(Settings):
             "what its unluckiest 1% of cases lose (unlucky)."
         ),
     ] = Objective.WORST
-    lines: Annotated[int | None, Field(ge=1, le=MOST_LINES, description="Most lines. [default: 1.5 per task]")] = None
+    lines: Annotated[
+        int | None, Field(ge=1, le=MOST_LINES, description="Most lines. [default: 1.5 per task, 3 with contexts]")
+    ] = None
     longest_path: Annotated[
         int | None,
         Field(

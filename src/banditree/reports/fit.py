@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from banditree.cases.design import Design
+from banditree.evaluation.choice import Candidate
 from banditree.evaluation.fit import Fit
 from banditree.nouns import counted
 from banditree.reports.certify import table_lines
@@ -13,7 +14,7 @@ from banditree.reports.evaluate import about_rounds, evaluation_document, select
 def fit_text(found: Fit) -> str:
     """The whole result for people."""
     judged, n_held = found.evaluation, int(found.is_held_out.sum())
-    of_rules = ", and of rules by context the one that earns most" if found.plan.features else ""
+    of_rules = ", and of rules by context the one that earns most" if found.chosen.candidate.rows else ""
     lines = [
         *verdict(found),
         "",
@@ -49,7 +50,7 @@ def verdict(found: Fit) -> list[str]:
     elif found.plan.n_tests == 0 and not found.plan.features:
         first = f"Verdict: give {found.single} to everyone. No plan was found that earns more on other cases."
     elif gain.low > 0:
-        what = "follow the rule by context" if found.plan.features else "follow the plan"
+        what = "follow the plan" if found.chosen.candidate.kinds > 1 else "follow the rule by context"
         first = f"Verdict: {what}. It earns more than one option for everyone."
     else:
         first = f"Verdict: the plan may help, but {single.name} is not shown to be worse on the cases held out."
@@ -105,12 +106,12 @@ def _interval(value: Any) -> str:
 
 def choice_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
     """The header and the rows of the table of candidates."""
-    head = ["lines", "kinds", "rows of a rule", "per round", "standard error", "behind the best", "standard error", ""]
+    head = ["lines", "kinds", "by context", "per round", "standard error", "behind the best", "standard error", ""]
     rows = [
         [
             f"{trial.candidate.lines}",
             f"{trial.candidate.kinds}",
-            f"{trial.candidate.rows or ''}",
+            _by_context(trial.candidate),
             f"{trial.value.value:.4f}",
             f"{trial.value.error:.4f}",
             f"{trial.behind.value:.4f}",
@@ -119,9 +120,18 @@ def choice_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
         ]
         for trial in found.trials
     ]
-    if not any(trial.candidate.rows for trial in found.trials):
+    if not any(map(_by_context, (trial.candidate for trial in found.trials))):
         head, *rows = ([*row[:2], *row[3:]] for row in (head, *rows))
     return head, rows
+
+
+def _by_context(candidate: Candidate) -> str:
+    """What a candidate makes of contexts: a rule for everyone, or what is best for each kind."""
+    if candidate.rows:
+        return f"rule of {counted(candidate.rows, 'row')}"
+    if candidate.by_context:
+        return "for each kind" if candidate.kinds > 1 else "by prediction"
+    return ""
 
 
 def membership_rows(found: Fit) -> list[dict[str, Any]]:
@@ -160,6 +170,7 @@ def fit_document(found: Fit) -> dict[str, Any]:
                 "lines": trial.candidate.lines,
                 "kinds": trial.candidate.kinds,
                 "rule_rows": trial.candidate.rows,
+                "by_context": trial.candidate.by_context,
                 **asdict(trial.value),
                 "behind": asdict(trial.behind),
                 "chosen": trial.is_chosen,

@@ -10,7 +10,7 @@ from banditree.cases.values import numbered, padded_note
 from banditree.cases.view import LogView
 from banditree.errors import InvalidInput
 from banditree.tasks.arrays import FloatArray, IntArray
-from banditree.tasks.contexts import Feature
+from banditree.tasks.contexts import INTERCEPT, Feature
 from banditree.training.grades import OUTCOME
 from banditree.training.statistics import N_WEIGHTED, Statistics
 
@@ -126,13 +126,30 @@ def padded_notes(cells: "pa.Table", view: LogView) -> tuple[str, ...]:
 def statistics_of(cases: Cases, grades: Sequence[float] = ()) -> Statistics:
     """Rounds, sums and squares of every case and arm whose outcomes are known, and how often each of the `grades`."""
     row, arm = np.nonzero(cases.known)
-    cell, number = np.unique(cases.owner[row] * len(cases.arms) + arm, return_inverse=True)
     reward = cases.outcomes[row, arm]
-    columns = np.column_stack([*(reward == grade for grade in grades), reward])
+    features = tuple(Feature(OUTCOME, f"{grade!r}") for grade in grades)
+    return _summed(cases, row, arm, features, np.column_stack([*(reward == grade for grade in grades), reward]))
+
+
+def context_statistics(cases: Cases) -> Statistics:
+    """Sums and products of contexts and outcomes of every case and arm, over the rounds whose outcomes are known."""
+    assert cases.contexts is not None
+    row, arm = np.nonzero(cases.known)
+    varies = [number for number, feature in enumerate(cases.features) if feature.name != INTERCEPT]
+    features = tuple(cases.features[number] for number in varies)
+    return _summed(
+        cases, row, arm, features, np.column_stack([cases.contexts[row][:, varies], cases.outcomes[row, arm]])
+    )
+
+
+def _summed(
+    cases: Cases, row: IntArray, arm: IntArray, features: tuple[Feature, ...], columns: FloatArray
+) -> Statistics:
+    """The statistics of columns (n, p), of which each is of a round and an arm."""
+    cell, number = np.unique(cases.owner[row] * len(cases.arms) + arm, return_inverse=True)
     count, p = np.bincount(number, minlength=len(cell)), columns.shape[1]
     sums, products = np.zeros((len(cell), p)), np.zeros((len(cell), p, p))
     np.add.at(sums, number, columns)
     np.add.at(products, number, columns[:, :, None] * columns[:, None, :])
     case, k = np.divmod(cell, len(cases.arms))
-    features = tuple(Feature(OUTCOME, f"{grade!r}") for grade in grades)
     return Statistics(cases.cases, cases.arms, features, case, k, count, sums, products, np.zeros(p))
