@@ -91,10 +91,11 @@ class Settings(settings.Settings):
     oidc_groups: Annotated[str, Field(description="The claim with a person's groups.")] = "groups"
     oidc_name: Annotated[str, Field(description="The claim with a person's name.")] = "preferred_username"
     webhook_url: Annotated[
-        str, Field(description="The address that every alarm about a plan's cases is sent to, once.")
+        str,
+        Field(description="The address to which alarms, signatures and the visits that are due are sent."),
     ] = ""
     webhook_secret: Annotated[
-        str, Field(repr=False, description="The secret that signs alarms; better given in the environment.")
+        str, Field(repr=False, description="The secret that signs these messages; better given in the environment.")
     ] = ""
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Field(description="The least serious lines that are logged.")

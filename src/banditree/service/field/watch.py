@@ -1,27 +1,31 @@
-"""The watch: monitors every signed plan once a day, and where a webhook is set has each new alarm sent, once.
+"""The watch: monitors every signed plan once a day, and where a webhook is set has messages sent, each once.
 
-Both are jobs: the one over the cases, and for each alarm one that sends it, which the database takes only once however
-many servers there are. What is sent names the plan, the option, the line and the size, and nothing of any case.
+All of that are jobs: the one over the cases, and for each new alarm, each signature and the visits of each day one that
+sends the message, which the database takes only once however many servers there are. What is sent of an alarm names the
+plan, the option, the line and the size, and nothing of any case.
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
+from banditree.service.cases.case import utc_now
 from banditree.service.cases.desk import Desk, Transaction
 from banditree.service.field import monitoring as field
-from banditree.service.field.webhook import SAME
+from banditree.service.field.webhook import SAME, due_on
 from banditree.service.jobs.worker import Workers
 from banditree.service.problems import NotFound, Refused
 from banditree.service.settings import Settings
 from banditree.service.store import jobs
 from banditree.service.store.database import Connection
 from banditree.service.store.jobs import WATCH, Job, Lane, State
-from banditree.service.store.signing import signed_plans
+from banditree.service.store.signing import signed_plans, signed_since
 
-PAUSE = 600.0  # The watch looks at the plans every this many seconds.
+PAUSE = 60.0  # The watch looks at the plans every this many seconds.
+AGAIN = timedelta(minutes=10)  # A message that was not taken is sent again after this time, before all later ones.
 DAY = 86_400.0  # A plan is monitored again after this many seconds.
 
 log = logging.getLogger("banditree.service")
@@ -56,11 +60,15 @@ class Watch:
             if job.state.is_final:
                 del self._open[id]
                 if self.settings.webhook_url:
-                    self._send(connection, job)
+                    self._send_alarms(connection, job)
         for id in signed_plans(connection):
             if time.monotonic() >= self._next.get(id, 0.0):
                 self._next[id] = time.monotonic() + DAY
                 self._begin(connection, id)
+        if self.settings.webhook_url:
+            self._send_what_is_new(connection)
+            for message in jobs.to_send_again(connection, utc_now(ago=AGAIN)):
+                jobs.try_again(connection, WATCH, message)
 
     def _begin(self, connection: Connection, id: str) -> None:
         try:
@@ -69,14 +77,25 @@ class Watch:
             return  # no outcomes yet, or nothing was promised
         self._open[id] = self._add(connection, "monitor", given, id)
 
-    def _send(self, connection: Connection, job: Job) -> None:
+    def _send_what_is_new(self, connection: Connection) -> None:
+        """Messages about the plans that were signed lately, and about the visits of today."""
+        for id, at in signed_since(connection, utc_now(ago=jobs.GIVEN_UP)):
+            self._send(connection, {"event": "signature", "plan": id, "signed_at": at, "site": None})
+        day = utc_now()[:10]
+        if due_on(connection, day, 1):
+            self._send(connection, {"event": "due", "day": day, "site": None})
+
+    def _send_alarms(self, connection: Connection, job: Job) -> None:
         for alarm in job.result["document"]["alarms"] if job.state is State.DONE else ():
             known = {"plan": job.settings["plan"], "site": None, "year": alarm["noticed"][:4]}
             given = {**known, **{name: alarm[name] for name in SAME}}
-            if jobs.find_by_key(connection, jobs.key_of("webhook", given)) is None:
-                self._add(connection, "webhook", given, job.settings["plan"])
+            self._send(connection, given)
 
-    def _add(self, connection: Connection, kind: str, given: Mapping[str, Any], plan: str) -> str:
+    def _send(self, connection: Connection, given: Mapping[str, Any]) -> None:
+        if jobs.find_by_key(connection, jobs.key_of("webhook", given)) is None:
+            self._add(connection, "webhook", given, given.get("plan"))
+
+    def _add(self, connection: Connection, kind: str, given: Mapping[str, Any], plan: str | None) -> str:
         seconds, megabytes = self.settings.job_seconds, self.settings.job_memory
         return jobs.add_job(
             connection, WATCH, kind, given, subject=plan, once=True, seconds=seconds, megabytes=megabytes

@@ -25,7 +25,7 @@ KINDS = {
     "monitor": "Comparing a plan's promise with its cases",
     "relearn": "Learning from the cases of a plan",
     "comparison": "Comparing two plans on their cases",
-    "webhook": "Sending an alarm",
+    "webhook": "Sending a message",
     "worth": "Comparing numbers of kinds",
     "beside": "Comparing with what else could be done",
 }

@@ -28,9 +28,11 @@ SILENCE = 20  # A worker without a sign of life for this many seconds is taken t
 MOST_WAITING = 2_000  # With this many jobs in line, another one is refused.
 MOST_EACH = 20  # This many jobs that one person asked for may wait or run.
 MOST_PAGES = 50  # This many jobs that the pages of one person wait for may wait or run.
+GIVEN_UP = timedelta(days=3)  # A message that nobody takes for this long is given up, and later ones are sent.
 WATCH = "watch"  # Who has every signed plan monitored, however many there are.
 
 
+MESSAGES = "webhook"  # The kind of the jobs that send messages.
 PARSED = ("settings", "state", "progress", "result", "found")  # The fields of a job that are not columns as they are.
 
 
@@ -248,11 +250,14 @@ def try_again(connection: sa.Connection, actor: str, id: str) -> bool:
 def claim(connection: sa.Connection, worker: str, lane: Lane | None = None) -> Job | None:
     """The next job of a lane, or of any, now this worker's; None if none waits.
 
-    People take turns: it is the oldest job of the person whose last turn is longest ago.
+    People take turns: it is the oldest job of the person whose last turn is longest ago. Messages go out in order.
     """
     earlier = jobs.alias()
     last_turn = sa.select(sa.func.max(earlier.c.began)).where(earlier.c.actor == jobs.c.actor).scalar_subquery()
     waiting = sa.select(jobs).where(jobs.c.state == State.WAITING, sa.true() if lane is None else IN_LANE[lane])
+    sent_first = earlier.c.kind == MESSAGES, earlier.c.number < jobs.c.number, _not_through(earlier)
+    blocked = sa.and_(jobs.c.kind == MESSAGES, sa.select(earlier.c.number).where(*sent_first).exists())
+    waiting = waiting.where(sa.not_(blocked))
     fair = waiting.order_by(sa.func.coalesce(last_turn, ""), jobs.c.number).limit(1)
     row = connection.execute(fair.with_for_update(skip_locked=True, of=jobs)).mappings().first()
     if row is None:
@@ -262,6 +267,19 @@ def claim(connection: sa.Connection, worker: str, lane: Lane | None = None) -> J
     mine["found"] = None
     connection.execute(keeping_seal(sa.update(jobs).where(jobs.c.number == row["number"]).values(mine)))
     return _job({**row, **mine})
+
+
+def _not_through(job: Any) -> sa.ColumnElement[bool]:
+    """Whether a message was not sent and is not given up."""
+    left = job.c.state.in_((State.WAITING, State.RUNNING, State.FAILED, State.INTERRUPTED))
+    return sa.and_(left, job.c.at >= utc_now(ago=GIVEN_UP))
+
+
+def to_send_again(connection: sa.Connection, before: str) -> Sequence[str]:
+    """The messages that are not given up and could not be sent, last tried before a time; the oldest first."""
+    failed = jobs.c.state.in_((State.FAILED, State.INTERRUPTED)), jobs.c.ended < before
+    query = sa.select(jobs.c.id).where(jobs.c.kind == MESSAGES, *failed, _not_through(jobs)).order_by(jobs.c.number)
+    return connection.execute(query).scalars().all()
 
 
 def beat(

@@ -66,6 +66,12 @@ def signed_plans(connection: sa.Connection) -> Sequence[str]:
     return connection.execute(sa.select(plans.c.id).where(plans.c.signed_at.is_not(None))).scalars().all()
 
 
+def signed_since(connection: sa.Connection, at: str) -> Sequence[tuple[str, str]]:
+    """(plan, when it was signed) of the plans that were signed since a time, of every site, in that order."""
+    query = sa.select(plans.c.id, plans.c.signed_at).where(plans.c.signed_at >= at).order_by(plans.c.signed_at)
+    return [(id, signed) for id, signed in connection.execute(query)]
+
+
 def check_starts_cases(connection: sa.Connection, id: str) -> None:
     """Refuse a plan on which no case can be started."""
     found = signature_of(connection, id)
