@@ -49,6 +49,8 @@ from banditree.service.people.sign_on import Provider
 from banditree.service.plans import routes as plan_routes
 from banditree.service.plans import split_routes
 from banditree.service.plans.uploads import Reader
+from banditree.service.point_of_care import routes as point_of_care
+from banditree.service.point_of_care.systems import Systems
 from banditree.service.problems import Refused, Unavailable, body, problem
 from banditree.service.settings import Settings
 from banditree.service.store.database import Database
@@ -70,6 +72,7 @@ ROOMS = (
     job_routes,
     file_routes,
     people_routes,
+    point_of_care,
     case_pages,
     plan_pages,
     field_pages,
@@ -133,7 +136,8 @@ def create_app(settings: Settings) -> FastAPI:
     app.state.settings, app.state.desk, app.state.metrics, app.state.life = settings, desk, metrics, life
     app.state.workers, app.state.reader, app.state.streams = workers, reader, Counter()
     app.state.readers, app.state.exporters = Readers(settings.readers), Readers(EXPORTERS)
-    app.state.door = Door(database, settings.authentication)
+    app.state.systems = systems = Systems(settings.cds_clients, settings.public_url) if settings.cds_clients else None
+    app.state.door = Door(database, settings.authentication, systems)
     app.state.provider = Provider(settings) if settings.oidc_issuer else None
     for room in ROOMS:
         app.include_router(room.router)
@@ -143,7 +147,8 @@ def create_app(settings: Settings) -> FastAPI:
     described = cache(partial(describe, app, settings))
     app.openapi = described  # type: ignore[method-assign]
     app.add_middleware(Guard, settings=settings, door=app.state.door, refuse=refuse)
-    app.add_middleware(Edge, settings=settings, metrics=metrics, see=witness.see, refuse=refuse)
+    may_send = {} if systems is None else {"may_send": systems.is_page_of_a_system}
+    app.add_middleware(Edge, settings=settings, metrics=metrics, see=witness.see, refuse=refuse, **may_send)
     return app
 
 

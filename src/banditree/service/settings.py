@@ -90,6 +90,12 @@ class Settings(settings.Settings):
     oidc_sites: Annotated[dict[str, str], Field(description="Sites of groups, as in ward-3=north,ward-4=south.")] = {}  # noqa: RUF012
     oidc_groups: Annotated[str, Field(description="The claim with a person's groups.")] = "groups"
     oidc_name: Annotated[str, Field(description="The claim with a person's name.")] = "preferred_username"
+    cds_clients: Annotated[
+        str,
+        Field(
+            description="CDS Hooks: a JSON file of the clinical systems that may ask for next steps, with their keys."
+        ),
+    ] = ""
     webhook_url: Annotated[
         str,
         Field(description="The address to which alarms, signatures and the visits that are due are sent."),
@@ -120,6 +126,10 @@ class Settings(settings.Settings):
             self._check_sign_on()
         if self.webhook_url:
             self._check_webhook()
+        if self.cds_clients and not (self.authentication and self.public_url):
+            raise InvalidInput(
+                "cds_clients must be given together with authentication=True and public_url, which the tokens name."
+            )
         return self
 
     def _check_sign_on(self) -> None:

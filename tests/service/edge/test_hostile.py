@@ -158,7 +158,7 @@ def test_false_tokens_are_limited_and_true_ones_from_the_same_address_are_not(tm
         assert http.get("/api/v1/me").status_code == 200
         with httpx.Client(base_url=http.base_url) as stranger:
             looked_up = []
-            monkeypatch.setattr(app.state.door, "_look_up", lambda *given: looked_up.append(1) or refuse_all())
+            monkeypatch.setattr(app.state.door, "_read", lambda *given: looked_up.append(1) or refuse_all())
             false = {"authorization": "Bearer bt_false"}
             statuses = [stranger.request(method, "/api/v1/cases", headers=false).status_code for _ in range(30)]
             monkeypatch.undo()

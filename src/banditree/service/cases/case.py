@@ -195,6 +195,14 @@ class Case:
             self._record(actor, Asked(number, arm, entry.context, _given(entry, context), without))
         return steps
 
+    def preview(self) -> Step:
+        """The first open round, or the one that asking would open; nothing is opened by looking."""
+        before = len(self.session.rounds)
+        step = self.session.ask()
+        while len(self.session.rounds) > before:
+            self.session.rounds.pop()
+        return step
+
     def restrict(self, actor: str, without: Iterable[str]) -> None:
         """Begin on the page for a case that must never get some arms."""
         arms = tuple(sorted(set(without)))

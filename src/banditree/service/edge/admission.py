@@ -65,7 +65,7 @@ class Guard:
         self.rates.check(address if person is None else f"user {person.name}")
         if person is None:
             if request.url.path not in OPEN and request.method not in SAFE_METHODS:
-                raise NotLoggedIn(NO_SECRET)
+                raise getattr(request.state, "refused", None) or NotLoggedIn(NO_SECRET)
             return  # the route says what to do, and has no body to read
         request.state.user, request.state.person = person.name, person
         if is_upload(request.url.path) and request.method == "POST" and person.role < Role.OPERATOR:

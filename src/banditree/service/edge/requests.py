@@ -102,8 +102,10 @@ class Edge:
         metrics: Metrics,
         see: Callable[[Scope, str, int], None],
         refuse: Callable[[Request, Exception], Response],
+        may_send: Callable[[str, str], bool] = lambda path, origin: False,
     ) -> None:
         self.app, self.settings, self.metrics, self.see, self.refuse = app, settings, metrics, see, refuse
+        self.may_send = may_send
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -148,7 +150,8 @@ class Edge:
         if self.settings.hosts and _name(host) not in self.settings.hosts:
             raise Forbidden(f"This service does not answer to the name {_name(host)[:100]!r}.")
         origin = headers.get("origin")
-        if scope["method"] not in SAFE_METHODS and origin is not None and _site(origin) != host:
+        elsewhere = origin is not None and _site(origin) != host and not self.may_send(scope["path"], origin)
+        if scope["method"] not in SAFE_METHODS and elsewhere:
             raise Forbidden("Another web site sent this request.")
         settings = self.settings
         limit = settings.max_upload if is_upload(scope["path"]) else settings.max_body

@@ -33,6 +33,8 @@ class Witness:
         if status in REFUSED or (status == 404 and known and route != "other"):
             if route not in LOGIN:
                 self._add(Line(user or "nobody", "refused", f"{status} {what}", address))
+        elif status < 300 and known and (subject := scope["state"].get("read")) is not None:
+            self._add(Line(user, "read", f"{what}: {subject[:LONGEST]}", address))
         elif method == "GET" and status < 300 and known and route not in QUIET:
             self._add(Line(user, "read", what, address))
 

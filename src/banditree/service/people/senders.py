@@ -9,10 +9,11 @@ from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
 from banditree.service.edge.requests import SAFE_METHODS
+from banditree.service.point_of_care.systems import Systems, is_point_of_care
 from banditree.service.problems import Forbidden, NotLoggedIn
 from banditree.service.store import people
 from banditree.service.store.database import Database
-from banditree.service.store.people import LOCAL, Person, Role
+from banditree.service.store.people import LOCAL, Person, Role, acting_as
 
 COOKIE = "banditree_session"
 CSRF_HEADER = "x-csrf-token"
@@ -25,8 +26,8 @@ MOST_REMEMBERED = 10_000  # At most this many tokens are remembered.
 class Door:
     """Knows who is who; remembers each answer for a second, so a revoked token works that much longer at most."""
 
-    def __init__(self, database: Database, authentication: bool) -> None:
-        self.database, self.authentication = database, authentication
+    def __init__(self, database: Database, authentication: bool, systems: Systems | None = None) -> None:
+        self.database, self.authentication, self.systems = database, authentication, systems
         self._seen: dict[tuple[str, bool], tuple[float, Person]] = {}
 
     async def sender(self, request: Request) -> Person:
@@ -36,6 +37,9 @@ class Door:
         secret, by_cookie = _secret(request)
         if not secret:
             raise NotLoggedIn(NO_SECRET)
+        if self.systems is not None and is_point_of_care(request.url.path):
+            user = self.systems.user("" if by_cookie else secret, request.url.path)
+            return await run_in_threadpool(self._read, acting_as, user)
         return await self._known(secret, by_cookie)
 
     def has_secret(self, request: Request) -> bool:
@@ -64,7 +68,7 @@ class Door:
         remembered = self._seen.get(key)
         if remembered is not None and now - remembered[0] < REMEMBERED:
             return remembered[1]
-        person = await run_in_threadpool(self._look_up, secret, by_cookie)
+        person = await run_in_threadpool(self._read, people.who, secret, by_cookie)
         if len(self._seen) >= MOST_REMEMBERED:
             self._seen.clear()
         self._seen[key] = (now, person)
@@ -74,9 +78,9 @@ class Door:
         """Look everybody up again."""
         self._seen.clear()
 
-    def _look_up(self, secret: str, by_cookie: bool) -> Person:
+    def _read(self, query: Callable[..., Person], *arguments: Any) -> Person:
         with self.database.read() as connection:
-            return people.who(connection, secret, by_cookie)
+            return query(connection, *arguments)
 
 
 def sender(request: Request) -> str:

@@ -262,6 +262,12 @@ def case_rows(connection: sa.Connection, ids: Iterable[str]) -> Sequence[Row]:
     return connection.execute(query, {"ids": list(ids)}).mappings().all()
 
 
+def case_ids(connection: sa.Connection, numbers: Iterable[int]) -> dict[int, str]:
+    """The ids of cases by their numbers, of those that exist and may be seen."""
+    query = sa.select(cases.c.number, cases.c.id).where(cases.c.number.in_(list(numbers)), seen(connection, cases))
+    return {number: id for number, id in connection.execute(query)}
+
+
 def started_by(connection: sa.Connection, id: str) -> str:
     """Who started a case."""
     return str(case_rows(connection, [id])[0]["actor"])
