@@ -12,7 +12,7 @@ from banditree.plans.plan import Form
 from banditree.plans.reading_load import reading_load
 from banditree.protocols.defaults import default_path
 from banditree.protocols.front import pareto_front, shorter_and_shorter
-from banditree.protocols.protocol import build_protocol
+from banditree.protocols.protocol import build_protocol, find_protocol
 from banditree.protocols.variants import variants
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
@@ -30,8 +30,13 @@ def same(one, other):
 
 
 @pytest.fixture(scope="module")
-def plan():
-    return build_protocol(FOUR, HORIZON, steps=800)
+def near():
+    return find_protocol(FOUR, HORIZON, steps=800)
+
+
+@pytest.fixture(scope="module")
+def plan(near):
+    return near.plan
 
 
 def test_a_protocol_is_lines_that_are_read_downwards(plan):
@@ -194,8 +199,8 @@ def test_a_kind_with_a_share_of_0_counts_in_the_worst_and_not_in_the_mean(spread
     assert build_protocol(collection, 100, objective="mean", **options).n_tests == 0
 
 
-def test_variants_say_what_other_lengths_would_lose(plan):
-    found = {variant.name: variant for variant in variants(plan, FOUR)}
+def test_variants_say_what_other_lengths_would_lose(near):
+    plan, found = near.plan, {variant.name: variant for variant in variants(near)}
     assert found["one line less"].plan.n_tests < plan.n_tests
     assert found["up to two lines more"].certificate.worst_regret < 1.05 * certify(plan, FOUR).worst_regret
     if plan.rule is not None:

@@ -4,17 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from boxes import Box, assemble
 
 from banditree.certificates.certify import certify
 from banditree.certificates.varying import certify_cases
 from banditree.files.clinic import clinic
 from banditree.plans.gives import Give
-from banditree.plans.plan import Form
-from banditree.plans.words import Vocabulary
 from banditree.protocols.front import pareto_front
 from banditree.protocols.judging import judge, lost
-from banditree.protocols.protocol import build_protocol
+from banditree.protocols.protocol import build_protocol, find_protocol
 from banditree.protocols.variants import ITSELF, LESS, MORE, NO_RULE, Nearby, settled, variants
 from banditree.tasks.cases import draw_cases
 from banditree.tasks.collection import Collection
@@ -52,9 +49,9 @@ COLLECTIONS = {
 )
 def test_no_shorter_plan_that_is_shown_loses_less(name, objective):
     collection, horizon = COLLECTIONS[name]
-    plan = build_protocol(collection, horizon, steps=STEPS, objective=objective)
-    loses = lost(judge(plan, collection), objective)
-    for _variant, other, certificate in variants(plan, collection, steps=STEPS, objective=objective):
+    near = find_protocol(collection, horizon, steps=STEPS, objective=objective)
+    plan, loses = near.plan, lost(judge(near.plan, collection), objective)
+    for _variant, other, certificate in variants(near):
         assert other.n_tests > plan.n_tests or lost(certificate, objective) >= loses
     front = pareto_front(collection, horizon, steps=STEPS, objective=objective)
     losses = [lost(judge(one, collection), objective) for one in front]
@@ -66,10 +63,10 @@ def test_no_shorter_plan_that_is_shown_loses_less(name, objective):
 def test_a_line_that_only_costs_is_dropped():
     """A plan from a search that was cut short, with a line that tries an arm which is never good."""
     collection = Collection.bernoulli([[0.8, 0.3, 0.1], [0.2, 0.7, 0.1]])
-    poor = build_protocol(collection, 100, lines=4, steps=1, rule=False)
-    better = settled(poor, collection, thorough=True, steps=STEPS)
-    assert certify(better, collection).worst_regret <= certify(poor, collection).worst_regret
-    assert better.n_tests <= poor.n_tests
+    poor = find_protocol(collection, 100, lines=4, steps=1, rule=False)
+    better = settled(replace(poor, steps=STEPS), thorough=True)
+    assert certify(better.plan, collection).worst_regret <= certify(poor.plan, collection).worst_regret
+    assert better.plan.n_tests <= poor.plan.n_tests
 
 
 def test_where_cases_vary_plans_are_compared_over_cases_that_no_search_has_seen():
@@ -86,25 +83,30 @@ def test_where_cases_vary_plans_are_compared_over_cases_that_no_search_has_seen(
 
 
 def test_what_a_plan_was_compared_with_is_sought_again_only_if_that_was_stopped(monkeypatch):
-    collection, sought = COLLECTIONS["0/1"][0], []
-    monkeypatch.setattr("banditree.protocols.variants.Nearby", lambda *given: sought.append(given) or Nearby(*given))
-    plan = build_protocol(collection, 100, lines=3, steps=STEPS)
+    sought = []
+    search = Nearby._searched
+    monkeypatch.setattr(Nearby, "_searched", lambda *given: sought.append(given) or search(*given))
+    near = find_protocol(COLLECTIONS["0/1"][0], 100, lines=3, steps=STEPS)
     n = len(sought)
-    shown = variants(replace(plan, vocabulary=Vocabulary(arm="brand")), collection, steps=STEPS)
+    shown = variants(near)
     assert [one.name for one in shown][:3] == ["this plan", "one line less", "up to two lines more"]
     assert len(sought) == n
-    variants(plan, collection, steps=2000, on_progress=lambda _progress: False)
-    variants(plan, collection, steps=2000)
-    variants(plan, collection, steps=2000)
-    assert len(sought) == n + 2
+    near.known.clear()
+    near.on_progress = lambda _progress: False
+    variants(near)
+    near.on_progress = None
+    variants(near)
+    n = len(sought)
+    variants(near)
+    assert near.known
+    assert len(sought) == n
 
 
 def test_one_arm_for_everyone_is_the_one_that_loses_least_in_its_worst_task():
     """In the clinic of the demo D has the least power mean, but loses 550 in its worst group where A loses 500."""
     known = clinic()
-    plan = assemble([Box(0, 1, points=(-1, 1), floor=2), Box(1)], known, 1000, form=Form.LINES)
-    near = Nearby(plan, known, "worst", None, 10)
-    everyone = near.as_plan(near.nothing)
+    near = find_protocol(known, 1000, lines=2, steps=10)
+    everyone = near.of(near.nothing).plan
     assert certify(everyone, known).worst_regret == pytest.approx(500)
     assert everyone.lines[0].gives == Give("A")
 
@@ -122,8 +124,8 @@ def test_a_search_with_links_back_ends_with_a_plan_that_rests(seed, monkeypatch)
     """Each was refused before: lines led to each other, or a score was thought to rise that stays where it is."""
     monkeypatch.setattr("banditree.protocols.protocol._widths", lambda limits, _collection: [limits])
     collection, horizon = random_rates(seed)
-    plan = build_protocol(collection, horizon, steps=200, links_back=True, compared=False)
-    shown = variants(plan, collection, steps=200)
+    near = find_protocol(collection, horizon, steps=200, links_back=True, compared=False)
+    plan, shown = near.plan, variants(near)
     others = {LESS: plan.n_tests > 1, MORE: plan.n_tests > 0, NO_RULE: plan.rule is not None}
     assert [one.name for one in shown] == [ITSELF, *(name for name, offered in others.items() if offered)]
 
@@ -132,9 +134,9 @@ def test_a_search_with_links_back_ends_with_a_plan_that_rests(seed, monkeypatch)
 def test_one_line_less_is_one_line_less():
     """It was none at all, which loses 510, where every line that might go seemed to lead in a circle."""
     collection, horizon = random_rates(11)
-    plan = build_protocol(collection, horizon, steps=200, links_back=True, compared=False)
-    less = next(one for one in variants(plan, collection, steps=200) if one.name == LESS)
-    assert less.plan.n_tests == plan.n_tests - 1
+    near = find_protocol(collection, horizon, steps=200, links_back=True, compared=False)
+    less = next(one for one in variants(near) if one.name == LESS)
+    assert less.plan.n_tests == near.plan.n_tests - 1
     assert less.certificate.worst_regret < 10
 
 

@@ -9,7 +9,7 @@ from banditree.plans.words import Vocabulary
 from banditree.protocols.choices import Judge, Scratch, best_line, power_mean
 from banditree.protocols.moves import Moves, judge_rules
 from banditree.protocols.objectives import Limits
-from banditree.protocols.reading import draft_of, plan_of
+from banditree.protocols.reading import among, plan_of, scorings_of
 from banditree.protocols.removals import judge_removals
 from banditree.protocols.scenarios import Corners
 from banditree.protocols.search import search
@@ -18,6 +18,7 @@ from banditree.protocols.tables import Line, build_tables
 from banditree.protocols.worlds import known_world
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
+from banditree.tasks.rewards import Scoring
 
 FIVE = rand(5, 6, 0.4, seed=77)
 HORIZON = 2000
@@ -131,10 +132,16 @@ def test_the_chosen_line_is_among_the_best_of_all():
     assert choice.judged <= 1.01 * best
 
 
-def test_a_plan_gives_its_draft_back(found):
+def test_a_draft_is_the_same_among_other_tables(found):
+    """With more ways to score, in another order, numbers of ways and rules are others; the protocol is not."""
     draft, moves = found
-    plan = plan_of(draft, FIVE, HORIZON, 0, Vocabulary())
-    np.testing.assert_allclose(draft_of(plan, moves.tables).regret, draft.regret, rtol=1e-12)
+    more = [Scoring((-7, 5), (0.5,)), *reversed(scorings_of(draft))]
+    tables = build_tables(known_world(FIVE, 0), HORIZON, more=more)
+    moved = among(draft, tables)
+    plans = [plan_of(one, FIVE, HORIZON, 0, Vocabulary()) for one in (moved, among(draft, moves.tables))]
+    assert plans[0].lines == plans[1].lines
+    assert plans[0].rule == plans[1].rule
+    np.testing.assert_allclose(among(moved, moves.tables).regret, draft.regret, rtol=1e-12)
 
 
 @pytest.mark.slow

@@ -19,7 +19,6 @@ from banditree.monitoring.promised import promised_for
 from banditree.plans.plan import Plan
 from banditree.policies.session import start_session
 from banditree.protocols.front import pareto_front
-from banditree.protocols.variants import variants
 from banditree.reports.harm import harm_report
 from banditree.reports.report import write_report
 from banditree.tasks.changes import trust_estimates, with_shares, without_arms
@@ -50,7 +49,6 @@ OF_PLANS = {
     "waiting": lambda: WaitingCosts(PLAN, KNOWN),
     "guarded session": lambda: start_session(PLAN, collection=KNOWN),
     "without an arm": lambda: start_session(PLAN, without=["arm 1"]),
-    "variants": lambda: variants(PLAN, KNOWN),
     "reach": lambda: reach_info(PLAN, KNOWN),
     "app": lambda: app_html(PLAN),
     "machine file": lambda: machine_json(PLAN),

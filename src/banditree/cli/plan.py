@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from banditree.certificates.certify import Certificate
     from banditree.plans.plan import Plan
     from banditree.plans.words import Vocabulary
+    from banditree.protocols.variants import Nearby
     from banditree.tasks.collection import Collection
 
 LONG = 60  # A plan of more boxes is summed up in the terminal rather than printed whole.
@@ -69,13 +70,13 @@ def _show_plan(
     as_json: bool,
 ) -> None:
     from banditree.files.plans import plan_json, save_plan
-    from banditree.protocols.build import build_plan
+    from banditree.protocols.build import plan_and_near
     from banditree.tasks.states import StateCollection
 
     with progress("Searching", visible=not as_json) as on_progress:
         how: dict[str, Any] = {"vocabulary": words, "on_progress": on_progress, **settings.options}
         how |= {"pages": settings.pages, "not_again": settings.not_again}
-        built = build_plan(known, settings.horizon, settings.method, **how)
+        built, near = plan_and_near(known, settings.horizon, settings.method, **how)
         built = built if isinstance(known, StateCollection) else _marked(built, known)
     if output is not None:
         save_plan(built, output)
@@ -85,7 +86,7 @@ def _show_plan(
     if built.states:
         _show_by_state(built, known)
     else:
-        _show(built, known, settings)
+        _show(built, known, near)
     if output is not None:
         typer.echo(f"Written to {output}. Look at it: {program()} show {output}. Follow it: {program()} run {output}")
         typer.echo(f"All about it in one file: {program()} report {collection} {output} -o report.html")
@@ -102,7 +103,7 @@ def _show_by_state(built: "Plan", known: "Collection") -> None:
     typer.echo("\n" + "\n".join(certificate_sentences(certificate_report(built, known))))
 
 
-def _show(built: "Plan", known: "Collection", settings: PlanSettings) -> None:
+def _show(built: "Plan", known: "Collection", near: "Nearby | None") -> None:
     """Print a plan with what it loses, what other lengths would lose, and what it was made from."""
     from banditree.certificates.certify import certify
     from banditree.plans.wording import heading, plan_text
@@ -129,11 +130,8 @@ def _show(built: "Plan", known: "Collection", settings: PlanSettings) -> None:
         typer.echo(varying_sentence(varying, built.vocabulary))
     if untold:
         typer.echo(f"\nWhat the plan loses is not known. {untold}")
-    by_others = built.fallback is not None or built.outcomes_choose  # nothing is sought beside such a plan
-    by_others = by_others or settings.max_harm is not None or settings.not_again
-    if built.origin.method == "protocol" and settings.numbers != "free" and not by_others and not untold:
-        asked = settings.model_dump(include={"objective", "longest_path", "steps"})
-        typer.echo(f"\n{variants_text(variants(built, known, **asked), settings.objective)}")
+    if near is not None and not untold:
+        typer.echo(f"\n{variants_text(variants(near), near.objective)}")
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
 
 

@@ -16,8 +16,9 @@ from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
 from banditree.protocols.by_state import build_by_state
 from banditree.protocols.harm import barring
-from banditree.protocols.protocol import build_protocol, why_no_protocol
+from banditree.protocols.protocol import build_protocol, find_protocol, why_no_protocol
 from banditree.protocols.settings import PlanSettings
+from banditree.protocols.variants import Nearby
 from banditree.settings import keywords
 from banditree.tasks.changes import without_arms
 from banditree.tasks.collection import Collection
@@ -30,11 +31,15 @@ EVERYWHERE = {"collection", "horizon", "vocabulary", "on_progress"}  # `build_pl
 
 @dataclass(frozen=True)
 class Method:
-    """A way to make a plan: its function, and why it cannot do some collection ("" where it can)."""
+    """A way to make a plan: its function, and why it cannot do some collection ("" where it can).
+
+    find: the same with what it takes to look for others near the plan, where that can be done.
+    """
 
     name: str
     build: Callable[..., Plan]
     why_not: Callable[[Collection], str] = lambda _collection: ""
+    find: Callable[..., Nearby] | None = None
 
     @cached_property
     def takes(self) -> frozenset[str]:
@@ -49,7 +54,7 @@ class Method:
 
 # In the order of preference: the default is the first that can do the tasks and uses every option given.
 METHODS = (
-    Method("protocol", build_protocol, why_no_protocol),
+    Method("protocol", build_protocol, why_no_protocol, find_protocol),
     Method("tree", build_tree),
     Method("optimal", build_optimal),
 )
@@ -84,17 +89,38 @@ def build_plan(
         ...
     banditree.errors.InvalidInput: steps must be omitted with method="tree". It is an option of method="protocol".
     """
+    offered: dict[str, Any] = {"vocabulary": vocabulary, "on_progress": on_progress}
+    return plan_and_near(collection, horizon, method, pages=pages, not_again=not_again, **offered, **options)[0]
+
+
+def plan_and_near(
+    collection: Collection,
+    horizon: int,
+    method: str | None = None,
+    *,
+    vocabulary: Vocabulary | None = None,
+    on_progress: OnProgress | None = None,
+    pages: bool = False,
+    not_again: bool = False,
+    **options: Any,
+) -> tuple[Plan, Nearby | None]:
+    """What `build_plan` builds, and what `variants` shows beside it; None where no others are looked for."""
     given = {name: value for name, value in options.items() if value is not None}
     if isinstance(collection, StateCollection):
         given |= {"vocabulary": vocabulary, "on_progress": on_progress, "pages": pages, "not_again": not_again}
-        return build_by_state(collection, horizon, method, **given)
+        return build_by_state(collection, horizon, method, **given), None
     chosen = choose_method(collection, method, given)
     offered = {"vocabulary": vocabulary, "on_progress": on_progress}
     more = {name: value for name, value in offered.items() if name in chosen.takes}
-    plan = at_once(chosen.build(collection, horizon, **more, **given))
+    near = None if chosen.find is None else chosen.find(collection, horizon, **more, **given)
+    plan = at_once(chosen.build(collection, horizon, **more, **given) if near is None else near.plan)
     if not_again:
-        return add_rule(plan, collection, on_progress=on_progress, **given)
-    return add_pages(plan, collection, on_progress=on_progress, **given) if pages else plan
+        plan = add_rule(plan, collection, on_progress=on_progress, **given)
+    elif pages:
+        plan = add_pages(plan, collection, on_progress=on_progress, **given)
+    by_others = plan.fallback is not None or plan.outcomes_choose
+    alone = by_others or not_again or given.get("max_harm") is not None or given.get("numbers") == "free"
+    return plan, None if near is None or alone else replace(near, plan=plan)
 
 
 def add_rule(plan: Plan, collection: Collection, *, max_harm: float | None = None, **options: Any) -> Plan:

@@ -13,8 +13,7 @@ from banditree.protocols.defaults import default_steps
 from banditree.protocols.harm import keeps
 from banditree.protocols.judging import loses
 from banditree.protocols.objectives import Objective
-from banditree.protocols.protocol import build_protocol
-from banditree.protocols.variants import Nearby, longest_path_near
+from banditree.protocols.protocol import build_protocol, find_protocol
 from banditree.tasks.collection import Collection
 
 ALONE = 0.3  # A search for a shorter plan by itself, for tasks with contexts, takes this share of a whole search.
@@ -47,24 +46,17 @@ def shorter_and_shorter(
 
     The last one gives one arm to everyone.
     """
-    longest = build_protocol(collection, horizon, on_progress=on_progress, **options)
+    near = find_protocol(collection, horizon, on_progress=on_progress, **options)
+    longest = near.plan
     yield longest
     if longest.n_tests and collection.theta is not None:
         yield from _each_by_itself(collection, longest, on_progress, options)
     elif longest.n_tests:
-        near = Nearby(
-            longest, collection, options.get("objective") or Objective.WORST, on_progress, options.get("steps")
-        )
-        near.limits = replace(
-            near.limits, longest_path=options.get("longest_path") or longest_path_near(longest, collection)
-        )
-        draft = near.draft
+        draft = near.start
         for lines in _sizes(longest.n_tests):
-            shorter = near.shorter(draft, lines)
-            if shorter is not None:
-                draft = shorter
-                yield replace(near.as_plan(draft), vocabulary=longest.vocabulary)
-        yield replace(near.as_plan(near.nothing), vocabulary=longest.vocabulary)
+            draft = near.shorter(draft, lines)
+            yield replace(near.of(draft).plan, vocabulary=longest.vocabulary)
+        yield replace(near.of(near.nothing).plan, vocabulary=longest.vocabulary)
 
 
 def _each_by_itself(

@@ -13,6 +13,7 @@ from banditree.plans.plan import OnHarm, Plan, make_plan
 from banditree.plans.words import amount
 from banditree.protocols.judging import loses
 from banditree.protocols.objectives import Objective
+from banditree.protocols.variants import Nearby
 from banditree.protocols.worlds import World
 from banditree.tasks.collection import Collection
 from banditree.tasks.harm import Harm
@@ -22,21 +23,21 @@ SEARCHES = 4  # ... in at most four searches after the one that does not heed it
 CLOSER = 2  # So many more searches look between the last two prices for a plan that loses less.
 PRICED_STEPS = 0.5  # Each of these searches takes this share of the steps.
 
-Search = Callable[[float, float], Plan]  # (price of a harm, share of the steps) -> the plan that a search finds
+Search = Callable[[float, float], Nearby]  # (price of a harm, share of the steps) -> what a search finds
 
 
-def within_harm(collection: Collection, horizon: int, limit: float, objective: Objective, search: Search) -> Plan:
+def within_harm(collection: Collection, horizon: int, limit: float, objective: Objective, search: Search) -> Nearby:
     """The plan of least loss found with at most `limit` expected harms of a case in every task.
 
     An error where no plan can keep the limit, with the task and the least that is possible, or where none was found.
     """
     _require_possible(collection, horizon, limit)
     found, low, high = [search(0.0, 1.0)], 0.0, _first_price(collection)
-    if _harms(found[0], collection) <= limit:
+    if _harms(found[0].plan, collection) <= limit:
         return found[0]
     for _ in range(SEARCHES):
         found.append(search(high, PRICED_STEPS))
-        if _harms(found[-1], collection) <= limit:
+        if _harms(found[-1].plan, collection) <= limit:
             break
         low, high = high, high * DEARER
     else:
@@ -44,12 +45,12 @@ def within_harm(collection: Collection, horizon: int, limit: float, objective: O
     for _ in range(CLOSER if np.isfinite(high) else 0):
         between = (low * high) ** 0.5 if low else high / DEARER
         found.append(search(between, PRICED_STEPS))
-        low, high = (low, between) if _harms(found[-1], collection) <= limit else (between, high)
+        low, high = (low, between) if _harms(found[-1].plan, collection) <= limit else (between, high)
     found += _one_arm(collection, found[0])
-    kept = [plan for plan in found if keeps(plan, collection, limit)]
+    kept = [one for one in found if keeps(one.plan, collection, limit)]
     if not kept:
-        raise _none_found(collection, limit, found)
-    return min(kept, key=lambda plan: loses(plan, collection, objective))
+        raise _none_found(collection, limit, [one.plan for one in found])
+    return min(kept, key=lambda one: loses(one.plan, collection, objective))
 
 
 def priced(world: World, collection: Collection) -> World:
@@ -103,10 +104,11 @@ def _harms(plan: Plan, collection: Collection) -> float:
     return float(harm.max())
 
 
-def _one_arm(collection: Collection, like: Plan) -> list[Plan]:
+def _one_arm(collection: Collection, like: Nearby) -> list[Nearby]:
     """Every arm given from the first round: one of them may keep a limit that no longer plan keeps."""
-    made = like.origin
-    return [make_plan([Line(Give(arm))], collection, like.horizon, origin=made) for arm in collection.arms]
+    horizon, origin = like.plan.horizon, like.plan.origin
+    plans = [make_plan([Line(Give(arm))], collection, horizon, origin=origin) for arm in collection.arms]
+    return [replace(like, plan=plan, draft=None, known={}) for plan in plans]
 
 
 def _none_found(collection: Collection, limit: float, found: list[Plan]) -> InvalidInput:

@@ -23,8 +23,9 @@ from banditree.protocols.defaults import FEW_TASKS, default_lines, default_path,
 from banditree.protocols.harm import priced, within_harm
 from banditree.protocols.judging import broken, judge, loses, lost, with_the_unlucky
 from banditree.protocols.objectives import NO_CAPS, Caps, Limits, Objective
-from banditree.protocols.reading import draft_of, plan_of, scorings_of
+from banditree.protocols.reading import among, plan_of, scorings_of
 from banditree.protocols.settings import ProtocolSettings
+from banditree.protocols.variants import Nearby, settled
 from banditree.protocols.worlds import Chooser, World, choosers_for, known_world, with_scenarios
 from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray
@@ -81,19 +82,34 @@ def build_protocol(
     >>> plan.n_tests, plan.origin.method
     (1, 'protocol')
     """
+    found = find_protocol(collection, horizon, compared=compared, on_progress=on_progress, **settings)
+    return replace(found.plan, vocabulary=vocabulary or Vocabulary())
+
+
+def find_protocol(
+    collection: Collection,
+    horizon: int,
+    *,
+    compared: bool = True,
+    vocabulary: Vocabulary | None = None,
+    on_progress: OnProgress | None = None,
+    **settings: Any,
+) -> Nearby:
+    """What `build_protocol` builds, with the draft it was made of and those near it that are known."""
     how = ProtocolSettings(**settings)
     _check(collection, horizon, how.washout)
 
-    def search(harm_price: float, share: float) -> Plan:
+    def search(harm_price: float, share: float) -> Nearby:
         steps = how.steps if share == 1 else max(1, int(share * (how.steps or default_steps(collection))))
         fewer = how.model_copy(update={"steps": steps})
         return _searched(collection, horizon, fewer, compared and not harm_price, on_progress, harm_price)
 
     if how.max_harm is None:
-        plan = search(0.0, 1.0)
+        near = search(0.0, 1.0)
     else:
-        plan = within_harm(collection, horizon, how.max_harm, how.objective, search)
-    return replace(plan, vocabulary=vocabulary or Vocabulary())
+        near = within_harm(collection, horizon, how.max_harm, how.objective, search)
+    plan = replace(near.plan, vocabulary=vocabulary or Vocabulary())
+    return replace(near, plan=plan, collection=collection, steps=how.steps, on_progress=on_progress)
 
 
 def _searched(
@@ -103,7 +119,7 @@ def _searched(
     compared: bool,
     on_progress: OnProgress | None,
     harm_price: float,
-) -> Plan:
+) -> Nearby:
     """The best protocol where one harm costs `harm_price`."""
     limits, by_context = _limits(collection, how), _by_context(collection, how.points, how.rule_size)
     if by_context is not None and not by_context.has_rules:
@@ -127,11 +143,11 @@ def _widths(limits: Limits, collection: Collection) -> list[Limits]:
     return widths
 
 
-def _found(seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]]) -> Plan:
+def _found(seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]]) -> Nearby:
     """The best plan of some tries within each of some limits, which begin with the best within the limits before."""
     seek.searches, problem = seek.searches + len(widths) * len(tries), InvalidInput("")
     for seek.limits in widths:
-        found = list[Plan]()
+        found = list[Nearby]()
         for seek.shift, seek.longer in tries:
             try:
                 found.append(_within(seek) if seek.caps.some else seek.plan())
@@ -140,7 +156,7 @@ def _found(seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, 
             if seek.stopped:
                 break
         found += [] if seek.start is None else [seek.start]
-        seek.start = min(found, key=lambda one: loses(one, seek.collection, seek.objective), default=None)
+        seek.start = min(found, key=lambda one: loses(one.plan, seek.collection, seek.objective), default=None)
         if seek.stopped:
             break
     if seek.start is None:
@@ -148,13 +164,15 @@ def _found(seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, 
     return seek.start
 
 
-def _heeding(seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]]) -> Plan:
+def _heeding(seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int, float]]) -> Nearby:
     """The best plan; where changes cost money or rounds, after a search that does not heed it, so that nothing is lost
     by heeding it."""
     if not (seek.collection.change_cost or seek.washout):
         return _found(seek, widths, tries)
     heedless = replace(seek, collection=with_free_changes(seek.collection), washout=0, searches=len(tries))
-    seek.start = replace(_found(heedless, widths, tries), washout=seek.washout)
+    found = _found(heedless, widths, tries)
+    heeding = replace(found.plan, washout=seek.washout)
+    seek.start = replace(found, plan=heeding, collection=seek.collection, known={})
     if heedless.stopped:
         return seek.start
     seek.done, seek.searches = heedless.done, len(widths) * len(tries)
@@ -166,14 +184,14 @@ def _limits(collection: Collection, how: ProtocolSettings) -> Limits:
     return Limits(how.lines or default_lines(collection), longest, how.rule, not how.forward_only, how.links_back)
 
 
-def _within(seek: "Seeker") -> Plan:
+def _within(seek: "Seeker") -> Nearby:
     """A plan that keeps to the caps: what is capped costs ever more."""
     seek.attempts, problem = ATTEMPTS, ""
     for seek.attempt in range(ATTEMPTS):
-        plan = seek.plan()
-        problem = broken(certify(plan, seek.collection), seek.caps)
+        near = seek.plan()
+        problem = broken(certify(near.plan, seek.collection), seek.caps)
         if not problem:
-            return plan
+            return near
         if seek.stopped:
             break
     raise InvalidInput(
@@ -269,7 +287,7 @@ class Seeker:
     compared: bool = True
     attempts: int = 1
     searches: int = 0
-    start: Plan | None = None
+    start: Nearby | None = None
     caps: Caps = NO_CAPS
     attempt: int = 0
     shift: int = 0
@@ -298,25 +316,25 @@ class Seeker:
             0.0 if self.caps.wrong_arm is None else DEARER**self.attempt * _stake(self.collection) / self.caps.wrong_arm
         )
 
-    def plan(self) -> Plan:
+    def plan(self) -> Nearby:
         """The best plan at the price of this attempt."""
         from banditree.protocols.scenarios import hardest_parameters, worst_parameters
 
         collection = self.collection
-        world, plans = self.world, list[Plan]()
+        world, found = self.world, list[Nearby]()
         if self.doubts > 1:
             world = with_scenarios(world, hardest_parameters(collection))
         for _ in range(self.doubts):
             draft = self.draft(world)
-            plans.append(self._plan(draft))
+            found.append(self._near(draft))
             if self.doubts > 1:
                 world = with_scenarios(world, worst_parameters(draft, collection))
             if self.stopped:
                 break
         with suppress(TooLong):
-            best = plans[0] if len(plans) == 1 else min(plans, key=lambda plan: self._promised(plan, world))
+            best = found[0] if len(found) == 1 else min(found, key=lambda one: self._promised(one.plan, world))
             return self._settled(best) if self.has_variants and not self.caps.some else best
-        return plans[-1]  # it allows for the most
+        return found[-1]  # it allows for the most
 
     @property
     def has_variants(self) -> bool:
@@ -347,7 +365,8 @@ class Seeker:
         self.members = world.by_task
         if self.harm_price:
             world = priced(world, self.collection)
-        steps, start = self.steps or default_steps(self.collection), self.start
+        steps = self.steps or default_steps(self.collection)
+        start = None if self.start is None else self.start.draft
         if self.by_context is not None or self.fallback is not None:
             start = None  # it cannot be changed line by line
         share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
@@ -369,7 +388,7 @@ class Seeker:
                 return self._certified(draft, world)
             return draft.regret
 
-        begun = None if start is None else draft_of(start, tables, self.limits.links_back)
+        begun = None if start is None else among(start, tables, self.limits.links_back)
         corrected = not self.caps.some and not (self.objective.extra and self.collection.varies)
         draft = search(moves, exact if corrected else None, begun)
         self.stopped = moves.stopped_early
@@ -443,15 +462,17 @@ class Seeker:
             return self._lost(certify(plan, world.scenarios, must_rest=False).regret, world)
         return lost(judge(plan, self.collection, must_rest=False), self.objective)
 
-    def _settled(self, plan: Plan) -> Plan:
-        """The plan, or a shorter one near it that loses less."""
-        from banditree.protocols.variants import settled
+    def _near(self, draft: "Draft") -> Nearby:
+        """The plan of a draft, beside which others may be looked for."""
+        plan, longest = self._plan(draft), self.limits.longest_path
+        return Nearby(plan, draft, self.collection, self.objective, longest, self.steps)
 
+    def _settled(self, near: Nearby) -> Nearby:
+        """The plan, or a shorter one near it that loses less."""
         done, total = self.done, self.searches * (self.steps or default_steps(self.collection))
 
         def at_the_end(progress: Progress) -> bool | None:
             return None if self.on_progress is None else self.on_progress(replace(progress, done=done, total=total))
 
         thorough = self.collection.is_estimated or self.collection.n_tasks <= FEW_TASKS
-        options = {"objective": self.objective, "longest_path": self.limits.longest_path, "steps": self.steps}
-        return settled(plan, self.collection, thorough=thorough, on_progress=at_the_end, **options)
+        return settled(replace(near, on_progress=at_the_end), thorough=thorough)

@@ -1,4 +1,7 @@
-"""From a draft to the Plan that people read: the lines in an order with few skips, and the kinds still possible."""
+"""From a draft to the Plan that people read: the lines in an order with few skips, and the kinds still possible.
+
+There is no way back: whoever goes on searching keeps the draft beside the plan (`protocols.variants.Nearby`).
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +13,6 @@ from banditree.errors import InvalidInput
 from banditree.plans.counts import Score, Watch
 from banditree.plans.gives import NONE, BestOf, Give, Gives, HandOver
 from banditree.plans.line import Exit, Line
-from banditree.plans.machine import machine_of
 from banditree.plans.plan import Fallback, Origin, Plan, SafetyRule, make_plan
 from banditree.plans.points import ByOutcome, Points
 from banditree.plans.words import Vocabulary
@@ -197,37 +199,57 @@ def _entered(draft: "Draft") -> FloatArray:
     return entered
 
 
-def scorings_of(plan: Plan) -> list[Scoring]:
-    """The ways to score that the lines and the rule of a protocol use."""
-    points = [*plan.points, *([] if plan.rule is None else [plan.rule.counts.points])]
-    return list(dict.fromkeys(Scoring(one.points, one.cuts) for one in points if isinstance(one, ByOutcome)))
+def scorings_of(draft: "Draft") -> list[Scoring]:
+    """The ways to score that the lines and the rule of a draft use."""
+    templates = [draft.tables.template[draft.line(n).way] for n in line_order(draft)]
+    if _is_ruled(draft):
+        templates.append(draft.tables.rules[draft.rule, 0])
+    scorings = _scorings(draft.tables)
+    return list(dict.fromkeys(scorings[int(template)] for template in templates))
 
 
-def draft_of(plan: Plan, tables: "Tables", back: bool = False) -> "Draft":
-    """The draft of a protocol, among the lines of `tables`: what `plan_of` made a plan of, or a plan from a file."""
+def among(draft: "Draft", tables: "Tables", back: bool = False) -> "Draft":
+    """The same protocol among the lines of other tables, in the order in which it is read.
+
+    back: whether its links may lead back, and nothing starts again.
+    """
     from banditree.protocols.draft import NO_RULE, drafted
     from banditree.protocols.tables import HANDS_OVER
     from banditree.protocols.tables import Line as DraftLine
 
-    if plan.outcomes_choose or plan.fallback is not None:
+    if draft.n_ends != tables.n_arms:
         raise InvalidInput("A plan at whose ends others choose cannot be changed line by line. Search for it again.")
-    plan = replace(plan, washout=0)  # without pauses, the rows are the lines and the ends
-    K, templates, machine = tables.n_ends, tables.templates, machine_of(plan)
-    scorings = list(zip(map(_whole, templates.points), map(_real, templates.cuts), strict=True))
-    ways = {(int(arm), scorings[t]): way for way, (arm, t) in enumerate(zip(tables.arm, tables.template, strict=True))}
-    N = plan.n_tests
-    place = [K + 1 + row if row < N else int(machine.arm[row]) for row in range(plan.n_boxes)]
-    restart = place[0] if back else K
+    K, own, order = draft.n_ends, draft.tables, line_order(draft)
+    scorings, wanted = _scorings(own), _scorings(tables)
+    ways = {(int(arm), wanted[t]): way for way, (arm, t) in enumerate(zip(tables.arm, tables.template, strict=True))}
+    place = {end: end for end in range(K)}
+    place |= {draft.first_line + n: K + 1 + row for row, n in enumerate(order)}
+    root = place[draft.root]
+    place[K] = place[draft.root] = root if back else K  # what leads to line 1 starts again
     lines, links = [], []
-    for row in range(N):
-        scoring = (_whole(machine.points[row]), _real(machine.cuts[row]))
-        floor, ceil, cap = (int(column[row]) for column in (machine.floor, machine.ceil, machine.cap))
-        lines.append(DraftLine(ways[int(machine.arm[row]), scoring], floor, ceil, cap))
-        low, high = (restart if side == 0 else place[side] for side in (machine.low[row], machine.high[row]))
-        links.append((low, high if ceil else low))
+    for n in order:
+        line = draft.line(n)
+        way = ways[int(own.arm[line.way]), scorings[int(own.template[line.way])]]
+        lines.append(DraftLine(way, *line[1:]))
+        links.append((place[int(draft.links[n, 0])], place[int(draft.links[n, 1])]))
     rule = NO_RULE
-    if plan.rule is not None:
-        wanted = (scorings.index((plan.rule.points, plan.rule.cuts)), plan.rule.floor, plan.rule.cap)
-        alike = (tables.rules[:, :3] == wanted).all(axis=1) & (tables.rules[:, HANDS_OVER] == plan.rule.hands_over)
-        rule = int(np.flatnonzero(alike)[0])
-    return drafted(tables, place[0], lines, links, rule, back)
+    if _is_ruled(draft):
+        template, floor, cap, _level, over = own.rules[draft.rule].tolist()
+        same = (tables.rules[:, :3] == (wanted.index(scorings[template]), floor, cap)).all(axis=1)
+        rule = int(np.flatnonzero(same & (tables.rules[:, HANDS_OVER] == over))[0])
+    return drafted(tables, root, lines, links, rule, back)
+
+
+def _scorings(tables: "Tables") -> list[Scoring]:
+    """Each template as a way to score."""
+    templates = tables.templates
+    return [Scoring(_whole(p), _real(c)) for p, c in zip(templates.points, templates.cuts, strict=True)]
+
+
+def _is_ruled(draft: "Draft") -> bool:
+    """Whether the safety rule of a draft, if it has one, applies to any end."""
+    from banditree.protocols.draft import NO_RULE
+    from banditree.protocols.tables import HANDS_OVER
+
+    ends = bool(draft.root < draft.n_ends or (draft.links < draft.n_ends).any())
+    return draft.rule != NO_RULE and (ends or bool(draft.tables.rules[draft.rule, HANDS_OVER]))
