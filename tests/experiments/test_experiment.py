@@ -122,3 +122,18 @@ def test_estimates_come_closer_with_more_samples():
     assert np.abs(many.means - truth.means).max() < 0.3 / 4 / np.sqrt(10)
     assert np.abs(few.means - truth.means).max() > np.abs(many.means - truth.means).max()
     assert believed_tasks(experiment.model_copy(update={"believed": None}), truth) is truth
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "samples"),
+    [("sweep-features-estimated", "n_features", [11, 21, 43, 85]), ("sweep-separation-estimated", "separation", None)],
+)
+def test_estimates_follow_a_sweep_of_the_truth(name, parameter, samples):
+    """Of N_est the same part at every value: it grows with the features, and as separation^-2."""
+    settings = parse_experiment(more_texts()[name], name).settings()
+    values = [getattr(setting.collection, parameter) for setting in settings]
+    assert [getattr(setting.believed, parameter) for setting in settings] == values
+    known = [believed_tasks(setting, draw_tasks(setting.collection)) for setting in settings]
+    used = [int(one.provenance.rpartition(", ")[2].split()[0].replace(",", "")) for one in known]
+    assert used == (samples or [round(0.1 * 560.2 / value**2 / 4) for value in values])
+    assert [one.features for one in known] == [draw_tasks(setting.collection).features for setting in settings]

@@ -7,6 +7,7 @@ import pytest
 
 from banditree.errors import InvalidInput
 from banditree.experiments.experiment import parse_experiment
+from banditree.experiments.running import Stopped
 from banditree.reports.reproduce import numbers_csv, reproduce_panels, run_and_write, summary_table
 from banditree.simulation.engine import simulate
 from banditree.tasks.instances import rand
@@ -58,6 +59,20 @@ def test_what_is_not_installed_is_said_before_anything_is_done(package, extra, t
     with pytest.raises(InvalidInput, match=rf"banditree\[{extra}\]"):
         reproduce_panels(tmp_path / "new")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_quick_look_has_a_tenth_of_the_runs(tmp_path, monkeypatch):
+    asked = []
+
+    def stop(experiment, *_):
+        asked.append(experiment.runs)
+        raise Stopped
+
+    monkeypatch.setattr("banditree.reports.reproduce.run_experiment", stop)
+    for quick in (False, True):
+        with pytest.raises(Stopped):
+            reproduce_panels(tmp_path, quick=quick)
+    assert asked == [200, 20]
 
 
 @pytest.mark.slow

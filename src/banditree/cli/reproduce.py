@@ -19,6 +19,9 @@ def reproduce(
         bool,
         typer.Option("--full", help="Also our own experiments: other policies, contexts, estimates, sweeps, alarms."),
     ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="A tenth of the runs: a first look, with wider bands.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Run the four panels of the paper's figure and judge every claim that Section 5 makes about them.
@@ -32,7 +35,7 @@ def reproduce(
 
     try:
         with progress("Simulating", visible=not json) as on_progress:
-            verdicts, summary = reproduce_panels(folder, full=full, on_progress=on_progress)
+            verdicts, summary = reproduce_panels(folder, full=full, quick=quick, on_progress=on_progress)
     except Stopped:
         raise _stopped(folder) from None
     if json:

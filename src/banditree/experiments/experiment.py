@@ -1,5 +1,6 @@
 """An experiment is data: a collection, policies, a horizon, runs and a seed, in one readable file."""
 
+import math
 import tomllib
 from dataclasses import replace
 from importlib.resources import files
@@ -22,7 +23,7 @@ from banditree.tasks.reward_cells import reward_variance
 from banditree.tasks.separation import least_separation
 from banditree.training.collection import to_collection
 from banditree.training.estimates import estimate
-from banditree.training.simulators import TaskSimulator, mean_samples, train
+from banditree.training.simulators import TaskSimulator, lemma_samples, mean_samples, train
 
 PANELS = ("a", "b", "c", "d")
 
@@ -54,7 +55,7 @@ class Contender(Part):
 class Sweep(Part):
     """One setting after another: a parameter of the collection or the horizon takes these values."""
 
-    parameter: Literal["horizon", "n_tasks", "n_arms", "separation", "epsilon", "seed", "estimated"]
+    parameter: Literal["horizon", "n_tasks", "n_arms", "n_features", "separation", "epsilon", "seed", "estimated"]
     values: list[float] = Field(min_length=1)
 
 
@@ -82,9 +83,12 @@ def _with(experiment: Experiment, parameter: str, value: float) -> Experiment:
     changes: dict[str, Any] = {"sweep": None, "title": f"{experiment.title}, {parameter} {number:g}"}
     if parameter == "horizon":
         return experiment.model_copy(update={**changes, "horizon": number})
-    field = "believed" if parameter == "estimated" else "collection"
-    tasks = getattr(experiment, field) or experiment.collection
-    return experiment.model_copy(update={**changes, field: tasks.model_copy(update={parameter: number})})
+    known, update = experiment.believed, {parameter: number}
+    if parameter != "estimated":
+        changes["collection"] = experiment.collection.model_copy(update=update)
+    if parameter == "estimated" or (known is not None and known.estimated is not None):  # estimates follow the truth
+        changes["believed"] = (known or experiment.collection).model_copy(update=update)
+    return experiment.model_copy(update=changes)
 
 
 def load_experiment(path: str | Path) -> Experiment:
@@ -169,24 +173,33 @@ def draw_tasks(tasks: Tasks) -> Collection:
 def believed_tasks(experiment: Experiment, truth: Collection) -> Collection:
     """What the policies know: the truth, another collection, or estimates of it taken as if they were the truth.
 
-    Estimates are from `estimated` times the N_est of Lemma 4.1 for raw means, 32 s^2 log(4HMK)/separation^2 (NOTES 10).
+    Estimates are from `estimated` times the N_est of Lemma 4.1: for raw means 32 s^2 log(4HMK)/separation^2 (NOTES 10),
+    and with contexts the regression's, which grows with the number of features.
     """
     if experiment.believed is None:
         return truth
     known = draw_tasks(experiment.believed)
     if experiment.believed.estimated is None:
         return known
-    enough = mean_samples(
-        horizon=experiment.horizon,
-        n_tasks=known.n_tasks,
-        n_arms=known.n_arms,
-        variance=reward_variance(known),
-        separation=experiment.believed.separation or least_separation(known).value,
-    )
+    separation = experiment.believed.separation or least_separation(known).value
+    sizes: dict[str, Any] = {
+        "horizon": experiment.horizon,
+        "n_tasks": known.n_tasks,
+        "n_arms": known.n_arms,
+        "separation": separation,
+    }
+    if known.contexts is None:
+        enough = mean_samples(**sizes, variance=reward_variance(known))
+    else:
+        sigma, d = math.sqrt(known.rewards.variance_proxy), known.contexts.n_features
+        enough = lemma_samples(**sizes, n_features=d, sigma=sigma, gap=math.inf)
     simulators = [TaskSimulator(known, task) for task in range(known.n_tasks)]
     n_samples = max(1, round(experiment.believed.estimated * enough))
-    statistics = train(simulators, n_samples, arms=known.arms, tasks=known.tasks, seed=experiment.seed)
-    estimated = to_collection(estimate(statistics, known.rewards), statistics)
+    features = [feature.name for feature in known.features] or None
+    names: dict[str, Any] = {"arms": known.arms, "tasks": known.tasks, "features": features}
+    statistics = train(simulators, n_samples, **names, seed=experiment.seed)
+    estimates = estimate(statistics, known.rewards, intercept=known.contexts is None)  # a column of contexts already
+    estimated = to_collection(estimates, statistics)
     return replace(estimated, radius=np.zeros(()), provenance=f"{known.provenance}, {n_samples:,} samples each")
 
 

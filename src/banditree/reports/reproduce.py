@@ -19,6 +19,8 @@ from banditree.progress import OnProgress
 from banditree.simulation.results import Results, mean_band, summaries, worst_band
 from banditree.simulation.settings import Device
 
+QUICK = 0.1  # A quick setting has this share of the runs.
+
 COLUMNS = (
     "panel",
     "policy",
@@ -85,14 +87,17 @@ def slopes_table(slopes: Sequence[Slope]) -> str:
 
 
 def reproduce_panels(
-    folder: Path, *, full: bool = False, on_progress: OnProgress | None = None
+    folder: Path, *, full: bool = False, quick: bool = False, on_progress: OnProgress | None = None
 ) -> tuple[list[Verdict], str]:
-    """Run the four panels, write their figure, numbers, claims and settings, and return the verdicts and a summary."""
+    """Run the four panels, write their figure, numbers, claims and settings, and return the verdicts and a summary.
+
+    quick: with a tenth of the runs, also of what is `full`.
+    """
     make_folder(folder)
     panels: dict[str, Results] = {}
     titled: dict[str, Results] = {}
     for panel in PANELS:
-        experiment = load_panel(panel)
+        experiment = _quicker(load_panel(panel)) if quick else load_panel(panel)
         for name, text in panel_files(panel).items():
             write_text(folder / name, text)
         ((_, results),) = run_experiment(experiment, folder, on_progress)
@@ -106,8 +111,14 @@ def reproduce_panels(
     write_text(folder / "summary.md", summary)
     for name, text in more_texts().items() if full else ():
         write_text(folder / f"{name}.toml", text)
-        run_and_write(parse_experiment(text, name), name, folder, on_progress)
+        experiment = parse_experiment(text, name)
+        run_and_write(_quicker(experiment) if quick else experiment, name, folder, on_progress)
     return verdicts, summary
+
+
+def _quicker(experiment: Experiment) -> Experiment:
+    """The experiment with a tenth of the runs, at least two, which bands need."""
+    return experiment.model_copy(update={"runs": max(2, round(QUICK * experiment.runs))})
 
 
 def run_and_write(
