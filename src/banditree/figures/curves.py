@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from banditree.errors import InvalidInput
+from banditree.figures.matplotlib import matplotlib_settings, save_figure
 from banditree.figures.scene import PALETTE
 from banditree.nouns import counted
 from banditree.simulation.results import Results, mean_band
@@ -51,8 +52,6 @@ def draw_curves(panels: Sequence[CurvePanel], path: str | Path) -> None:
     path = Path(path)
     if path.suffix.lower() not in SUFFIXES:
         raise InvalidInput(f"{path}: a figure is a {', '.join(SUFFIXES)} file. Choose a name with that ending.")
-    from banditree.figures.matplotlib import matplotlib_settings, save_figure
-
     with matplotlib_settings():
         from matplotlib.figure import Figure
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from banditree.figures.curves import STYLES
+from banditree.figures.matplotlib import matplotlib_settings, save_figure
 from banditree.figures.scene import PALETTE
 
 
@@ -36,8 +37,6 @@ class SweepInfo:
 
 def draw_sweep(info: SweepInfo, path: Path) -> None:
     """Write the sweep as .pdf, .png or .svg: points, and the fitted power of each policy with its exponent."""
-    from banditree.figures.matplotlib import matplotlib_settings, save_figure
-
     with matplotlib_settings():
         from matplotlib.figure import Figure
 

@@ -1,6 +1,7 @@
 """Results in files: Parquet for many rows, JSON for few; both with seed, settings and versions."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal
 
@@ -143,8 +144,6 @@ def _from_document(document: ResultsFile, source: str) -> Results:
 
 
 def _arrow(module: str = "pyarrow") -> Any:
-    from importlib import import_module
-
     try:
         return import_module(module)
     except ImportError:

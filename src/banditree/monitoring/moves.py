@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import logsumexp, stdtrit
 
 from banditree.cases.table import Cases
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
@@ -73,8 +73,6 @@ def _moved(
     what: str, name: str | None, total: FloatArray, n: FloatArray, old: BoolArray, new: BoolArray, level: float
 ) -> Move | None:
     """The change of a ratio of totals between two groups of cases, by linearisation, with Student's quantile."""
-    from scipy.special import stdtrit
-
     values, errors, sizes = [], [], []
     for group in (old & (n > 0), new & (n > 0)):
         if group.sum() < LEAST_CASES:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from banditree.errors import invalid
+from banditree.plans.checks import check_plan
 from banditree.plans.counts import ForGood, Pause, Rounds, Watch
 from banditree.plans.gives import BestOf, Give, HandOver, TreatByState
 from banditree.plans.kind_rule import KindRule
@@ -145,8 +146,6 @@ class Plan:
     def __post_init__(self) -> None:
         if self.theta is not None:
             object.__setattr__(self, "theta", frozen(self.theta, float))
-        from banditree.plans.checks import check_plan
-
         check_plan(self)
 
     @property

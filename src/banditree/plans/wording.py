@@ -5,11 +5,13 @@ Each box and each outcome has one phrasing: text, pictures, sessions, pages and 
 
 from dataclasses import dataclass
 
+from banditree.plans.context_wording import context_notes
 from banditree.plans.counts import ABOVE, BELOW, Pause
 from banditree.plans.gives import BestOf, HandOver, TreatAs
 from banditree.plans.pages import page
 from banditree.plans.plan import Decider, Form, Plan
 from banditree.plans.reading_load import reading_load
+from banditree.plans.state_wording import state_notes
 from banditree.plans.words import Vocabulary, capital, harm_noun, named
 from banditree.tasks.changes import TRUSTED
 
@@ -55,9 +57,6 @@ def on_page(plan: Plan) -> str:
 def plan_text(plan: Plan, loss: str = "") -> str:
     """The whole plan: a heading, its lines or boxes, the safety rule, the fallback, for plans with states the tables of
     points, and for plans with contexts the rules by kind and the predictions."""
-    from banditree.plans.context_wording import context_notes
-    from banditree.plans.state_wording import state_notes
-
     lines = [heading(plan, loss), "", *lines_and_rule(plan)]
     if notes := foot_sentences(plan):
         lines += ["", *notes]

@@ -19,6 +19,7 @@ from banditree.policies.ece import (
     tally,
 )
 from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.theory.randomised import solve_game
 
 
 def init_random_ece(params: EceParams) -> EceState:
@@ -52,8 +53,6 @@ def most_even_mixture(counts: IntArray) -> FloatArray:
     >>> most_even_mixture(np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1]])).round(3).tolist()
     [0.333, 0.333, 0.333]
     """
-    from banditree.theory.randomised import solve_game
-
     useful = np.flatnonzero(counts.any(axis=1))
     weights = np.zeros(len(counts))
     weights[useful] = solve_game(counts[useful].T.astype(float)).distribution

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from banditree.certificates.waiting import Place, UnderWay, WaitingCosts
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.machine import refuse_states
 from banditree.plans.pages import page_for
@@ -18,6 +19,7 @@ from banditree.policies.guarding import guarded
 from banditree.policies.hand_over import follow_thompson
 from banditree.policies.rounds import Missing, Reported, Round, Step, arm_number, checked_harm, kept_context, shown
 from banditree.policies.snapshots import SCHEMA, check_origin, fill_state, round_from_json, round_to_json, state_to_json
+from banditree.policies.wording import describe
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import Feature, asked_names, encode
@@ -166,8 +168,6 @@ class Session:
         facts = self.explain()
         if facts.box is None or facts.pulls is None:
             return None
-        from banditree.certificates.waiting import Place, UnderWay
-
         under_way = tuple(UnderWay(entry.arm, entry.counted) for entry in self.rounds[self.n_applied :])
         return self.waiting_costs.of(Place(facts.box, facts.pulls, facts.total), under_way)
 
@@ -241,8 +241,6 @@ class Session:
 
     def describe(self) -> str:
         """Where the case stands, what evidence it has, which tasks are still possible, what comes next and why."""
-        from banditree.policies.wording import describe
-
         return describe(self)
 
     def snapshot(self) -> dict[str, Any]:
@@ -494,8 +492,6 @@ def _followed(subject: Plan | LazyTree, collection: Collection | None) -> Plan |
 def _waiting_costs(subject: Plan | LazyTree | Collection, collection: Collection | None) -> "WaitingCosts | None":
     if collection is None or not isinstance(subject, Plan) or subject.features:
         return None
-    from banditree.certificates.waiting import WaitingCosts
-
     return WaitingCosts(subject, collection)
 
 

@@ -19,9 +19,11 @@ from banditree.plans.plan import ODDS, Decider, Fallback, Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress, Progress
+from banditree.protocols.by_context import contextual_tasks
 from banditree.protocols.defaults import FEW_TASKS, default_lines, default_path, default_steps
 from banditree.protocols.harm import priced, within_harm
 from banditree.protocols.judging import broken, judge, loses, lost, with_the_unlucky
+from banditree.protocols.kind_rules import printed_rules
 from banditree.protocols.objectives import NO_CAPS, Caps, Limits, Objective
 from banditree.protocols.reading import among, plan_of, scorings_of
 from banditree.protocols.settings import ProtocolSettings
@@ -219,14 +221,10 @@ def _by_context(collection: Collection, points: "PointsBy | None", rule_size: in
             if value is not None:
                 raise invalid(name, "omitted for tasks without contexts", value)
         return None
-    from banditree.protocols.by_context import contextual_tasks
-
     if points == "table" and not collection.rewards.counts:
         raise invalid("points", "fit or outcome for rewards that are not 0 or 1", points)
     rules: tuple[KindRule, ...] = ()
     if rule_size is not None:
-        from banditree.protocols.kind_rules import printed_rules
-
         rules = printed_rules(collection, rule_size)
     return contextual_tasks(collection, points or "fit", rules)
 

@@ -1,5 +1,7 @@
 """What `banditree fit` shows: the verdict first, then how it was reached."""
 
+import csv
+import io
 from dataclasses import asdict
 from typing import Any
 
@@ -145,9 +147,6 @@ def membership_rows(found: Fit) -> list[dict[str, Any]]:
 
 def membership_csv(found: Fit) -> str:
     """The same as a CSV file."""
-    import csv
-    import io
-
     text = io.StringIO()
     writer = csv.DictWriter(text, ["individual", "kind", "certainty", "held_out"], lineterminator="\n")
     writer.writeheader()

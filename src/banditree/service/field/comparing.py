@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 from banditree.monitoring.comparison import IDLE, Comparison, Followed, compare_cases
+from banditree.reports.compare import comparison_text
 from banditree.service.cases.events import Event
 from banditree.service.cases.exports import folded_rounds
 from banditree.service.field.monitoring import rounded
@@ -27,8 +28,6 @@ def comparing_of(connection: Connection, id: str, site: str | None) -> dict[str,
 
 def comparison(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """Which of the plans of a split gives more, as data and as text."""
-    from banditree.reports.compare import comparison_text
-
     with database.read(seconds=None) as whole:
         connection = limited(whole, settings["site"])
         split = find_split(connection, settings["split"])

@@ -10,6 +10,7 @@ from typing import Any
 
 from banditree.cases.table import Cases, Seen, table_of
 from banditree.cases.values import day_of
+from banditree.figures.svg import svg
 from banditree.files.collections import collection_document
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint, plan_document
@@ -124,7 +125,6 @@ def observed_of(connection: Connection, followed: Followed) -> Cases:
 def monitor(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """What a plan promised against what was observed: as data, as Markdown, and as charts."""
     from banditree.figures.monitoring import monitor_scenes
-    from banditree.figures.svg import svg
     from banditree.monitoring.monitor import monitor as monitor_cases
     from banditree.reports.monitor import monitor_document, monitor_markdown, monitor_page
 

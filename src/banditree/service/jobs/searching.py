@@ -18,8 +18,13 @@ from banditree.plans.plan import Plan
 from banditree.plans.reading_load import unbeaten
 from banditree.plans.words import Vocabulary, vocabulary_from
 from banditree.progress import OnProgress, Progress
+from banditree.protocols.build import add_pages, add_rule, build_plan, choose_method
+from banditree.protocols.defaults import default_lines, default_steps
+from banditree.protocols.front import shorter_and_shorter
+from banditree.protocols.harm import keeps
 from banditree.protocols.judging import broken, lost
 from banditree.protocols.objectives import Caps, Objective
+from banditree.protocols.protocol import build_protocol
 from banditree.service.jobs.messages import Reports
 from banditree.service.jobs.models import SearchSettings
 from banditree.service.store import records
@@ -36,8 +41,6 @@ def search(database: Database, settings: Mapping[str, Any], reports: Reports) ->
 
     best: the one of least loss. unbeaten: those that no other one beats in both reading load and loss.
     """
-    from banditree.protocols.build import add_pages, add_rule, build_plan, choose_method
-
     with database.read() as connection:
         collection = records.collection_of(connection, settings["collection"])
     asked = SearchSettings(**settings)
@@ -75,7 +78,6 @@ class Finds:
 
     def add(self, plan: Plan) -> None:
         """Report a plan, unless it was found before, breaks a cap or does more harm than allowed."""
-        from banditree.protocols.harm import keeps
         from banditree.reports.pareto import front_rows
 
         plan = replace(self.completed(plan), vocabulary=self._words)
@@ -110,10 +112,6 @@ class Finds:
 
 def _search_protocols(finds: Finds, collection: Collection, horizon: int, options: dict[str, Any]) -> None:
     """Quick searches for short plans first; then the whole search, and from its plan shorter ones again."""
-    from banditree.protocols.defaults import default_lines, default_steps
-    from banditree.protocols.front import shorter_and_shorter
-    from banditree.protocols.protocol import build_protocol
-
     steps = options.pop("steps", None) or default_steps(collection)
     most = options.pop("lines", None) or default_lines(collection)
     sizes = sorted({round(n) for n in np.geomspace(1, max(most - 1, 1), MOST_FIRST)})

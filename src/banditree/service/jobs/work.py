@@ -14,10 +14,22 @@ import numpy as np
 
 from banditree.certificates.certify import Certificate, certify
 from banditree.errors import InvalidInput
+from banditree.evaluation.evaluate import evaluate as evaluate_on
 from banditree.evaluation.settings import EvaluateSettings
+from banditree.figures.card import card_html, card_info, card_pages
+from banditree.figures.drawing import A4, LETTER
+from banditree.figures.pdf import pdf
 from banditree.files.collections import collection_document
 from banditree.files.documents import dump
+from banditree.files.proofs import proof_json
 from banditree.plans.plan import Plan
+from banditree.reports.beside import beside_sentence
+from banditree.reports.certify import certificate_document, certificate_report, certificate_rows, certificate_sentences
+from banditree.reports.evaluate import evaluation_document, evaluation_text
+from banditree.reports.held_out import NOT_JUDGED, held_out
+from banditree.reports.learning import learn_document, learn_text
+from banditree.reports.promise import loss_sentence, promise_sentences
+from banditree.reports.report import reach_or_note, write_report
 from banditree.service.field.comparing import comparison
 from banditree.service.field.monitoring import monitor, relearn
 from banditree.service.field.webhook import webhook
@@ -32,6 +44,7 @@ from banditree.service.store.jobs import State
 from banditree.service.studio.work import beside, worth
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
+from banditree.training.learning import learn as learn_from
 from banditree.training.settings import LearnSettings
 
 Run = Callable[[Database, Mapping[str, Any], Reports], Any]
@@ -39,15 +52,6 @@ Run = Callable[[Database, Mapping[str, Any], Reports], Any]
 
 def certificate(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """The certificate of a plan on its own or another collection: its numbers, and the table and words of its page."""
-    from banditree.reports.beside import beside_sentence
-    from banditree.reports.certify import (
-        certificate_document,
-        certificate_report,
-        certificate_rows,
-        certificate_sentences,
-    )
-    from banditree.reports.promise import loss_sentence, promise_sentences
-
     plan, collection = _plan(database, settings)
     report = certificate_report(plan, collection)
     head, rows = certificate_rows(report)
@@ -65,8 +69,6 @@ def certificate(database: Database, settings: Mapping[str, Any], reports: Report
 
 def _proof(plan: Plan, collection: Collection, certified: Certificate) -> dict[str, Any]:
     """The proof of the numbers, or why there is none."""
-    from banditree.files.proofs import proof_json
-
     try:
         return {"proof": json.loads(proof_json(plan, collection, certified))}
     except InvalidInput as problem:
@@ -75,8 +77,6 @@ def _proof(plan: Plan, collection: Collection, certified: Certificate) -> dict[s
 
 def reach(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """How likely each box of a plan is for each task and what it costs to get there, or a note on why that is not."""
-    from banditree.reports.report import reach_or_note
-
     plan, collection = _plan(database, settings)
     found, note = reach_or_note(plan, collection)
     if found is None:
@@ -87,9 +87,6 @@ def reach(database: Database, settings: Mapping[str, Any], reports: Reports) -> 
 
 def learn(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """A collection from a file: its document, and what was found on the way as data and as text."""
-    from banditree.reports.learning import learn_document, learn_text
-    from banditree.training.learning import learn as learn_from
-
     with file_on_disk(database, settings["file"]) as log:
         found = learn_from(log, on_progress=reports, **LearnSettings.among(settings))
     document = json.loads(dump(collection_document(found.collection)))
@@ -98,10 +95,6 @@ def learn(database: Database, settings: Mapping[str, Any], reports: Reports) -> 
 
 def evaluate(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """What a plan would have earned on the cases of a file, as data and as text."""
-    from banditree.evaluation.evaluate import evaluate as evaluate_on
-    from banditree.reports.evaluate import evaluation_document, evaluation_text
-    from banditree.reports.held_out import held_out
-
     plan, collection = _plan(database, settings, needed=False)
     with file_on_disk(database, settings["file"]) as log:
         found = evaluate_on(plan, log, collection=collection, **EvaluateSettings.among(settings))
@@ -111,8 +104,6 @@ def evaluate(database: Database, settings: Mapping[str, Any], reports: Reports) 
 
 def report(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """The report of a plan as a file: its name, and its content in base64."""
-    from banditree.reports.report import write_report
-
     plan, collection = _plan(database, settings)
     with database.read() as connection:
         judged = verdict_of(connection, settings["plan"])
@@ -123,12 +114,6 @@ def report(database: Database, settings: Mapping[str, Any], reports: Reports) ->
 
 def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """The card of a plan as a file; where its collection is known it says what the plan promises."""
-    from banditree.figures.card import card_html, card_info, card_pages
-    from banditree.figures.drawing import A4, LETTER
-    from banditree.figures.pdf import pdf
-    from banditree.reports.held_out import NOT_JUDGED
-    from banditree.reports.promise import promise_sentences
-
     plan, collection = _plan(database, settings, needed=False)
     with database.read() as connection:
         judged = verdict_of(connection, settings["plan"])

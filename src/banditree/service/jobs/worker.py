@@ -29,6 +29,7 @@ from typing import Any
 from banditree.errors import InvalidInput
 from banditree.nouns import counted
 from banditree.progress import Progress
+from banditree.service.edge.requests import start_logging
 from banditree.service.jobs.clock import COMPILING, Clock, Compiling, tell_of_compiling
 from banditree.service.jobs.messages import Ended, Reports
 from banditree.service.problems import Refused, Unavailable
@@ -346,8 +347,6 @@ def main() -> None:
             return
         line += byte
     settings = Settings(**json.loads(line))
-    from banditree.service.edge.requests import start_logging
-
     start_logging(settings.log_level)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then lets go of this process
     import banditree.reports.report

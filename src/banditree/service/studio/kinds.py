@@ -1,5 +1,6 @@
 """The kinds of a draft: from rates at once, from a log by a job; with the names that a person gave them."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -54,6 +55,4 @@ def keep_smaller(connection: Connection, actor: str, name: str, kinds: Collectio
 
 def as_document(collection: Collection) -> Any:
     """A collection as its file has it."""
-    import json
-
     return json.loads(dump(collection_document(collection)))

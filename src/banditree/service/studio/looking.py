@@ -15,6 +15,7 @@ from banditree.service.studio.content import Log, Option, Outcomes, Roles, Seen
 from banditree.service.studio.tables import FIRST_ROWS, shown_rows
 from banditree.service.studio.understanding import Understood, understood
 from banditree.tasks.rewards import BERNOULLI, Family, Graded, Rewards
+from banditree.training.logs import read_log
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -179,8 +180,6 @@ def columns_of(log: Log) -> dict[str, Any]:
 
 
 def _seen(table: "pa.Table", log: Log, numbers: Sequence[int]) -> Seen:
-    from banditree.training.logs import read_log
-
     _check_roles(log)
     read = read_log(log_table(table, log), rewards=rewards_of(log), drop_bad_rows=True, **columns_of(log))
     kinds = _kinds(read, log)

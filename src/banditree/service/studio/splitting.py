@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from banditree.cases.values import natural
 from banditree.errors import InvalidInput
+from banditree.evaluation.splits import hold_out
 from banditree.service.studio.content import Log
 from banditree.service.studio.looking import log_table
 from banditree.service.studio.tables import opened, written
@@ -32,8 +33,6 @@ def split(content: bytes, log: Log) -> Split:
     if log.roles.individual is None:
         return Split(written(table), None, None, 0)
     names = _individuals(table, log.roles.individual)
-    from banditree.evaluation.splits import hold_out
-
     try:
         learned, held = hold_out(len(names), HELD_OUT, SEED)
     except InvalidInput:

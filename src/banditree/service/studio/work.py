@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from banditree.cases.reading import read_cases
+from banditree.evaluation.worth import worth_of_kinds
+from banditree.reports.beside import thompson_loss
 from banditree.service.jobs.log_files import file_on_disk
 from banditree.service.jobs.messages import Reports
 from banditree.service.store import records
@@ -17,9 +20,6 @@ from banditree.tasks.rewards import family_named
 
 def worth(database: Database, settings: Mapping[str, Any], reports: Reports) -> list[dict[str, Any]]:
     """For each number of kinds, what telling that many apart earns on cases that they were not found from."""
-    from banditree.cases.reading import read_cases
-    from banditree.evaluation.worth import worth_of_kinds
-
     rewards = family_named(settings["rewards"]).unknown()
     roles = {name: settings[name] for name in ("individual", "arm", "reward", "time", "propensity")}
     with file_on_disk(database, settings["file"]) as log:
@@ -33,8 +33,6 @@ def beside(database: Database, settings: Mapping[str, Any], reports: Reports) ->
 
     worst, mean: at the rates as they are estimated.
     """
-    from banditree.reports.beside import thompson_loss
-
     with database.read() as connection:
         collection = records.collection_of(connection, settings["collection"])
     horizon = settings["horizon"]
