@@ -54,8 +54,8 @@ def python(described: Path, folder: Path) -> None:
 
 
 def run(*command: object, cwd: Path | None = None) -> str:
-    """What a program said, which must succeed; our pinned versions do not bind it."""
-    free = {**os.environ, "PIP_CONSTRAINT": ""}
+    """What a program said, which must succeed; our pinned versions do not bind it, and it finds what came with it."""
+    free = {**os.environ, "PIP_CONSTRAINT": "", "PATH": f"{OWN / 'bin'}{os.pathsep}{os.environ['PATH']}"}
     found = subprocess.run([*map(str, command)], cwd=cwd, env=free, capture_output=True, text=True, check=False)
     if found.returncode:
         sys.exit(f"{command[0]} said:\n{found.stdout}{found.stderr}")

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import kubernetes_validate
 import psycopg
@@ -151,8 +152,13 @@ def scripts_of_chart():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scripts_of", [scripts_of_compose, scripts_of_chart])
-def test_the_databases_come_up_as_a_pair_and_the_standby_takes_over(scripts_of, tmp_path_factory):
-    folder, ports = tmp_path_factory.mktemp("pair"), {"database": free_port(), "standby": free_port()}
+def test_the_databases_come_up_as_a_pair_and_the_standby_takes_over(scripts_of):
+    with TemporaryDirectory(prefix="bt-pair-") as folder:  # pytest's own folders are closed to another user
+        comes_up_and_takes_over(scripts_of, Path(folder))
+
+
+def comes_up_and_takes_over(scripts_of, folder):
+    ports = {"database": free_port(), "standby": free_port()}
     init, database, standby = scripts_of()
     entrypoint = folder / "docker-entrypoint.sh"
     for path, text in ((entrypoint, ENTRYPOINT), (folder / "init", init), (folder / "database.sh", database)):
@@ -163,8 +169,6 @@ def test_the_databases_come_up_as_a_pair_and_the_standby_takes_over(scripts_of, 
     who = {"user": USER, "extra_groups": []} if os.geteuid() == 0 else {}
     if who:
         subprocess.run(["chown", "-R", USER, folder], check=True)
-        for parent in (folder, *folder.parents[:2]):
-            parent.chmod(0o755)
     known = {"PATH": f"{folder}:{bin}:{os.environ['PATH']}", "PGPASSWORD": "secret7", "POSTGRES_PASSWORD": "secret7"}
     known |= {"POSTGRES_USER": "banditree", "INIT": str(folder / "init")}
 

@@ -45,6 +45,8 @@ def play(http, n=3):
     for case in cases:
         for _ in range(3):
             client.tell(case, client.ask(case)[0].round, 1)
+    for job in client.jobs():  # a signed plan is proven, and nothing is to change once it has been backed up
+        client.wait(job.id)
     return plan, cases
 
 

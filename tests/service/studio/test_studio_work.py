@@ -9,12 +9,13 @@ from running_service import local
 from tables_to_bring import LOG
 
 from banditree.progress import Progress
-from banditree.reports import beside
+from banditree.reports.beside import Lost
 from banditree.service.jobs.work import KINDS
 from banditree.service.pages.studio.picture import picture
 from banditree.service.store import records
 from banditree.service.store.database import Database
 from banditree.service.store.files import add_file
+from banditree.service.studio import work
 from banditree.service.studio.content import Reading
 from banditree.service.studio.kinds import as_document, without_options
 from banditree.service.studio.tables import read_table, written
@@ -60,7 +61,7 @@ def test_what_kinds_are_worth_is_known_by_number(database):
 
 
 def test_what_is_lost_without_a_plan(database, monkeypatch):
-    monkeypatch.setattr(beside, "thompson_loss", lambda *_: beside.Lost(3.0, 2.0, 1000))
+    monkeypatch.setattr(work, "thompson_loss", lambda *_: Lost(3.0, 2.0, 1000))
     logged = on_record(database, replace(CLINIC, counts=np.array([[10, 0, 10], [0, 20, 0]])))
     single, as_logged, mts = KINDS["beside"](database, {"collection": logged, "horizon": 100}, None)
     assert single["name"] == "C for all"  # loses 40 in both kinds
