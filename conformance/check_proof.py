@@ -149,6 +149,14 @@ def proven(plan, lines, collection, task, horizon):
     return found
 
 
+def read(name):
+    """The JSON in a file, with decimals as they are written."""
+    try:
+        return json.loads(open(name, "rb").read(), parse_float=str)
+    except ValueError:
+        raise ValueError(f"{name} is not JSON.") from None
+
+
 def check(*documents):
     """The sentences that are proven; what is not is a ValueError that says why."""
     stamp = lambda document: sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()  # noqa: E731
@@ -182,6 +190,6 @@ def check(*documents):
 if __name__ == "__main__":
     try:
         need(len(sys.argv) == 4, "Give three files: plan.json collection.json proof.json.")
-        print(*check(*(json.loads(open(name, "rb").read(), parse_float=str) for name in sys.argv[1:4])), sep="\n")
+        print(*check(*map(read, sys.argv[1:4])), sep="\n")
     except Exception as problem:
         sys.exit(f"Not proven. {problem if isinstance(problem, (OSError, ValueError)) else repr(problem)}")

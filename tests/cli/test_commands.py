@@ -45,6 +45,21 @@ def test_plan_show_and_run(folder, cli):
     assert out.strip().endswith("All rounds of this case have been used.")
 
 
+def test_an_answer_is_taken_back(folder, cli):
+    two = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"])
+    save_plan(
+        assemble([Box(0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(1), Box(0)], two, 20), "switch.json"
+    )
+    _, out, _ = cli("run", "switch.json", "--case", "slip.json", answers="u\n0\nu\n1\nm\nu\nn\n0\nu\nu\nq\n")
+    given = re.findall(r"Round (\d: \w)", out)
+    assert given == ["1: A", "1: A", "2: B", "1: A", "2: A", "3: A", "2: A", "3: A", "3: A", "2: A", "1: A"]
+    assert out.count("The last answer is taken back.") == 4
+    assert out.count("No answer of this sitting is left to take back.") == 1
+    cli("run", "switch.json", "--case", "slip.json", answers="1\n0\n0\nu\n1\nq\n")
+    cli("run", "switch.json", "--case", "sure.json", answers="1\n0\n1\nq\n")
+    assert (folder / "slip.json").read_text() == (folder / "sure.json").read_text()
+
+
 def test_a_case_goes_on_before_its_outcome_is_known(folder, cli):
     two = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"])
     switch = [Box(0, low=1, high=2, points=(-1, 1), floor=1, ceil=3), Box(1), Box(0)]

@@ -72,6 +72,7 @@ def test_a_learned_collection_keeps_its_worth(folder, told):
     ("table", "message"),
     [
         (",A,B\nunit,EUR,\n", "there is no column for the option 'C'"),
+        ("", 'is empty. Its rows are "price per round"'),
         (",A,B,D\nunit,EUR,,\n", "the column 'D' is no option"),
         (",A,B,C\nprice per round,2,-30,9\n", "the price of 'B' must be at least 0. Got -30"),
         (",A,B,C\nmild,1,1,1\n", "'mild' says nothing about worth"),

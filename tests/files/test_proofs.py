@@ -201,6 +201,8 @@ def test_a_proof_is_written_and_checked(tmp_path, capsys):
     save_collection(two, beside)
     assert run(plan, beside, proof).stderr == "Not proven. This is the proof of another collection.\n"
     assert run(plan, proof).stderr == "Not proven. Give three files: plan.json collection.json proof.json.\n"
+    (tmp_path / "empty.json").touch()
+    assert run(plan, beside, tmp_path / "empty.json").stderr.endswith("empty.json is not JSON.\n")
 
 
 def run(*files):

@@ -3,7 +3,7 @@
 import json as json_module
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,11 +12,13 @@ from banditree.errors import InvalidInput
 from banditree.plans.words import Vocabulary, harm_noun, number
 
 if TYPE_CHECKING:
+    from banditree.plans.plan import Plan
     from banditree.policies.rounds import Step
     from banditree.policies.session import Session
+    from banditree.tasks.collection import Collection
     from banditree.tasks.rewards import Outcome
 
-STOP, WHY, MISSED, GO_ON, HARMED = "q", "?", "m", "n", "!"
+STOP, WHY, MISSED, GO_ON, UNDO, HARMED = "q", "?", "m", "n", "u", "!"
 
 
 class Stopped(Exception):
@@ -40,42 +42,57 @@ def run(
     """Follow a plan for one case: says what to give, asks what happened, and saves the case after every answer.
 
     Stop at any time with q, and go on later with the same command; with n, another round begins before the outcome is
-    known. With --json nothing is asked: it prints where the case stands.
+    known; with u, the last answer of this sitting is taken back. With --json nothing is asked: it prints where the case
+    stands.
 
     Example: banditree run plan.json --case patient-17.json
     """
     from banditree.files.plans import load_plan
-    from banditree.files.sessions import load_session, save_session
-    from banditree.policies.session import start_session
+    from banditree.files.sessions import save_session
+    from banditree.policies.session import resume_session
 
     loaded, known = load_plan(plan), None if collection is None else known_collection(collection)
     path = case or plan.with_suffix(".case.json")
-    resumed = path.exists()
-    if resumed and without:
-        raise InvalidInput(f"--without is for a new case, and {path} exists. Omit it, or keep the case elsewhere.")
-    session = (
-        load_session(loaded, path, collection=known)
-        if resumed
-        else start_session(loaded, collection=known, without=without or ())
-    )
+    session = _begun(loaded, path, known, without or [])
     if json:
         typer.echo(json_module.dumps(standing(session)))
         return
     words = loaded.vocabulary
     possible = "".join(f"{name} = {number(value)}, " for value, name in _outcomes(session))
-    typer.echo(f"{possible}{MISSED} = not known, {GO_ON} = go on without it, {WHY} = why, {STOP} = stop for now")
+    typer.echo(
+        f"{possible}{MISSED} = not known, {GO_ON} = go on without it, {UNDO} = undo, {WHY} = why, {STOP} = stop for now"
+    )
     if loaded.on_harm is not None:
         typer.echo(f"{HARMED} after an outcome = with {harm_noun(words)}")
+    before: list[dict[str, Any]] = []  # how the case stood before each answer of this sitting
     try:
         while (step := _next_step(session)).outcome is None:
             save_session(session, path)
             typer.echo(str(step))
             _say_going_on(session, step)
-            _answer(session, step, path)
+            if (stood := _answer(session, step, path)) is not None:
+                before.append(stood)
+            elif before:
+                session = resume_session(loaded, before.pop(), collection=known)
+                typer.echo("  The last answer is taken back.")
+            else:
+                typer.echo("  No answer of this sitting is left to take back.")
             save_session(session, path)
         typer.echo(step.outcome.sentence(words))
     except Stopped:
         typer.echo(f"Stopped. The case is kept in {path}; the same command goes on with it.")
+
+
+def _begun(plan: "Plan", path: Path, collection: "Collection | None", without: list[str]) -> "Session":
+    """The case in the file if there is one, or a new one."""
+    from banditree.files.sessions import load_session
+    from banditree.policies.session import start_session
+
+    if not path.exists():
+        return start_session(plan, collection=collection, without=without)
+    if without:
+        raise InvalidInput(f"--without is for a new case, and {path} exists. Omit it, or keep the case elsewhere.")
+    return load_session(plan, path, collection=collection)
 
 
 def standing(session: "Session") -> dict[str, object]:
@@ -154,8 +171,8 @@ def _go_on(session: "Session", path: Path) -> None:
     _say_going_on(session, step)
 
 
-def _answer(session: "Session", step: "Step", path: Path) -> None:
-    """Ask until the outcome of the step is told."""
+def _answer(session: "Session", step: "Step", path: Path) -> dict[str, Any] | None:
+    """Ask until the outcome of the step is told: how the case stood before; None if the last answer is to be undone."""
     from banditree.policies.rounds import MISSING
 
     while True:
@@ -167,17 +184,20 @@ def _answer(session: "Session", step: "Step", path: Path) -> None:
         if answer == WHY:
             typer.echo(f"  {session.describe()}")
             continue
+        if answer == UNDO:
+            return None
+        stood = session.snapshot()
         harm = True if answer.endswith(HARMED) else None
         answer = answer.removesuffix(HARMED).strip()
         if answer == MISSED:
             session.tell(MISSING, step.round, harm=harm)
-            return
+            return stood
         try:
             named = {name.lower(): value for value, name in _outcomes(session)}
             value = named[answer] if answer in named else float(answer)
             session.tell(value, step.round, harm=harm)
         except ValueError as problem:
             reason = str(problem) if isinstance(problem, InvalidInput) else f"{answer!r} is not an outcome."
-            typer.echo(f"  {reason} Type a number, {MISSED}, {GO_ON}, {WHY} or {STOP}.")
+            typer.echo(f"  {reason} Type a number, {MISSED}, {GO_ON}, {UNDO}, {WHY} or {STOP}.")
             continue
-        return
+        return stood

@@ -41,20 +41,20 @@ def read_matrix(path: Path) -> tuple[list[str] | None, list[str], list[list[floa
     return [row.fields[0] for row in rows] if has_tasks else None, arms, means, more
 
 
-def read_rows(path: Path) -> tuple[list[str], list[Row]]:
-    """(header, rows) of a CSV file; every row has as many fields as the header."""
+def read_rows(path: Path, hint: str = HINT) -> tuple[list[str], list[Row]]:
+    """(header, rows) of a CSV file; every row has as many fields as the header. hint: what belongs in it."""
     text = read_text(path)
     try:
         rows = [row for row in csv.reader(io.StringIO(text)) if any(field.strip() for field in row)]
     except csv.Error as problem:
-        raise InvalidInput(f"{path} is not a table of means: {problem}. {HINT}") from None
+        raise InvalidInput(f"{path} is not a table: {problem}. {hint}") from None
     if not rows:
-        raise InvalidInput(f"{path} is empty. {HINT}")
+        raise InvalidInput(f"{path} is empty. {hint}")
     _check_separators(path, text)
     header, *rows = [[field.strip() for field in row] for row in rows]
     for number, row in enumerate(rows, 2):
         if len(row) != len(header):
-            raise InvalidInput(f"{path}, line {number}: {len(row)} fields where the header has {len(header)}. {HINT}")
+            raise InvalidInput(f"{path}, line {number}: {len(row)} fields where the header has {len(header)}. {hint}")
     return header, [Row(f"{path}, line {number}", row) for number, row in enumerate(rows, 2)]
 
 

@@ -20,7 +20,7 @@ from banditree.tasks.collection import Collection
 
 def load_worth(path: str | Path, collection: Collection) -> Collection:
     """The collection with the worth that a CSV table says."""
-    (_corner, *arms), rows = read_rows(Path(path))
+    (_corner, *arms), rows = read_rows(Path(path), _known())
     if not rows:
         raise InvalidInput(f"{path} has no rows. {_known()}")
     if other := [row for row in rows if not is_about_worth(row.fields[0])]:

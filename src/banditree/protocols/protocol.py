@@ -198,7 +198,7 @@ def _within(seek: "Seeker") -> Nearby:
             break
     raise InvalidInput(
         f"No plan of at most {counted(seek.limits.lines, 'line')} was found {problem}. Allow more lines or steps, or a "
-        "higher cap."
+        "higher limit."
     )
 
 
