@@ -103,7 +103,7 @@ def test_files_and_changes_keep_it(tmp_path):
     [
         (lambda: Collection.gaussian(MEANS, [[1.0, 1.0]]), "noise must be of shape"),
         (lambda: Collection.gaussian(MEANS, np.zeros((3, 3))), "above 0"),
-        (lambda: Collection.gaussian(MEANS, NOISE, spread=np.full((3, 3), 0.1)), "noise must be omitted with contexts"),
+        (lambda: Collection.gaussian(MEANS, NOISE, spread=np.full((3, 3), 0.1)), "noise must be omitted with a spread"),
     ],
 )
 def test_other_noise_is_refused_by_name(call, message):

@@ -17,20 +17,24 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import averaging_rows
 from banditree.tasks.predictions import predict
 from banditree.tasks.reward_cells import margin_at
-from banditree.tasks.rewards.base import Bounds, Cells
+from banditree.tasks.rewards.base import Bounds, Cells, Rewards
 
 
 class Contextual:
     """A plan and a collection over the contexts (n, d) that averages are taken over.
 
     predicted: (M, n, K), by task. margin: the same, how far x'theta may be off; None where all is known.
-    choices: (tasks of the plan, n), the arm that is given when treating as each. known: bins that were computed before;
+    choices: (tasks of the plan, n), the arm that is given when treating as each. by: the rewards that points of fit
+    are computed with, which are those of the plan, whatever the collection has. known: bins that were computed before;
     plans with the same predictions and rules may share them.
     """
 
-    def __init__(self, collection: Collection, choices: IntArray, rows: FloatArray, certain: bool = False) -> None:
+    def __init__(
+        self, collection: Collection, choices: IntArray, rows: FloatArray, by: Rewards, certain: bool = False
+    ) -> None:
         assert collection.theta is not None
-        self.rewards, self.choices, self.rows, self.theta = collection.rewards, choices, rows, collection.theta
+        self.collection, self.rewards, self.theta = collection, collection.rewards, collection.theta
+        self.choices, self.rows, self.by = choices, rows, by
         self.known: dict[tuple[object, ...], Bounds] = {}
         self.margin: FloatArray | None = None
         if collection.is_estimated and not certain:
@@ -63,13 +67,14 @@ class Contextual:
         every = np.arange(len(self.rows))
         means = self.predicted[:, every, arms]
         radius = np.zeros_like(means) if self.off is None else self.off[:, every, arms]
-        cells = Cells(means, radius, np.zeros_like(means), True, 0.0)
+        parameters = self.collection.parameters_at(means, arms)
+        cells = Cells(parameters, radius, np.zeros_like(means), True, 0.0)
         if grading is None:
             least, most = self.rewards.bins(cells, np.broadcast_to(cuts, (*means.shape, len(cuts))))
         else:
             assert pair is not None
             first, second = (np.broadcast_to(part[every, arms], means.shape) for part in pair)
-            least, most = self.rewards.ratio_bins(cells, first, second, grading.unit, grading.most)
+            least, most = self.rewards.ratio_bins(cells, self.by, first, second, grading.unit, grading.most)
         return least.mean(axis=1), most.mean(axis=1)
 
     def table_bins(self, arms: IntArray, table: PromiseTable, promise: FloatArray) -> Bounds:
@@ -165,7 +170,7 @@ def contextual(plan: Plan, collection: Collection, certain: bool = False) -> Con
     assert collection.contexts is not None
     assert plan.theta is not None
     rows = averaging_rows(collection.contexts)
-    return Contextual(collection, choices_of(plan.theta, plan.kind_rules, rows), rows, certain)
+    return Contextual(collection, choices_of(plan.theta, plan.kind_rules, rows), rows, plan.rewards, certain)
 
 
 def best_options(plan: Plan, by_arm: FloatArray, by_task: FloatArray) -> FloatArray:

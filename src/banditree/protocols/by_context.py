@@ -92,7 +92,7 @@ def contextual_tasks(
     rows = every[:: max(1, len(every) // ROWS)]
     choices = choices_of(theta, rules, rows)
     options = _options(collection, choices, points)
-    over = Contextual(collection, choices, rows, certain=True)
+    over = Contextual(collection, choices, rows, collection.rewards.of_a_plan, certain=True)
     if points == "table":
         templates, gradings = _by_table(collection, options, over, values, rules)
     else:
@@ -123,7 +123,8 @@ def _options(collection: Collection, choices: IntArray, points: PointsBy) -> Opt
 
 def _values(collection: Collection, choices: IntArray, rows: FloatArray, points: PointsBy) -> FloatArray:
     """V (M, O): the mean reward of every option in every kind, less than the best policy's by what it costs."""
-    by_arm, by_task = Contextual(collection, choices, rows, certain=True).gaps
+    over = Contextual(collection, choices, rows, collection.rewards.of_a_plan, certain=True)
+    by_arm, by_task = over.gaps
     gaps = by_task if points == "fit" else np.concatenate([by_arm, by_task], axis=1)
     return np.asarray(collection.values[:, None] - gaps)
 

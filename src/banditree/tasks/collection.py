@@ -209,18 +209,20 @@ class Collection:
         provenance: str = "known",
         shares: Any = None,
         theta_error: Any = None,
+        noise: Any = None,
     ) -> "Collection":
         """Contextual tasks: the mean reward of arm k of task i at context x is x'theta[i, k] (theta: M, K, d).
 
         Within the range of the rewards: a prediction above or below it counts as its end. With a logistic link
-        (`Bernoulli(link="logistic")`) x'theta is the logarithm of the odds of a 1.
+        (`Bernoulli(link="logistic")`) x'theta is the logarithm of the odds of a 1. noise: the standard deviations
+        (M, K) of normal rewards where they differ.
         """
         theta = frozen_numbers("theta", theta, 3)
         if theta.shape[2] != contexts.n_features:
             raise invalid("theta", f"of shape (tasks, arms, {contexts.n_features}), as the contexts are", theta.shape)
         names_tasks, names_arms = _names(tasks, "task", theta.shape[0]), _names(arms, "arm", theta.shape[1])
         means = mean_rewards(theta, contexts, rewards)
-        more = {"shares": shares, "theta_error": theta_error}
+        more = {"shares": shares, "theta_error": theta_error, "noise": noise}
         return cls(means, names_tasks, names_arms, rewards, contexts, theta, radius, provenance, **more)
 
     @classmethod
@@ -275,6 +277,10 @@ class Collection:
         if self.noise is not None:
             return np.stack([self.means, self.noise], axis=-1)
         return self.means if self.chances is None else self.chances
+
+    def parameters_at(self, means: FloatArray, arms: Any) -> FloatArray:
+        """What the reward family needs to know where arms have these means (M, ...) at a context."""
+        return means if self.noise is None else np.stack([means, self.noise[:, arms]], axis=-1)
 
     @property
     def varies(self) -> bool:

@@ -96,8 +96,8 @@ def checked_noise(collection: "Collection", given: Any) -> FloatArray:
     """The standard deviations (M, K) of normal rewards, each above 0."""
     if collection.rewards.family is not Family.GAUSSIAN:
         raise invalid("noise", f"omitted for {collection.rewards.family} rewards", "an array")
-    if collection.theta is not None or collection.spread is not None:
-        raise InvalidInput("noise must be omitted with contexts and with a spread. Give one sigma that bounds it.")
+    if collection.spread is not None:
+        raise InvalidInput("noise must be omitted with a spread. Give one sigma that bounds it.")
     noise = frozen_numbers("noise", given, 2)
     if noise.shape != collection.means.shape or noise.min() <= 0:
         raise invalid("noise", f"of shape {collection.means.shape} and above 0", noise.shape)

@@ -187,11 +187,14 @@ def _squared_distances(collection: Collection, arm: int) -> FloatArray:
     if rows is None:
         difference = theta[:, None, arm] - theta[None, :, arm]
         spread = np.einsum("ijd,de,ije->ij", difference, contexts.covariance, difference)
-        if (found := rewards.hellinger_over_contexts(difference @ contexts.mean, spread)) is not None:
+        own = collection.parameters[:, arm]
+        centre = difference @ contexts.mean
+        if (found := rewards.hellinger_over_contexts(centre, spread, own[:, None], own[None, :])) is not None:
             return found
         rows = draw_contexts(contexts, N_AFFINITY_CONTEXTS, np.random.default_rng(0))
     predicted = rewards.at(rows @ theta[:, arm].T)  # (n, M)
     total = np.zeros((collection.n_tasks, collection.n_tasks))
     for mu in predicted:
-        total += rewards.hellinger_squared(mu[:, None], mu[None, :])
+        own = collection.parameters_at(mu, arm)
+        total += rewards.hellinger_squared(own[:, None], own[None, :])
     return total / len(rows)

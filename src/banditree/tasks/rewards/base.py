@@ -197,8 +197,13 @@ class Rewards(ABC):
         BC is the Bhattacharyya coefficient (NOTES 1: distances are normalised so that they are at most 1).
         """
 
-    def hellinger_over_contexts(self, centre: FloatArray, spread: FloatArray) -> FloatArray | None:
-        """D_H^2 over normal contexts, for differences of means with this mean and variance; None without a formula."""
+    def hellinger_over_contexts(
+        self, centre: FloatArray, spread: FloatArray, p: FloatArray, q: FloatArray
+    ) -> FloatArray | None:
+        """D_H^2 over normal contexts, for differences of means with this mean and variance; None without a formula.
+
+        p, q: the parameters of the cells, of which only what does not change with the context counts.
+        """
         return None
 
     def shifted(self, parameters: FloatArray, shift: FloatArray) -> FloatArray:
@@ -230,16 +235,19 @@ class Rewards(ABC):
     def bins(self, cells: Cells, cuts: FloatArray) -> Bounds:
         """Bounds (*S, B) of the chances that a reward is above exactly 0, 1, ... of the `cuts` (..., B-1)."""
 
-    def ratio_bins(self, cells: Cells, first: FloatArray, second: FloatArray, unit: float, most: int) -> Bounds:
+    def ratio_bins(
+        self, cells: Cells, by: "Rewards", first: FloatArray, second: FloatArray, unit: float, most: int
+    ) -> Bounds:
         """Bounds (*S, 2 most + 1) of the chances of the points that compare how well a reward fits two means (S).
 
-        Points: the logarithm of the ratio of its chances, divided by `unit`, rounded and kept within `most`.
+        Points: the logarithm of the ratio of its chances, as the rewards that a plan was made for (`by`) have them,
+        divided by `unit`, rounded and kept within `most`.
         """
         least, highest = (np.zeros((*cells.parameters.shape, 2 * most + 1)) for _ in range(2))
         low, high = (self.outcome_chances(self.shifted(cells.parameters, sign * cells.radius)) for sign in (-1, 1))
         numbers = np.arange(-most, most + 1)
         for value, a, b in zip(self.support, low, high, strict=True):
-            ratio = self.log_ratio(np.asarray(value), first, second)
+            ratio = by.log_ratio(np.asarray(value), first, second)
             here = np.clip(np.floor(ratio / unit + 0.5), -most, most)[..., None] == numbers
             least += here * np.minimum(a, b)[..., None]
             highest += here * np.maximum(a, b)[..., None]

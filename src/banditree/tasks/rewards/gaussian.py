@@ -98,10 +98,15 @@ class Gaussian(Rewards):
         uneven = 0.5 * np.log1p(-((first - second) ** 2) / both)
         return np.asarray(-np.expm1(uneven - apart**2 / (4 * both)))
 
-    def hellinger_over_contexts(self, centre: FloatArray, spread: FloatArray) -> FloatArray | None:
-        """1 - E exp(-z^2/(8 sigma^2)) for normal z = x'(theta_i - theta_j)."""
-        more = spread / (4 * self.sigma**2)
-        exponent = -(centre**2) / (8 * self.sigma**2 * (1.0 + more)) - 0.5 * np.log1p(more)
+    def hellinger_over_contexts(
+        self, centre: FloatArray, spread: FloatArray, p: FloatArray, q: FloatArray
+    ) -> FloatArray | None:
+        """1 - E exp(-z^2/(8 sigma^2)) for normal z = x'(theta_i - theta_j), and what differing noise adds."""
+        first, second = self.deviation(p), self.deviation(q)
+        both = first**2 + second**2
+        more = spread / (2 * both)
+        uneven = 0.5 * np.log1p(-((first - second) ** 2) / both)
+        exponent = uneven - centre**2 / (4 * both * (1.0 + more)) - 0.5 * np.log1p(more)
         return np.asarray(-np.expm1(exponent))
 
     def outcomes_from_below(self, parameters: FloatArray) -> FloatArray:
@@ -144,9 +149,8 @@ class Gaussian(Rewards):
     def bins(self, cells: Cells, cuts: FloatArray) -> Bounds:
         """Normal chances of intervals, averaged over the contexts of a sample where there is one."""
         if cells.rows is not None:
-            each = [
-                self._bins(mu, doubt, (np.asarray(self.sigma),), cuts) for mu, doubt in zip(*cells.rows, strict=True)
-            ]
+            noise = (np.asarray(self.deviation(cells.parameters)),)
+            each = [self._bins(mu, doubt, noise, cuts) for mu, doubt in zip(*cells.rows, strict=True)]
             return np.mean([least for least, _ in each], axis=0), np.mean([most for _, most in each], axis=0)
         return self._bins(self.means(cells.parameters), cells.radius, self._deviations(cells), cuts)
 
@@ -171,13 +175,16 @@ class Gaussian(Rewards):
             most.append(_interval(left, right, nearest, likeliest))
         return np.min(least, axis=0), np.max(most, axis=0)
 
-    def ratio_bins(self, cells: Cells, first: FloatArray, second: FloatArray, unit: float, most: int) -> Bounds:
+    def ratio_bins(
+        self, cells: Cells, by: Rewards, first: FloatArray, second: FloatArray, unit: float, most: int
+    ) -> Bounds:
         """The points grow (or fall) with the reward, so that their bins are intervals of it."""
         apart, middle = first - second, (first + second) / 2
-        edges = (np.arange(-most, most) + 0.5) * unit * self.sigma**2
+        edges = (np.arange(-most, most) + 0.5) * unit * by.variance_proxy
         with np.errstate(divide="ignore"):
             cuts = middle[..., None] + edges / np.abs(apart)[..., None]
-        bounds = self._bins(cells.parameters, cells.radius, (np.asarray(self.sigma),), cuts)
+        noise = np.asarray(self.deviation(cells.parameters))
+        bounds = self._bins(self.means(cells.parameters), cells.radius, (noise,), cuts)
         falls = (apart < 0)[..., None]
         least, highest = (np.where(falls, bound[..., ::-1], bound) for bound in bounds)
         return least, highest
