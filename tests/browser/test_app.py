@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
+from browsing import DESK, PHONE, assert_fits, complaints, fill_in, looking, press, tap, text, until
 from example_plans import protocol
 from running_service import SHORT_PLAN
 
@@ -83,7 +83,7 @@ def test_a_case_is_followed_without_a_network_and_kept(size, offline, tmp_path):
     plan = SHORT_PLAN
     with looking(offline, size) as window:
         opened(window, plan, tmp_path)
-        assert serious(window) == []
+        assert complaints(window) == []
         assert_fits(window)
         start(window, "bed 12")
         until(lambda: given(window) == ["Alpha"])
@@ -96,7 +96,7 @@ def test_a_case_is_followed_without_a_network_and_kept(size, offline, tmp_path):
         press(window, "Undo")
         until(lambda: "the report was undone" in text(window, ".stay"))
         assert "Round 1 of 10" in text(window)
-        assert serious(window) == []
+        assert complaints(window) == []
         assert_fits(window)
         window.get(f"file://{tmp_path}/plan.html")
         assert "bed 12\nAdminister Alpha" in text(window, "ul.cases")
@@ -289,5 +289,5 @@ def test_it_installs_from_the_console_opens_without_a_network_and_its_cases_are_
             until(lambda: "bed 77" in text(window, ".list"))
         (line,) = [one for one in api.http.get("/api/v1/cases", params={"search": "bed 77"}).json()["data"]]
         assert (line["rounds"], line["waiting"]) == (2, 1)
-        assert serious(window) == []
+        assert complaints(window) == []
         assert_fits(window)

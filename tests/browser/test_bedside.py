@@ -5,7 +5,7 @@ import re
 
 import pytest
 import sqlalchemy as sa
-from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
+from browsing import DESK, PHONE, assert_fits, complaints, fill_in, looking, press, tap, text, until
 from running_service import SHORT_PLAN as PLAN
 from running_service import TWO_GROUPS, client_of, in_thread, local
 
@@ -65,7 +65,7 @@ def test_a_corrected_typo_withdraws_what_it_led_to(size, chromium, console):
         assert "administer Alpha" in text(window, "#stand").replace("Administer", "administer")
         assert f"Withdrawn: round {TESTS + 1}, administer Beta." in text(window, "#history")
         assert_fits(window)
-        assert serious(window) == []
+        assert complaints(window) == []
         press(window, "Relapse")
         until(lambda: "Administer Beta" in text(window, "#next"))
         assert "Changed" not in text(window, "#next")
@@ -132,7 +132,7 @@ def test_a_second_tap_asks_and_records_nothing(size, chromium, console, monkeypa
         assert in_view(window, "#next a.button")
         assert (api.case(id).rounds, api.case(id).open_rounds) == (2, [2])
         assert_fits(window)
-        assert serious(window) == []
+        assert complaints(window) == []
         press(window, "No, it was one tap too many")
         until(lambda: "What happened?" in text(window, "#next"))
         press(window, "Relapse")
@@ -172,7 +172,7 @@ def test_late_outcomes_and_cases_closed_by_mistake(size, chromium, console):
         assert text(window, "#went") == "2 rounds: 1 recovery, 0 relapses, 1 outcome not known. Alpha from round 1 on."
         assert "Late outcome of Alpha" in text(window, "#next")
         assert_fits(window)
-        assert serious(window) == []
+        assert complaints(window) == []
         press(window, "Relapse")
         until(lambda: "1 recovery, 1 relapse." in text(window, "#went"))
         assert api.case(id).state == "closed"
@@ -205,7 +205,7 @@ def test_whoever_made_a_plan_cannot_sign_it(size, chromium, tmp_path):
             assert ("You made this plan, so somebody else must sign it." in text(window)) != may
             assert "This plan was not judged on cases that it was not made from." in text(window, ".verdict")
             assert_fits(window)
-            assert serious(window) == []
+            assert complaints(window) == []
         fill_in(window, "form[action$='/sign']", comment="Read and agreed.")
         press(window, "Sign")
         until(lambda: "Signed by bob" in text(window))
@@ -243,7 +243,7 @@ def test_an_alarm_stays_until_somebody_answers_it(size, chromium, console, alarm
         window.get(f"{address}/plans/{alarmed}")
         assert ALARM["sentence"] in text(window, "#alarms .alarm")
         assert_fits(window)
-        assert serious(window) == []
+        assert complaints(window) == []
         press(window, "Answer it")
         fill_in(window, "#alarms form", comment="A new batch; sent back")
         press(window, "Answer")
@@ -280,7 +280,7 @@ def test_the_worklist_says_what_to_give_since_when_until_when_and_whose(size, ch
         assert not window.find_elements("css selector", f"a[href='/cases/{first}']")
         assert "BEGIN:VEVENT" in api.http.get("/due.ics?whose=night shift").text
         assert_fits(window)
-        assert serious(window) == []
+        assert complaints(window) == []
         api.end(second)
         api.tell(first, 1, 1)
         window.get(f"{api.http.base_url}/")
@@ -316,7 +316,7 @@ def test_labels_visits_and_owners_are_changed_one_by_one_and_in_bulk(size, chrom
         press(window, "Label, next visit, and who looks after it")
         fill_in(window, "#arrange form", label="bed 8", owner="ward 3", every="14")
         assert_fits(window)
-        assert serious(window) == []
+        assert complaints(window) == []
         press(window, "Save")
         until(lambda: text(window, "#stay h1") == f"bed 8 {ids[0]}")
         until(lambda: re.search(r"due .*ward 3", text(window, "#arranged")))
@@ -327,7 +327,7 @@ def test_labels_visits_and_owners_are_changed_one_by_one_and_in_bulk(size, chrom
         press(window, "Change the chosen cases")
         fill_in(window, "#many", owner=f"ward {size[0]}")
         assert_fits(window)
-        assert serious(window) == []
+        assert complaints(window) == []
         press(window, "Hand over")
         until(lambda: "2 cases were changed." in text(window))
     assert [one.id for one in api.cases(owner=f"ward {size[0]}")] == ids[1:]

@@ -1,7 +1,7 @@
 """What is reported on the console without a network is kept on the device, and sent once."""
 
 import pytest
-from browsing import PHONE, assert_fits, looking, press, serious, text, until
+from browsing import PHONE, assert_fits, complaints, looking, press, text, until
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def test_a_tap_without_a_network_is_kept_and_sent_once(chromium, console, networ
         press(window, "Take it back")
         press(window, "Relapse")
         until(lambda: "Kept on this device: Round 1: relapse." in text(window, "#next"))
-        assert serious(window) == []
+        assert complaints(window) == []
         assert api.case("tap").total == 0
         assert api.case("tap").open_rounds == [1]
         network(True)

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from browsing import DESK, PHONE, assert_fits, fill_in, looking, press, serious, tap, text, until
+from browsing import DESK, PHONE, assert_fits, complaints, fill_in, looking, press, tap, text, until
 from running_service import in_thread, local
 from tables_to_bring import BAD, bomb, workbook
 
@@ -39,7 +39,7 @@ def choose_file(window, path):
 def is_good(window):
     """The page fits its window and is accessible."""
     assert_fits(window)
-    assert serious(window) == []
+    assert complaints(window) == []
 
 
 def has(window, words, seconds=180):

@@ -114,7 +114,7 @@ def _html_table(table: Table) -> str:
         rows += f'<tr><th scope="row">{escape(name)}</th>{numbers}</tr>\n'
     label = escape(", ".join(table.head))
     return (
-        f'<div class="scroll" tabindex="0" role="region" aria-label="{label}"><table>'
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{label}"><table>'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>"
     )
 

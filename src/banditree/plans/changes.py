@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from banditree.plans.plan import Plan
-from banditree.plans.wording import plan_text
+from banditree.plans.wording import plain_text
 
 
 class Kind(StrEnum):
@@ -37,7 +37,7 @@ def changed_lines(old: Plan, new: Plan) -> list[Change]:
     gone: 1. Give A from now on.
     new: 1. Give B from now on.
     """
-    before, after = plan_text(old).splitlines(), plan_text(new).splitlines()
+    before, after = plain_text(old).splitlines(), plain_text(new).splitlines()
     found: list[Change] = []
     for same, a, a_end, b, b_end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if same == "equal":

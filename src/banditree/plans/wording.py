@@ -57,14 +57,23 @@ def on_page(plan: Plan) -> str:
 def plan_text(plan: Plan, loss: str = "") -> str:
     """The whole plan: a heading, its lines or boxes, the safety rule, the fallback, for plans with states the tables of
     points, and for plans with contexts the rules by kind and the predictions."""
-    lines = [heading(plan, loss), "", *lines_and_rule(plan)]
+    return "\n".join([heading(plan, loss), "", *_body(plan)])
+
+
+def plain_text(plan: Plan) -> str:
+    """The whole plan for those who follow or sign it: what it is for, without words of theory, and all the rest."""
+    return "\n".join([about(plan), "", *_body(plan)])
+
+
+def _body(plan: Plan) -> list[str]:
+    lines = lines_and_rule(plan)
     if notes := foot_sentences(plan):
         lines += ["", *notes]
     lines += [line for part in state_notes(plan) for line in ("", *part)]
     lines += [line for part in context_notes(plan) for line in ("", *part)]
     for number in range(2, len(plan.pages) + 2):
         lines += ["", f"{page_title(plan, number)}:", "", *lines_and_rule(page(plan, number))]
-    return "\n".join(lines)
+    return lines
 
 
 def lines_and_rule(plan: Plan) -> list[str]:
@@ -115,13 +124,39 @@ def heading(plan: Plan, loss: str = "") -> str:
             load=words.digits(f"{reading_load(plan):,.1f}"),
         )
     ]
-    if plan.missing:
-        sentences.append(words.say("For a case that must not get {names}.", names=_either(plan, plan.missing)))
-    if loss:
-        sentences.append(loss)
-    if TRUSTED in made.versions.values():
-        sentences.append(words.say("Made from estimates taken at their word."))
-    return " ".join(sentences)
+    return " ".join([*sentences, *_restrictions(plan), *([loss] if loss else []), *_doubts(plan)])
+
+
+def about(plan: Plan) -> str:
+    """What the plan is for and how long it is, without words of theory.
+
+    >>> from banditree.trees.tree import build_tree
+    >>> from banditree.tasks.collection import Collection
+    >>> about(build_tree(Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]]), 100))
+    'For 2 tasks and 2 arms, over 100 rounds of a case: 3 boxes.'
+    """
+    words = plan.vocabulary
+    size = lines_of(words, max(plan.n_tests, 1)) if plan.form is Form.LINES else boxes_of(words, plan.n_boxes)
+    sentence = words.say(
+        "For {tasks} and {arms}, over {rounds} of a case: {size}.",
+        tasks=words.counted(len(plan.tasks), "task"),
+        arms=words.counted(len(plan.arms), "arm"),
+        rounds=rounds(words, plan.horizon),
+        size=size,
+    )
+    return " ".join([sentence, *_restrictions(plan), *_doubts(plan)])
+
+
+def _restrictions(plan: Plan) -> list[str]:
+    missing = plan.missing
+    return (
+        [plan.vocabulary.say("For a case that must not get {names}.", names=_either(plan, missing))] if missing else []
+    )
+
+
+def _doubts(plan: Plan) -> list[str]:
+    trusted = TRUSTED in plan.origin.versions.values()
+    return [plan.vocabulary.say("Made from estimates taken at their word.")] if trusted else []
 
 
 def what_for(plan: Plan) -> str:

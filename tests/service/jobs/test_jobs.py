@@ -337,7 +337,7 @@ def test_a_page_does_not_wait_for_what_takes_long(tmp_path, monkeypatch):
         assert (answer.status_code, answer.json()["data"]["state"]) == (202, "waiting")
         page = http.get(f"/plans/{plan}", headers={"accept": "text/html"}).text
         assert "It is being computed; this page reloads by itself." in page
-        assert '<meta http-equiv="refresh"' in page
+        assert '<noscript><meta http-equiv="refresh"' in page
         worker = Worker(app.state.settings)
         while worker.step():
             pass

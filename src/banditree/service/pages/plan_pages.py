@@ -16,13 +16,13 @@ from banditree.figures.ladder import ladder_info
 from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
 from banditree.plans.plan import Plan
-from banditree.plans.wording import heading, plan_text
+from banditree.plans.wording import about, heading, plain_text
 from banditree.plans.words import Vocabulary, amount
 from banditree.reports.promise import lost_word
 from banditree.service.edge.replies import read, write
 from banditree.service.field.monitoring import alarms_of, open_alarms
 from banditree.service.jobs.routes import computed
-from banditree.service.pages import verdicts, words
+from banditree.service.pages import verdicts
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded, whole
 from banditree.service.pages.rendering import page, static_file
@@ -89,12 +89,12 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         "plan.html",
         line=line,
         plan=side.plan,
-        about=words.about(side.plan),
+        about=about(side.plan),
         judged=judged,
         alarms=await read(request, alarms_of, id),
         title=heading(side.plan, loss),
         beside=beside,
-        text=plan_text(side.plan, loss),
+        text=plain_text(side.plan),
         ladder=ladder,
         certificate=side.certificate,
         why=side.why,

@@ -5,10 +5,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
-from banditree.plans.wording import plan_text
+from banditree.plans.wording import about, plain_text
 from banditree.service.edge.replies import read
 from banditree.service.jobs.routes import file_of_job
-from banditree.service.pages import verdicts, words
+from banditree.service.pages import verdicts
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.plan_pages import COMPUTING, side_of
 from banditree.service.pages.rendering import page
@@ -39,11 +39,12 @@ async def show_sign(
         request,
         "sign.html",
         line=line,
-        about=words.about(side.plan),
+        about=about(side.plan),
         promise=(side.certificate or {}).get("promise", ()),
         judged=judged,
+        why=side.why,
         refresh=judged.busy or side.why == COMPUTING,
-        text=await run_in_threadpool(plan_text, side.plan),
+        text=await run_in_threadpool(plain_text, side.plan),
         mine=not plan_routes.may_sign_alone(request) and await read(request, signing.made_by, person.name, id),
         old=old,
         replaceable=[one for one in lines if one["state"] == PlanState.SIGNED],

@@ -9,7 +9,7 @@ from banditree.figures.html import Mark
 from banditree.nouns import counted, plural
 from banditree.plans.case_wording import is_scored, score_levels, tally_sentence
 from banditree.plans.counts import Rounds
-from banditree.plans.plan import Form, Plan
+from banditree.plans.plan import Plan
 from banditree.plans.wording import box_sentence, is_end, on_page, place_name, rule_sentence, unit
 from banditree.plans.words import amount, capital
 from banditree.service.cases.models import Standing
@@ -40,19 +40,6 @@ def where(plan: Plan, standing: Standing) -> str:
     rule = f" {rule_sentence(plan)}" if not plan.rows[box].counts.exits and is_scored(plan, box) else ""
     place = f"{capital(place_name(plan, box))}{on_page(plan)}"
     return plan.vocabulary.say("{place}: {says}", place=place, says=f"{box_sentence(plan, box)}{rule}")
-
-
-def about(plan: Plan) -> str:
-    """What the plan is for and how long it is, without words of theory.
-
-    >>> from banditree.trees.tree import build_tree
-    >>> from banditree.tasks.collection import Collection
-    >>> about(build_tree(Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]]), 100))
-    'For 2 tasks and 2 arms, over 100 rounds of a case: 3 boxes.'
-    """
-    words, size = plan.vocabulary, counted(plan.n_tests if plan.form is Form.LINES else plan.n_boxes, unit(plan))
-    what = f"{counted(len(plan.tasks), words.task)} and {counted(len(plan.arms), words.arm)}"
-    return f"For {what}, over {counted(plan.horizon, 'round')} of a case: {size}."
 
 
 def tally(plan: Plan, standing: Standing) -> Tally | None:

@@ -42,17 +42,24 @@ window.addEventListener("pageshow", () => {
   for (const form of document.forms) delete form.dataset.sent;
 });
 
+function isBeingFilledIn(part) {
+  return [...part.querySelectorAll("input, select, textarea")].some((field) =>
+    field === document.activeElement || (field.type !== "hidden" && field.value !== (field.defaultValue ?? field.value)));
+}
+
+// A page that waits for numbers comes again with them, but not while somebody writes on it.
+(function () {
+  const main = document.querySelector("main[data-refresh]");
+  const comeAgain = () => (isBeingFilledIn(main) ? setTimeout(comeAgain, 3000) : location.reload());
+  if (main) setTimeout(comeAgain, 3000); // milliseconds
+})();
+
 // When somebody else reports on the same case, its page follows.
 (function () {
   const watch = document.getElementById("watch");
   if (!watch) return;
   const status = document.getElementById("live");
   const every = 2000; // milliseconds
-
-  function isBeingFilledIn(part) {
-    return [...part.querySelectorAll("input, select, textarea")].some((field) =>
-      field === document.activeElement || (field.type !== "hidden" && field.value !== (field.defaultValue ?? field.value)));
-  }
 
   function follow(fresh) {
     const focused = document.activeElement;

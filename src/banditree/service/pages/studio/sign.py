@@ -4,9 +4,10 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from banditree.plans.wording import about
 from banditree.service.edge.replies import read
-from banditree.service.pages import words
 from banditree.service.pages.forms import fields, shaped
+from banditree.service.pages.plan_pages import COMPUTING, side_of
 from banditree.service.pages.studio.steps import (
     StudyId,
     ladder_of,
@@ -36,7 +37,7 @@ async def show(
     require(study, "sign")
     plan = study.content.plan
     assert plan is not None
-    followed = await read(request, records.followed_of, plan)
+    side = await side_of(request, person, plan)
     judged = verdict_in(await evaluated(request, person, study.content, plan))
     signature = await read(request, signing.signature_of, plan)
     lines = await read(request, records.documents, "plans")
@@ -45,11 +46,13 @@ async def show(
         request,
         study,
         "sign",
-        busy=judged.busy,
-        plan=followed.plan,
-        about=words.about(followed.plan),
+        busy=judged.busy or side.why == COMPUTING,
+        plan=side.plan,
+        about=about(side.plan),
+        promise=(side.certificate or {}).get("promise", ()),
+        why=side.why,
         judged=judged,
-        ladder=ladder_of(followed.plan),
+        ladder=ladder_of(side.plan),
         signature=signature,
         mine=not may_sign_alone(request) and await read(request, signing.made_by, person.name, plan),
         replaceable=[line for line in lines if line["state"] == PlanState.SIGNED and line["id"] != plan],

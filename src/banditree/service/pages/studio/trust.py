@@ -3,10 +3,10 @@
 from fastapi import APIRouter, Request, Response
 
 from banditree.nouns import counted
+from banditree.plans.wording import about
 from banditree.service.edge.replies import read
 from banditree.service.jobs.models import ReportSettings
 from banditree.service.jobs.routes import computed
-from banditree.service.pages import words
 from banditree.service.pages.studio.steps import StudyId, is_busy, require, step_page, study_of
 from banditree.service.pages.verdicts import verdict_in
 from banditree.service.people.senders import Operator, Viewer
@@ -37,7 +37,7 @@ async def show(request: Request, person: Viewer, id: StudyId) -> Response:
         study,
         "trust",
         busy=is_busy(certificate, evaluation),
-        about=words.about(followed.plan),
+        about=about(followed.plan),
         judged=verdict_in(evaluation),
         certificate=certificate,
         evaluation=evaluation,
