@@ -140,15 +140,14 @@ def _rows(plan: Plan) -> list[RowPart]:
 
 def _row(plan: Plan, machine: Machine, row: int, rightly: list[int] | None) -> RowPart:
     line, low, high = plan.rows[row], int(machine.low[row]), int(machine.high[row])
-    by_rule = plan.rule is not None and plan.is_ruled(line)
-    counts = plan.rule.counts if by_rule and plan.rule is not None else line.counts
+    counts = plan.counting(line)
     if isinstance(counts, Pause):  # whatever its total
         counts = Rounds(counts.rounds, HUGE)
     says = fallback_sentence(plan) if isinstance(line.gives, HandOver) else box_sentence(plan, row)
     steps = machine.points[row].tolist() if counts.points is not None else None
     return RowPart(
         place=place_name(plan, row),
-        says=f"{says} {rule_sentence(plan)}" if by_rule else says,
+        says=f"{says} {rule_sentence(plan)}" if plan.is_ruled(line) else says,
         gives=line.gives,
         counts=counts,
         low=None if low == NONE else low,

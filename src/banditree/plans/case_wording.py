@@ -2,64 +2,27 @@
 
 from collections.abc import Sequence
 
-from banditree.plans.counts import Numbers, Pause, Rounds
 from banditree.plans.plan import Plan
-from banditree.plans.wording import outcome_names, rounds
-from banditree.plans.words import Vocabulary, signed
-from banditree.tasks.rewards import Rewards
+from banditree.plans.wording import outcome_names
+from banditree.plans.words import Vocabulary
 
 MOST_NAMES = 12  # A sentence lists this many names; the rest is only counted.
 
 
 def tally_sentence(plan: Plan, box: int, pulls: int, total: float) -> str:
     """What has been counted so far in a box."""
-    words, counts = plan.vocabulary, plan.rows[box].counts
-    if isinstance(counts, Pause):
-        return words.count(
-            counts.rounds,
-            "{pulls} of {n} round that the plan does not count.",
-            "{pulls} of {n} rounds that the plan does not count.",
-            pulls=pulls,
-        )
-    if isinstance(counts, Rounds):
-        return fixed_tally(plan.rewards, plan.vocabulary, pulls, counts.rounds, counts.at_most, total)
-    low, high = score_levels(plan, box)
-    values = {"rounds": rounds(words, pulls), "score": signed(int(total)), "low": f"{low:+d}"}
-    if high is None:
-        return words.say("{rounds} tallied, score {score}; it ends at {low}.", **values)
-    return words.say("{rounds} tallied, score {score}; it ends at {high} and at {low}.", high=f"{high:+d}", **values)
+    return plan.counting(plan.rows[box]).tally(plan, pulls, total)
 
 
 def score_levels(plan: Plan, box: int) -> tuple[int, int | None]:
     """The scores at which a box is left, below and above (None: nowhere); at an end they are those of the rule."""
-    numbers = _numbers(plan, box)
+    numbers = plan.counting(plan.rows[box]).numbers
     return -numbers.floor, numbers.ceil or None
 
 
 def is_scored(plan: Plan, box: int) -> bool:
     """Whether a case in this box has a score: on a score or watch line, or at an end with a safety rule."""
-    return _numbers(plan, box).floor > 0
-
-
-def _numbers(plan: Plan, box: int) -> Numbers:
-    row = plan.rows[box]
-    return plan.rule.counts.numbers if plan.rule is not None and plan.is_ruled(row) else row.counts.numbers
-
-
-def fixed_tally(rewards: Rewards, words: Vocabulary, pulls: int, needed: int, limit: float, total: float) -> str:
-    """What has been counted so far in a test of a fixed number of pulls."""
-    values = {"pulls": pulls, "rounds": rounds(words, needed), "limit": words.number(limit)}
-    if rewards.counts:
-        good = words.counted(int(total), "success")
-        bad = words.counted(pulls - int(total), "failure")
-        return words.say(
-            "{good}, {bad} ({pulls} of {rounds} tallied; the limit is {limit}).", good=good, bad=bad, **values
-        )
-    return words.say(
-        "Total {reward} {total} ({pulls} of {rounds} tallied; the limit is {limit}).",
-        total=words.digits(f"{total:g}"),
-        **values,
-    )
+    return plan.counting(plan.rows[box]).numbers.floor > 0
 
 
 def outcome_text(plan: Plan, reward: float | None) -> str:

@@ -1,6 +1,6 @@
 """How a line counts: a fixed number of rounds, a score between two levels, a watched score, or not at all (for good).
 
-Each class answers for its own words, checks, reading load and numbers in the machine.
+Each class answers for its own words, checks, tally, reading load and numbers in the machine.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from pydantic import Field
 
 from banditree.errors import invalid
 from banditree.plans.points import Points
-from banditree.plans.words import Part
+from banditree.plans.words import Part, Vocabulary, signed
+from banditree.tasks.rewards import Rewards
 
 if TYPE_CHECKING:
     from banditree.plans.gives import Gives
@@ -66,6 +67,10 @@ class ForGood(Part):
         """When an exit is taken."""
         raise AssertionError("a line for good has no exits")
 
+    def tally(self, plan: "Plan", pulls: int, total: float) -> str:
+        """What has been counted so far: nothing."""
+        return ""
+
 
 @dataclass(frozen=True)
 class Rounds(Part):
@@ -114,13 +119,54 @@ class Rounds(Part):
             return words.say("At most {successes}", successes=words.counted(int(limit), "success", words.number(limit)))
         return words.say("Total {reward} at most {limit}", limit=words.number(limit))
 
+    def tally(self, plan: "Plan", pulls: int, total: float) -> str:
+        """What has been counted so far."""
+        return self.tallied(plan.vocabulary, plan.rewards, pulls, total)
+
+    def tallied(self, words: Vocabulary, rewards: Rewards, pulls: int, total: float) -> str:
+        """The same where there is no plan as a whole."""
+        values = {"pulls": pulls, "rounds": words.count(self.rounds, "{n} round", "{n} rounds")}
+        values["limit"] = words.number(self.at_most)
+        if rewards.counts:
+            good = words.counted(int(total), "success")
+            bad = words.counted(pulls - int(total), "failure")
+            return words.say(
+                "{good}, {bad} ({pulls} of {rounds} tallied; the limit is {limit}).", good=good, bad=bad, **values
+            )
+        return words.say(
+            "Total {reward} {total} ({pulls} of {rounds} tallied; the limit is {limit}).",
+            total=words.digits(f"{total:g}"),
+            **values,
+        )
+
 
 @dataclass(frozen=True)
-class Score(Part):
-    """A score from 0: at `ceil` or more it leads above, at -`floor` or less below."""
+class Scored(Part):
+    """What score lines and watch lines share: a score from 0 that leads below at -`floor` or less."""
 
     points: Annotated[Points, Field(discriminator="kind")]
     floor: int
+
+    def check(self, plan: "Plan", gives: "Gives") -> str:
+        """What is wrong with it on a line of this plan, or nothing."""
+        return self.points.check(plan, gives) if gives.is_scored else "keeps a score of what it does not choose"
+
+    def tally(self, plan: "Plan", pulls: int, total: float) -> str:
+        """What has been counted so far."""
+        words, high = plan.vocabulary, getattr(self, "ceil", None)
+        values = {"rounds": words.count(pulls, "{n} round", "{n} rounds"), "score": signed(int(total))}
+        values["low"] = f"{-self.floor:+d}"
+        if high is None:
+            return words.say("{rounds} tallied, score {score}; it ends at {low}.", **values)
+        return words.say(
+            "{rounds} tallied, score {score}; it ends at {high} and at {low}.", high=f"{high:+d}", **values
+        )
+
+
+@dataclass(frozen=True)
+class Score(Scored):
+    """A score from 0: at `ceil` or more it leads above, at -`floor` or less below."""
+
     ceil: int
     kind: Literal["score"] = "score"
     exits: ClassVar[tuple[str, ...]] = (ABOVE, BELOW)
@@ -139,10 +185,6 @@ class Score(Part):
         """The numbers that a reader compares with."""
         return self.floor, self.ceil
 
-    def check(self, plan: "Plan", gives: "Gives") -> str:
-        """What is wrong with it on a line of this plan, or nothing."""
-        return _needs_an_arm(gives) or self.points.check(plan, gives)
-
     def action(self, plan: "Plan", give: str, spelled: bool) -> str:
         """What to do on the line, without its exits."""
         return plan.vocabulary.say("{action}; {points}", action=give, points=self.points.phrase(plan, spelled))
@@ -153,12 +195,10 @@ class Score(Part):
 
 
 @dataclass(frozen=True)
-class Watch(Part):
+class Watch(Scored):
     """A score from 0 that keeps what is given for as long as it stays above -`floor`; it is never counted above `cap`
     (0: no cap)."""
 
-    points: Annotated[Points, Field(discriminator="kind")]
-    floor: int
     cap: int = 0
     kind: Literal["watch"] = "watch"
     exits: ClassVar[tuple[str, ...]] = (BELOW,)
@@ -178,10 +218,6 @@ class Watch(Part):
     def levels(self) -> tuple[float, ...]:
         """The numbers that a reader compares with."""
         return self.floor, self.cap
-
-    def check(self, plan: "Plan", gives: "Gives") -> str:
-        """What is wrong with it on a line of this plan, or nothing."""
-        return _needs_an_arm(gives) or self.points.check(plan, gives)
 
     def action(self, plan: "Plan", give: str, spelled: bool) -> str:
         """What to do on the line, without its exits."""
@@ -234,6 +270,15 @@ class Pause(Part):
         """When it is over."""
         return plan.vocabulary.say("Then")
 
+    def tally(self, plan: "Plan", pulls: int, total: float) -> str:
+        """How much of it is over."""
+        return plan.vocabulary.count(
+            self.rounds,
+            "{pulls} of {n} round that the plan does not count.",
+            "{pulls} of {n} rounds that the plan does not count.",
+            pulls=pulls,
+        )
+
 
 Counts = ForGood | Rounds | Score | Watch
 FOR_GOOD = ForGood()
@@ -244,7 +289,3 @@ def _check_levels(points: Points, floor: int, ceil: int) -> None:
         raise invalid("the levels of a score", "at least 1, or it leaves at once", min(floor, ceil))
     if (most := max(floor, ceil, *map(abs, points.bins))) > LARGEST:
         raise invalid("the numbers of a score", f"at most {LARGEST:,}", most)
-
-
-def _needs_an_arm(gives: "Gives") -> str:
-    return "" if gives.is_scored else "keeps a score of what it does not choose"

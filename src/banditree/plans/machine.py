@@ -134,7 +134,7 @@ def machine_of(plan: Plan) -> Machine:
     refuse_states(plan)
     rows, N = plan.rows, plan.n_boxes
     by_rule = [plan.is_ruled(row) for row in rows]
-    counts = [plan.rule.counts if ruled and plan.rule else row.counts for ruled, row in zip(by_rule, rows, strict=True)]
+    counts = [plan.counting(row) for row in rows]
     numbers = _columns([one.numbers for one in counts])
     gives = np.array([row.gives.numbers(plan) for row in rows], dtype=np.int64)
     found = [plan.task_numbers[row.found] if row.found is not None else NONE for row in rows]

@@ -11,7 +11,7 @@ import numpy as np
 
 from banditree.errors import invalid
 from banditree.plans.checks import check_plan
-from banditree.plans.counts import ForGood, Pause, Rounds, Watch
+from banditree.plans.counts import Counts, ForGood, Pause, Rounds, Watch
 from banditree.plans.gives import BestOf, Give, HandOver, TreatByState
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.line import Exit, Line
@@ -241,6 +241,10 @@ class Plan:
     def is_ruled(self, row: Line) -> bool:
         """Whether the safety rule scores what is given here for good."""
         return self.rule is not None and not row.counts.exits and row.gives.is_scored
+
+    def counting(self, row: Line) -> Counts:
+        """How the rounds of a row count: at an end with a safety rule as the rule says."""
+        return self.rule.counts if self.rule is not None and self.is_ruled(row) else row.counts
 
     @property
     def n_boxes(self) -> int:

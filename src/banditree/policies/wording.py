@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from banditree.plans.case_wording import MOST_NAMES, fixed_tally, is_scored, possible_sentence, tally_sentence
+from banditree.plans.case_wording import MOST_NAMES, is_scored, possible_sentence, tally_sentence
+from banditree.plans.counts import Rounds
 from banditree.plans.plan import Plan
 from banditree.plans.state_wording import pending_sentence
 from banditree.plans.wording import box_sentence, fallback_sentence, on_page, place_name, rounds, rule_sentence
@@ -131,6 +132,6 @@ def _tally(session: "Session", pulls: int, facts: Facts, words: Vocabulary) -> s
             "So far: {n} rounds tallied, a total of {total}.",
             total=words.digits(f"{facts.total:g}"),
         )
-    needed, limit = facts.details["pulls"], facts.details["at_most"]
-    tallied = fixed_tally(session.rewards, words, pulls, needed, limit, facts.total)
+    test = Rounds(facts.details["pulls"], facts.details["at_most"])
+    tallied = test.tallied(words, session.rewards, pulls, facts.total)
     return words.say("So far: {tallied}", tallied=tallied)
