@@ -10,7 +10,7 @@ from pydantic import Field
 from banditree.files.collections import FeaturePart
 from banditree.files.documents import Document, Part, dump
 from banditree.files.plans import KindRulePart, fingerprint, plan_document
-from banditree.plans.counts import Counts, Pause, Rounds
+from banditree.plans.counts import Counts
 from banditree.plans.gives import NONE, Gives, HandOver
 from banditree.plans.machine import Machine, machine_of
 from banditree.plans.pages import given_arms, page
@@ -19,8 +19,6 @@ from banditree.plans.wording import box_sentence, fallback_sentence, outcome_nam
 from banditree.plans.words import Vocabulary
 from banditree.policies.session import policy_for
 from banditree.tasks.rewards import Family, Link
-
-HUGE = 1e300  # No total of rewards is larger.
 
 
 class OutcomePart(Part):
@@ -140,9 +138,7 @@ def _rows(plan: Plan) -> list[RowPart]:
 
 def _row(plan: Plan, machine: Machine, row: int, rightly: list[int] | None) -> RowPart:
     line, low, high = plan.rows[row], int(machine.low[row]), int(machine.high[row])
-    counts = plan.counting(line)
-    if isinstance(counts, Pause):  # whatever its total
-        counts = Rounds(counts.rounds, HUGE)
+    counts = plan.counting(line).followed
     says = fallback_sentence(plan) if isinstance(line.gives, HandOver) else box_sentence(plan, row)
     steps = machine.points[row].tolist() if counts.points is not None else None
     return RowPart(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from banditree.plans.plan import Plan
 
 LARGEST = 1_000_000  # Nobody counts further, and what is computed about a score takes memory in proportion.
+HUGE = 1e300  # No total of rewards is larger.
 BELOW, ABOVE = "below", "above"  # The two exits of a line.
 
 
@@ -43,8 +44,17 @@ class Numbers(NamedTuple):
     cap: int = 0
 
 
+class Count(Part):
+    """What all ways of counting share."""
+
+    @property
+    def followed(self) -> "Counts":
+        """The way of counting that followers in other programs know, which decides the same."""
+        return self  # type: ignore[return-value]
+
+
 @dataclass(frozen=True)
-class ForGood(Part):
+class ForGood(Count):
     """Not at all: what is given is given from now on."""
 
     kind: Literal["for good"] = "for good"
@@ -73,7 +83,7 @@ class ForGood(Part):
 
 
 @dataclass(frozen=True)
-class Rounds(Part):
+class Rounds(Count):
     """A fixed number of rounds: a total of at most `at_most` leads below, else above."""
 
     rounds: int
@@ -141,7 +151,7 @@ class Rounds(Part):
 
 
 @dataclass(frozen=True)
-class Scored(Part):
+class Scored(Count):
     """What score lines and watch lines share: a score from 0 that leads below at -`floor` or less."""
 
     points: Annotated[Points, Field(discriminator="kind")]
@@ -242,7 +252,7 @@ class Watch(Scored):
 
 
 @dataclass(frozen=True)
-class Pause(Part):
+class Pause(Count):
     """Rounds after a change that are given and not counted. No file has it: it follows from the washout of a plan."""
 
     rounds: int
@@ -256,6 +266,11 @@ class Pause(Part):
     def numbers(self) -> Numbers:
         """What it is in the machine: a fixed number of rounds whose total does not matter."""
         return Numbers(Counting.FIXED, self.rounds, np.inf)
+
+    @property
+    def followed(self) -> "Counts":
+        """A fixed number of rounds, whatever their total."""
+        return Rounds(self.rounds, HUGE)
 
     def check(self, plan: "Plan", gives: "Gives") -> str:
         """What is wrong with it on a line of this plan."""
