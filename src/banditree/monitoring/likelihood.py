@@ -8,8 +8,8 @@ import numpy as np
 from banditree.cases.table import Cases
 from banditree.policies.random import uniform
 from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.changes import by_coin
 from banditree.tasks.collection import Collection
-from banditree.tasks.rewards import BERNOULLI
 
 GRID = 17  # This many rates are tried across a margin; a rate in between is as good as the nearest one (docs).
 SIZES = (0.05, 0.1, 0.2, 0.35)  # The shifts of a rate that are looked for, as parts of the range of the rewards ...
@@ -70,16 +70,7 @@ def _as_coins(
 ) -> tuple[Collection, FloatArray]:
     low, width = collection.rewards.low, collection.rewards.width
     drawn = [uniform((COIN_SEED, u, t), 0) for u, t in zip(case.tolist(), number.tolist(), strict=True)]
-    zero_one = Collection(
-        (collection.means - low) / width,
-        collection.tasks,
-        collection.arms,
-        BERNOULLI,
-        radius=collection.radius / width,
-        shares=collection.shares,
-        spread=None if collection.spread is None else collection.spread / width,
-    )
-    return zero_one, (np.array(drawn) < (reward - low) / width).astype(float)
+    return by_coin(collection), (np.array(drawn) < (reward - low) / width).astype(float)
 
 
 def _before(case: IntArray, arm: IntArray, reward: FloatArray, n_arms: int) -> tuple[FloatArray, FloatArray]:

@@ -210,7 +210,10 @@ def _stake(collection: Collection) -> float:
 def why_no_protocol(collection: Collection) -> str:
     """Why there is no protocol for these tasks, or ""."""
     if not collection.rewards.has_likelihood:
-        return "Protocols need the chance of each reward, and of bounded rewards only the mean is known."
+        return (
+            "Protocols need the chance of each reward, and of bounded rewards only the mean is known. Toss a coin for "
+            "each reward: tasks.changes.by_coin."
+        )
     return ""
 
 

@@ -11,6 +11,7 @@ from banditree.errors import invalid
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.harm import Harm
+from banditree.tasks.rewards import BERNOULLI, Rewards
 from banditree.tasks.worth import worth_of
 
 TRUSTED = "estimates taken at their word"  # The mark of a collection whose margins were set to zero.
@@ -90,6 +91,44 @@ def with_case_features(collection: Collection, names: Sequence[str]) -> Collecti
         raise invalid("the features of a case", f"some of {known}", names)
     features = tuple(replace(feature, per_case=feature.name in names) for feature in contexts.features)
     return replace(collection, contexts=replace(contexts, features=features))
+
+
+def by_coin(collection: Collection) -> Collection:
+    """The collection whose outcomes are a coin's: a success with the share of the range that a reward reaches.
+
+    Of bounded rewards only the means are known. A coin has the same means, and every method that needs the chance of an
+    outcome can use it: toss one for each reward (`tossed`), and tell the session what came up. Losses are in shares of
+    the range: those in rewards are `rewards.width` times as large.
+
+    >>> known = Collection.bounded([[2.0, 8.0], [5.0, 4.0]], low=0, high=10)
+    >>> by_coin(known).means.tolist(), str(by_coin(known).rewards.family)
+    ([[0.2, 0.8], [0.5, 0.4]], 'bernoulli')
+    """
+    rewards = collection.rewards
+    if not rewards.has_range or collection.theta is not None:
+        raise invalid("the rewards of coins", "in a range, and without contexts", rewards.family)
+    width = rewards.width
+    return replace(
+        collection,
+        means=(collection.means - rewards.low) / width,
+        rewards=BERNOULLI,
+        radius=collection.radius / width,
+        spread=None if collection.spread is None else collection.spread / width,
+        chances=None,
+        worth=None,
+    )
+
+
+def tossed(rewards: Rewards, reward: float, uniform: float) -> float:
+    """What a coin makes of a reward, by a random number from 0 to 1: a 1 with the share of the range that it reaches.
+
+    >>> from banditree.tasks.rewards import Bounded
+    >>> [tossed(Bounded(low=0, high=10), 7.0, uniform) for uniform in (0.1, 0.69, 0.71)]
+    [1.0, 1.0, 0.0]
+    """
+    if rewards.impossible(reward):
+        raise invalid("reward", rewards.rule, reward)
+    return float(uniform * rewards.width < reward - rewards.low)
 
 
 def trust_estimates(collection: Collection) -> Collection:

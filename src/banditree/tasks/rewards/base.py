@@ -307,7 +307,7 @@ def require_likelihood(rewards: Rewards, method: str) -> None:
     if not rewards.has_likelihood:
         raise InvalidInput(
             f"{method} needs the probability of each reward, and of bounded rewards only the mean is known. "
-            "Use Bernoulli, graded or Gaussian rewards, or a method that works on means, such as the tree."
+            "Toss a coin for each (tasks.changes.by_coin), or use a method that works on means, such as the tree."
         )
 
 
