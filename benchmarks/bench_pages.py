@@ -1,6 +1,6 @@
 """Pages for options that a case must not get: what they lose, and how long they take.
 
-    python benchmarks/bench_pages.py --draws 9500-9509 --jobs 16
+    python benchmarks/bench_pages.py --draws 9500-9509 --jobs 16 [--steps 2000]
 
 For each draw of rand-10-20: the exact worst loss of the plan and, for each option that it gives, of the page without
 that option, against the best option that is left; and one page divided by a plan searched without its option. The exit
@@ -33,28 +33,29 @@ def collection(seed):
     return rand(*SIZES["rand-10-20"], SEPARATION, seed=seed)
 
 
-def planned(seed):
-    """The plan of a draw."""
+def planned(task):
+    """The plan of a draw, for some steps of the search."""
+    seed, steps = task
     compile_all()
-    return build_plan(collection(seed), HORIZON)
+    return build_plan(collection(seed), HORIZON, steps=steps)
 
 
 def page_lost(task):
     """(draw, option, worst loss on the page, seconds) for one option of a plan."""
-    seed, arm, plan = task
+    seed, arm, plan, steps = task
     compile_all()
     start = time.process_time()
-    paged = add_pages(plan, collection(seed), [(arm,)])
+    paged = add_pages(plan, collection(seed), [(arm,)], steps=steps)
     seconds = time.process_time() - start
     return seed, arm, missing_losses(paged, collection(seed), only=[(arm,)])[(arm,)].max(), seconds
 
 
 def alone_lost(task):
     """(draw, option, the worst loss of a plan searched without the option, seconds)."""
-    seed, arm, _plan = task
+    seed, arm, _plan, steps = task
     compile_all()
     fewer, start = without_arms(collection(seed), [arm]), time.process_time()
-    return seed, arm, certify(build_plan(fewer, HORIZON), fewer).worst_regret, time.process_time() - start
+    return seed, arm, certify(build_plan(fewer, HORIZON, steps=steps), fewer).worst_regret, time.process_time() - start
 
 
 def found(work):
@@ -76,13 +77,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", default="9500")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--steps", type=int, help="of each search [default: as many as by default]")
     asked = parser.parse_args()
     seeds, rows, worst = numbers(asked.draws), [HEAD], 0.0
     print(HEAD, flush=True)
     with multiprocessing.get_context("spawn").Pool(asked.jobs) as pool:
-        plans = dict(zip(seeds, pool.map(planned, seeds, chunksize=1), strict=True))
+        plans = dict(zip(seeds, pool.map(planned, [(seed, asked.steps) for seed in seeds], chunksize=1), strict=True))
         tasks = {
-            seed: [(seed, arm, plan) for arm in plan.arms if arm in given_arms(plan)] for seed, plan in plans.items()
+            seed: [(seed, arm, plan, asked.steps) for arm in plan.arms if arm in given_arms(plan)]
+            for seed, plan in plans.items()
         }
         work = [one for own in tasks.values() for one in [(alone_lost, own[0]), *((page_lost, task) for task in own)]]
         pages, alone = {seed: {} for seed in seeds}, {}

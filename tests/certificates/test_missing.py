@@ -133,3 +133,9 @@ def test_the_search_makes_a_page_for_every_arm_of_the_plan(method):
     assert add_pages(built, collection, [("A", "B", "C")], **how).pages[0].lines == (Line(Give("D")),)
     with pytest.raises(InvalidInput, match="fewer than all arms"):
         add_pages(built, collection, ["ABCD"], **how)
+
+
+def test_pages_are_made_with_the_collection_of_the_plan():
+    other = Collection.bernoulli(THREE.means, arms=["A", "B", "D"])
+    with pytest.raises(InvalidInput, match="must be those of the plan, A, B, C and task 1, task 2"):
+        add_pages(plan(pages=()), other, [("A",)], steps=10)

@@ -42,7 +42,10 @@ class Outcome(IntEnum):
 
 _SENTENCES = {
     Outcome.HORIZON_REACHED: message("All rounds of this case have been used."),
-    Outcome.ARM_NOT_AVAILABLE: message("The {arm} that comes next is not available. Wait until it is, or override."),
+    Outcome.ARM_NOT_AVAILABLE: message(
+        "The {arm} that comes next is not available. Wait until it is, or override; a case that must never get it goes "
+        "on without it."
+    ),
     Outcome.NO_ARM_AVAILABLE: message("No {arm} is available. Wait until one is."),
     Outcome.CONTEXT_NEEDED: message("The choice depends on the context. Give the context of this round."),
     Outcome.OUTCOME_NEEDED: message("What comes next depends on outcomes that are still missing. Report them first."),

@@ -150,6 +150,11 @@ def add_pages(
     """
     if plan.theta is not None or plan.fallback is not None or plan.outcomes_choose:
         raise InvalidInput("Pages are for plans without contexts and without a fallback. Omit pages, or these.")
+    if (plan.arms, plan.tasks) != (collection.arms, collection.tasks):
+        raise InvalidInput(
+            "Pages are made with the collection that the plan was made from: its arms and tasks must be those of the "
+            f"plan, {', '.join(plan.arms[:5])} and {', '.join(plan.tasks[:5])}."
+        )
     method = _named(plan.origin.method)
     given = {**options, "on_progress": on_progress} if "on_progress" in method.takes else options
 

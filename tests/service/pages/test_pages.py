@@ -189,7 +189,9 @@ def test_an_unavailable_arm_is_waited_for_or_overridden(http):
     plan = client_of(http).add_plan(build_tree(CLINIC, 100, vocabulary=WORDS), "clinic", sign="tested")
     client_of(http).start(plan, id="p")
     page = http.post("/cases/p/ask", data={"absent": "A"}).text
-    assert "The treatment that comes next is not available. Wait until it is, or override." in page
+    assert (
+        "The treatment that comes next is not available. Wait until it is, or override; a case that must never" in page
+    )
     assert http.post("/cases/p/ask", data={"n": "3"}).text.count("What happened?") == 3
 
 
