@@ -42,6 +42,19 @@ def test_heavy_libraries_are_not_imported_before_they_are_needed(code):
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_a_certificate_needs_neither_policies_nor_simulations(tmp_path):
+    two = banditree.Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    banditree.save_plan(banditree.build_tree(two, 500), tmp_path / "plan.json")
+    (tmp_path / "rates.csv").write_text("task,arm 1,arm 2\ntask 1,.7,.2\ntask 2,.3,.6\n")
+    files = [str(tmp_path / name) for name in ("plan.json", "rates.csv")]
+    command = f"from banditree.cli import main; main(['certify', *{files}])"
+    rooms = "[m for m in sys.modules if m.startswith(('banditree.policies', 'banditree.simulation.engine'))]"
+    check = f"import sys\ntry:\n    {command}\nexcept SystemExit: pass\nprint({rooms})"
+    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
+    assert "No algorithm, however clever" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_public_names_exist_and_type_checkers_see_them():
     stub = ast.parse((ROOT / "src/banditree/__init__.pyi").read_text())
     seen = {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}

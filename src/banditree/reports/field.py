@@ -15,7 +15,6 @@ from banditree.plans.gives import BestOf
 from banditree.plans.plan import Decider, Plan
 from banditree.plans.words import Vocabulary, with_article
 from banditree.reports.settings import CertifySettings
-from banditree.simulation.engine import simulate
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.cases import case_collection, draw_strangers, with_spread
 from banditree.tasks.changes import with_parameters
@@ -141,6 +140,8 @@ def _near(plan: Plan, collection: Collection, horizon: int, allow: float) -> Nea
 def _known(plan: Plan, collection: Collection, horizon: int) -> Played | None:
     if not (_is_simulated(plan) and any(isinstance(row.gives, BestOf) for row in plan.rows)):
         return None
+    from banditree.simulation.engine import simulate
+
     sure = replace(collection, radius=np.zeros(()), spread=None)
     lost = simulate(sure, {"plan": plan}, horizon=horizon, runs=KNOWN_RUNS, rounds=[horizon]).regret[0, ..., -1]
     within = 1.96 * lost.std(axis=1, ddof=1) / np.sqrt(KNOWN_RUNS)
@@ -149,6 +150,8 @@ def _known(plan: Plan, collection: Collection, horizon: int) -> Played | None:
 
 def _played(plan: Plan, cases: Collection, horizon: int) -> tuple[FloatArray, IntArray]:
     """What each of some cases loses (S,) on average over its runs, and when each run (S, R) is handed over, or 0."""
+    from banditree.simulation.engine import simulate
+
     results = simulate(cases, {"plan": plan}, horizon=horizon, runs=RUNS, rounds=[horizon])
     return np.asarray(results.regret[0, ..., -1].mean(axis=1)), results.alarmed[0]
 

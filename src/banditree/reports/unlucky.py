@@ -13,7 +13,6 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.words import amount
 from banditree.reports.promise import lost_word, unlucky_sentence
-from banditree.simulation.engine import simulate
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
@@ -42,6 +41,8 @@ def simulated(plan: Plan, collection: Collection, horizon: int, runs: int, seed:
     >>> found.at_most[:, 0].round(1).tolist(), bool((found.worst >= found.at_most[:, 1]).all())
     ([0.0, 22.5], True)
     """
+    from banditree.simulation.engine import simulate
+
     sure = replace(collection, radius=np.zeros(()), spread=None)
     results = simulate(sure, {"plan": plan}, horizon=horizon, runs=runs, rounds=[horizon], seed=seed)
     lost = np.sort(results.regret[0, ..., -1], axis=1)
