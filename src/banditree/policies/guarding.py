@@ -1,12 +1,18 @@
 """The guard: a plan that a computer follows hands over a case that fits no kind, whether or not its lines say so.
 
 The lines stay as they are signed. A case of a kind of the collection that is where its kind may lead is handed over
-with a chance of at most 1 in `ODDS` (`theory.doubt`), a case of no kind soon.
+with a chance of at most 1 in `ODDS` (`theory.doubt`), a case of no kind soon. With contexts the alarm does the same
+work: it bets with what each kind predicts at the context of every round.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from banditree.plans.plan import ODDS, Fallback, Plan
+from banditree.policies.alarm import AlarmParams, guard
+from banditree.policies.base import Policy
+from banditree.policies.classic import lints, thompson
 from banditree.tasks.cases import reach_of_cases
 from banditree.tasks.collection import Collection
 
@@ -14,8 +20,8 @@ from banditree.tasks.collection import Collection
 def guarded(plan: Plan, collection: Collection) -> Plan:
     """The plan with a hand-over to Thompson sampling that has learned since the first round.
 
-    The plan as it is where it has a fallback of its own, or where nothing is known by which to hand over: with
-    contexts, worth or a rule about harm, or for a collection of other kinds.
+    The plan as it is where it has a fallback of its own, where the alarm guards it instead (`needs_alarm`), or where
+    nothing is known by which to hand over: with worth or a rule about harm, or for a collection of other kinds.
 
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
@@ -28,3 +34,36 @@ def guarded(plan: Plan, collection: Collection) -> Plan:
     allow = float((collection.radius + reach_of_cases(collection, 1.0 / (ODDS * collection.n_arms))).max())
     means = tuple(map(tuple, collection.means.tolist()))
     return replace(plan, fallback=Fallback(odds=ODDS, allow=allow, means=means))
+
+
+def needs_alarm(plan: Plan, collection: Collection | None) -> bool:
+    """Whether the alarm guards the plan: it looks at contexts, and the collection is of its kinds."""
+    if collection is None or plan.theta is None or collection.theta is None:
+        return False
+    return (plan.tasks, plan.arms, plan.features) == (collection.tasks, collection.arms, collection.features)
+
+
+def with_alarm_of(plan: Plan, planned: Policy, collection: Collection, false_alarm_rate: float | None = None) -> Policy:
+    """The plan's own policy until the evidence fits no task of the collection, and Thompson sampling from then on.
+
+    Both are made for the plan: the alarm takes its means from the collection, which the plan does not have. Thompson
+    sampling looks at contexts where there are any.
+
+    >>> from banditree.policies.follow import follow
+    >>> from banditree.trees.tree import build_tree
+    >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
+    >>> with_alarm_of(build_tree(two, horizon=1000), follow, two).name
+    'follow+alarm'
+    """
+    rate = {} if false_alarm_rate is None else {"false_alarm_rate": false_alarm_rate}
+
+    def make_planned(_collection: Collection, horizon: int, options: Mapping[str, Any]) -> Any:
+        return planned.make(plan, horizon, options)
+
+    alarmed = guard(replace(planned, make=make_planned), thompson if collection.theta is None else lints)
+
+    def make(_plan: Plan, horizon: int, options: Mapping[str, Any]) -> AlarmParams:
+        params: AlarmParams = alarmed.make(collection, horizon, {**rate, **options})
+        return params
+
+    return replace(alarmed, make=make)

@@ -10,12 +10,12 @@ from banditree.certificates.waiting import Place, UnderWay, WaitingCosts
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.machine import refuse_states
 from banditree.plans.pages import page_for
-from banditree.plans.plan import Plan
+from banditree.plans.plan import ODDS, Plan
 from banditree.policies.base import Facts, Outcome, Policy
 from banditree.policies.by_state import follow_by_state
 from banditree.policies.follow import follow
 from banditree.policies.follow_lazily import follow_lazily
-from banditree.policies.guarding import guarded
+from banditree.policies.guarding import guarded, needs_alarm, with_alarm_of
 from banditree.policies.hand_over import follow_thompson
 from banditree.policies.rounds import Missing, Reported, Round, Step, arm_number, checked_harm, kept_context, shown
 from banditree.policies.snapshots import SCHEMA, check_origin, fill_state, round_from_json, round_to_json, state_to_json
@@ -475,7 +475,8 @@ def start_session(
     horizon, missing = subject.horizon, _missing(subject, without)
     page = page_for(subject, [subject.arms[k] for k in missing]) if isinstance(subject, Plan) else subject
     costs, followed = _waiting_costs(page, collection), _followed(page, collection)
-    session = Session(session_policy(followed), followed, horizon=horizon, seed=seed, case=case, waiting_costs=costs)
+    policy = _guarding_policy(followed, collection)
+    session = Session(policy, followed, horizon=horizon, seed=seed, case=case, waiting_costs=costs)
     session.without, session.whole = missing, subject if isinstance(subject, Plan) else None
     return session
 
@@ -487,6 +488,14 @@ def _missing(subject: Plan | LazyTree | Collection, arms: Iterable[str | int]) -
 def _followed(subject: Plan | LazyTree, collection: Collection | None) -> Plan | LazyTree:
     """What is followed, with the guard where the collection is known."""
     return subject if collection is None or not isinstance(subject, Plan) else guarded(subject, collection)
+
+
+def _guarding_policy(followed: Plan | LazyTree, collection: Collection | None) -> Policy:
+    """The policy that follows it, with the alarm where that is the guard."""
+    own = session_policy(followed)
+    if collection is None or not isinstance(followed, Plan) or not needs_alarm(followed, collection):
+        return own
+    return with_alarm_of(followed, own, collection, 1.0 / ODDS)
 
 
 def _waiting_costs(subject: Plan | LazyTree | Collection, collection: Collection | None) -> "WaitingCosts | None":
@@ -550,9 +559,9 @@ def _policy_of(subject: Plan | LazyTree, snapshot: Mapping[str, Any], collection
     own = session_policy(subject)
     if snapshot.get("policy") == own.name:
         return own
-    if collection is None and snapshot.get("policy") == follow_thompson.name:
+    if collection is None and snapshot.get("policy") in (follow_thompson.name, f"{own.name}+alarm"):
         raise InvalidInput("This case is guarded by a collection. Resume it with the collection it was started with.")
-    return policy_for(_followed(subject, collection))
+    return _guarding_policy(_followed(subject, collection), collection)
 
 
 def _check_rounds(session: Session) -> None:
