@@ -20,7 +20,7 @@ from banditree.tasks.harm import Harm
 
 DEARER = 6.0  # Harm costs six times as much from one search to the next ...
 SEARCHES = 4  # ... in at most four searches after the one that does not heed it, until one keeps the limit.
-CLOSER = 2  # So many more searches look between the last two prices for a plan that loses less.
+CLOSER = 2  # This many more searches look between the last two prices for a plan that loses less.
 PRICED_STEPS = 0.5  # Each of these searches takes this share of the steps.
 
 Search = Callable[[float, float], Nearby]  # (price of a harm, share of the steps) -> what a search finds

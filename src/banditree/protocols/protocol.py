@@ -250,7 +250,7 @@ def _fallback(collection: Collection, how: ProtocolSettings) -> Fallback | None:
     if how.washout:
         raise InvalidInput("allow, unknown and fallback must be omitted with washout: all rounds count for them.")
     if collection.worth is not None:
-        raise InvalidInput("allow, unknown and fallback must be omitted with worth: whoever decides goes by outcomes.")
+        raise InvalidInput("allow, unknown and fallback must be omitted with worth: they decide by outcomes.")
     to = fallback_named(how.fallback or Decider.THOMPSON, collection.arms)
     return replace(to, odds=ODDS, allow=how.allow + float(collection.radius.max()))
 

@@ -200,7 +200,7 @@ def _late(name: str, late: Lateness, words: Vocabulary) -> str:
     more = float((late.regret - late.at_once).max())
     return (
         f"With {name}, if nobody waits for them, {late.claim.hedge}{late.regret.max():,.1f} is lost in the worst "
-        f"{words.task}{exactly}{rates}: up to {more:,.1f} more than by whoever waits. A case moves on to another "
+        f"{words.task}{exactly}{rates}: up to {more:,.1f} more than by waiting. A case moves on to another "
         f"{words.arm} up to {late.moves.max():,.1f} times on average."
     )
 

@@ -49,7 +49,7 @@ class Settings(settings.Settings):
         bool, Field(description="People log in over HTTPS only; switch it off for a trial on this computer.")
     ] = True
     sign_alone: Annotated[
-        bool, Field(description="Whoever made a plan may sign it, although there are other users.")
+        bool, Field(description="The person who made a plan may sign it, although there are other users.")
     ] = False
     session_hours: Annotated[int, Field(ge=1, description="How long a log-in lasts.")] = 12
     login_attempts: Annotated[int, Field(ge=1, description="Wrong passwords per name or address before a wait.")] = 5

@@ -171,11 +171,11 @@ def admit(connection: sa.Connection, known: Known, address: str) -> str | Refuse
 
 def _refusal_of(connection: sa.Connection, known: Known, row: sa.RowMapping | None) -> Refused | None:
     if known.role is None:
-        return Forbidden("None of your groups has a role, or a site, here. Ask whoever runs this service.")
+        return Forbidden("None of your groups has a role, or a site, here. Ask the person who runs this service.")
     if row is not None:
         return Forbidden("Your account here is disabled. Ask an admin.") if row["disabled"] else None
     if known.name.lower() in RESERVED:
-        return Forbidden(f"Nobody can be called {known.name!r} here. Ask whoever runs this service.")
+        return Forbidden(f"Nobody can be called {known.name!r} here. Ask the person who runs this service.")
     if connection.execute(sa.select(users.c.name).where(users.c.name == known.name)).first() is not None:
         return Conflict(f"There is another user {known.name!r} here. Ask an admin.")
     return None

@@ -123,7 +123,7 @@ def _add_once(connection: sa.Connection, table: sa.Table, row: dict[str, Any], a
         connection.execute(sa.insert(table), {**row, "at": utc_now(), "actor": actor, "site": mine or theirs})
         note_action(connection, actor, f"add {what}", id, None)
     elif not sees(connection, found[0]):
-        raise Conflict(f"This {what} is on record for another site. Somebody of no site can put it on record for all.")
+        raise Conflict(f"This {what} is on record for another site. Ask a user without a site to share it.")
     elif mine is None and found[0] is not None and theirs is None:
         connection.execute(sa.update(table).where(table.c.id == id).values(site=None))
         note_action(connection, actor, f"share {what}", id, None)
