@@ -75,6 +75,8 @@ from banditree.tasks.states import StateCollection as StateCollection
 from banditree.training.learning import Learned as Learned
 from banditree.training.learning import learn as learn
 from banditree.training.relearning import relearn as relearn
+from banditree.training.trajectories import LearnedStates as LearnedStates
+from banditree.training.trajectories import learn_states as learn_states
 from banditree.trees.optimal import build_optimal as build_optimal
 from banditree.trees.tree import build_tree as build_tree
 from banditree.trees.tree import lazy_tree as lazy_tree

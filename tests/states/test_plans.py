@@ -28,7 +28,7 @@ from banditree.policies.base import Outcome
 from banditree.policies.by_state import STATE_POLICIES
 from banditree.policies.session import Session
 from banditree.protocols.state_search import StateDraft, chain
-from banditree.protocols.state_tables import build_lines, exits_of_width, table_against_others
+from banditree.protocols.state_tables import build_lines, exits_of_width, table_against_others, ways_of
 from banditree.simulation.with_states import simulate_states
 from banditree.tasks.optimal_states import optimal
 from banditree.tasks.state_instances import rand_states
@@ -217,8 +217,9 @@ def test_the_search_values_drafts_as_certificates_do():
     """A case of random length loses about what one of H rounds does, and changes keep drafts whole."""
     known, horizon = rand_states(3, 3, 3, 0), 2000
     options = optimal(known, horizon).options
-    tables = [table_against_others(known, j, options[j], 0.5) for j in range(3)]
-    lines, order = build_lines(known, options, tables, horizon), [2, 0, 1]
+    ways = [way for way in ways_of(known, options, horizon, 0.5) if way.task >= 0]
+    tables = [way.table for way in ways]
+    lines, order = build_lines(known, options, ways, horizon), [2, 0, 1]
     draft = chain(lines, order)
     rules = [treat_as(known, horizon, j) for j in order]
     written = [Line(rules[n], Watch(tables[j], 6, 20), (n + 1) % 3 + 1) for n, j in enumerate(order)]

@@ -81,7 +81,7 @@ def test_whatever_a_collection_has_is_there_with_states_or_refused():
             assert name in {"tasks", "arms", "rewards", "provenance", "shares"}
     for name, value in vars(Collection).items():
         if isinstance(value, property) or type(value).__name__ == "cached_property":
-            if name in {"n_tasks", "n_arms", "weights", "varies"}:
+            if name in {"n_tasks", "n_arms", "weights", "varies", "is_estimated"}:
                 getattr(KNOWN, name)
                 continue
             with pytest.raises(InvalidInput, match="for collections without states"):

@@ -28,8 +28,10 @@ def read_cases(
     drop_bad_rows: bool = False,
     features: Sequence[Feature] = (),
     context: Sequence[str] = (),
+    categorical: Sequence[str] = (),
     hint: str | None = None,
     followed: bool = False,
+    by_row: bool = False,
     plan: str | None = None,
     labels: Sequence[str] = (),
     most_rows: int | None = None,
@@ -43,9 +45,11 @@ def read_cases(
     Rows of the same case and round are one decision whose outcomes are all known. Without a round column they are those
     of the same time, or every K consecutive rows that have every arm once. Rounds are in the order of `time`, else in
     that of the rows. features: of the contexts, whose columns have these names and one value in all rows of a decision;
-    or context: the columns alone, whose features are an intercept, numbers, and a feature per category but the first.
+    or context: the columns alone, whose features are an intercept, numbers, and a feature per category but the first;
+    categorical: those that look like numbers.
     followed: the cases follow a plan, as the service exports them. Then every row is a round, in the order of the round
-    column, else of time, which must be known; a missing reward is an outcome that will not be known. plan: take only
+    column, else of time, which must be known; a missing reward is an outcome that will not be known. by_row: the same,
+    for logs of other origin: times may be unknown, and a round comes once. plan: take only
     the cases of the plan with this id, where a column `plan` says it. labels: columns by which cases can be told apart.
     most_rows: of a log with more rows, read only whole cases that have about as many together, drawn by `seed`.
 
@@ -55,9 +59,15 @@ def read_cases(
     [[1.0, 0.0], [0.0, 1.0]]
     """
     asked = {f.name: f.level is not None for f in features if f.name != INTERCEPT}
-    about: dict[str, Any] = {"table": table, "plan": plan, "by_case": True, "unknown": followed, "labels": labels}
+    about: dict[str, Any] = {
+        "table": table,
+        "plan": plan,
+        "by_case": True,
+        "unknown": followed or by_row,
+        "labels": labels,
+    }
     about |= {"context": [*asked, *context], "numeric": [name for name in asked if not asked[name]]}
-    about |= {"categorical": [name for name in asked if asked[name]]}
+    about |= {"categorical": [*(name for name in asked if asked[name]), *categorical]}
     view = open_view(source, rewards, **about, **roles)
     with engine_in_words(view.log.name):
         drawn = None if most_rows is None else drawn_cases(view, most_rows, seed)
@@ -75,17 +85,21 @@ def read_cases(
     if not view.log.ordered and columns.time is None and columns.round is None:
         raise InvalidInput(f'The rows of {view.log.name} have no order. Say which column gives it: time="NAME".')
     features = view.features(rows.filter(good)) if context else features
-    read = replace(_tabulate(rows.filter(good), view, features, followed), features=tuple(features))
+    read = replace(_tabulate(rows.filter(good), view, features, followed, by_row=by_row), features=tuple(features))
     return read if drawn is None else replace(read, notes=(*read.notes, drawn.note))
 
 
-def _tabulate(rows: "pa.Table", view: LogView, features: Sequence[Feature], followed: bool) -> Cases:
+def _tabulate(
+    rows: "pa.Table", view: LogView, features: Sequence[Feature], followed: bool, *, by_row: bool = False
+) -> Cases:
     columns = view.columns
     rows, repeated = _without_repeats(rows, columns, followed)
     named = set(rows.column_names)
     cases, case = numbered(rows["unit"])
     arms, arm = numbered(rows["arm"])
-    key, time, how = _rounds(rows, case, arm, len(arms), columns, followed)
+    key, time, how = _rounds(rows, case, arm, len(arms), columns, followed or by_row)
+    if by_row and (columns.round or columns.time) is not None:
+        _check_once(columns, cases, case, time)
     keys, begins, number = np.unique(key, return_index=True, return_inverse=True)
     if len(np.unique(number * len(arms) + arm)) < len(arm):
         raise _repeated(columns, arms, number, arm)
@@ -121,6 +135,18 @@ def _tabulate(rows: "pa.Table", view: LogView, features: Sequence[Feature], foll
         notes=(how, *repeated, *padded_note(rows["unit"], columns.unit), *padded_note(rows["arm"], columns.arm)),
         **more,
     )
+
+
+def _check_once(columns: Columns, cases: tuple[str, ...], case: IntArray, order: IntArray) -> None:
+    """Every case has one row per round."""
+    found, count = np.unique(case * (order.max(initial=0) + 1) + order, return_counts=True)
+    if (again := np.flatnonzero(count > 1)).size:
+        name = cases[int(found[again[0]] // (order.max(initial=0) + 1))]
+        column = columns.round or columns.time
+        raise InvalidInput(
+            f"Column {column!r} must be different in all rows of a case. Case {name!r} has {count[again[0]]} rows with "
+            "the same value. Correct it, or omit the column if rows are in order."
+        )
 
 
 def _rounds(

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 TINY = 1e-18  # Chances of single scores below this are dropped, and counted as an error.
 WIDE = 200  # About how many of the scores of a line hold anyone.
 MOST_WORK = 1e11  # More moves of scores than this, some minutes, are not computed.
+AT_ESTIMATES = "This is at the estimated chances; what their margins allow may be worse."
 SAME = 1e-9  # An end or watch line that loses more than this per round in the long run has a wrong rule.
 
 
@@ -70,6 +71,7 @@ def certify_states(plan: Plan, collection: StateCollection, horizon: int | None 
         error=error,
         regret_at=np.array([out.regret for out in found]),
         shares=collection.shares,
+        remarks=(AT_ESTIMATES,) if collection.is_estimated else (),
     )
 
 

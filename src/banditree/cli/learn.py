@@ -9,6 +9,7 @@ import typer
 
 from banditree.cli.options import AsJson, Worth
 from banditree.cli.progress import progress
+from banditree.errors import InvalidInput
 from banditree.training.settings import LearnSettings
 
 
@@ -43,6 +44,12 @@ def learn(
     from banditree.reports.separation_table import choices
     from banditree.training.learning import learn as learn_from
 
+    if settings.state is not None:
+        refused = {"horizon": horizon, "add_to": add_to, "save_statistics": save_statistics, "worth": worth}
+        if others := [name for name, value in refused.items() if value is not None]:
+            raise InvalidInput(f"--{others[0].replace('_', '-')} must be omitted with states.")
+        _learn_states(log, settings, output, as_json=json)
+        return
     earlier = None if add_to is None else load_statistics(add_to)
     with progress("Finding kinds", visible=settings.individual is not None and not json) as on_progress:
         report = learn_from(log, add_to=earlier, on_progress=on_progress, **dict(settings))
@@ -57,4 +64,18 @@ def learn(
     if merging and not json:
         typer.echo("Merge at one of these with --merge SEPARATION.")
     if output is not None and not json:
+        typer.echo(f"Written to {output}. Plan on it: banditree plan {output} --horizon ROUNDS")
+
+
+def _learn_states(log: str, settings: LearnSettings, output: Path | None, *, as_json: bool) -> None:
+    from banditree.files.collections import save_collection
+    from banditree.reports.by_state import learned_states_document, learned_states_text
+    from banditree.training.trajectories import learn_states
+
+    with progress("Finding kinds", visible=settings.task is None and not as_json) as on_progress:
+        found = learn_states(log, on_progress=on_progress, **dict(settings))
+    if output is not None:
+        save_collection(found.collection, output)
+    typer.echo(json_module.dumps(learned_states_document(found)) if as_json else learned_states_text(found))
+    if output is not None and not as_json:
         typer.echo(f"Written to {output}. Plan on it: banditree plan {output} --horizon ROUNDS")

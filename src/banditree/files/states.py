@@ -28,6 +28,10 @@ class StatesFile(Document):
     moves: list[list[list[list[float]]]] = Field(description="chances of the next states, by task, state and arm")
     shares: list[float] | None = Field(None, description="shares of the tasks among cases; none: unknown")
     provenance: str = "known"
+    rate_margin: list[list[list[float]]] | None = Field(None, description="how far estimated rates may be off")
+    move_margin: list[list[list[list[float]]]] | None = Field(
+        None, description="how far estimated chances of next states may be off"
+    )
 
 
 def save_states(collection: StateCollection, path: Path) -> None:
@@ -46,6 +50,8 @@ def states_document(known: StateCollection) -> StatesFile:
         moves=known.moves.tolist(),
         shares=None if known.shares is None else known.shares.tolist(),
         provenance=known.provenance,
+        rate_margin=None if known.rate_margin is None else known.rate_margin.tolist(),
+        move_margin=None if known.move_margin is None else known.move_margin.tolist(),
     )
 
 

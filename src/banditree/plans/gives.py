@@ -90,9 +90,10 @@ class TreatAs(Part):
 
 @dataclass(frozen=True)
 class TreatByState(Part):
-    """The option that is best for a task in the state that the case is in: one of `options` for each of `states`."""
+    """One of `options` for each of `states`: what is best for a task in the state that the case is in or, without a
+    task, what tells the tasks apart there."""
 
-    task: str
+    task: str | None
     states: tuple[str, ...]
     options: tuple[str, ...]
     kind: Literal["treat by state"] = "treat by state"
@@ -107,7 +108,7 @@ class TreatByState(Part):
 
     def check(self, plan: "Plan") -> str:
         """What is wrong with it in this plan, or nothing."""
-        if self.task not in plan.task_numbers:
+        if self.task is not None and self.task not in plan.task_numbers:
             return f"names the task {self.task!r}, which the plan does not have"
         unknown = [arm for arm in self.options if arm not in plan.arm_numbers]
         if unknown:
@@ -116,7 +117,7 @@ class TreatByState(Part):
 
     def numbers(self, plan: "Plan") -> tuple[int, int]:
         """(arm, task) in the machine."""
-        return NONE, plan.task_numbers[self.task]
+        return NONE, NONE if self.task is None else plan.task_numbers[self.task]
 
     def order(self, plan: "Plan") -> tuple[float, ...]:
         """Its place among the ends of a plan."""
@@ -129,17 +130,24 @@ class TreatByState(Part):
 
     def said(self, words: Vocabulary) -> str:
         """The same in the language of some words."""
+        return f"{words.quoted(self.task or '')} ({self._rule(words)})".lstrip()
+
+    def _rule(self, words: Vocabulary) -> str:
         pairs = zip(self.states, self.options, strict=True)
-        rule = "; ".join(f"{listed(state, words)}: {listed(arm, words)}" for state, arm in pairs)
-        return f"{words.quoted(self.task)} ({rule})"
+        return "; ".join(f"{listed(state, words)}: {listed(arm, words)}" for state, arm in pairs)
 
     def phrase(self, plan: "Plan") -> str:
-        """In the middle of a sentence: "treat as mild disease (well: A; ill: B)"."""
-        return plan.vocabulary.say("treat as {kind}", kind=self.said(plan.vocabulary))
+        """In the middle of a sentence: "treat as mild disease (well: A; ill: B)", or "give by state (well: A; ...)"."""
+        words = plan.vocabulary
+        if self.task is None:
+            return words.say("{to_give} by state ({rule})", rule=self._rule(words))
+        return words.say("treat as {kind}", kind=self.said(words))
 
     def settling(self, plan: "Plan", before: "Gives") -> str:
         """What to do on coming to rest here from a line that gives `before`."""
         words = plan.vocabulary
+        if self.task is None:
+            return words.say("{action} from now on", action=self.phrase(plan))
         if self == before:
             return words.say("keep treating as {kind}", kind=words.quoted(self.task))
         return words.say("treat as {kind} from now on", kind=self.said(words))

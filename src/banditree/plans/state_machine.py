@@ -15,9 +15,10 @@ from banditree.tasks.arrays import IntArray, frozen
 class StateMachine(NamedTuple):
     """N rows, starting at row 0; where a case stands is (row, rounds there, score). (N,) each, unless said otherwise:
 
-    kind: a `Counting`. options: (N, S), what is given in each state. task: the one that is treated as. low, high: the
-    next rows, NONE where there is none. floor, ceil, cap: as in `Machine`. outcomes: (N, S, 2), the points of a failure
-    and of a success. moves: (N, S, S), those of the next state. line: the line that a row came from, NONE for an end.
+    kind: a `Counting`. options: (N, S), what is given in each state. task: the one that is treated as, NONE where a
+    line only tests. low, high: the next rows, NONE where there is none. floor, ceil, cap: as in `Machine`. outcomes:
+    (N, S, 2), the points of a failure and of a success. moves: (N, S, S), those of the next state. line: the line that
+    a row came from, NONE for an end.
     """
 
     kind: IntArray
@@ -56,7 +57,7 @@ def state_machine_of(plan: Plan) -> StateMachine:
     return StateMachine(
         frozen([one.kind for one in numbers], np.int64),
         frozen([[plan.arm_numbers[arm] for arm in rule.options] for rule in rules], np.int64),
-        frozen([plan.task_numbers[rule.task] for rule in rules], np.int64),
+        frozen([rule.numbers(plan)[1] for rule in rules], np.int64),
         frozen([both[0] for both in links], np.int64),
         frozen([both[1] for both in links], np.int64),
         frozen([one.floor for one in numbers], np.int64),

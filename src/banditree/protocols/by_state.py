@@ -7,21 +7,21 @@ from typing import Any
 from banditree.certificates.certify import Certificate, certify
 from banditree.errors import InvalidInput, PlanWarning, invalid
 from banditree.plans.counts import Score, Watch
-from banditree.plans.gives import TreatByState
+from banditree.plans.gives import NONE, TreatByState
 from banditree.plans.line import Exit, Line
 from banditree.plans.plan import Origin, Plan, make_plan
-from banditree.plans.points import StateTable
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
 from banditree.protocols.defaults import LINES_PER_TASK
 from banditree.protocols.objectives import Objective
 from banditree.protocols.settings import PlanSettings
-from banditree.protocols.state_tables import UNITS, build_lines, table_against_others
+from banditree.protocols.state_tables import UNITS, Way, build_lines, ways_of
+from banditree.tasks.arrays import IntArray
 from banditree.tasks.optimal_states import Optimal, optimal
 from banditree.tasks.states import StateCollection
 from banditree.theory.by_state import alike_of, evidence_along, hard_states_of
 
-STEPS_PER_TASK = 400  # Of a search by default, for each of the two units of points.
+STEPS_PER_TASK = 1000  # Of a search by default, for each of the two units of points.
 USES = ("objective", "lines", "forward_only", "steps", "seed")  # What may be asked of such a plan.
 
 
@@ -112,10 +112,10 @@ def _searched(asked: Asked, on_progress: OnProgress | None) -> tuple[float, Plan
 
     collection, how = asked.collection, asked.how
     M = collection.n_tasks
-    tables = [table_against_others(collection, j, asked.best.options[j], asked.unit) for j in range(M)]
-    if all(table is None for table in tables):
+    ways = ways_of(collection, asked.best.options, asked.horizon, asked.unit)
+    if all(way.task == NONE for way in ways):
         return _one_rule(asked)
-    lines = build_lines(collection, asked.best.options, tables, asked.horizon)
+    lines = build_lines(collection, asked.best.options, ways, asked.horizon)
     search = StateSearch(
         lines,
         most_lines=how.lines or int(LINES_PER_TASK * M),
@@ -129,7 +129,7 @@ def _searched(asked: Asked, on_progress: OnProgress | None) -> tuple[float, Plan
     )
     draft = search.run()
     written = [
-        _line(asked, tables, int(lines.way[e]), (int(lines.floor[e]), int(lines.ceil[e]), int(lines.cap[e])), ends)
+        _line(asked, ways[lines.way[e]], (int(lines.floor[e]), int(lines.ceil[e]), int(lines.cap[e])), ends)
         for e, ends in zip(draft.chosen, zip(draft.low.tolist(), draft.high.tolist(), strict=True), strict=True)
     ]
     plan = make_plan(written, collection, asked.horizon)
@@ -138,8 +138,11 @@ def _searched(asked: Asked, on_progress: OnProgress | None) -> tuple[float, Plan
 
 
 def _rule(asked: Asked, task: int) -> TreatByState:
-    known = asked.collection
-    return TreatByState(known.tasks[task], known.states, tuple(known.arms[k] for k in asked.best.options[task]))
+    return _giving(asked.collection, asked.collection.tasks[task], asked.best.options[task])
+
+
+def _giving(known: StateCollection, task: str | None, options: IntArray) -> TreatByState:
+    return TreatByState(task, known.states, tuple(known.arms[k] for k in options))
 
 
 def _one_rule(asked: Asked) -> tuple[float, Plan]:
@@ -151,9 +154,7 @@ def _one_rule(asked: Asked) -> tuple[float, Plan]:
     return float(by_kind[best]), make_plan([Line(_rule(asked, best))], known, asked.horizon)
 
 
-def _line(
-    asked: Asked, tables: list[StateTable | None], task: int, levels: tuple[int, int, int], leads: tuple[int, int]
-) -> Line:
+def _line(asked: Asked, way: Way, levels: tuple[int, int, int], leads: tuple[int, int]) -> Line:
     from banditree.protocols.state_values import FIRST_END
 
     def exit_to(target: int) -> Exit:
@@ -161,8 +162,9 @@ def _line(
             return Line(_rule(asked, FIRST_END - target))
         return max(target, 0) + 1
 
-    (floor, ceil, cap), table = levels, tables[task]
-    assert table is not None
+    floor, ceil, cap = levels
+    task = None if way.task == NONE else asked.collection.tasks[way.task]
+    gives = _giving(asked.collection, task, way.options)
     if ceil:
-        return Line(_rule(asked, task), Score(table, floor, ceil), exit_to(leads[0]), exit_to(leads[1]))
-    return Line(_rule(asked, task), Watch(table, floor, cap), exit_to(leads[0]))
+        return Line(gives, Score(way.table, floor, ceil), exit_to(leads[0]), exit_to(leads[1]))
+    return Line(gives, Watch(way.table, floor, cap), exit_to(leads[0]))

@@ -115,7 +115,7 @@ def _in_order(lines: Lines, parts: list[IntArray], order: list[int]) -> StateDra
 
 
 def chain(lines: Lines, order: list[int]) -> StateDraft:
-    """Watch lines that treat as one task after the other, and then start again."""
+    """Watch lines of one way after the other, and then start again."""
     wanted = [
         int(np.flatnonzero((lines.way == j) & (lines.floor == FIRST_FLOOR) & (lines.cap == FIRST_CAP))[0])
         for j in order
@@ -162,7 +162,7 @@ class StateSearch:
 
     def _beginnings(self) -> list[StateDraft]:
         """The best of many chains of watch lines in random orders."""
-        ways = sorted(set(self.lines.way.tolist()))
+        ways = sorted(set(self.lines.way[self.lines.ceil == 0].tolist()))
         orders = {tuple(self.rng.permutation(ways)[: self.most_lines].tolist()) for _ in range(ORDERS)}
         drafts = [chain(self.lines, list(order)) for order in sorted(orders)]
         return sorted(drafts, key=lambda draft: draft.objective(self.power))[:FIRST_CHAINS]

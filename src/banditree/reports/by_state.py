@@ -3,11 +3,16 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from banditree.nouns import counted
 from banditree.plans.words import amount, quoted
+from banditree.reports.certify import table_lines
+from banditree.tasks.collection import Collection
 from banditree.tasks.optimal_states import Optimal, optimal
 from banditree.tasks.states import StateCollection
 from banditree.theory.by_state import Alike, HardState, alike_of, hard_states_of
+from banditree.training.trajectories import LearnedStates
 
 
 @dataclass(frozen=True)
@@ -77,3 +82,69 @@ def warnings_of(collection: StateCollection, hard: list[HardState], alike: list[
         for one in alike
     ]
     return lines or ["No state is hard to leave, and kinds can be told apart whichever they are treated as."]
+
+
+def learned_states_text(found: LearnedStates) -> str:
+    """What a log of trajectories was found to say, for people."""
+    known, seen = found.collection, found.trajectories
+    lines = [
+        f"Read {counted(seen.n_rows, 'row')} of {counted(len(seen.first), 'case')} in {found.name}: "
+        f"{counted(known.n_tasks, 'kind')}, {counted(known.n_states, 'state')} ({', '.join(known.states)}), "
+        f"{counted(known.n_arms, 'option')}."
+    ]
+    if (kinds := found.mixture) is not None:
+        shares = ", ".join(f"{share:.0%}" for share in kinds.shares)
+        sure = kinds.chances.max(axis=1).mean()
+        lines += [
+            f"Found {counted(len(kinds.shares), 'kind')} ({shares}), with a certainty of {sure:.1%} on average.",
+            f"    kinds  log-likelihood  {kinds.criterion}",
+            *(f"  {one.n_classes:>7}  {one.log_likelihood:>14,.1f}  {one.score:,.1f}" for one in kinds.trials),
+        ]
+    lines += [f"Note: {note}" for note in found.notes]
+    head = ["kind", "state", "option", "rounds", "success", *(f"to {state}" for state in known.states)]
+    rows = [_learned_row(row, known.states) for row in learned_states_rows(found)]
+    return "\n".join([*lines, "", *table_lines(head, rows)])
+
+
+def _learned_row(row: dict[str, Any], states: tuple[str, ...]) -> list[str]:
+    within = f"{row['success']:.2f} ± {row['margin']:.2f}"
+    moves = [f"{row[f'to {state}']:.2f} ± {row[f'margin to {state}']:.2f}" for state in states]
+    return [row["kind"], row["state"], row["option"], f"{row['rounds']:,.0f}", within, *moves]
+
+
+def learned_states_rows(found: LearnedStates) -> list[dict[str, Any]]:
+    """For every kind, state and option the rounds that show it, and its chances with their margins."""
+    known = found.collection
+    assert known.rate_margin is not None
+    assert known.move_margin is not None
+    rows = []
+    for i, s, k in np.ndindex(*known.rates.shape):
+        row: dict[str, Any] = {"kind": known.tasks[i], "state": known.states[s], "option": known.arms[k]}
+        row |= {"rounds": float(found.rounds[i, s, k]), "success": float(known.rates[i, s, k])}
+        row |= {"margin": float(known.rate_margin[i, s, k])}
+        for to, name in enumerate(known.states):
+            row |= {f"to {name}": float(known.moves[i, s, k, to])}
+            row |= {f"margin to {name}": float(known.move_margin[i, s, k, to])}
+        rows.append(row)
+    return rows
+
+
+def learned_states_document(found: LearnedStates) -> dict[str, Any]:
+    """The same as JSON."""
+    kinds = found.mixture
+    return {
+        "rows": found.trajectories.n_rows,
+        "cases": len(found.trajectories.first),
+        "kinds": list(found.collection.tasks),
+        "shares": found.collection.weights.tolist(),
+        "certainty": None if kinds is None else float(kinds.chances.max(axis=1).mean()),
+        "trials": [] if kinds is None else [one.__dict__ for one in kinds.trials],
+        "notes": list(found.notes),
+        "estimates": learned_states_rows(found),
+    }
+
+
+def rates_by_state(known: StateCollection) -> Collection:
+    """The success rates as a collection without states, with a task for every kind in every state, to draw them."""
+    names = [f"{task}, {state}" for task in known.tasks for state in known.states]
+    return Collection.bernoulli(known.rates.reshape(-1, known.n_arms), tasks=names, arms=known.arms)

@@ -14,12 +14,14 @@ from banditree.figures.monitoring import monitor_scenes
 from banditree.figures.scene import Scene
 from banditree.figures.svg import svg
 from banditree.monitoring.monitor import Monitoring
+from banditree.reports.by_state import learned_states_rows, learned_states_text, rates_by_state
 from banditree.reports.certify import shown_chance, table_lines
 from banditree.reports.evaluate import evaluation_text
 from banditree.reports.fit import fit_text
 from banditree.reports.learning import learn_text
 from banditree.reports.monitor import monitor_text
 from banditree.training.learning import Learned
+from banditree.training.trajectories import LearnedStates
 
 Rows = list[dict[str, Any]]
 
@@ -155,6 +157,11 @@ SHOWINGS: dict[type, Showing] = {
     Fit: Showing(fit_text, lambda fit: evaluation_rows(fit.evaluation), lambda f: choice_scene(choice_info(f.trials))),
     Evaluation: Showing(evaluation_text, evaluation_rows, _evaluation_scene),
     Learned: Showing(learn_text, learned_rows, lambda found: heat_map_scene(heat_map_info(found.collection))),
+    LearnedStates: Showing(
+        learned_states_text,
+        learned_states_rows,
+        lambda found: heat_map_scene(heat_map_info(rates_by_state(found.collection))),
+    ),
     Certificate: Showing(_certificate_text, certificate_rows, _certificate_scene),
     Monitoring: Showing(
         lambda found: monitor_text(found.plan, found),

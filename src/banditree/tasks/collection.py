@@ -237,16 +237,20 @@ class Collection:
         arms: Sequence[str] | None = None,
         shares: Any = None,
         provenance: str = "known",
+        rate_margin: Any = None,
+        move_margin: Any = None,
     ) -> "StateCollection":
         """Tasks whose cases are in one of several states, which changes with what is given (`tasks.states`).
 
         rates: (M, S, K), the chance of a success. moves: (M, S, K, S), the chance of each next state. start: the name
-        of the first state or the chance of each, by default the first of the states.
+        of the first state or the chance of each, by default the first of the states. rate_margin, move_margin: how far
+        estimated chances may be off.
         """
         from banditree.tasks.states import with_states
 
         names = {"tasks": tasks, "arms": arms, "states": states}
-        return with_states(rates, moves, **names, start=start, shares=shares, provenance=provenance)
+        margins = {"rate_margin": rate_margin, "move_margin": move_margin}
+        return with_states(rates, moves, **names, **margins, start=start, shares=shares, provenance=provenance)
 
     @property
     def features(self) -> tuple[Feature, ...]:

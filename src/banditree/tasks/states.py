@@ -45,7 +45,8 @@ class StateCollection(Collection):
     """M tasks x S states x K arms: chances of a success, and of every next state. `Collection.states` makes it.
 
     rates: (M, S, K). moves: (M, S, K, S), the chance of each next state. start: (S,), of the state of the first round.
-    shares: (M,) of the tasks among cases, None where unknown. Outcomes are 0 or 1. Whatever a collection has only
+    shares: (M,) of the tasks among cases, None where unknown. rate_margin (M, S, K) and move_margin (M, S, K, S): how
+    far estimated chances may be off, None where they are known. Outcomes are 0 or 1. Whatever a collection has only
     without states, such as `means`, raises: nothing that does not know of states computes wrong numbers.
 
     >>> rates = [[[0.8, 0.3], [0.4, 0.2]], [[0.3, 0.7], [0.1, 0.5]]]
@@ -84,6 +85,8 @@ class StateCollection(Collection):
         start: Any = None,
         shares: Any = None,
         provenance: str = "known",
+        rate_margin: Any = None,
+        move_margin: Any = None,
     ) -> None:
         rates = _chances("rates", rates, 3)
         M, S, K = rates.shape
@@ -95,6 +98,8 @@ class StateCollection(Collection):
             "rewards": BERNOULLI,
             "provenance": provenance,
             "shares": None if shares is None else checked_shares(shares, M),
+            "rate_margin": _checked_margin("rate_margin", rate_margin, (M, S, K)),
+            "move_margin": _checked_margin("move_margin", move_margin, (M, S, K, S)),
         }
         for name, value in found.items():
             object.__setattr__(self, name, value)
@@ -107,6 +112,13 @@ class StateCollection(Collection):
     states: tuple[str, ...]  # type: ignore[assignment]
     start: FloatArray
     rewards: Rewards
+    rate_margin: FloatArray | None
+    move_margin: FloatArray | None
+
+    @property
+    def is_estimated(self) -> bool:
+        """Whether some chance is known only within a margin."""
+        return self.rate_margin is not None or self.move_margin is not None
 
     @property
     def n_tasks(self) -> int:
@@ -156,6 +168,8 @@ def with_states(
     start: Any = None,
     shares: Any = None,
     provenance: str = "known",
+    rate_margin: Any = None,
+    move_margin: Any = None,
 ) -> StateCollection:
     """The collection with these rates (M, S, K) and chances of next states (M, S, K, S).
 
@@ -173,6 +187,8 @@ def with_states(
         start=start,
         shares=shares,
         provenance=provenance,
+        rate_margin=rate_margin,
+        move_margin=move_margin,
     )
 
 
@@ -197,6 +213,15 @@ def _checked_names(word: str, given: Sequence[str], count: int) -> tuple[str, ..
         raise invalid(word, f"{count} different names", list(names))
     check_texts(word, names)
     return names
+
+
+def _checked_margin(name: str, given: Any, shape: tuple[int, ...]) -> FloatArray | None:
+    if given is None:
+        return None
+    margin = _chances(name, given, len(shape))
+    if margin.shape != shape:
+        raise invalid(name, f"of shape {shape}", margin.shape)
+    return margin
 
 
 def _checked_moves(known: StateCollection, given: Any) -> FloatArray:

@@ -77,6 +77,8 @@ def learn(
     [[1.0, 0.0], [0.0, 0.0]]
     """
     how = LearnSettings(**settings)
+    if with_states := [name for name in ("state", "states", "time") if name in how.changed]:
+        raise InvalidInput(f"{with_states[0]} must be omitted without states. learn_states takes logs with states.")
     reading = read_log(
         source,
         rewards=how.family,

@@ -31,6 +31,17 @@ class LearnSettings(Settings):
         Text | None,
         Field(description="Column of harm, 0 or 1, such as a side effect: its rates are learned beside the rewards."),
     ] = None
+    state: Annotated[
+        Text | None,
+        Field(
+            description="Column of the state that the case was in, which changes with what is given; a row per round."
+        ),
+    ] = None
+    states: Annotated[Texts, Field(description="The states in your order, as in well,moderate,ill.")] = ()
+    time: Annotated[
+        Text | None,
+        Field(description="Column that gives the order of rounds, with states. [default: that of the rows]"),
+    ] = None
     context: Annotated[Texts, Field(description="Context columns, as in age,sex. Text columns are categories.")] = ()
     per_case: Annotated[
         Texts, Field(description="Context columns that stay the same for a whole case, as an age does.")
