@@ -39,7 +39,8 @@ class Client:
     """The service at an address. Use it in a `with` block, or close it.
 
     After a lost connection or a 503, and a 502 or 504 of a proxy, it tries again: `retries` times, after 0.1, 0.2, 0.4,
-    ... seconds. That does no harm: what would be done twice carries a key. timeout: seconds to wait for an answer.
+    ... seconds. That does no harm: a change carries a key, with which it is made once. timeout: seconds to wait for
+    each answer.
     """
 
     def __init__(
@@ -124,7 +125,7 @@ class Client:
     ) -> SplitOut:
         """Split new cases between two signed plans at random. rounds: how many rounds of each case are compared."""
         body = {"old": old, "new": new, "comment": comment, "share": share, "rounds": rounds, "seed": seed}
-        return self._call("POST", "splits", SplitOut, body, once=True)
+        return self._call("POST", "splits", SplitOut, body)
 
     def splits(self, plan: str | None = None) -> list[SplitOut]:
         """The splits on record, or those of one plan, the newest first."""
@@ -147,7 +148,7 @@ class Client:
     ) -> Standing:
         """Start a case, by default with a new id. without: the arms that it must never get."""
         body = {"plan": plan, "id": id, "label": label, "without": list(without)}
-        return self._call("POST", "cases", Standing, body, once=True)
+        return self._call("POST", "cases", Standing, body)
 
     def ask(
         self,
@@ -160,7 +161,7 @@ class Client:
     ) -> list[StepOut]:
         """What to do next: the open rounds, up to n. wait: False to go on without outcomes still awaited."""
         body = {**_ask(n, context, available), "wait": wait}
-        return self._call("POST", f"cases/{case}/ask", list[StepOut], body)
+        return self._call("POST", f"cases/{case}/ask", list[StepOut], body, numbered=True)
 
     def tell(
         self, case: str, round: int, reward: float | Missing, *, harm: bool | None = None, ask: int | None = None
@@ -171,7 +172,7 @@ class Client:
         """
         following = None if ask is None else {"n": ask}
         body = {**_told(round, reward), "harm": harm, "ask": following}
-        return self._call("POST", f"cases/{case}/tell", TellOut, body)
+        return self._call("POST", f"cases/{case}/tell", TellOut, body, numbered=True)
 
     def override(self, case: str, arm: str, reason: str, round: int | None = None) -> StepOut:
         """Give an arm other than the plan's."""
@@ -184,7 +185,7 @@ class Client:
 
     def undo(self, case: str, round: int) -> Standing:
         """Take the last report back, which was of this round, with the rounds that were opened after it."""
-        return self._call("POST", f"cases/{case}/undo", Standing, {"round": round}, once=True)
+        return self._call("POST", f"cases/{case}/undo", Standing, {"round": round})
 
     def arrange(self, case: str, **changes: Any) -> bool:
         """Change the label of a case, its owner, due (a day) or every (days), those that are given; None removes it."""
@@ -201,7 +202,7 @@ class Client:
 
     def note(self, case: str, text: str) -> None:
         """Write something down."""
-        self._call("POST", f"cases/{case}/note", Done, {"text": text}, once=True)
+        self._call("POST", f"cases/{case}/note", Done, {"text": text})
 
     def end(self, case: str, reason: str | None = None) -> None:
         """Close a case."""
@@ -247,7 +248,7 @@ class Client:
 
     def add_file(self, name: str, content: bytes) -> str:
         """Put a file on record to learn from or to evaluate on; its id. name: as in visits.csv."""
-        answer = self._send("POST", f"files?name={quote(name)}", None, once=True, content=content)
+        answer = self._send("POST", f"files?name={quote(name)}", None, content=content)
         return Created.model_validate(answer.json()["data"]).id
 
     def files(self) -> list[FileLine]:
@@ -256,12 +257,12 @@ class Client:
 
     def delete_file(self, file: str) -> None:
         """Delete a file; what was learned from it stays."""
-        self._call("DELETE", f"files/{file}", Done, once=True)
+        self._call("DELETE", f"files/{file}", Done)
 
     def add_job(self, kind: str, *, seconds: int | None = None, **settings: Any) -> JobOut:
         """Put a job in line. kind: learn, search, evaluate or report; settings: see docs/service.md for each kind."""
         body = {"kind": kind, "settings": settings, "seconds": seconds}
-        return self._call("POST", "jobs", JobOut, body, once=True)
+        return self._call("POST", "jobs", JobOut, body)
 
     def job(self, job: str) -> JobOut:
         """How a job stands, what it found, and its result once it is done."""
@@ -300,8 +301,8 @@ class Client:
         """The file that a report job wrote."""
         return self._send("GET", f"jobs/{job}/file").content
 
-    def _call(self, method: str, path: str, shape: type[Data], body: Any = None, *, once: bool = False) -> Data:
-        answer = self._send(method, path, body, once=once)
+    def _call(self, method: str, path: str, shape: type[Data], body: Any = None, *, numbered: bool = False) -> Data:
+        answer = self._send(method, path, body, numbered=numbered)
         return TypeAdapter(shape).validate_python(answer.json()["data"])
 
     def _send(
@@ -310,13 +311,16 @@ class Client:
         path: str,
         body: Any = None,
         *,
-        once: bool = False,
+        numbered: bool = False,
         endless: bool = False,
         content: bytes | None = None,
     ) -> httpx.Response:
-        """The answer, tried again where that may help. once: a key keeps the service from doing it twice."""
+        """The answer, tried again where that may help. A change carries a key, with which it is made once.
+
+        numbered: it needs none, and is answered sooner without: the same round asked for or told again changes nothing.
+        """
         timeout = None if endless else self.timeout
-        headers = {KEY: secrets.token_hex(16)} if once else {}
+        headers = {} if method == "GET" or numbered else {KEY: secrets.token_hex(16)}
         for attempt in range(self.retries + 1):
             last = attempt == self.retries
             try:

@@ -35,6 +35,7 @@ def configuration(app: FastAPI, settings: Settings, most: int) -> uvicorn.Config
         host=settings.host,
         port=settings.port,
         http=protocol(Connections(most, settings.connections_per_address, trusted)),
+        ws="none",  # nothing here speaks it, and its connections would be counted for ever
         proxy_headers=bool(trusted),
         forwarded_allow_ips=list(trusted),
         log_config=None,

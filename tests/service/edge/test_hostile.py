@@ -126,6 +126,36 @@ def test_headers_have_a_limit_and_are_not_read_on(listening, head, before):
         assert b"HTTP/1.1 422" in other.recv(65_536), "a body is no header"
 
 
+ENDLESS = {"many trailers": b"0\r\n" + b"x: y\r\n" * 200_000, "one trailer": b"0\r\nx: " + b"y" * 2_000_000}
+ENDLESS["marks of a chunk"] = b"1;" + b"x" * 2_000_000
+
+
+@pytest.mark.parametrize("more", ENDLESS)
+def test_what_comes_beside_a_body_has_the_same_limit(listening, more):
+    head = b"POST /api/v1/login HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", listening), timeout=30) as one:
+        with suppress(ConnectionError):
+            one.sendall(head + ENDLESS[more])
+        assert one.recv(65_536).startswith(b"HTTP/1.1 431")
+    with httpx.Client(base_url=f"http://127.0.0.1:{listening}") as http:
+        small_chunks = http.post("/api/v1/cases", content=(b" " * 100 for _ in range(9_000)))
+    assert small_chunks.status_code == 422, "the body is told from what divides it"
+
+
+@pytest.mark.parametrize(("size", "status"), [(65_000, 200), (66_000, 431)])
+def test_the_limit_of_headers_is_what_is_said(listening, size, status):
+    assert httpx.get(f"http://127.0.0.1:{listening}/health", headers={"x": "y" * size}).status_code == status
+
+
+def test_connections_that_ask_for_a_web_socket_are_counted_no_longer_than_they_last(listening):
+    ask = b"connection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: %b\r\n\r\n"
+    for _ in range(101):
+        with socket.create_connection(("127.0.0.1", listening), timeout=30) as one:
+            one.sendall(b"GET /health HTTP/1.1\r\nhost: localhost\r\n" + ask % b"dGhlIHNhbXBsZSBub25jZQ==")
+            assert one.recv(100).startswith(b"HTTP/1.1 ")
+    assert httpx.get(f"http://127.0.0.1:{listening}/health").status_code == 200
+
+
 def test_requests_per_second_are_limited_per_person(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("banditree.service.edge.admission.time.monotonic", lambda: now[0])

@@ -1,6 +1,7 @@
 """A request that is sent again is carried out once, and answered as before."""
 
 import re
+from collections import Counter
 
 import httpx
 import pytest
@@ -104,7 +105,8 @@ class LosesAnswers(httpx.HTTPTransport):
 
     def handle_request(self, request):
         answer = super().handle_request(request)
-        if request.method != "GET" and (sent := request.headers.get("idempotency-key")) not in self.lost:
+        sent = request.headers.get("idempotency-key") or f"{request.url} {request.content}"
+        if request.method != "GET" and sent not in self.lost:
             self.lost.add(sent)
             answer.read()
             raise httpx.ReadError("lost")
@@ -115,11 +117,21 @@ def test_the_client_sends_again_what_was_lost_and_nothing_is_done_twice(service,
     with httpx.Client(transport=LosesAnswers(), base_url=service[1].base_url) as http:
         client = Client(http=http)
         client.note(case, "felt better")
+        client.tell(case, client.ask(case)[0].round, 1)
+        client.correct(case, 1, 0, "misread")
+        client.override(case, "B", "asked for it")
+        client.tell(case, 2, 1)
+        assert client.undo(case, 2).state == "open"
+        assert client.arrange(case, label="bed 12")
+        client.end(case)
+        assert client.reopen(case, "came back")
         file = client.add_file("visits.csv", b"case,arm,reward\n1,A,1\n")
         assert [one.id for one in client.files()].count(file) == 1
         assert len(client.files()) == 1
         client.delete_file(file)
     assert notes(service[1], case) == ["felt better"]
+    kinds = [event["kind"] for event in service[1].get(f"/api/v1/cases/{case}/events").json()["data"]]
+    assert max(Counter(kinds).values()) == 2, kinds  # rounds were told twice, everything else was done once
 
 
 def test_keys_belong_to_a_person_and_secrets_are_not_kept(tmp_path):

@@ -11,7 +11,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 HEAD_SECONDS = 10.0  # The head of a request must come within this many seconds.
-HEAD_BYTES = 65_536  # It may have this many bytes.
+HEAD_BYTES = 65_536  # A request may have this many bytes besides its body, which may be divided into small chunks.
 PIECE = 16_384  # Bytes between two looks at a head, so that little of one that is too large is read.
 LOCAL = "local"  # What connects over a socket of this machine has no address.
 TOO_LARGE = (
@@ -56,7 +56,7 @@ def protocol(connections: Connections) -> type[asyncio.Protocol]:
     class Patient(HttpToolsProtocol):
         address = ""
         head_timer: asyncio.TimerHandle | None = None
-        n_head, in_body, refused = 0, False, False
+        n_beside, in_body, refused = 0, False, False  # bytes beside the body, those of the body taken off once more
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -77,25 +77,42 @@ def protocol(connections: Connections) -> type[asyncio.Protocol]:
                 self._expect_head()
             while data and not self.refused:
                 piece, data = (data, b"") if self.in_body else (data[:PIECE], data[PIECE:])
-                self.n_head += len(piece)
+                self.n_beside += len(piece)
                 super().data_received(piece)
-                if not self.in_body and self.n_head > HEAD_BYTES:
+                if self.n_beside > HEAD_BYTES:
                     self._refuse()
+
+        def on_header(self, name: bytes, value: bytes) -> None:
+            if not self.in_body:  # what comes after the body is not kept
+                super().on_header(name, value)
 
         def on_headers_complete(self) -> None:
             self._have_head()
             self.in_body = True
-            super().on_headers_complete()
+            if self.n_beside > HEAD_BYTES and self._n_head() > HEAD_BYTES:
+                self._refuse()
+            else:
+                super().on_headers_complete()
+
+        def on_body(self, body: bytes) -> None:
+            self.n_beside -= 2 * len(body)
+            if not self.refused:
+                super().on_body(body)
 
         def on_message_complete(self) -> None:
-            self.n_head, self.in_body = 0, False
-            super().on_message_complete()
+            self.n_beside, self.in_body = 0, False
+            if not self.refused:
+                super().on_message_complete()
+
+        def _n_head(self) -> int:
+            return len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
         def _refuse(self) -> None:
             """Say that the head is too large, read nothing more, and hang up once that was heard."""
             self.refused = True
             self.transport.pause_reading()
-            self.transport.write(REFUSAL)
+            if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+                self.transport.write(REFUSAL)
             self.loop.call_later(1.0, self._give_up)
 
         def _expect_head(self) -> None:
