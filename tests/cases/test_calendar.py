@@ -43,3 +43,6 @@ def test_learn_says_how_the_log_was_made_and_that_it_drifts():
     assert "The log: options were given at random in every round" in learn_text(found)
     assert any("Drift over the calendar" in note for note in learn_document(found)["notes"])
     assert learn_document(found)["design"] == "per-round"
+    stated = learn_text(learn(table, individual="individual", kinds=2, design="seen")).splitlines()
+    assert stated[1].startswith("The log: options were chosen by what was seen of the case (as stated;")
+    assert any(line.startswith("Note: Rates may be due to who was given an option") for line in stated)

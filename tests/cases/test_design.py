@@ -1,4 +1,6 @@
-"""The design of a log is found from it: a log at random is taken for another one in 1 of 5,000 logs."""
+"""The design of a log is found from it: a log at random is taken for another one in 1 of 4,000 logs."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,6 +9,8 @@ from null_worlds import null_world
 from banditree.cases.design import Design, find_design
 from banditree.cases.table import cases_of, shuffled
 from banditree.errors import InvalidInput
+from banditree.evaluation.propensities import understood
+from banditree.tasks.contexts import INTERCEPT, Feature
 
 
 @pytest.mark.parametrize(
@@ -43,6 +47,27 @@ def test_options_that_are_left_after_failures_were_chosen_by_what_was_seen():
     assert found.design is Design.SEEN
     assert "outcome before" in str(found)
     assert not found.shows_plans
+
+
+@pytest.mark.parametrize("what", ["context", "time"])
+def test_what_was_known_before_is_seen_to_decide_and_chances_follow_from_it(what):
+    rng, n, rounds = np.random.default_rng(0), 100, 10
+    known = rng.random(n * rounds)
+    about = {"at": known} if what == "time" else {"contexts": np.column_stack([np.ones(n * rounds), known])}
+    about |= {} if what == "time" else {"features": (Feature(INTERCEPT), Feature("price"))}
+
+    def log(chance):
+        given = np.eye(2)[(rng.random(n * rounds) < chance).astype(int)] > 0
+        outcomes = np.where(given, rng.random((n * rounds, 2)) < 0.5, np.nan)
+        return replace(cases_of(np.repeat(np.arange(n), rounds), ["A", "B"], outcomes), **about)
+
+    assert {find_design(log(0.5)).design for _ in range(20)} == {Design.PER_ROUND}
+    chance = 0.2 + 0.6 * known
+    found, made = understood(log(chance), None, 0)
+    assert made.design is Design.SEEN
+    assert ("they depend on 'price'" if what == "context" else "they depend on the time") in str(made)
+    given = np.where(found.arm == 1, chance, 1 - chance)
+    assert np.abs(found.chances - given).mean() < 0.05
 
 
 def test_a_sticky_log_in_another_order_sticks_no_more():

@@ -1,8 +1,8 @@
 """How a log was made: what decided which option a case was given, found from the log itself.
 
 Every test adds up one number per case and divides by the root of the sum of their squares, so that it holds however
-the rounds of one case depend on each other. A log whose options were drawn at random fails one of the three tests in
-about 1 of 5,000 logs.
+the rounds of one case depend on each other. A log whose options were drawn at random fails one of them in about 1 of
+4,000 logs.
 """
 
 from dataclasses import dataclass
@@ -14,6 +14,7 @@ from banditree.cases.table import Cases
 from banditree.errors import invalid
 from banditree.nouns import counted
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
+from banditree.tasks.contexts import INTERCEPT
 
 FAR = 4.0  # A test speaks against chance from this many standard deviations on.
 LEAST_CASES = 10  # With fewer cases of several rounds nothing is found out about a design.
@@ -46,6 +47,14 @@ WORDS = {
 }
 
 
+CAUTIONS = {
+    Design.SEEN: "Rates may be due to who was given an option, and when. If the chances of the options are known, give "
+    'them: propensity="NAME".',
+    Design.PER_CASE: "Which option is better for whom rests on comparing different cases, which may differ in more "
+    "than what they were given.",
+}
+
+
 @dataclass(frozen=True)
 class LogDesign:
     """The design of a log, the evidence in words, and whether the user stated it.
@@ -61,6 +70,11 @@ class LogDesign:
     def __str__(self) -> str:
         how = "; their chances are estimated from that" if self.is_estimated else ""
         return f"{self.design.words} ({'as stated; ' if self.is_stated else ''}{self.evidence}{how})"
+
+    @property
+    def caution(self) -> str:
+        """What to keep in mind of rates that are estimated from such a log, or ""."""
+        return CAUTIONS.get(self.design, "")
 
     @property
     def shows_plans(self) -> bool:
@@ -100,6 +114,8 @@ def _found(cases: Cases, differs: BoolArray, changed: int, several: int) -> tupl
         return Design.PER_CASE, _changing(changed, several)
     if abs(_by_outcome(cases, differs)) > FAR:
         return Design.SEEN, "whether they change depends on the outcome before"
+    if (what := _known_before(cases)) is not None:
+        return Design.SEEN, f"they depend on {what}"
     if _sticks(cases, counts, differs) > FAR:
         share = differs[cases.place > 0].mean()
         by_chance = 1 - ((counts.sum(axis=0) / counts.sum()) ** 2).sum()
@@ -124,6 +140,26 @@ def _unequal_shares(counts: FloatArray) -> float:
     share, n = counts.sum(axis=0) / counts.sum(), counts.sum(axis=1, keepdims=True)
     each = ((counts - n * share) ** 2 / np.maximum(n * share, 1e-300)).sum(axis=1)
     return _away((each - (np.count_nonzero(share) - 1))[n[:, 0] > 1])
+
+
+def _known_before(cases: Cases) -> str | None:
+    """The context, or the time, that options depend on most; None if on none. The more there are, the more it takes."""
+    from scipy.special import ndtr
+
+    known = [("the time", cases.at)] if np.isfinite(cases.at).all() else []
+    if cases.contexts is not None:
+        named = zip(cases.features, cases.contexts.T, strict=True)
+        known += [(repr(feature.name), values) for feature, values in named if feature.name != INTERCEPT]
+    given = np.eye(len(cases.arms))[cases.arm]
+    given -= given.mean(axis=0)
+    found = dict[str, float]()
+    for name, values in known:
+        moved = (values - values.mean())[:, None] * given
+        each = [abs(_away(np.bincount(cases.owner, column, cases.n_cases).astype(float))) for column in moved.T]
+        found[name] = max(found.get(name, 0.0), *each)
+    name = max(found, key=lambda one: found[one], default="")
+    is_chance = not name or ndtr(-found[name]) * len(known) * len(cases.arms) > ndtr(-FAR)
+    return None if is_chance else name
 
 
 def _sticks(cases: Cases, counts: FloatArray, differs: BoolArray) -> float:

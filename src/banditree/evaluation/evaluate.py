@@ -305,11 +305,16 @@ def _reach_notes(plan: Plan, history: Cases, mine: Judged, horizon: int) -> tupl
         )
     where = "estimated from what was seen" if history.chances is None else "those in the log"
     chances = where if history.chances is not None else "each option's share of the log"
+    shown = (
+        "A case answers with its own outcomes of the option that is asked for, in a random order, and counts for one "
+        "over its chance of being shown so far; how the others go on is told by the kinds."
+        if history.contexts is None
+        else "Rounds are passed over until the log gives what is asked for at their context, and a case counts for one "
+        "over its chance of coming so far."
+    )
     notes = [
-        "One outcome per round is known. A case answers with its own outcomes of the option that is asked for, in a "
-        "random order, and counts for one over its chance of being shown so far; how the others go on is told by the "
-        "kinds. This is right if options were given as the log's design says and a case responds alike throughout. The "
-        f"other estimators need only the former; the chances are {chances}."
+        f"One outcome per round is known. {shown} This is right if options were given as the log's design says and a "
+        f"case responds alike throughout. The other estimators need only the former; the chances are {chances}."
     ]
     if mine.shown < horizon:
         notes.append(

@@ -20,7 +20,7 @@ from banditree.evaluation.expected import MadeUp
 from banditree.evaluation.intervals import Measured, per_round, per_round_reached
 from banditree.evaluation.kinds import Kinds, find_kinds
 from banditree.evaluation.queues import NOTHING, Shown, played
-from banditree.evaluation.remaining import asked_arms, represented, transitions, weights_of
+from banditree.evaluation.remaining import asked_arms, counted_rounds, represented, transitions, weights_of
 from banditree.evaluation.replay import Replayed, replay
 from banditree.evaluation.singles import hindsight, stands_in
 from banditree.evaluation.supply import Supply, contradict, supply_of, thinning
@@ -43,7 +43,7 @@ class Judged:
     total and n (U,): what is earned by each case, and in how many rounds; of replays that wait, as pseudo-values. here:
     (U, T), in which part of the passes a case was shown so far. reach: (T,), for which part of all cases these speak.
     changed: (U,), whether a case was shown a change of option that was asked for. use: (R,), how much every round of
-    the log counts; None where cases do not answer from queues.
+    the log counts; None where that is not asked.
     """
 
     total: FloatArray
@@ -197,9 +197,18 @@ class Waiting:
         weights = self._weights(one) if runs == 1 else np.ones_like(one.rewards)
         reach = represented(weights, one.rewards, self.cases.n_rounds).astype(float)
         asked = asked_arms(self.cases, one)
-        about = {"reach": reach, "changed": ((asked != asked[:, :1]) & (asked >= 0)).any(axis=1)}
-        shown = replace(judged_replay(self.cases, one, 1), **about).shown
-        return replace(judged_replay(self.cases, one, max(1, rounds or shown), weights), **about)
+        about: dict[str, Any] = {"reach": reach, "changed": ((asked != asked[:, :1]) & (asked >= 0)).any(axis=1)}
+        most = max(1, rounds or replace(judged_replay(self.cases, one, 1), **about).shown)
+        about["use"] = self._use(one, weights, most) if runs == 1 else None
+        return replace(judged_replay(self.cases, one, most, weights), **about)
+
+    def _use(self, one: Replayed, weights: FloatArray, rounds: int) -> FloatArray:
+        """How much every round of the log (R,) counts in the mean over the first `rounds`, which count alike."""
+        rows, place = counted_rounds(self.cases, one)
+        rows, place = rows[place < rounds], place[place < rounds]
+        weight, use = weights[self.cases.owner[rows], place], np.zeros(len(self.cases.arm))
+        use[rows] = weight / np.bincount(place, weight)[place]
+        return use
 
     def _weights(self, one: Replayed) -> FloatArray:
         return weights_of(self.cases, one, transitions(self.cases, self.design.design))

@@ -1,7 +1,8 @@
 """The chances of a log's options where it does not give them: estimated from what came before and from contexts.
 
 One logistic curve for each option, made from other cases: the option before and what came of it, how often the case
-had each option and what it gave on the whole, and the contexts. What decided and is not among these stays unseen.
+had each option and what it gave on the whole, the day, and the contexts. What decided and is not among these stays
+unseen.
 """
 
 from dataclasses import replace
@@ -60,5 +61,8 @@ def _seen_before(cases: Cases) -> FloatArray:
     last = np.where(began[:, None], 0.0, np.roll(given, 1, axis=0))
     came = np.where(began, 0.0, np.roll(reward, 1))[:, None]
     columns = [np.ones((len(reward), 1)), last[:, 1:], came, last[:, 1:] * came, share[:, 1:], mean]
+    if np.isfinite(cases.at).all() and cases.at.std() > 0:
+        day = ((cases.at - cases.at.mean()) / cases.at.std())[:, None]
+        columns += [day, day**2]
     columns += [] if cases.contexts is None else [cases.contexts]
     return np.hstack(columns)

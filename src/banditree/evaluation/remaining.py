@@ -46,14 +46,19 @@ def weights_of(cases: Cases, followed: Replayed, chain: FloatArray) -> FloatArra
 
 def asked_arms(cases: Cases, followed: Replayed) -> IntArray:
     """The arm (U, H) of every round of a replay (of one run) that counted, -1 after the last."""
+    rows, place = counted_rounds(cases, followed)
+    width = followed.rewards.shape[1]
+    asked, within = np.full((cases.n_cases, width), -1), place < width
+    asked[cases.owner[rows[within]], place[within]] = followed.chosen[rows[within]]
+    return asked
+
+
+def counted_rounds(cases: Cases, followed: Replayed) -> tuple[IntArray, IntArray]:
+    """The rounds of the log that counted in a replay (of one run), and for each how many of its case came before."""
     rows = np.flatnonzero(followed.chosen >= 0)
     rows = rows[~np.isnan(cases.outcomes[rows, followed.chosen[rows]])]
     owner = cases.owner[rows]
-    place = np.arange(len(rows)) - np.searchsorted(owner, np.arange(cases.n_cases))[owner]
-    width = followed.rewards.shape[1]
-    asked, within = np.full((cases.n_cases, width), -1), place < width
-    asked[owner[within], place[within]] = followed.chosen[rows[within]]
-    return asked
+    return rows, np.arange(len(rows)) - np.searchsorted(owner, np.arange(cases.n_cases))[owner]
 
 
 def represented(weights: FloatArray, rewards: FloatArray, n_rounds: IntArray) -> BoolArray:

@@ -34,9 +34,9 @@ def learn_text(report: Learned, table: Sequence[Choice] = (), horizon: int | Non
         lines.append(f"Dropped {report.reading.bad}")
     if report.n_added:
         lines.append(f"Added to the statistics of {counted(report.n_added, 'earlier row')}.")
+    lines += [] if report.log.design is None else [f"The log: {report.log.design}."]
     lines += _class_lines(report.classes) + _missing_lines(report)
     lines += [f"Note: {note}" for note in (*report.reading.notes, *report.estimates.notes, *report.log.notes)]
-    lines += [] if report.log.design is None else [f"The log: {report.log.design}."]
     lines += _merge_lines(report.merged) + _rate_lines(report) + _known_lines(report) + _harm_lines(report)
     if table and horizon is not None:
         lines += ["", choices_text(table, horizon)]

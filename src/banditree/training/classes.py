@@ -9,6 +9,7 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.contexts import INTERCEPT
 from banditree.tasks.rewards import Family
 from banditree.training.estimates import Estimates, wider
 from banditree.training.mixture import Mixture, Sums, sums_of
@@ -168,7 +169,7 @@ def _classify(
     if len(order) < 2:
         raise InvalidInput(
             "Everyone responds alike: one kind fits best, so there is nothing to find out about a new case. "
-            "Use the arm with the highest mean, or ask for two kinds: kinds=2."
+            f"{_instead(statistics)}, or ask for two kinds: kinds=2."
         )
     mixture = mixture.sorted(order)
     labels = np.argsort(order)[np.searchsorted(np.sort(order), labels)]
@@ -180,6 +181,14 @@ def _classify(
     doubt = np.asarray(mixed / np.maximum(grouped.counts, 1))
     shares, found = sizes[order] / sizes.sum(), (mixture.rates, mixture.correlation, mixture.strength)
     return Classes(labels, certainty, grouped, shares, doubt, tuple(trials), criterion, chances, *found)
+
+
+def _instead(statistics: Statistics) -> str:
+    """What to do where everyone responds alike: contexts may still decide what is best."""
+    names = dict.fromkeys(feature.name for feature in statistics.features if feature.name != INTERCEPT)
+    if not names:
+        return "Use the arm with the highest mean"
+    return f"What is best may depend on {', '.join(names)} alone: `banditree fit` with this context makes a rule of it"
 
 
 def widen(estimates: Estimates, classes: Classes) -> Estimates:

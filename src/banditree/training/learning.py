@@ -134,11 +134,14 @@ def _log_notes(source: Any, how: LearnSettings, reading: Reading) -> LogNotes:
         return LogNotes()
     roles = {name: getattr(used, name) for name in ("individual", "arm", "reward", "propensity")}
     about: dict[str, Any] = {"table": how.table, "drop_bad_rows": how.drop_bad_rows, "seed": how.seed}
+    if not (how.categorical or how.numeric):
+        about["context"] = used.context
     try:
         cases = read_cases(source, rewards=Gaussian(1.0), most_rows=LOOKED_AT, **about, **roles)
     except InvalidInput:
         return LogNotes()
-    return LogNotes(find_design(cases), calendar_notes(cases))
+    made = find_design(cases, how.design)
+    return LogNotes(made, (*((made.caution,) if made.caution else ()), *calendar_notes(cases)))
 
 
 def _sample_size(how: LearnSettings, add_to: Statistics | None) -> int:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field, InstanceOf
 from pydantic.json_schema import SkipJsonSchema
 
+from banditree.cases.design import Design
 from banditree.errors import invalid
 from banditree.settings import Seed, Settings, Text, Texts
 from banditree.tasks.rewards import Family, Link, Rewards, make_rewards
@@ -50,6 +51,9 @@ class LearnSettings(Settings):
     numeric: Annotated[Texts, Field(description="Context columns that are numbers though they look like text.")] = ()
     propensity: Annotated[
         Text | None, Field(description="Column of the chance with which the logged arm was chosen.")
+    ] = None
+    design: Annotated[
+        Design | None, Field(description="How options were given. [default: found from the log, where it has cases]")
     ] = None
     rewards: Annotated[
         Family | SkipJsonSchema[InstanceOf[Rewards]], Field(description="How rewards are distributed.")

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 
 import httpx
+import numpy as np
 import pytest
 from running_service import CLINIC, clinic_plan, in_thread, local
 from starlette.concurrency import run_in_threadpool
@@ -88,6 +89,31 @@ def test_a_log_is_read_at_once_and_can_be_read_in_another_way(http):
     wrong = change(http, address, **{**HOW, "role-arm": "patient", "go": "on"})
     assert wrong.url.path == f"{address}/know"
     assert "is chosen for two things" in alert(wrong)
+
+
+def offers(chance_by_price):
+    """A log of offers: what is given, at a price and to whom, with a chance that the price may change."""
+    rng, rows = np.random.default_rng(0), ["customer,offer,bought,price,member,shop"]
+    for customer in range(60):
+        for _ in range(8):
+            price = rng.uniform(1, 3)
+            arm = "AB"[int(rng.random() < (price - 0.9) / 2.4 if chance_by_price else rng.random() < 0.5)]
+            rows.append(f"C{customer},{arm},{rng.integers(2)},{price:.2f},{rng.integers(2)},{'NS'[rng.integers(2)]}")
+    return "\n".join(rows).encode()
+
+
+def test_how_a_log_was_made_is_said_first_and_contexts_are_taken(http):
+    address = begin(http, offers(chance_by_price=True), "offers.csv")
+    roles = {"role-individual": "customer", "role-arm": "offer", "role-reward": "bought", "outcomes": "yes or no"}
+    page = change(http, address, **roles, horizon="8").text
+    assert "options were given at random in every round" in page  # as far as the log without prices shows
+    page = change(http, address, **roles, horizon="8", context=["price", "member", "shop"]).text
+    assert "they depend on &#39;price&#39;; their chances are estimated from that" in page
+    page = change(http, address, **roles, horizon="8", context="price", design="per-case").text
+    assert "options were given once per case and kept (as stated;" in page
+    assert "cannot show what a plan gives" in alert(change(http, address, **roles, horizon="8", design="per-case"))
+    assert "is chosen for two things" in alert(change(http, address, **roles, horizon="8", context="bought", go="on"))
+    assert goes_to(http, address, **roles, horizon="8", context="price", go="on") == f"{address}/kinds"
 
 
 def test_rows_that_cannot_be_used_are_shown_and_left_out_only_if_a_person_says_so(http):

@@ -16,8 +16,10 @@ from banditree.service.store import records
 from banditree.service.store.database import Database
 from banditree.service.store.files import add_file
 from banditree.service.studio import work
-from banditree.service.studio.content import Reading
+from banditree.service.studio.asking import learn_settings, worth_settings
+from banditree.service.studio.content import Log, Parts, Reading, Roles
 from banditree.service.studio.kinds import as_document, without_options
+from banditree.service.studio.splitting import split
 from banditree.service.studio.tables import read_table, written
 from banditree.service.studio.understanding import understood
 from banditree.tasks.collection import Collection
@@ -58,6 +60,23 @@ def test_what_kinds_are_worth_is_known_by_number(database):
     assert [one["n_kinds"] for one in found] == [1, 2, 3]
     assert found[0]["gain"]["value"] == 0
     assert [(now.done, now.total) for now in listener.heard] == [(n, 5) for n in range(1, 6)]
+
+
+def test_what_kinds_are_worth_where_contexts_decide_is_more_than_one_option(database):
+    """A below a price of 2 and B above, whoever it is."""
+    rng = np.random.default_rng(0)
+    case, price, arm = np.repeat(np.arange(60), 8), rng.uniform(1, 3, 480).round(2), rng.integers(0, 2, 480)
+    bought = (rng.random(480) < np.where((price < 2) == (arm == 0), 0.9, 0.1)).astype(int)
+    rows = [f"C{c},{'AB'[a]},{y},{x}" for c, a, y, x in zip(case, arm, bought, price, strict=True)]
+    content = read_table("\n".join(["customer,offer,bought,price", *rows]).encode())
+    log = Log(file="x", roles=Roles(individual="customer", arm="offer", reward="bought"), contexts=["price"])
+    parts = split(content, log)
+    with database.write() as connection:
+        file = add_file(connection, "test", "offers.parquet", parts.learn)
+    settings = worth_settings(log, Parts(learn=file))
+    found = KINDS["worth"](database, {**settings, "kinds": [2]}, Listener())
+    assert found[1]["gain"]["low"] > 0.2
+    assert learn_settings(log, Parts(learn=file), None)["context"] == ["price"]
 
 
 def test_what_is_lost_without_a_plan(database, monkeypatch):

@@ -14,14 +14,14 @@ def learn_settings(log: Log, parts: Parts, n_kinds: int | None) -> dict[str, Any
     """How the kinds are learned; n_kinds: how many, or as many as fit best."""
     roles = log.roles.model_dump(include={"task", "individual", "arm", "reward", "propensity"})
     how = {"rewards": FAMILIES[log.outcomes], "drop_bad_rows": log.drop, "kinds": n_kinds}
-    return LearnOnFile(file=parts.learn, **roles, **how).model_dump(mode="json")
+    return LearnOnFile(file=parts.learn, context=log.contexts, **roles, **how).model_dump(mode="json")
 
 
 def worth_settings(log: Log, parts: Parts) -> dict[str, Any]:
     """How it is found out what each number of kinds is worth."""
     roles = log.roles.model_dump(include={"individual", "arm", "reward", "time", "propensity"})
     how = {"rewards": BY_MEANS[log.outcomes], "drop_bad_rows": log.drop, "kinds": list(range(2, MOST_KINDS + 1))}
-    return {"file": parts.learn, **roles, **how, "seed": 0}
+    return {"file": parts.learn, **roles, "context": log.contexts, **how, "seed": 0}
 
 
 def search_settings(content: Content, collection: str) -> SearchSettings:
@@ -38,6 +38,7 @@ def search_settings(content: Content, collection: str) -> SearchSettings:
         washout=limits.washout,
         max_harm=limits.harm,
         not_again=limits.not_again,
+        rule_size=limits.rule if content.log is not None and content.log.contexts else None,
         words=content.words,
     )
 
@@ -47,5 +48,5 @@ def evaluate_settings(content: Content, plan: str) -> dict[str, Any] | None:
     if content.log is None or content.parts is None or content.parts.held is None:
         return None
     roles = content.log.roles.model_dump(include={"individual", "arm", "reward", "time", "propensity"})
-    how = {"drop_bad_rows": content.log.drop}
+    how = {"drop_bad_rows": content.log.drop, "design": content.log.design}
     return EvaluateOnFile(plan=plan, file=content.parts.held, **roles, **how).model_dump(mode="json")

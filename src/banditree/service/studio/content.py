@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from banditree.cases.design import Design
 from banditree.service.edge.models import NO_NUL, Name, Shape
 
 MOST_GRID = 30  # A grid of typed rates has at most this many kinds and options.
@@ -56,7 +57,10 @@ class Seen(Shape):
     """What a look at a log found. problem: why it cannot be used as it is read now, or "".
 
     values: the different outcomes, where they are few. bad: (what is wrong, rows); bad_rows: the numbers of the first.
-    spellings: options that differ only in capitals and blanks, the most frequent spelling first.
+    spellings: options that differ only in capitals and blanks, the most frequent spelling first. design: how the log
+    was made, in words; "" where that is not asked. is_chosen: whether rates may be due to who was given what.
+    shows_plans: whether such a log can show what a plan gives. drift: what there is to say about options that give more
+    or less over the days of the log.
     """
 
     problem: str = ""
@@ -71,6 +75,10 @@ class Seen(Shape):
     n_kinds: int = 0
     options: list[Option] = Field(default_factory=list)
     spellings: list[list[str]] = Field(default_factory=list)
+    design: str = ""
+    is_chosen: bool = False
+    shows_plans: bool = True
+    drift: list[str] = Field(default_factory=list)
 
 
 class Log(Shape):
@@ -78,7 +86,8 @@ class Log(Shape):
 
     file: its name. table: the id of the table on record. sheets: of a workbook; sheet, header: those that are read.
     numbers: of the first rows in the file. notes: what was understood. questions: what is to be answered first.
-    success: the text that counts as 1. drop: leave bad rows out. merge: take spellings of an option for the same.
+    contexts: the columns that are known before each decision. design: how options were given, where somebody has said
+    so. success: the text that counts as 1. drop: leave bad rows out. merge: take spellings of an option for the same.
     """
 
     file: str
@@ -94,11 +103,18 @@ class Log(Shape):
     numbers: list[int] = Field(default_factory=list)
     first: list[list[str]] = Field(default_factory=list)
     roles: Roles = Roles()
+    contexts: list[str] = Field(default_factory=list)
+    design: Design | None = None
     outcomes: Outcomes = "yes or no"
     success: str = ""
     drop: bool = False
     merge: bool = False
     seen: Seen = Seen()
+
+    @property
+    def used(self) -> list[str]:
+        """The columns that say something."""
+        return [*(name for name in self.roles.model_dump().values() if name is not None), *self.contexts]
 
 
 class Rates(Shape):
@@ -131,7 +147,8 @@ class Limits(Shape):
     """What a plan may be, as a person answers it. wrong: at most this share of cases may end with a wrong option.
 
     harm: the most harms that a case may have on average; not_again: what did harm is not given again. washout: the
-    rounds after a change of option that are given and not counted.
+    rounds after a change of option that are given and not counted. rule: where kinds look at contexts, the most rows of
+    the printed rule of each; None: whatever has the highest prediction.
     """
 
     lines: Annotated[int, Field(ge=1, le=40)] | None = None
@@ -143,6 +160,7 @@ class Limits(Shape):
     excluded: list[str] = Field(default_factory=list)
     objective: Literal["worst", "mean"] = "worst"
     washout: Annotated[int, Field(ge=0, le=1_000)] = 0
+    rule: Annotated[int, Field(ge=1, le=20)] | None = 4
 
 
 class Parts(Shape):

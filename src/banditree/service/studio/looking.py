@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from banditree.cases.calendar import calendar_notes
 from banditree.cases.columns import USUAL_NAMES
+from banditree.cases.reading import read_cases
 from banditree.errors import InvalidInput
+from banditree.evaluation.propensities import understood as understood_design
 from banditree.service.studio.content import Log, Option, Outcomes, Roles, Seen
 from banditree.service.studio.tables import FIRST_ROWS, shown_rows
 from banditree.service.studio.understanding import Understood, understood
-from banditree.tasks.rewards import BERNOULLI, Family, Graded, Rewards
+from banditree.tasks.rewards import BERNOULLI, Family, Gaussian, Graded, Rewards
 from banditree.training.logs import read_log
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from banditree.training.statistics import Statistics
 
 MOST_VALUES = 10  # Up to this many different outcomes may be grades.
+LOOKED_AT = 100_000  # How a log was made is told from whole cases with about this many rows.
 MOST_LISTED = 12  # The page names at most this many kinds.
 TRUE_OR_FALSE = {"0", "1", "true", "false"}
 # Words for a success, in English, German, French and Spanish.
@@ -145,11 +149,27 @@ def log_table(table: "pa.Table", log: Log) -> "pa.Table":
         for first, *others in spellings:
             column = pc.if_else(pc.is_in(column, pa.array(others, pa.string())), first, column)
         table = table.set_column(place, log.roles.arm, column)
+    for name in log.contexts:
+        table = _as_numbers(table, name)
     if log.outcomes != "yes or no" or not log.success or log.roles.reward is None:
         return table
     place = table.column_names.index(log.roles.reward)
     column = pc.equal(table[place].cast(pa.string()), log.success).cast(pa.int8())
     return table.set_column(place, log.roles.reward, column)
+
+
+def _as_numbers(table: "pa.Table", name: str) -> "pa.Table":
+    """The table with a column of text as numbers, if all of its texts are."""
+    import pyarrow as pa
+
+    if name not in table.column_names or not pa.types.is_string(table[name].type):
+        return table
+    texts = table[name].drop_null().unique().to_pylist()
+    if not texts or len(_numbers(texts)) < len(texts):
+        return table
+    number = {text: float(text) for text in texts}
+    cells = [None if text is None else number[text] for text in table[name].to_pylist()]
+    return table.set_column(table.column_names.index(name), name, pa.array(cells, pa.float64()))
 
 
 def spellings_of(table: "pa.Table", column: str) -> list[list[str]]:
@@ -176,12 +196,14 @@ def rewards_of(log: Log) -> Rewards | Family:
 
 def columns_of(log: Log) -> dict[str, Any]:
     """The columns as `learn` takes them."""
-    return {name: getattr(log.roles, name) for name in ("individual", "task", "arm", "reward", "propensity")}
+    roles = {name: getattr(log.roles, name) for name in ("individual", "task", "arm", "reward", "propensity")}
+    return {**roles, "context": log.contexts}
 
 
 def _seen(table: "pa.Table", log: Log, numbers: Sequence[int]) -> Seen:
     _check_roles(log)
-    read = read_log(log_table(table, log), rewards=rewards_of(log), drop_bad_rows=True, **columns_of(log))
+    table_read = log_table(table, log)
+    read = read_log(table_read, rewards=rewards_of(log), drop_bad_rows=True, **columns_of(log))
     kinds = _kinds(read, log)
     return log.seen.model_copy(
         update={
@@ -194,8 +216,24 @@ def _seen(table: "pa.Table", log: Log, numbers: Sequence[int]) -> Seen:
             "n_kinds": len(kinds),
             "options": _options(read.statistics),
             "spellings": spellings_of(table, log.roles.arm or ""),
+            **_made(table_read, log),
         }
     )
+
+
+def _made(table: "pa.Table", log: Log) -> dict[str, Any]:
+    """How options were given in a log that tells cases apart, and whether they drift over its days."""
+    if log.roles.individual is None:
+        return {}
+    roles = {name: getattr(log.roles, name) for name in ("individual", "arm", "reward", "time", "propensity")}
+    about: dict[str, Any] = {"drop_bad_rows": True, "most_rows": LOOKED_AT, "context": log.contexts}
+    try:
+        cases = read_cases(table, rewards=Gaussian(1.0), **about, **roles)
+    except InvalidInput:
+        return {}
+    made = understood_design(cases, log.design, 0)[1]
+    about = {"design": str(made), "is_chosen": bool(made.caution), "shows_plans": made.shows_plans}
+    return {**about, "drift": list(calendar_notes(cases))}
 
 
 def _kinds(read: "Reading", log: Log) -> list[str]:
@@ -216,7 +254,7 @@ def _options(statistics: "Statistics") -> list[Option]:
 
 def _check_roles(log: Log) -> None:
     roles, values = log.roles, log.seen.values
-    used = [name for name in roles.model_dump().values() if name is not None]
+    used = log.used
     if unknown := [name for name in used if name not in log.columns]:
         raise InvalidInput(f"There is no column {unknown[0]!r}.")
     if len(set(used)) < len(used):

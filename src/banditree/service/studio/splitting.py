@@ -29,7 +29,7 @@ class Split(NamedTuple):
 def split(content: bytes, log: Log) -> Split:
     """The parts of a log that was kept, with the columns that are used and nothing else of it."""
     table = log_table(understood(content, log.reading).table, log)
-    table = table.select([name for name in table.column_names if name in set(log.roles.model_dump().values())])
+    table = table.select([name for name in table.column_names if name in log.used])
     if log.roles.individual is None:
         return Split(written(table), None, None, 0)
     names = _individuals(table, log.roles.individual)

@@ -23,7 +23,8 @@ def worth(database: Database, settings: Mapping[str, Any], reports: Reports) -> 
     rewards = family_named(settings["rewards"]).unknown()
     roles = {name: settings[name] for name in ("individual", "arm", "reward", "time", "propensity")}
     with file_on_disk(database, settings["file"]) as log:
-        history = read_cases(log, rewards=rewards, drop_bad_rows=settings["drop_bad_rows"], **roles)
+        about = {"drop_bad_rows": settings["drop_bad_rows"], "context": settings.get("context", ())}
+        history = read_cases(log, rewards=rewards, **about, **roles)
     found = worth_of_kinds(history, settings["kinds"], rewards, seed=settings["seed"], on_progress=reports)
     return [asdict(one) for one in found]
 

@@ -33,6 +33,13 @@ ROLES = {  # what a person is asked, in this order
     "time": ("When", "if rows are not in their order"),
     "propensity": ("The chance with which it was given", "if options were drawn at random"),
 }
+DESIGNS = {  # how options were given, where a person knows it
+    "": "as the file shows it",
+    "per-round": "by chance, in every round",
+    "per-case": "once per case, and kept",
+    "sticky": "often the same as before",
+    "seen": "chosen by how the case was doing",
+}
 OUTCOMES = {
     "yes or no": "yes or no (1 or 0, or two words)",
     "grades": "grades: a few numbers, as in 1 to 5",
@@ -47,7 +54,8 @@ async def show(request: Request, person: Viewer, id: StudyId, stuck: bool = Fals
     """What was brought, how it is read, and what is wrong with it. stuck: somebody wanted to go on and could not."""
     study = await study_of(request, id)
     content = study.content
-    shown: dict[str, Any] = {"roles": ROLES, "outcomes": OUTCOMES, "is_known": is_known(content), "stuck": stuck}
+    shown: dict[str, Any] = {"roles": ROLES, "designs": DESIGNS, "outcomes": OUTCOMES, "stuck": stuck}
+    shown["is_known"] = is_known(content)
     return step_page(request, study, "know", problem="" if content.rates is None else _wrong(content.rates), **shown)
 
 
@@ -88,6 +96,8 @@ async def _said_of_log(request: Request, content: Content, given: dict[str, str]
     said: dict[str, Any] = {
         "reading": shaped(Reading, {name: given.get(f"read-{name}", known) for name, known in log.reading}),
         "roles": shaped(Roles, {role: given.get(f"role-{role}") for role in ROLES}),
+        "contexts": [str(name) for name in (await request.form()).getlist("context")],
+        "design": given.get("design"),
         "outcomes": given.get("outcomes", log.outcomes),
         "success": given.get("success", ""),
         "drop": "drop" in given,

@@ -129,6 +129,7 @@ async def _limits(request: Request, given: dict[str, str]) -> Limits:
         "links_back": given.get("restarts") == "anywhere",
         "wrong": given.get("wrong"),
         "washout": whole(given, "washout") or 0,
+        "rule": whole(given, "rule"),
         "harm": given.get("harm") or None,
         "not_again": "not_again" in given,
         "objective": given.get("objective", "worst"),

@@ -80,7 +80,8 @@ def _how_sure(collection: Collection) -> str:
         return "The rates were taken as known exactly."
     worst = float(collection.radius.max())
     most = f"{100 * worst:.0f} points" if collection.rewards.counts else f"{worst:.3g}"
-    return f"With 95% confidence every rate is within its margin, at worst {most}; the search allows for that."
+    who = "search" if collection.theta is None else "certificate"
+    return f"With 95% confidence every rate is within its margin, at worst {most}; the {who} allows for that."
 
 
 def _of_log(content: Content, log: Log) -> list[str]:
@@ -89,9 +90,10 @@ def _of_log(content: Content, log: Log) -> list[str]:
     left_out = f" {counted(log.seen.n_bad, 'row')} could not be used and were dropped." if log.seen.n_bad else ""
     whom = "all its rows" if parts.n_learn is None else counted(parts.n_learn, "case")
     held = f" {counted(parts.n_held, 'other case')} were held out." if parts.n_held else " No case was held out."
-    chances = "the chances that the log gives" if log.roles.propensity else "chances that do not depend on the case"
+    how = log.seen.design or "how options were given is not known"
     return [
         f"Learned from {whom} of {log.file}.{held}{left_out}",
-        f"What was given in the log was given with {chances}. If it was chosen by how a case was doing, rates may be "
-        "off.",
+        f"The log: {how}. Rates of kinds are averages over what was given; if an option was chosen by how a case was "
+        "doing, they may be off.",
+        *log.seen.drift,
     ]
