@@ -23,7 +23,9 @@ Text = Annotated[str, StringConstraints(min_length=1, max_length=1000, pattern=r
 
 
 def _listed(given: Any) -> Any:
-    """Numbers in anything that can be gone through, such as an array or a range, as a list."""
+    """Numbers in anything that can be gone through, such as an array or a range, as a list; a single number as one."""
+    if isinstance(given, int) and not isinstance(given, bool):
+        return [given]
     return given if isinstance(given, str | Mapping) or not isinstance(given, Iterable) else list(given)
 
 

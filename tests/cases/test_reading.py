@@ -76,6 +76,16 @@ def test_an_option_twice_in_a_round_is_refused():
         read(ROWS.assign(brand=["x", "x", "x", "y", "y", "x"]))
 
 
+def test_rounds_that_contradict_themselves_may_be_left_out():
+    rows = [("u", 0, "A", 1), ("u", 0, "B", 0), ("u", 1, "A", 1), ("u", 1, "A", 0), ("u", 1, "B", 1), ("v", 0, "A", 0)]
+    log = pandas.DataFrame(rows, columns=["individual", "round", "arm", "reward"])
+    with pytest.raises(InvalidInput, match="or leave such rounds out: drop_bad_rows=True"):
+        read_cases(log)
+    found = read_cases(log, drop_bad_rows=True)
+    assert found.n_rounds.tolist() == [1, 1]
+    assert "Dropped 1 round with different outcomes of the same option." in found.notes
+
+
 def test_rows_that_say_the_same_again_count_once():
     history = read(pandas.concat([ROWS, ROWS.iloc[[1]], ROWS.iloc[[4]]]))
     assert history.outcomes.tolist() == read(ROWS).outcomes.tolist()

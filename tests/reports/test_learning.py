@@ -47,6 +47,17 @@ def test_classes_are_found_and_shown():
     assert report.statistics.tasks == ("kind 1", "kind 2", "kind 3", "kind 4")  # nobody's name is kept
 
 
+def test_rates_of_kinds_with_contexts_are_averages_over_these():
+    rng, U, T = np.random.default_rng(0), 40, 20
+    kind, price, arm = np.repeat(np.arange(U) % 2, T), rng.uniform(0, 1, U * T), rng.integers(0, 2, U * T)
+    chance = np.where(kind == arm, 0.9 - 0.2 * price, 0.1 + 0.2 * price)
+    log = {"individual": np.repeat(np.arange(U), T), "arm": np.array(["A", "B"])[arm], "price": price}
+    report = learn(pl.DataFrame(log | {"reward": (rng.random(U * T) < chance) * 1}), context="price", kinds=2)
+    text = learn_text(report)
+    assert "(averages over contexts)" in text
+    assert all(f"{report.collection.means[i, k]:.3g} ±" in text for i in (0, 1) for k in (0, 1))
+
+
 def test_dropped_borrowed_and_merged_things_are_named():
     log, _ = coins()
     log = log.filter((pl.col("task") != "t0") | (pl.col("arm") != 3))

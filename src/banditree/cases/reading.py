@@ -12,6 +12,7 @@ from banditree.cases.table import Cases
 from banditree.cases.values import days_in, numbered, padded_note
 from banditree.cases.view import LogView, engine_in_words, open_view
 from banditree.errors import InvalidInput
+from banditree.nouns import counted
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.contexts import INTERCEPT, Feature
 from banditree.tasks.rewards import BERNOULLI, Rewards
@@ -85,15 +86,19 @@ def read_cases(
     if not view.log.ordered and columns.time is None and columns.round is None:
         raise InvalidInput(f'The rows of {view.log.name} have no order. Say which column gives it: time="NAME".')
     features = view.features(rows.filter(good)) if context else features
-    read = replace(_tabulate(rows.filter(good), view, features, followed, by_row=by_row), features=tuple(features))
+    how: dict[str, Any] = {"by_row": by_row, "drop": drop_bad_rows}
+    read = replace(_tabulate(rows.filter(good), view, features, followed, **how), features=tuple(features))
     return read if drawn is None else replace(read, notes=(*read.notes, drawn.note))
 
 
 def _tabulate(
-    rows: "pa.Table", view: LogView, features: Sequence[Feature], followed: bool, *, by_row: bool = False
+    rows: "pa.Table", view: LogView, features: Sequence[Feature], followed: bool, *, by_row: bool, drop: bool
 ) -> Cases:
     columns = view.columns
     rows, repeated = _without_repeats(rows, columns, followed)
+    if drop and columns.round is not None and not followed:
+        rows, contradicted = _without_contradictions(rows)
+        repeated += contradicted
     named = set(rows.column_names)
     cases, case = numbered(rows["unit"])
     arms, arm = numbered(rows["arm"])
@@ -180,6 +185,20 @@ def _without_repeats(rows: "pa.Table", columns: Columns, followed: bool) -> tupl
     return rows.filter(first), (note,)
 
 
+def _without_contradictions(rows: "pa.Table") -> tuple["pa.Table", tuple[str, ...]]:
+    """The rows of rounds in which no option comes twice, and a note how many rounds these are not."""
+    place = numbered(rows["unit"])[1].astype(np.int64)
+    for name in ("o", "t") if "t" in rows.column_names else ("o",):
+        _, place = np.unique(np.column_stack([place, numbered(rows[name])[1]]), axis=0, return_inverse=True)
+    place = place.ravel()
+    found, n = np.unique(np.column_stack([place, numbered(rows["arm"])[1]]), axis=0, return_counts=True)
+    twice = np.unique(found[n > 1, 0])
+    if not len(twice):
+        return rows, ()
+    note = f"Dropped {counted(len(twice), 'round')} with different outcomes of the same option."
+    return rows.filter(~np.isin(place, twice)), (note,)
+
+
 def _days(column: "pa.ChunkedArray", needed: bool) -> FloatArray:
     """The days of a column of times; NaN where it only says what came first, unless days are needed."""
     try:
@@ -228,5 +247,6 @@ def _repeated(columns: Columns, arms: tuple[str, ...], number: IntArray, arm: In
     column = columns.round or columns.time
     return InvalidInput(
         f"Column {column!r} must name one decision of one case, with one row per option. Got {int(counts.max())} rows "
-        f'with option {name!r} in one. Say which column does: round="NAME".'
+        f'with option {name!r} in one. Say which column does: round="NAME"; or leave such rounds out: '
+        "drop_bad_rows=True."
     )

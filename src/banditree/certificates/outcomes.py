@@ -18,6 +18,7 @@ from banditree.plans.counts import Counting, Rounds
 from banditree.plans.gives import HAND_OVER, NONE, SEVERAL
 from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan
+from banditree.plans.points import rare_outcome_notes
 from banditree.plans.wording import unit
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
@@ -138,7 +139,7 @@ def box_outcomes(plan: Plan, collection: Collection, over: Contextual | None = N
     by_moments = collection.contexts is not None and collection.contexts.kind is ContextKind.MOMENTS
     reasons, remarks = _reasons(plan, collection), _context_remarks(plan, collection)
     thompson = plan.outcomes_choose
-    remarks = (*remarks, *_remarks_on_others(plan))
+    remarks = (*remarks, *_remarks_on_others(plan), *rare_outcome_notes(plan.points))
     estimated = (by_moments, thompson, machine.worth > 0)
     return Outcomes(least, most, cost, wrong_arm, wrong_task, reasons, remarks, *estimated)
 

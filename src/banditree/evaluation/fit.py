@@ -27,7 +27,7 @@ from banditree.evaluation.weighting import logged_chances
 from banditree.plans.gives import Give
 from banditree.plans.line import Line
 from banditree.plans.plan import Origin, Plan
-from banditree.plans.points import ByOutcome
+from banditree.plans.points import rare_outcome_notes
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
 from banditree.protocols.build import build_plan
@@ -43,7 +43,6 @@ from banditree.training.links import find_links, require_links, weak_links
 AnyKinds = Kinds | KindsByContext
 
 MOST_CHOSEN_BY = 20_000  # More cases would not change the choice; the plan itself is made from all of them.
-RARE_POINTS = 20  # Points of this size come from outcomes that are seen in a few of a hundred rounds.
 PARTS = 5  # A case's rounds are split into this many parts: its kind is told from all but one, and used in that one.
 LEAST_TRIED = 15  # A plan gives only options that this many cases have tried, or a third of them where cases are few.
 STEPS = 200  # Each search is short, since there are some hundred, and plans are judged by other cases anyway.
@@ -326,18 +325,11 @@ def _fitted(
         is_held_out,
         maker.horizon,
         maker.seed,
-        (*notes, *_length_notes(maker), *_large_points_notes(plan), *_generosity_notes(kinds)),
+        (*notes, *_length_notes(maker), *rare_outcome_notes(plan.points), *_generosity_notes(kinds)),
         None
         if plan.features or isinstance(kinds, KindsByContext)
         else promise_of(plan, kinds, known, other, maker.horizon, maker.seed),
     )
-
-
-def _promise(plan: Plan, kinds: AnyKinds, known: Cases, other: Cases, maker: Maker) -> Promise | None:
-    """What the plan promises for the cases held out; None where it looks at contexts."""
-    if plan.features or isinstance(kinds, KindsByContext):
-        return None
-    return promise_of(plan, kinds, known, other, maker.horizon, maker.seed)
 
 
 def _kinds_looked_for(trials: Sequence[Trial]) -> int:
@@ -381,17 +373,6 @@ def _length_notes(maker: Maker) -> tuple[str, ...]:
     return (
         f"Cases of the log have {maker.rounds} of the {maker.horizon} rounds on average, and the plan is made for such "
         f"cases. If yours go on longer, say how long, as in typical_rounds={maker.horizon}.",
-    )
-
-
-def _large_points_notes(plan: Plan) -> tuple[str, ...]:
-    """A warning where one outcome counts for more than many others, since it hardly ever comes."""
-    points = {abs(p) for one in plan.points if isinstance(one, ByOutcome) for p in one.points} - {0}
-    if not points or max(points) < RARE_POINTS:
-        return ()
-    return (
-        f"One outcome counts for {max(points)} points, because it is rare: scores of this plan rest on a "
-        "handful of outcomes and on how exactly their rates are known. Longer rounds would make it steadier.",
     )
 
 

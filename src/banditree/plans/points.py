@@ -3,6 +3,7 @@
 Each class answers for its own words, checks and reading load; `machine` turns it into the rows that computers run.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -16,6 +17,8 @@ from banditree.tasks.arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from banditree.plans.gives import Gives
     from banditree.plans.plan import Plan
+
+RARE_POINTS = 20  # Points of this size come from outcomes that are seen in a few of a hundred rounds.
 
 
 @dataclass(frozen=True)
@@ -263,3 +266,18 @@ def _needs_predictions(plan: "Plan") -> str:
 
 
 Points = ByOutcome | PromiseTable | Fit | StateTable
+
+
+def rare_outcome_notes(several: Iterable[Points]) -> tuple[str, ...]:
+    """A warning where one outcome counts for more than many others, since it hardly ever comes.
+
+    >>> rare_outcome_notes([ByOutcome((-1, 128))])[0][:36]
+    'One outcome counts for 128 points, b'
+    """
+    points = {abs(p) for one in several if isinstance(one, ByOutcome) for p in one.points} - {0}
+    if not points or max(points) < RARE_POINTS:
+        return ()
+    return (
+        f"One outcome counts for {max(points)} points, because it is rare: scores of this plan rest on a "
+        "handful of outcomes and on how exactly their rates are known. Longer rounds would make it steadier.",
+    )

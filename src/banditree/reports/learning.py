@@ -103,10 +103,11 @@ def _merge_lines(merged: Merged | None) -> list[str]:
 def _rate_lines(report: Learned) -> list[str]:
     """The rates of kinds that were found, with their margins; of many options the first."""
     known = report.collection
-    if report.classes is None or known.theta is not None:
+    if report.classes is None:
         return []
     arms = range(min(known.n_arms, MOST_ARMS))
     more = [f"(the first {MOST_ARMS} of {known.n_arms} options)"] if known.n_arms > MOST_ARMS else []
+    more += [] if known.theta is None else ["(averages over contexts)"]
     shares = known.shares if known.shares is not None else np.full(known.n_tasks, np.nan)
     head = ["", "of all", *(known.arms[k] for k in arms)]
     rows = [
