@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from banditree.compiled import keep_compiled
 from banditree.version import __version__ as __version__
 
 _HOMES = {
@@ -21,6 +22,7 @@ _HOMES = {
     )
 }
 __all__ = sorted(_HOMES)
+keep_compiled()
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,6 @@
 """How long-running work reports its progress and is told to stop: one signature for the whole library."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -38,3 +39,49 @@ def named_part(on_progress: OnProgress | None, text: str) -> OnProgress | None:
     True
     """
     return None if on_progress is None else lambda progress: on_progress(replace(progress, text=text))
+
+
+class Clock:
+    """How many steps a budget in seconds has used up, for work that plans ahead by its steps.
+
+    >>> clock = Clock(60.0, steps=1_000, done=200)
+    >>> clock.begin()
+    >>> clock(), clock.is_over
+    (200, False)
+    """
+
+    def __init__(self, seconds: float, *, steps: int = 1, done: int = 0, whole: "Clock | None" = None) -> None:
+        """steps: what the seconds stand for. done: steps before. whole: a clock that begins with this one."""
+        self.seconds, self.steps, self.done, self.whole = seconds, steps, done, whole
+        self.began: float | None = None
+
+    def begin(self) -> None:
+        """Time counts from here on, if it does not yet."""
+        if self.began is None:
+            self.began = time.monotonic()
+        if self.whole is not None:
+            self.whole.begin()
+
+    def __call__(self) -> int:
+        """The steps that are used up, those before included; they go on when time is up."""
+        passed = 0.0 if self.began is None else time.monotonic() - self.began
+        return self.done + int(self.steps * passed / self.seconds)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether time is up."""
+        return self() >= self.done + self.steps
+
+    def ending(self, on_progress: OnProgress | None) -> OnProgress:
+        """The callback that says stop, too, when time is up.
+
+        >>> Clock(60.0).ending(None)(Progress(1, 4))
+        True
+        """
+
+        def report(progress: Progress) -> bool:
+            return (
+                goes_on(on_progress, progress.done, progress.total, progress.best, progress.text) and not self.is_over
+            )
+
+        return report

@@ -9,6 +9,9 @@ from typing import Any, TypeVar
 
 from numba import njit
 
+from banditree.compiled import warn_if_unkept
+
+warn_if_unkept()
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

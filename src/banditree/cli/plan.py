@@ -133,6 +133,8 @@ def _show(built: "Plan", known: "Collection", near: "Nearby | None") -> None:
     if near is not None and not untold:
         typer.echo(f"\n{variants_text(variants(near), near.objective)}")
     typer.echo(f"\n{_what_was_known(known.radius.max(), known.provenance)}")
+    if near is not None and near.seconds is not None:
+        typer.echo(f"The search had {near.seconds:g} seconds: at another speed the same seed may find another plan.")
 
 
 def _show_front(

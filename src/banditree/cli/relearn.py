@@ -25,6 +25,7 @@ def relearn(
     new_plan: Annotated[Path | None, typer.Option(help="Where to write the new plan.")] = None,
     since: Annotated[str | None, typer.Option(help="Only outcomes from this day on, where rates have changed.")] = None,
     steps: Annotated[int | None, typer.Option(min=1, help="Steps of the search for the new plan.")] = None,
+    seconds: Annotated[float | None, typer.Option(min=0.001, help="Seconds for it, instead of steps.")] = None,
     json: AsJson = False,
 ) -> None:
     """Learn from a plan's own cases, and show what changes.
@@ -54,7 +55,7 @@ def relearn(
         with progress("Searching", visible=not json) as on_progress:
             old = load_plan(plan)
             judge = partial(judge_succession, old, known, sums, **dict(settings))
-            following = succeed(old, found.collection, on_progress, judge, steps=steps)
+            following = succeed(old, found.collection, on_progress, judge, steps=steps, seconds=seconds)
         save_plan(following.new, new_plan)
     if json:
         typer.echo(json_module.dumps(relearned_document(found, following)))

@@ -122,6 +122,10 @@ class Origin(Part):
         """The same with a word on the means that the plan was made from."""
         return replace(self, versions={**self.versions, "means": means})
 
+    def timed(self, seconds: float) -> "Origin":
+        """The same, ended by the clock: another machine may find another plan with the same seed."""
+        return replace(self, versions={**self.versions, "search": f"ended after {seconds:g} seconds"})
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:

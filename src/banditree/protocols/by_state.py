@@ -11,10 +11,10 @@ from banditree.plans.gives import NONE, TreatByState
 from banditree.plans.line import Exit, Line
 from banditree.plans.plan import Origin, Plan, make_plan
 from banditree.plans.words import Vocabulary
-from banditree.progress import OnProgress
+from banditree.progress import Clock, OnProgress
 from banditree.protocols.defaults import LINES_PER_TASK
 from banditree.protocols.objectives import Objective
-from banditree.protocols.settings import PlanSettings
+from banditree.protocols.settings import MOST_STEPS, PlanSettings
 from banditree.protocols.state_tables import UNITS, Way, build_lines, ways_of
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.optimal_states import Optimal, optimal
@@ -22,7 +22,7 @@ from banditree.tasks.states import StateCollection
 from banditree.theory.by_state import alike_of, evidence_along, hard_states_of
 
 STEPS_PER_TASK = 1000  # Of a search by default, for each of the two units of points.
-USES = ("objective", "lines", "forward_only", "steps", "seed")  # What may be asked of such a plan.
+USES = ("objective", "lines", "forward_only", "steps", "seconds", "seed")  # What may be asked of such a plan.
 
 
 def build_by_state(
@@ -36,7 +36,8 @@ def build_by_state(
 ) -> Plan:
     """The best protocol that the search finds for a collection with states.
 
-    options: objective (worst or mean), lines (at most 1.5 per task by default), forward_only, steps and seed.
+    options: objective (worst or mean), lines (at most 1.5 per task by default), forward_only, steps or seconds, and
+    seed.
 
     >>> from banditree.tasks.state_instances import rand_states
     >>> plan = build_by_state(rand_states(2, 2, 2), 200, steps=30)
@@ -45,16 +46,26 @@ def build_by_state(
     """
     how = _settings(horizon, method, options)
     known = optimal(collection, horizon)
-    steps = how.steps or STEPS_PER_TASK * collection.n_tasks * len(UNITS)
+    steps = how.steps or (STEPS_PER_TASK * collection.n_tasks * len(UNITS) if how.seconds is None else MOST_STEPS)
+    seconds = None if how.seconds is None else how.seconds / len(UNITS)
     found: list[tuple[float, Plan]] = []
     for number, unit in enumerate(UNITS):
         asked = Asked(collection, horizon, known, unit, how, -(-steps // len(UNITS)), number)
-        found.append(_searched(asked, on_progress))
+        found.append(_searched(asked, on_progress if seconds is None else _ending(seconds, on_progress)))
         if steps == 1:
             break
     plan = min(found, key=lambda one: one[0])[1]
     _warn(collection, horizon, known)
-    return replace(plan, vocabulary=vocabulary or Vocabulary(), origin=Origin("protocol", seed=how.seed))
+    origin = Origin("protocol", seed=how.seed)
+    if how.seconds is not None:
+        origin = origin.timed(how.seconds)
+    return replace(plan, vocabulary=vocabulary or Vocabulary(), origin=origin)
+
+
+def _ending(seconds: float, on_progress: OnProgress | None) -> OnProgress:
+    clock = Clock(seconds)
+    clock.begin()
+    return clock.ending(on_progress)
 
 
 def _warn(collection: StateCollection, horizon: int, known: Optimal) -> None:

@@ -17,6 +17,7 @@ from banditree.protocols.protocol import build_protocol, find_protocol
 from banditree.tasks.collection import Collection
 
 ALONE = 0.3  # A search for a shorter plan by itself, for tasks with contexts, takes this share of a whole search.
+LONGEST = 0.5  # Of seconds for all of them, this share is for the longest plan; each shorter one takes a part of that.
 SIZES = 10  # A front tries at most this many numbers of lines below that of its longest plan.
 
 
@@ -46,6 +47,8 @@ def shorter_and_shorter(
 
     The last one gives one arm to everyone.
     """
+    if options.get("seconds") is not None:
+        options["seconds"] = LONGEST * options["seconds"]
     near = find_protocol(collection, horizon, on_progress=on_progress, **options)
     longest = near.plan
     yield longest
@@ -63,9 +66,13 @@ def _each_by_itself(
     collection: Collection, longest: Plan, on_progress: OnProgress | None, options: dict[str, Any]
 ) -> Iterator[Plan]:
     """Shorter plans for tasks with contexts, each found by a search of its own, with fewer steps than the longest's."""
-    steps = max(1, int(ALONE * (options.get("steps") or default_steps(collection))))
-    for lines in _sizes(longest.n_tests):
-        given = {**options, "lines": lines, "steps": steps}
+    sizes = _sizes(longest.n_tests)
+    if options.get("seconds") is not None:
+        long = {"seconds": options["seconds"] / max(len(sizes), 1)}
+    else:
+        long = {"steps": max(1, int(ALONE * (options.get("steps") or default_steps(collection))))}
+    for lines in sizes:
+        given = {**options, "lines": lines, **long}
         yield build_protocol(collection, longest.horizon, on_progress=on_progress, **given)
 
 

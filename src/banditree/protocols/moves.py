@@ -12,7 +12,7 @@ import numpy as np
 
 from banditree.certificates.lean import lean
 from banditree.nouns import counted
-from banditree.progress import OnProgress, goes_on
+from banditree.progress import Clock, OnProgress, goes_on
 from banditree.protocols.choices import Adding, Choice, Judge, Places, Scratch, added, best_line, power_mean
 from banditree.protocols.draft import HIGH, LOW, Draft, empty_draft
 from banditree.protocols.objectives import Limits
@@ -58,14 +58,17 @@ class Moves:
         done: int = 0,
         total: int | None = None,
         on_progress: OnProgress | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        """steps: how many may be taken; `done` and `total` are for reports, when this is a part of a longer search."""
+        """steps: how many may be taken; `done` and `total` are for reports, when this is a part of a longer search.
+        clock: by which time uses the steps up, however many are taken."""
         world = world if power == 1 else world.for_the_worst
         self.tables, self.world, self.limits = tables, world, limits
         self.given = world
         self.rng = np.random.default_rng(seed)
         self.steps, self.last, self.total = done, done + steps, total or done + steps
         self.on_progress, self.stopped_early = on_progress, False
+        self.clock, self.taken = clock, done
         self.power, self.slack, self.scratch = power, SLACK, Scratch(tables, MAX_ROWS)
         self.sharpen(1)
         alone = tables.ends.cost[: tables.n_arms]
@@ -102,6 +105,11 @@ class Moves:
             self.slack = SLACK
             self.sharpen(1)
             self.best = min(before, self.best, key=self.objective)
+
+    def begin_clock(self) -> None:
+        """Time counts from here on, if it counts at all."""
+        if self.clock is not None:
+            self.clock.begin()
 
     def begin_again(self) -> None:
         """Forget the best draft, so that a search from nothing is not drawn to it."""
@@ -146,8 +154,12 @@ class Moves:
 
     def spend(self) -> None:
         """Count a step; report now and then, and stop when the steps are used up or nobody wants more."""
-        self.steps += 1
-        if self.steps % REPORT_EVERY == 0:
+        self.taken += 1
+        if self.clock is None or self.clock.began is None:
+            self.steps += 1
+        else:
+            self.steps = max(self.steps, self.clock())
+        if self.taken % REPORT_EVERY == 0:
             best, text = float(self.world.by_group(self.best.regret).max()), counted(self.best.n_lines, "line")
             if not goes_on(self.on_progress, self.steps, self.total, best, text):
                 self.stopped_early = True

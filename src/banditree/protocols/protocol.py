@@ -18,7 +18,7 @@ from banditree.nouns import counted
 from banditree.plans.plan import ODDS, Decider, Fallback, Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
-from banditree.progress import OnProgress, Progress
+from banditree.progress import Clock, OnProgress, Progress
 from banditree.protocols.by_context import contextual_tasks
 from banditree.protocols.defaults import FEW_TASKS, default_lines, default_path, default_steps
 from banditree.protocols.harm import priced, within_harm
@@ -46,12 +46,14 @@ if TYPE_CHECKING:
 POLISHING = 0.1  # Further steps, as a share of those of the search, that go on with the ways to score that are left.
 SHORTER = 0.05  # Further steps, as a share of those of the search, in which a line less is tried.
 AT_FIRST = 0.05  # This share of the steps, at most, goes into what plans usually lose, before a search that cares.
+TIMED = 0.75  # This share of the seconds, where these are given, is for the steps; the rest for what is near the plan.
 SIMPLIFYING = 0.15  # Further steps, as a share of those of the search, in which the plan is made simpler.
 DOUBTS = 3  # For estimated rates this many searches, each allowing for the worst rates of the plans before it.
 TINY = 30  # Up to this horizon a case of random length stands badly for one of H rounds ...
 # ... so that by default there are searches with these (numbers added to the seed, mean lengths as multiples of H).
 TRIES = ((0, 1.0), (1, 1.0), (0, 2.0), (1, 2.0), (0, 4.0))
 ATTEMPTS = 4  # At most this many searches, with what is capped ever more costly, are made until the caps are met.
+PRICED = 3.0  # A limit on harm takes up to this many times the seconds of one search.
 DEARER = 10.0  # A wrong arm costs this many times as much from one attempt to the next.
 CARES = (0.0, 20.0, 80.0, 320.0)  # How many times more losses above a cap count in each attempt.
 
@@ -98,20 +100,26 @@ def find_protocol(
     **settings: Any,
 ) -> Nearby:
     """What `build_protocol` builds, with the draft it was made of and those near it that are known."""
-    how = ProtocolSettings(**settings)
+    how, listens = ProtocolSettings(**settings), on_progress
     _check(collection, horizon, how.washout)
+    whole = None if how.seconds is None else Clock(how.seconds)
+    on_progress = on_progress if whole is None else whole.ending(on_progress)
 
     def search(harm_price: float, share: float) -> Nearby:
         steps = how.steps if share == 1 else max(1, int(share * (how.steps or default_steps(collection))))
-        fewer = how.model_copy(update={"steps": steps})
-        return _searched(collection, horizon, fewer, compared and not harm_price, on_progress, harm_price)
+        seconds = None if how.seconds is None else how.seconds * share / (1 if how.max_harm is None else PRICED)
+        fewer = how.model_copy(update={"steps": steps, "seconds": seconds})
+        return _searched(collection, horizon, fewer, compared and not harm_price, on_progress, harm_price, whole)
 
     if how.max_harm is None:
         near = search(0.0, 1.0)
     else:
         near = within_harm(collection, horizon, how.max_harm, how.objective, search)
     plan = replace(near.plan, vocabulary=vocabulary or Vocabulary())
-    return replace(near, plan=plan, collection=collection, steps=how.steps, on_progress=on_progress)
+    if how.seconds is not None:
+        plan = replace(plan, origin=plan.origin.timed(how.seconds))
+    near = replace(near, plan=plan, collection=collection)
+    return replace(near, steps=how.steps, seconds=how.seconds, on_progress=listens)
 
 
 def _searched(
@@ -121,6 +129,7 @@ def _searched(
     compared: bool,
     on_progress: OnProgress | None,
     harm_price: float,
+    whole: Clock | None,
 ) -> Nearby:
     """The best protocol where one harm costs `harm_price`."""
     limits, by_context = _limits(collection, how), _by_context(collection, how.points, how.rule_size)
@@ -129,7 +138,8 @@ def _searched(
     seen = collection if not how.allow else with_spread(collection, how.allow / math.sqrt(3.0))  # evenly within it
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
-    seek.caps, seek.harm_price, seek.washout = how.caps, harm_price, how.washout
+    seek.caps, seek.harm_price, seek.washout, seek.seconds = how.caps, harm_price, how.washout, how.seconds
+    seek.whole = whole
     tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
     return _heeding(seek, _widths(limits, collection), tries)
 
@@ -171,6 +181,7 @@ def _heeding(seek: "Seeker", widths: Sequence[Limits], tries: Sequence[tuple[int
     by heeding it."""
     if not (seek.collection.change_cost or seek.washout):
         return _found(seek, widths, tries)
+    seek.seconds = None if seek.seconds is None else seek.seconds / 2
     heedless = replace(seek, collection=with_free_changes(seek.collection), washout=0, searches=len(tries))
     found = _found(heedless, widths, tries)
     heeding = replace(found.plan, washout=seek.washout)
@@ -299,6 +310,9 @@ class Seeker:
     members: FloatArray | None = None
     harm_price: float = 0.0
     washout: int = 0
+    seconds: float | None = None
+    clock: Clock | None = None
+    whole: Clock | None = None
 
     @property
     def doubts(self) -> int:
@@ -372,6 +386,8 @@ class Seeker:
             start = None  # it cannot be changed line by line
         share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
         tables = self._tables(world, () if start is None else scorings_of(start), share)
+        if self.seconds is not None and self.clock is None:
+            self.clock = Clock(TIMED * self.seconds, steps=steps * self.searches, done=self.done, whole=self.whole)
         moves = Moves(
             tables,
             world,
@@ -382,6 +398,7 @@ class Seeker:
             done=self.done,
             total=steps * self.searches,
             on_progress=self.on_progress,
+            clock=self.clock,
         )
 
         def exact(draft: "Draft") -> FloatArray:
@@ -431,7 +448,9 @@ class Seeker:
         if not extra:
             return plain
         seed, first = self.seed + self.shift, max(1, int(AT_FIRST * steps))
-        usual = search(Moves(plain, world, self.limits, power=self.objective.power, seed=seed, steps=first)).regret
+        clock = None if self.seconds is None else Clock(AT_FIRST * self.seconds, steps=first)
+        power = self.objective.power
+        usual = search(Moves(plain, world, self.limits, power=power, seed=seed, steps=first, clock=clock)).regret
         return build(care=care_beyond(float(world.by_group(usual).max()), extra))
 
     def _shorter(self, moves: "Moves", draft: "Draft", lost: Callable[["Draft"], float]) -> "Draft":
@@ -466,7 +485,7 @@ class Seeker:
     def _near(self, draft: "Draft") -> Nearby:
         """The plan of a draft, beside which others may be looked for."""
         plan, longest = self._plan(draft), self.limits.longest_path
-        return Nearby(plan, draft, self.collection, self.objective, longest, self.steps)
+        return Nearby(plan, draft, self.collection, self.objective, longest, self.steps, self.seconds)
 
     def _settled(self, near: Nearby) -> Nearby:
         """The plan, or a shorter one near it that loses less."""

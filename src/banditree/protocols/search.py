@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from banditree.protocols.draft import Draft
 from banditree.protocols.grown import grown_draft
 from banditree.protocols.moves import Moves, Stopped
-from banditree.protocols.starts import first_draft, quick_start
+from banditree.protocols.starts import first_draft, first_lines, quick_start
 from banditree.tasks.arrays import FloatArray
 
 LONG = 1.6  # A long draft has this many times the lines that are wanted.
@@ -49,6 +49,9 @@ def search(moves: Moves, exact: Exact | None = None, begun: Draft | None = None)
     with threadpool_limits(1, user_api="blas"), suppress(Stopped):
         if moves.world.n_kinds <= MANY:
             quick_start(moves)
+        elif moves.clock is not None:
+            first_lines(moves)  # time counts when everything is compiled
+        moves.begin_clock()
         if begun is not None:
             moves.accept(begun)
         if moves.objective(moves.best) > 0:
@@ -58,6 +61,7 @@ def search(moves: Moves, exact: Exact | None = None, begun: Draft | None = None)
 
 def search_from(moves: Moves, draft: Draft) -> Draft:
     """The best draft within the limits of `moves` that is found from a given one, which may be longer."""
+    moves.begin_clock()
     with threadpool_limits(1, user_api="blas"), suppress(Stopped):
         shorter = moves.shrink(draft, moves.limits.lines)
         if shorter is not None:

@@ -9,6 +9,7 @@ from banditree.protocols.objectives import Caps, Objective
 from banditree.settings import Horizon, Seed, Settings, Text
 
 MOST_STEPS = 10_000_000  # A longer search would take days.
+MOST_SECONDS = 1_000_000.0  # 12 days.
 MOST_LINES = 1_000  # Nobody reads a longer protocol.
 
 
@@ -103,6 +104,15 @@ class ProtocolSettings(Settings):
             description="Steps of the search. [default: 4,000 per task, at most 200,000, fewer for few tasks]",
         ),
     ] = None
+    seconds: Annotated[
+        float | None,
+        Field(
+            gt=0,
+            le=MOST_SECONDS,
+            description="Seconds for the search instead of steps, compiling, tables and proofs aside. The plan then "
+            "depends on the speed of the machine.",
+        ),
+    ] = None
     seed: Annotated[Seed, Field(description="Seed of the search: the same seed and steps give the same plan.")] = 0
 
     @property
@@ -117,6 +127,8 @@ class ProtocolSettings(Settings):
                 "max_loss must be omitted with allow, unknown and fallback: what single cases lose where others choose "
                 "can only be simulated."
             )
+        if self.steps is not None and self.seconds is not None:
+            raise InvalidInput("steps must be omitted with seconds: either says how long the search lasts.")
         if self.links_back and self.forward_only:
             raise InvalidInput("links_back must be omitted with forward_only: the one allows what the other forbids.")
         return self

@@ -38,9 +38,14 @@ def first_draft(moves: Moves, most: float = POOL) -> Draft:
     return moves.accept(pool.draft())
 
 
+def first_lines(moves: Moves) -> None:
+    """The first few lines, which help most kinds."""
+    moves.accept(moves.ruled(moves.grow(moves.nothing, min(FIRST, moves.limits.lines))))
+
+
 def quick_start(moves: Moves) -> None:
     """A first draft within the limits, so that a search that is stopped early has something to show."""
-    moves.accept(moves.ruled(moves.grow(moves.nothing, min(FIRST, moves.limits.lines))))
+    first_lines(moves)
     shorter = moves.shrink(first_draft(moves, QUICK), moves.limits.lines)
     if shorter is not None:
         moves.accept(moves.ruled(shorter))

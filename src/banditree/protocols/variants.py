@@ -13,7 +13,7 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
-from banditree.progress import OnProgress
+from banditree.progress import Clock, OnProgress
 from banditree.protocols.defaults import default_path, default_steps
 from banditree.protocols.judging import Judged, judge, loses, lost
 from banditree.protocols.objectives import Limits, Objective
@@ -44,8 +44,8 @@ class Nearby:
     """A protocol with the draft it was made of, and others near it: found by short searches when they are asked for,
     and remembered.
 
-    objective, longest_path, steps: as the protocol was searched for. draft: None for a plan without lines. known: the
-    others that were found, by name. stopped: whether a search was.
+    objective, longest_path, steps, seconds: as the protocol was searched for. draft: None for a plan without lines.
+    known: the others that were found, by name. stopped: whether a search was.
     """
 
     plan: Plan
@@ -54,6 +54,7 @@ class Nearby:
     objective: Objective = Objective.WORST
     longest_path: int | None = None
     steps: int | None = None
+    seconds: float | None = None
     on_progress: OnProgress | None = None
     known: "dict[str, Nearby]" = field(default_factory=dict)
     stopped: bool = False
@@ -176,6 +177,7 @@ class Nearby:
             seed=self.seed,
             steps=steps,
             on_progress=self.on_progress,
+            clock=None if self.seconds is None else Clock(SHARE * self.seconds, steps=steps),
         )
         best = search_from(moves, draft if limits.rule else draft.with_rule(NO_RULE))
         moves.last += steps

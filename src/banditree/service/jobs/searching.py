@@ -112,21 +112,21 @@ class Finds:
 
 def _search_protocols(finds: Finds, collection: Collection, horizon: int, options: dict[str, Any]) -> None:
     """Quick searches for short plans first; then the whole search, and from its plan shorter ones again."""
-    steps = options.pop("steps", None) or default_steps(collection)
+    seconds, steps = options.pop("seconds", None), options.pop("steps", None) or default_steps(collection)
+
+    def long(share: float) -> dict[str, Any]:
+        return {"steps": max(1, int(share * steps))} if seconds is None else {"seconds": share * seconds}
+
     most = options.pop("lines", None) or default_lines(collection)
     sizes = sorted({round(n) for n in np.geomspace(1, max(most - 1, 1), MOST_FIRST)})
     for number, lines in enumerate(sizes):
         part = _part(finds.reports, FIRST * number / len(sizes), FIRST * (number + 1) / len(sizes), lines)
-        few = max(1, int(FIRST * steps / len(sizes)))
         with suppress(InvalidInput):  # so few lines may not be enough for the limits
-            given = {**options, "lines": lines, "steps": few, "compared": False}
+            given = {**options, "lines": lines, **long(FIRST / len(sizes)), "compared": False}
             finds.add(build_protocol(collection, horizon, on_progress=part, **given))
         if finds.reports.stopped:
             return
-    rest: dict[str, Any] = {
-        "steps": max(1, int((1 - FIRST) * steps)),
-        "on_progress": _part(finds.reports, FIRST, 1.0, most),
-    }
+    rest: dict[str, Any] = {**long(1 - FIRST), "on_progress": _part(finds.reports, FIRST, 1.0, most)}
     for plan in shorter_and_shorter(collection, horizon, lines=most, **rest, **options):
         with suppress(InvalidInput):  # one that cannot be certified is not offered
             finds.add(plan)
