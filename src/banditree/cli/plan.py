@@ -19,6 +19,7 @@ from banditree.cli.options import (
     vocabulary,
 )
 from banditree.cli.progress import progress
+from banditree.cli.simulate import cluster
 from banditree.errors import InvalidInput, TooLong
 from banditree.nouns import plural
 from banditree.plans.words import capital
@@ -44,6 +45,7 @@ def plan(
     trust_estimates: TrustEstimates = False,
     words: Words = "",
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the plan (.json).")] = None,
+    dask: Annotated[str | None, typer.Option(help="Run the islands on a Dask cluster at this address.")] = None,
     json: AsJson = False,
 ) -> None:
     """Build the plan of a collection.
@@ -55,10 +57,15 @@ def plan(
     known = known_collection(collection, shares, trust_estimates, worth)
     if output is not None and not output.parent.is_dir():
         raise InvalidInput(f"{output} cannot be written: there is no folder {output.parent}. Make it first.")
-    if pareto:
-        _show_front(known, settings, vocabulary(words), output, json)
-    else:
-        _show_plan(known, settings, vocabulary(words), collection, output, json)
+    if dask is not None:
+        if settings.islands == 1:
+            raise InvalidInput("--dask needs islands, which it runs side by side. Add --islands 8, or omit --dask.")
+        settings = settings.model_copy(update={"workers": "joblib"})
+    with cluster(dask):
+        if pareto:
+            _show_front(known, settings, vocabulary(words), output, json)
+        else:
+            _show_plan(known, settings, vocabulary(words), collection, output, json)
 
 
 def _show_plan(

@@ -69,7 +69,7 @@ def simulate(
     knows = known if cases else None
     knows = knows if believed is None else load_collection(believed)
     how = {**dict(settings), **({"workers": "joblib"} if dask else {})}
-    with _cluster(dask), progress("Simulating", visible=not json) as on_progress:
+    with cluster(dask), progress("Simulating", visible=not json) as on_progress:
         results = run_simulation(truth, _contenders(policies), believed=knows, on_progress=on_progress, **how)
     if output is not None:
         save_results(results, output)
@@ -113,7 +113,7 @@ def _contenders(policies: str) -> dict[str, Any]:
 
 
 @contextmanager
-def _cluster(address: str | None) -> Iterator[None]:
+def cluster(address: str | None) -> Iterator[None]:
     """Send the work to a Dask cluster, if one is named."""
     if address is None:
         yield

@@ -53,7 +53,7 @@ class Moves:
         limits: Limits,
         *,
         power: float,
-        seed: int,
+        seed: int | tuple[int, ...],
         steps: int,
         done: int = 0,
         total: int | None = None,
@@ -87,11 +87,15 @@ class Moves:
         )
         self.judged: WeakKeyDictionary[Draft, float] = WeakKeyDictionary()
 
+    def judge_in(self, world: World) -> None:
+        """Judge by another world of the same scenarios, such as one with corrected weights."""
+        self.world = world
+        self.sharpen(int(self.adding.power / self.power))
+
     def correct(self, exact: FloatArray) -> None:
         """Count each scenario by how its exact regret (S,) under the best draft compares with the value at hand."""
         ratio = np.clip(exact / np.maximum(self.best.regret, 1e-12), 1 / MOST_CORRECTED, MOST_CORRECTED)
-        self.world = replace(self.world, weight=self.given.weight * ratio)
-        self.sharpen(int(self.adding.power / self.power))
+        self.judge_in(replace(self.world, weight=self.given.weight * ratio))
 
     @contextmanager
     def smoothly(self) -> Iterator[None]:
@@ -110,6 +114,12 @@ class Moves:
         """Time counts from here on, if it counts at all."""
         if self.clock is not None:
             self.clock.begin()
+
+    def count(self, steps: int, best: float) -> None:
+        """Count steps that were taken elsewhere, with the best regret found there, and report them."""
+        self.steps += steps
+        if not goes_on(self.on_progress, self.steps, self.total, best, counted(self.limits.lines, "line")):
+            self.stopped_early = True
 
     def begin_again(self) -> None:
         """Forget the best draft, so that a search from nothing is not drawn to it."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from banditree.certificates.certify import certify
 from banditree.certificates.over_contexts import Contextual, contextual
@@ -139,7 +139,7 @@ def _searched(
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
     seek.caps, seek.harm_price, seek.washout, seek.seconds = how.caps, harm_price, how.washout, how.seconds
-    seek.whole = whole
+    seek.whole, seek.islands, seek.workers = whole, how.islands, how.workers
     tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
     return _heeding(seek, _widths(limits, collection), tries)
 
@@ -313,6 +313,8 @@ class Seeker:
     seconds: float | None = None
     clock: Clock | None = None
     whole: Clock | None = None
+    islands: int = 1
+    workers: "int | Literal['joblib'] | None" = None
 
     @property
     def doubts(self) -> int:
@@ -373,6 +375,7 @@ class Seeker:
 
     def draft(self, world: World) -> "Draft":
         """The best draft for a world of scenarios."""
+        from banditree.protocols.islands import search_islands
         from banditree.protocols.moves import Moves
         from banditree.protocols.search import search
         from banditree.protocols.simplify import simplified, with_free_numbers
@@ -408,7 +411,8 @@ class Seeker:
 
         begun = None if start is None else among(start, tables, self.limits.links_back)
         corrected = not self.caps.some and not (self.objective.extra and self.collection.varies)
-        draft = search(moves, exact if corrected else None, begun)
+        how = moves, exact if corrected else None, begun
+        draft = search(*how) if self.islands == 1 else search_islands(*how, self.islands, self.workers, self.seed)
         self.stopped = moves.stopped_early
         self.done += int(steps / self.parts)
         if not self.stopped:

@@ -39,11 +39,12 @@ POWERS = ((0.0, 1), (0.4, 2), (0.8, 4))  # From each share of the chains on, the
 Exact = Callable[[Draft], FloatArray]
 
 
-def search(moves: Moves, exact: Exact | None = None, begun: Draft | None = None) -> Draft:
+def search(moves: Moves, exact: Exact | None = None, begun: Draft | None = None, until: float = 1.0) -> Draft:
     """The best draft that is found within the steps of `moves`.
 
     exact: the regret (S,) of a draft over the horizon itself, by which the values are corrected once, near the end.
-    begun: a draft to begin with, besides those that are found from nothing.
+    begun: a draft to begin with, besides those that are found from nothing. until: the share of the chains that these
+    steps are for; `go_on` has the others.
     """
     # More threads would add up in another order, and the plan would depend on the number of cores.
     with threadpool_limits(1, user_api="blas"), suppress(Stopped):
@@ -55,7 +56,7 @@ def search(moves: Moves, exact: Exact | None = None, begun: Draft | None = None)
         if begun is not None:
             moves.accept(begun)
         if moves.objective(moves.best) > 0:
-            _chains(moves, _starts(moves, begun), exact)
+            _chains(moves, _starts(moves, begun, until), exact, until=until)
     return moves.best
 
 
@@ -70,18 +71,19 @@ def search_from(moves: Moves, draft: Draft) -> Draft:
     return moves.best
 
 
-def go_on(moves: Moves, draft: Draft) -> Draft:
-    """The best draft that chains from a given one find within the steps of `moves`."""
+def go_on(moves: Moves, draft: Draft, since: float = LATE, until: float = 1.0) -> Draft:
+    """The best draft that chains from a given one find within the steps of `moves`, which are for a share of them."""
     moves.begin_again()
     moves.accept(draft)
+    moves.begin_clock()
     with threadpool_limits(1, user_api="blas"), suppress(Stopped):
-        _chains(moves, [draft], since=LATE)
+        _chains(moves, [draft], since=since, until=until)
     return moves.best
 
 
-def _starts(moves: Moves, begun: Draft | None) -> list[Draft]:
+def _starts(moves: Moves, begun: Draft | None, until: float) -> list[Draft]:
     """The best few of the drafts that starts from nothing, or from one that was given, led to."""
-    share, found = STARTS * min(1.0, MANY / moves.world.n_scenarios), list[Draft]()
+    share, found = STARTS * min(1.0, MANY / moves.world.n_scenarios) / until, list[Draft]()
     start = grown_draft if moves.world.n_kinds > MANY else first_draft
     until = moves.steps + share * (moves.last - moves.steps)
     if begun is not None:
@@ -103,14 +105,14 @@ def _shortened(moves: Moves, draft: Draft) -> Draft:
     return moves.settle(draft, lines, FINE)
 
 
-def _chains(moves: Moves, few: list[Draft], exact: Exact | None = None, since: float = 0.0) -> None:
+def _chains(moves: Moves, few: list[Draft], exact: Exact | None = None, since: float = 0.0, until: float = 1.0) -> None:
     """Moves from the best few, and in the end from the best, until the steps are used up.
 
-    since: where to begin, as a share of all chains that there might be.
+    since, until: which part of all chains that there might be these are.
     """
     first = moves.steps
     while True:
-        share = since + (1 - since) * (moves.steps - first) / max(moves.last - first, 1)
+        share = since + (until - since) * (moves.steps - first) / max(moves.last - first, 1)
         _sharpen(moves, share)
         if exact is not None and share >= CORRECTED:
             moves.correct(exact(moves.best))

@@ -9,6 +9,7 @@ from banditree.protocols.objectives import Caps, Objective
 from banditree.settings import Horizon, Seed, Settings, Text
 
 MOST_STEPS = 10_000_000  # A longer search would take days.
+MOST_ISLANDS = 64
 MOST_SECONDS = 1_000_000.0  # 12 days.
 MOST_LINES = 1_000  # Nobody reads a longer protocol.
 
@@ -112,6 +113,19 @@ class ProtocolSettings(Settings):
             description="Seconds for the search instead of steps, compiling, tables and proofs aside. The plan then "
             "depends on the speed of the machine.",
         ),
+    ] = None
+    islands: Annotated[
+        int,
+        Field(
+            ge=1,
+            le=MOST_ISLANDS,
+            description="Searches side by side that share the steps and exchange the best. The plan depends on their "
+            "number, and not on the cores.",
+        ),
+    ] = 1
+    workers: Annotated[
+        int | Literal["joblib"] | None,
+        Field(description="Threads for the islands, or joblib for its backend, such as Dask. [default: all cores]"),
     ] = None
     seed: Annotated[Seed, Field(description="Seed of the search: the same seed and steps give the same plan.")] = 0
 
