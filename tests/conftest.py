@@ -20,10 +20,25 @@ settings.load_profile("steady")
 # ran before in the same process.
 providers._get_local_constants = lambda: providers._local_constants
 
+MOST_EFFORT = 10_000_000  # additions: a fortieth of a second
 # What a test waits for comes some day or never: no wait may end only because the machine is slow or busy.
 PATIENCE = 600.0  # seconds; httpx gives up after 5 by default
 for wait in ("connect", "read", "write", "pool"):
     setattr(httpx._config.DEFAULT_TIMEOUT_CONFIG, wait, PATIENCE)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_limits():
+    """Certificates and analyses look for what no algorithm can beat for an instant, not for the default second."""
+    from banditree.reports import limits
+
+    def brief(function):
+        return lambda *given, effort, **more: function(*given, effort=min(effort, MOST_EFFORT), **more)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("limit", "continuations"):
+            patch.setattr(limits, name, brief(getattr(limits, name)))
+        yield
 
 
 @pytest.fixture(scope="session")

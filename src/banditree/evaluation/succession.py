@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from banditree.certificates.certify import certify
 from banditree.evaluation.intervals import CONFIDENCE, Estimate
@@ -79,7 +79,7 @@ def judge_succession(
         gains.append(gain(held))
         draws.append(np.array([gain(rng.choice(held, len(held))) for _ in range(DRAWS)]))
     error = float(np.mean(draws, axis=0).std(ddof=1))
-    value, wide = float(np.mean(gains)), float(norm.ppf((1 + CONFIDENCE) / 2)) * error
+    value, wide = float(np.mean(gains)), float(ndtri((1 + CONFIDENCE) / 2)) * error
     return HeldOut(Estimate(value, error, value - wide, value + wide), n)
 
 

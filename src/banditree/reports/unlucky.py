@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from banditree.certificates.certify import Certificate
 from banditree.certificates.unlucky import SHARES, THOUSAND, WORST, Unlucky
@@ -41,6 +40,8 @@ def simulated(plan: Plan, collection: Collection, horizon: int, runs: int, seed:
     >>> found.at_most[:, 0].round(1).tolist(), bool((found.worst >= found.at_most[:, 1]).all())
     ([0.0, 22.5], True)
     """
+    from scipy.stats import binom
+
     from banditree.simulation.engine import simulate
 
     sure = replace(collection, radius=np.zeros(()), spread=None)

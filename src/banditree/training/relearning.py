@@ -12,8 +12,7 @@ from functools import reduce
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
-from scipy.stats import norm
+from scipy.special import logsumexp, ndtr, ndtri
 
 from banditree.cases.table import Cases, only_rounds, until_overridden
 from banditree.cases.values import day_of
@@ -193,7 +192,7 @@ def log_rows(collection: Collection) -> FloatArray:
     rewards = collection.rewards
     variance = _variance(collection, _rates_of(collection)) if not rewards.by_chances else rewards.width**2 / 4
     tail = FAILURE_PROBABILITY / collection.means.size
-    quantile = norm.ppf(1 - tail / 2)
+    quantile = ndtri(1 - tail / 2)
     with np.errstate(divide="ignore"):
         rows = quantile**2 * np.maximum(variance, 1e-4) / collection.radius**2
     rows = np.where(collection.radius > 0, rows, EXACT if collection.counts is None else np.inf)
@@ -267,7 +266,7 @@ def _radius(
     rows, individuals = log + chances.T @ count, log + chances.T @ (count > 0)
     width = collection.rewards.width
     each = [
-        radius_of_clustered_rate(rates @ one, of_set, rows, individuals, 2 * norm.sf(wide))
+        radius_of_clustered_rate(rates @ one, of_set, rows, individuals, 2 * ndtr(-wide))
         for one, of_set in zip(sets, error, strict=True)
     ]
     return np.asarray(width * np.minimum(np.max(each, axis=0) if G <= MOST_SETS else np.sum(each, axis=0) / 2, 1.0))
