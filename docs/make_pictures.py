@@ -1,4 +1,5 @@
-"""Takes the pictures of docs/studio.md: a real browser on a real service, from the example file to the signature.
+"""Takes the pictures of the studio and the console: a real browser on a real service, from the example file to the
+signature, and on the demo.
 
 Run: python docs/make_pictures.py. Where Chromium and its driver are not installed, the pictures stay as they are.
 """
@@ -32,6 +33,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "pictures.db") as address, browser() as window:
         for path, name, width in walked(address):
             take(window, f"{address}{path}", IMAGES / f"studio-{name}.png", width)
+    with tempfile.TemporaryDirectory() as folder, browser() as window:
+        look_at_demo(window, Path(folder))
 
 
 def walked(address: str) -> Iterator[tuple[str, str, int]]:
@@ -57,6 +60,21 @@ def walked(address: str) -> Iterator[tuple[str, str, int]]:
         wait(http, f"{draft}/trust")
         yield f"{draft}/trust", "trust", DESK
         yield f"{draft}/sign", "sign", DESK
+
+
+def look_at_demo(window: Any, folder: Path) -> None:
+    """Take the pictures of the first page, of a case, and of the card of its plan."""
+    from banditree.service.client import Client
+    from banditree.service.demo import fill
+    from banditree.service.settings import Settings
+
+    database, card = folder / "demo.db", folder / "card.html"
+    fill(Settings(database=str(database)))
+    with served(database) as address, Client(address) as client:
+        take(window, f"{address}/", IMAGES / "console-start.png", DESK)
+        take(window, f"{address}/cases/demo-2", IMAGES / "console-case-phone.png", PHONE)
+        card.write_bytes(client.card(client.case("demo-2").plan, "html"))
+        take(window, card.as_uri(), IMAGES / "card.png", DESK)
 
 
 def post(http: Any, path: str, **given: str) -> None:

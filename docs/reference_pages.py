@@ -13,6 +13,7 @@ from typing import Any
 from banditree.settings import choices, default_of, limits
 
 DOCS = Path(__file__).parent
+TRY = "start/try.html"  # The app of the plan on the first page; made when the site is built.
 ROOMS = {  # in the order of the sentence that says what banditree does
     "tasks": "What is known",
     "cases": "What was seen",
@@ -310,9 +311,13 @@ def page(name: str) -> str:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Adds the reference pages to those of the site; MkDocs calls this."""
+    """Adds the reference pages to those of the site, and a plan that can be followed there; MkDocs calls this."""
     from mkdocs.structure.files import File
 
+    from banditree.figures.app import app_html
+    from banditree.service.demo import clinic_protocol
+
+    files.append(File.generated(config, TRY, content=app_html(clinic_protocol())))
     for name in PAGES:
         files.append(File.generated(config, name, content=page(name)))
     return files

@@ -25,6 +25,17 @@ def looking(window, size=DESK, dark=False):
     assert window.get_log("browser") == []
 
 
+@contextmanager
+def reading(window, locale):
+    """A browser of somebody who reads another language."""
+    window.execute_cdp_cmd("Network.enable", {})
+    window.execute_cdp_cmd("Network.setExtraHTTPHeaders", {"headers": {"Accept-Language": locale}})
+    window.execute_cdp_cmd("Emulation.setLocaleOverride", {"locale": locale})
+    yield
+    window.execute_cdp_cmd("Network.setExtraHTTPHeaders", {"headers": {}})
+    window.execute_cdp_cmd("Emulation.setLocaleOverride", {})
+
+
 def until(condition, seconds=180):
     """Wait for something to become true: longer than a page may wait for its certificate, which a busy machine first
     has to compile."""

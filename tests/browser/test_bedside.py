@@ -5,7 +5,7 @@ import re
 
 import pytest
 import sqlalchemy as sa
-from browsing import DESK, PHONE, assert_fits, complaints, fill_in, looking, press, tap, text, until
+from browsing import DESK, PHONE, assert_fits, complaints, fill_in, looking, press, reading, tap, text, until
 from running_service import SHORT_PLAN as PLAN
 from running_service import TWO_GROUPS, client_of, in_thread, local
 
@@ -335,7 +335,7 @@ def test_labels_visits_and_owners_are_changed_one_by_one_and_in_bulk(size, chrom
         api.end(id)
 
 
-def test_a_tap_after_the_log_in_has_ended_says_that_it_was_not_saved(chromium, tmp_path):
+def test_a_tap_after_the_log_in_has_ended_is_kept_and_sent_when_somebody_says_so(chromium, tmp_path):
     opened, password = Database(local(tmp_path / "cases.db")), "correct horse battery"
     with opened.write() as connection:
         add_user(connection, "test", "ada", Role.ADMIN, hashed(password))
@@ -358,8 +358,41 @@ def test_a_tap_after_the_log_in_has_ended_says_that_it_was_not_saved(chromium, t
         fill_in(window, "form", name="ada", password=password)
         press(window, "Log in")
         until(lambda: "Round 1 of 10" in text(window, "#next"))
-        window.get_log("browser")
         assert "told" not in [event.kind for event in api.events("c")]
+        assert "Kept on this device: Round 1: relapse. The log-in had ended" in text(window, "#next .kept")
+        assert_fits(window)
+        assert complaints(window) == []
+        press(window, "Send it now")
+        until(lambda: "Round 2 of 10" in text(window, "#next"))
+        assert not window.find_elements("css selector", ".kept")
+        assert [event.reward for event in api.events("c") if event.kind == "told"] == [0.0]
+        window.get_log("browser")
+
+
+@SIZES
+def test_a_case_is_followed_in_the_language_of_the_browser_or_another(size, chromium, console):
+    api, plan = console
+    id = f"sprache-{size[0]}"
+    api.start(plan, id=id, label="Bett 7")
+    address = str(api.http.base_url)
+    with looking(chromium, size) as window, reading(window, "de-CH"):
+        window.get(f"{address}/cases/{id}")
+        press(window, "Was kommt als Nächstes?")
+        until(lambda: "Runde 1 von 10. Was ist geschehen?" in text(window, "#next"))
+        press(window, "Relapse")
+        until(lambda: "Gespeichert. Runde 1: relapse." in text(window, "#stay"))
+        assert re.search(r"begonnen \d+\.\d+\.20\d\d", text(window, "#headline"))
+        assert "Next" not in text(window, "#next")
+        for path in (f"/cases/{id}", "/", "/cases", "/help", f"/plans/{plan}"):
+            window.get(f"{address}{path}")
+            window.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
+            assert_fits(window)
+            assert complaints(window) == [], path
+        window.get(f"{address}/cases/{id}")
+        press(window, "Español")
+        until(lambda: "Ronda 2 de 10" in text(window, "#next"))
+        assert window.execute_script("return document.documentElement.lang") == "es"
+    api.end(id)
 
 
 def test_a_card_says_which_version_it_is_who_signed_it_and_whether_it_is_old(chromium, tmp_path):

@@ -3,19 +3,18 @@
 import re
 import string
 from dataclasses import replace
-from gettext import NullTranslations
 
 import pytest
 from boxes import renamed
 from example_plans import binned_plan, binned_protocol, protocol, score_plan
 from messages import messages, unsaid
+from pseudo import GREEK, spoken_by
 
 from banditree.errors import InvalidInput
 from banditree.figures.card import card_html, card_info
 from banditree.figures.html import ladder_html
 from banditree.figures.ladder import ladder_info
 from banditree.files.plans import fingerprint, plan_json
-from banditree.languages import language as languages
 from banditree.languages.catalogue import codes, compiled, entries, source
 from banditree.languages.language import Language, language, preferred
 from banditree.plans.plan import OnHarm
@@ -67,30 +66,11 @@ def test_a_catalogue_that_cannot_be_read_names_its_line():
     assert entries('#, fuzzy\nmsgid "line"\nmsgstr "Reihe"\n', "xx") == {}
 
 
-class Pseudo(NullTranslations):
-    """A language of one letter: what is left of other letters was not said in it."""
-
-    def gettext(self, message):
-        return "".join(
-            re.sub(r"[A-Za-z]", "ж", text) + (f"{{{name}}}" if name is not None else "")
-            for text, name, _, _ in string.Formatter().parse(message)
-        )
-
-    def ngettext(self, one, many, n):
-        return self.gettext(one if n == 1 else many)
-
-    def pgettext(self, context, message):
-        return message if context == "number" else self.gettext(message)
-
-
 @pytest.fixture
 def pseudo(monkeypatch):
-    catalogue = languages.catalogue
-    monkeypatch.setattr(languages, "catalogue", lambda code: Pseudo() if code == "zz" else catalogue(code))
-    return Language("zz")
+    return spoken_by(monkeypatch)
 
 
-GREEK = Vocabulary("φάρμακο", "ομάδα", "ίαση", "υποτροπή", "τιμή", "Δώστε", "βλάβη")
 PLANS = {
     "score": score_plan,
     "binned": binned_plan,

@@ -19,8 +19,8 @@ from banditree.plans.explaining import cap_level, named_outcomes, score_levels, 
 from banditree.plans.gives import BestOf, Give, TreatAs
 from banditree.plans.plan import Form, Plan
 from banditree.plans.wording import (
+    about,
     foot_sentences,
-    heading,
     numbered_lines,
     outcome_names,
     page_title,
@@ -67,7 +67,7 @@ def card_info(
     tallies = (names[0], names[-1]) if len(names) == 2 else (f"{words.reward}, +", f"{words.reward}, -")
     return CardInfo(
         title=_title(plan),
-        subtitle=heading(plan, loss),
+        subtitle=" ".join(filter(None, (about(plan), loss))),
         lines=(*numbered_lines(plan), *note_sentences(plan)),
         rule=" ".join([*([] if plan.rule is None else [rule_sentence(plan)]), *foot_sentences(plan)]),
         meanings=tuple(_meanings(plan)),

@@ -229,7 +229,7 @@ def score_bar(mark: Mark, words: Vocabulary = PLAIN) -> str:
         f'<span class="{kind}" role="img" aria-label="{label}"><span>{mark.low:+d}</span>'
         f'<svg aria-hidden="true"><rect class="track" x="1" y="7" width="100%" height="10"/>'
         f'<line x1="{zero:.1f}%" x2="{zero:.1f}%" y1="3" y2="21"/><circle cx="{share:.1f}%" cy="12" r="8"/></svg>'
-        f"<span>{upper}</span><b>{signed(mark.score)}</b></span>"
+        f"<span>{upper}</span><b><i>{escape(words.say('score'))}</i> {signed(mark.score)}</b></span>"
     )
 
 

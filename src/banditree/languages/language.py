@@ -27,9 +27,13 @@ class Language:
         """
         return catalogue(self.code).gettext(message).format(**values)
 
-    def translated(self, message: str) -> str:
-        """A message in this language, with its places as they are: for scripts, which fill them."""
-        return catalogue(self.code).gettext(message)
+    def translated(self, message: str, many: str | None = None, n: int = 1) -> str:
+        """A message in this language, with its places as they are: for scripts and templates, which fill them.
+
+        many: the message for other numbers than one; n: the number.
+        """
+        known = catalogue(self.code)
+        return known.gettext(message) if many is None else known.ngettext(message, many, n)
 
     def count(self, n: int, one: str, many: str, /, **values: object) -> str:
         """A message that counts, `one` for a single thing and `many` otherwise; {n} is the number.
@@ -37,7 +41,7 @@ class Language:
         >>> Language("de").count(1200, "{n} round", "{n} rounds"), Language("de").count(1, "{n} round", "{n} rounds")
         ('1.200 Runden', '1 Runde')
         """
-        return catalogue(self.code).ngettext(one, many, n).format(**{"n": self.digits(f"{n:,}"), **values})
+        return self.translated(one, many, n).format(**{"n": self.digits(f"{n:,}"), **values})
 
     def meant(self, context: str, message: str) -> str:
         """A message that is told apart from the same words elsewhere by its context."""

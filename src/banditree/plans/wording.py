@@ -3,6 +3,7 @@
 Each box and each outcome has one phrasing: text, pictures, sessions, pages and reports take it from here.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from banditree.plans.context_wording import context_notes
@@ -49,9 +50,8 @@ def is_end(plan: Plan, box: int) -> bool:
 
 def on_page(plan: Plan) -> str:
     """On which page a case is, after its place: " on the page without B"; nothing on page 1."""
-    return (
-        plan.vocabulary.say(" on the page without {names}", names=_either(plan, plan.missing)) if plan.missing else ""
-    )
+    words = plan.vocabulary
+    return words.say(" on the page without {names}", names=either(words, plan.missing)) if plan.missing else ""
 
 
 def plan_text(plan: Plan, loss: str = "") -> str:
@@ -83,13 +83,12 @@ def lines_and_rule(plan: Plan) -> list[str]:
 
 def page_title(plan: Plan, number: int) -> str:
     """For whom a page is: "Page 2, for a case that must not get B"."""
-    names = _either(plan, plan.pages[number - 2].missing)
+    names = either(plan.vocabulary, plan.pages[number - 2].missing)
     return plan.vocabulary.say("Page {number}, for a case that must not get {names}", number=number, names=names)
 
 
-def _either(plan: Plan, missing: tuple[str, ...]) -> str:
+def either(words: Vocabulary, missing: Iterable[str]) -> str:
     """The arms that a page is without: "B", "B or C"."""
-    words = plan.vocabulary
     return words.language.meant("between arms that a case must not get", " or ").join(map(words.quoted, missing))
 
 
@@ -150,7 +149,9 @@ def about(plan: Plan) -> str:
 def _restrictions(plan: Plan) -> list[str]:
     missing = plan.missing
     return (
-        [plan.vocabulary.say("For a case that must not get {names}.", names=_either(plan, missing))] if missing else []
+        [plan.vocabulary.say("For a case that must not get {names}.", names=either(plan.vocabulary, missing))]
+        if missing
+        else []
     )
 
 
@@ -302,7 +303,7 @@ def foot_sentences(plan: Plan) -> list[str]:
     notes += [several_sentence(plan, max(end.worth for end in several))] if several else []
     notes += [] if plan.fallback is None else [fallback_sentence(plan)]
     pages = [
-        words.say("{names}: page {number}", names=_either(plan, page.missing), number=number)
+        words.say("{names}: page {number}", names=either(plan.vocabulary, page.missing), number=number)
         for number, page in enumerate(plan.pages, start=2)
     ]
     return [*notes, words.say("A case that must not get {pages}.", pages="; ".join(pages))] if pages else notes

@@ -63,14 +63,15 @@ class Vocabulary(Part):
         >>> Vocabulary(arm="drug").say("{arms} of {n}", arms="2 drugs", n=3), Vocabulary(arm="drug").say("Which {arm}?")
         ('2 drugs of 3', 'Which drug?')
         """
-        return self.language.say(message, **{**self._values, **values})
+        return self.language.say(message, **{**self.values, **values})
 
     def count(self, n: int, one: str, many: str, /, **values: object) -> str:
         """The same for a sentence about a number, {n}: `one` says it of a single thing, `many` of any other number."""
-        return self.language.count(n, one, many, **{**self._values, **values})
+        return self.language.count(n, one, many, **{**self.values, **values})
 
     @property
-    def _values(self) -> dict[str, object]:
+    def values(self) -> dict[str, object]:
+        """The words by the names of their places in sentences."""
         names = ("arm", "task", "success", "failure", "reward", "give", "to_give")
         return {name: getattr(self, name) for name in names} | {"harm": self.harmful}
 

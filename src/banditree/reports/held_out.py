@@ -13,6 +13,7 @@ from banditree.errors import InvalidInput
 from banditree.evaluation.evaluate import PLAN, Evaluation
 from banditree.figures.axes import Axis, tick_label
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, PAPER, Line, Polygon, Scene, Shape, Text, fitted
+from banditree.languages.language import message
 from banditree.nouns import counted
 from banditree.plans.plan import Plan
 from banditree.plans.words import capital
@@ -22,7 +23,7 @@ from banditree.reports.promise import lost_word
 from banditree.tasks.collection import Collection
 
 COMPUTER = "mTS"
-NOT_JUDGED = "This plan was not judged on cases that it was not made from. Follow the first cases closely."
+NOT_JUDGED = message("This plan was not judged on cases that it was not made from. Follow the first cases closely.")
 SIZE = 10.5  # Letters that are still read where a phone makes the picture smaller.
 WIDTH, LEFT, ROW, TOP = 330.0, 96.0, 32.0, 42.0
 

@@ -112,7 +112,7 @@ def create_app(settings: Settings) -> FastAPI:
                 workers.wake(lane)
         life.start("witness", witness.run())
         life.start("workers", workers.run())
-        if settings.workers or settings.webhook_url:
+        if settings.workers or settings.webhook_url or settings.mail_server:
             life.start("watch", Watch(desk, workers, settings).run())
         yield
         reader.close()

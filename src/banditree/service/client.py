@@ -101,10 +101,10 @@ class Client:
         body = {"comment": comment, "replaces": replaces, "beside": beside}
         return self._call("POST", f"plans/{plan}/sign", Done, body).done
 
-    def card(self, plan: str, format: str = "pdf", paper: str = "a4") -> bytes:
+    def card(self, plan: str, format: str = "pdf", paper: str = "a4", language: str = "en") -> bytes:
         """The card of a plan with its worksheet, as a file."""
         while True:
-            answer = self._send("GET", f"plans/{plan}/card?format={format}&paper={paper}")
+            answer = self._send("GET", f"plans/{plan}/card?format={format}&paper={paper}&language={language}")
             if answer.status_code != 202:
                 return answer.content
             self.wait(answer.json()["data"]["id"])

@@ -103,6 +103,18 @@ class Settings(settings.Settings):
     webhook_secret: Annotated[
         str, Field(repr=False, description="The secret that signs these messages; better given in the environment.")
     ] = ""
+    mail_server: Annotated[
+        str,
+        Field(
+            description="The mail server by which alarms, signatures and the visits that are due are sent, as in "
+            "smtp://user@mail.clinic.example:587 (STARTTLS) or smtps://mail.clinic.example."
+        ),
+    ] = ""
+    mail_password: Annotated[
+        str, Field(repr=False, description="The password of that user; better given in the environment.")
+    ] = ""
+    mail_from: Annotated[str, Field(description="The address that these e-mails come from.")] = ""
+    mail_to: Annotated[tuple[str, ...], Field(description="The addresses that they go to.")] = ()
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Field(description="The least serious lines that are logged.")
     ] = "info"
@@ -126,6 +138,8 @@ class Settings(settings.Settings):
             self._check_sign_on()
         if self.webhook_url:
             self._check_webhook()
+        if self.mail_server:
+            self._check_mail()
         if self.cds_clients and not (self.authentication and self.public_url):
             raise InvalidInput(
                 "cds_clients must be given together with authentication=True and public_url, which the tokens name."
@@ -151,6 +165,17 @@ class Settings(settings.Settings):
         if len(self.webhook_secret) < LEAST_SECRET:
             n = len(self.webhook_secret)
             raise InvalidInput(f"webhook_secret must be at least {LEAST_SECRET} characters long. Got {n}.")
+
+    def _check_mail(self) -> None:
+        """Check that e-mails have a server, a sender and somebody who gets them."""
+        url = urlsplit(self.mail_server)
+        if url.scheme not in ("smtp", "smtps") or not url.hostname or url.password:
+            shown = self.mail_server.rpartition("@")[2]
+            raise invalid("mail_server", "an address such as smtp://user@mail.clinic.example:587", shown)
+        for name, given in (("mail_from", (self.mail_from,)), ("mail_to", self.mail_to or ("",))):
+            for one in given:
+                if not re.fullmatch(r"[^@\s<>,;:]+@[^@\s<>,;:]+", one):
+                    raise invalid(name, "an e-mail address, as in ward-3@clinic.example", one)
 
     @property
     def url(self) -> str:

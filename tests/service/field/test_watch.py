@@ -77,7 +77,7 @@ def test_every_alarm_is_sent_once_and_signed(receiver, tmp_path):
         told = http.get(f"/api/v1/plans/{plan}/monitor").json()["data"]["alarms"]
         first_page = http.get("/").text
     assert told
-    assert f"Alarms about plans: {len(told)} alarm" in first_page
+    assert f"About plans: {len(told)} alarm" in first_page
     assert all(str(escape(one["sentence"])) in first_page for one in told)
     assert f'href="/plans/{plan}#alarms"' in first_page
     alarms = [one for one in receiver.got if json.loads(one[2])["event"] == "alarm"]

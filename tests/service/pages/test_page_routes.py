@@ -88,6 +88,7 @@ def test_what_the_pages_do_is_in_the_api_and_the_reverse(service):
     alone = {
         "GET /",
         "GET /help",
+        "GET /language/{code}",  # of the pages; the API takes language= where it matters
         "GET /static/{name}",
         "GET /api/v1/openapi.json",
         "GET /sign-on",

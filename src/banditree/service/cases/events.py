@@ -10,9 +10,9 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from banditree.nouns import counted
 from banditree.plans.case_wording import outcome_text
 from banditree.plans.plan import Plan
+from banditree.plans.wording import either
 from banditree.policies.rounds import MISSING, Round
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class Restricted(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """What it must not get."""
-        return f"Must not get {' or '.join(self.missing)}."
+        return plan.vocabulary.say("Must not get {names}.", names=either(plan.vocabulary, self.missing))
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,15 @@ class Asked(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """What was to be given, and in which context."""
-        known = ", ".join(f"{name}: {value}" for name, value in (self.given or {}).items())
-        given = f"Round {self.round}: {plan.vocabulary.give.lower()} {self.arm}.{f' {known}.' if known else ''}"
-        return f"{given} Without waiting for {counted(self.without, 'outcome')}." if self.without else given
+        words = plan.vocabulary
+        parts = [words.say("Round {round}: {give} {arm}.", round=self.round, give=words.to_give, arm=self.arm)]
+        if self.given:
+            parts.append(f"{', '.join(f'{name}: {value}' for name, value in self.given.items())}.")
+        if self.without:
+            parts.append(
+                words.count(self.without, "Without waiting for {n} outcome.", "Without waiting for {n} outcomes.")
+            )
+        return " ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -121,7 +127,8 @@ class Told(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """What the outcome was."""
-        return f"Round {self.round}: {outcome_text(plan, self.reward)}."
+        outcome = outcome_text(plan, self.reward)
+        return plan.vocabulary.say("Round {round}: {outcome}.", round=self.round, outcome=outcome)
 
 
 @dataclass(frozen=True)
@@ -141,7 +148,7 @@ class Missed(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """That it will not be known."""
-        return f"Round {self.round}: the outcome will not be known."
+        return plan.vocabulary.say("Round {round}: the outcome will not be known.", round=self.round)
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,9 @@ class Overridden(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """What was given, and why."""
-        return f"Round {self.round}: {self.arm} in place of the plan's {plan.vocabulary.arm}.{_because(self.reason)}"
+        words = plan.vocabulary
+        place = {"round": self.round, "arm": self.arm, "word": words.arm, "text": self.reason}
+        return words.say("Round {round}: {arm} in place of the plan's {word}. Reason: {text}", **place)
 
 
 @dataclass(frozen=True)
@@ -190,7 +199,11 @@ class Harmed(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """What was reported, and what is not to be given any more."""
-        found = f"Round {self.round}: {'' if self.harm else 'no '}{plan.vocabulary.harmful}."
+        words = plan.vocabulary
+        if self.harm:
+            found = words.say("Round {round}: {outcome}.", round=self.round, outcome=words.harmful)
+        else:
+            found = words.say("Round {round}: no {harm}.", round=self.round)
         return f"{found}{withdrawn_sentence(self.withdrawn, plan)}"
 
 
@@ -218,8 +231,9 @@ class Corrected(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """What it was, why that is known only now, and what is not to be given any more."""
-        told = f"Round {self.round} corrected: it was {outcome_text(plan, self.reward)}."
-        return f"{told}{withdrawn_sentence(self.withdrawn, plan)}{_because(self.reason)}"
+        outcome = outcome_text(plan, self.reward)
+        told = plan.vocabulary.say("Round {round} corrected: it was {outcome}.", round=self.round, outcome=outcome)
+        return f"{told}{withdrawn_sentence(self.withdrawn, plan)}{_because(self.reason, plan)}"
 
 
 @dataclass(frozen=True)
@@ -241,7 +255,8 @@ class Undone(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """Which report was taken back, and what is not to be given any more."""
-        return f"Round {self.round}: the report was undone.{withdrawn_sentence(self.withdrawn, plan)}"
+        told = plan.vocabulary.say("Round {round}: the report was undone.", round=self.round)
+        return f"{told}{withdrawn_sentence(self.withdrawn, plan)}"
 
 
 @dataclass(frozen=True)
@@ -263,8 +278,11 @@ class Retold(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """What the outcome was."""
-        shown = "the outcome will not be known" if self.reward is None else outcome_text(plan, self.reward)
-        return f"Round {self.round}, reported again: {shown}."
+        say = plan.vocabulary.say
+        if self.reward is None:
+            return say("Round {round}, reported again: the outcome will not be known.", round=self.round)
+        outcome = outcome_text(plan, self.reward)
+        return say("Round {round}, reported again: {outcome}.", round=self.round, outcome=outcome)
 
 
 @dataclass(frozen=True)
@@ -276,7 +294,7 @@ class Noted(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """What was written."""
-        return f"Note: {self.text}"
+        return plan.vocabulary.say("Note: {text}", text=self.text)
 
 
 @dataclass(frozen=True)
@@ -293,7 +311,8 @@ class Renamed(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """The new label."""
-        return f"Its label is now {self.label}." if self.label else "It has no label any more."
+        say = plan.vocabulary.say
+        return say("Its label is now {label}.", label=self.label) if self.label else say("It has no label any more.")
 
 
 @dataclass(frozen=True)
@@ -310,7 +329,10 @@ class Handed(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """Who looks after it."""
-        return f"Handed over to {self.owner}." if self.owner else "Nobody in particular looks after it any more."
+        say = plan.vocabulary.say
+        if self.owner:
+            return say("Handed over to {owner}.", owner=self.owner)
+        return say("Nobody in particular looks after it any more.")
 
 
 @dataclass(frozen=True)
@@ -328,9 +350,10 @@ class Scheduled(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """The day and the days."""
-        day = f"The next visit is on {self.due}." if self.due else ""
-        days = "A visit every day." if self.every == 1 else f"A visit every {self.every} days." if self.every else ""
-        return " ".join(filter(None, (day, days))) or "Visits are due as the plan says."
+        words = plan.vocabulary
+        day = words.say("The next visit is on {day}.", day=self.due) if self.due else ""
+        days = words.count(self.every, "A visit every day.", "A visit every {n} days.") if self.every else ""
+        return " ".join(filter(None, (day, days))) or words.say("Visits are due as the plan says.")
 
 
 @dataclass(frozen=True)
@@ -346,7 +369,7 @@ class Closed(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """That it ended, and why."""
-        return f"Closed.{_because(self.reason)}"
+        return f"{plan.vocabulary.say('Closed.')}{_because(self.reason, plan)}"
 
 
 @dataclass(frozen=True)
@@ -362,7 +385,7 @@ class Reopened(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """That it goes on, and why."""
-        return f"Reopened.{_because(self.reason)}"
+        return f"{plan.vocabulary.say('Reopened.')}{_because(self.reason, plan)}"
 
 
 @dataclass(frozen=True)
@@ -377,7 +400,7 @@ class Erased(Happening):
 
     def sentence(self, plan: Plan) -> str:
         """That it was erased."""
-        return "Erased."
+        return plan.vocabulary.say("Erased.")
 
 
 KINDS: dict[str, type[Happening]] = {shape.kind: shape for shape in Happening.__subclasses__()}
@@ -428,13 +451,17 @@ def sentence_of(plan: Plan, event: Event) -> str:
     return f"{event.kind.capitalize()}; what it said was erased."
 
 
-def _because(reason: str | None) -> str:
-    return f" Reason: {reason}" if reason else ""
+def _because(reason: str | None, plan: Plan) -> str:
+    return f" {plan.vocabulary.say('Reason: {text}', text=reason)}" if reason else ""
 
 
 def withdrawn_sentence(withdrawn: Mapping[str, str] | None, plan: Plan) -> str:
     """What is no longer to be given, by round, or ""."""
     if not withdrawn:
         return ""
-    give = plan.vocabulary.give.lower()
-    return f" Withdrawn: {', '.join(f'round {number}, {give} {arm}' for number, arm in withdrawn.items())}."
+    words = plan.vocabulary
+    listed = [
+        words.say("round {round}, {give} {arm}", round=number, give=words.to_give, arm=arm)
+        for number, arm in withdrawn.items()
+    ]
+    return f" {words.say('Withdrawn: {rounds}.', rounds=', '.join(listed))}"

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.errors import InvalidInput
+from banditree.languages.language import Language
 from banditree.policies.latent import PosteriorState, init_posterior, make_posterior, update_posterior
 from banditree.policies.rounds import Missing
 from banditree.policies.snapshots import fill_state, state_to_json
@@ -17,6 +18,7 @@ from banditree.service.cases.standings import standing
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
+ENGLISH = Language()
 USUAL = 5.0  # Outcomes further than this many standard deviations from every mean are asked about before they count.
 
 
@@ -162,15 +164,17 @@ def _is_test(followed: Followed, box: int) -> bool:
     return bool(followed.plan.rows[box].counts.exits)
 
 
-def outlook(seen: Seen) -> Outlook:
-    """The boxes a case went through, and the chance of each task given every outcome, from equal chances."""
+def outlook(seen: Seen, spoken: Language = ENGLISH) -> Outlook:
+    """The boxes a case went through, and the chance of each task given every outcome, from equal chances; said in a
+    language."""
     if seen.standing.state == "erased":
-        return Outlook(path=[], chances=None, note="This case was erased.")
+        return Outlook(path=[], chances=None, note=spoken.say("This case was erased."))
     late = [one._replace(tallied=False) for one in seen.late]
     _advance(seen.ahead, seen.followed, seen.params, [*seen.outcomes, *late], seen.standing.horizon)
     path, collection, tasks = seen.ahead.path, seen.followed.collection, seen.followed.plan.tasks
     if collection is None:
-        return Outlook(path=path, chances=None, note="The plan was put on record without its collection.")
+        note = spoken.say("The plan was put on record without its collection.")
+        return Outlook(path=path, chances=None, note=note)
     try:
         make_posterior(collection, seen.standing.horizon, {})
     except InvalidInput as problem:
@@ -178,10 +182,12 @@ def outlook(seen: Seen) -> Outlook:
     assert seen.ahead.weights is not None
     chances = np.asarray(seen.ahead.weights.weights / seen.ahead.weights.total[0])
     listed = [TaskChance(task=name, chance=float(p)) for name, p in zip(tasks, chances, strict=True)]
-    first = "all equally likely" if collection.shares is None else "each as likely as its share of the cases"
-    note = f"From every outcome reported so far, {first} at first."
+    if collection.shares is None:
+        note = spoken.say("From every outcome reported so far, all equally likely at first.")
+    else:
+        note = spoken.say("From every outcome reported so far, each as likely as its share of the cases at first.")
     if collection.is_estimated:
-        note += " The estimated means are taken as they are."
+        note += f" {spoken.say('The estimated means are taken as they are.')}"
     return Outlook(path=path, chances=listed, note=note)
 
 

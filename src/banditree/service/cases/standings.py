@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from banditree.certificates.waiting import GoingOn
-from banditree.nouns import counted
+from banditree.plans.plan import Plan
 from banditree.policies.rounds import Step
 from banditree.policies.wording import going_on_sentence
 from banditree.service.cases.case import Case
@@ -79,11 +79,18 @@ def standing(case: Case) -> Standing:
 def _alarm(case: Case) -> AlarmOut | None:
     if not case.followed.has_alarm:
         return None
-    tasks = counted(len(case.session.tasks), case.followed.plan.vocabulary.task)
-    if "alarm" not in case.session.explain().details:
-        return AlarmOut(ringing=False, message=f"The evidence fits at least one of the {tasks}.")
-    return AlarmOut(
-        ringing=True,
-        message=f"The evidence fits none of the {tasks} of the collection, so the plan's promise does not hold for "
-        "this case. From now on Thompson sampling chooses, which has learned from this case alone.",
+    ringing = "alarm" in case.session.explain().details
+    return AlarmOut(ringing=ringing, message=alarm_sentence(case.followed.plan, ringing))
+
+
+def alarm_sentence(plan: Plan, ringing: bool) -> str:
+    """Whether the outcomes of a case fit any kind, and what follows if they fit none."""
+    words = plan.vocabulary
+    tasks = words.counted(len(plan.tasks), "task")
+    if not ringing:
+        return words.say("The evidence fits at least one of the {tasks}.", tasks=tasks)
+    return words.say(
+        "The evidence fits none of the {tasks} of the collection, so the plan's promise does not hold for this case. "
+        "From now on Thompson sampling chooses, which has learned from this case alone.",
+        tasks=tasks,
     )

@@ -1,4 +1,4 @@
-"""The watch: monitors every signed plan once a day, and where a webhook is set has messages sent, each once.
+"""The watch: monitors every signed plan once a day, and has messages sent where a webhook or mail server is set.
 
 All of that are jobs: the one over the cases, and for each new alarm, each signature and the visits of each day one that
 sends the message, which the database takes only once however many servers there are. What is sent of an alarm names the
@@ -38,6 +38,8 @@ class Watch:
         self.desk, self.workers, self.settings = desk, workers, settings
         self._next: dict[str, float] = {}  # when each plan is to be monitored again
         self._open: dict[str, str] = {}  # the job that monitors a plan now
+        ways = {"webhook": settings.webhook_url, "mail": settings.mail_server}
+        self._ways = [way for way, address in ways.items() if address]  # how messages are sent
 
     async def run(self) -> None:
         """Look around now and then, until cancelled; what goes wrong once is tried again."""
@@ -59,13 +61,13 @@ class Watch:
             job = jobs.find_job(connection, job_id)
             if job.state.is_final:
                 del self._open[id]
-                if self.settings.webhook_url:
+                if self._ways:
                     self._send_alarms(connection, job)
         for id in signed_plans(connection):
             if time.monotonic() >= self._next.get(id, 0.0):
                 self._next[id] = time.monotonic() + DAY
                 self._begin(connection, id)
-        if self.settings.webhook_url:
+        if self._ways:
             self._send_what_is_new(connection)
             for message in jobs.to_send_again(connection, utc_now(ago=AGAIN)):
                 jobs.try_again(connection, WATCH, message)
@@ -92,8 +94,9 @@ class Watch:
             self._send(connection, given)
 
     def _send(self, connection: Connection, given: Mapping[str, Any]) -> None:
-        if jobs.find_by_key(connection, jobs.key_of("webhook", given)) is None:
-            self._add(connection, "webhook", given, given.get("plan"))
+        for way in self._ways:
+            if jobs.find_by_key(connection, jobs.key_of(way, given)) is None:
+                self._add(connection, way, given, given.get("plan"))
 
     def _add(self, connection: Connection, kind: str, given: Mapping[str, Any], plan: str | None) -> str:
         seconds, megabytes = self.settings.job_seconds, self.settings.job_memory

@@ -34,14 +34,19 @@ def webhook(database: Database, settings: Mapping[str, Any], reports: Reports) -
     url, secret = database.settings.webhook_url, database.settings.webhook_secret
     if not url:
         raise Refused("No webhook is set, so the message was not sent. Set webhook_url, and try the job again.")
-    event = settings.get("event", "alarm")
-    with database.read() as connection:
-        content = CONTENTS[event](connection, settings)
+    event, content = content_of(database, settings)
     if content is None:
         return {"sent": None}
     body = json.dumps({"event": event, **content, "at": utc_now()})
     send(url, secret, body.encode(), jobs.key_of("webhook", settings)[:16])
     return {"sent": event}
+
+
+def content_of(database: Database, settings: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
+    """(what a message is about, what it says); None where there is nothing to say any more."""
+    event = settings.get("event", "alarm")
+    with database.read() as connection:
+        return event, CONTENTS[event](connection, settings)
 
 
 def _alarm(connection: Connection, settings: Mapping[str, Any]) -> dict[str, Any] | None:

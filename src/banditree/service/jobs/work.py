@@ -23,6 +23,7 @@ from banditree.files.collections import collection_document
 from banditree.files.documents import dump
 from banditree.files.proofs import proof_json
 from banditree.plans.plan import Plan
+from banditree.plans.words import in_language
 from banditree.reports.beside import beside_sentence
 from banditree.reports.certify import certificate_document, certificate_report, certificate_rows, certificate_sentences
 from banditree.reports.evaluate import evaluation_document, evaluation_text
@@ -31,6 +32,7 @@ from banditree.reports.learning import learn_document, learn_text
 from banditree.reports.promise import loss_sentence, promise_sentences
 from banditree.reports.report import reach_or_note, write_report
 from banditree.service.field.comparing import comparison
+from banditree.service.field.mail import mail
 from banditree.service.field.monitoring import monitor, relearn
 from banditree.service.field.webhook import webhook
 from banditree.service.jobs.log_files import file_on_disk
@@ -107,7 +109,7 @@ def report(database: Database, settings: Mapping[str, Any], reports: Reports) ->
     plan, collection = _plan(database, settings)
     with database.read() as connection:
         judged = verdict_of(connection, settings["plan"])
-    issue = issue_of(database, settings["plan"])
+    issue = issue_of(database, settings["plan"], plan.vocabulary.language)
     content = write_report(plan, collection, f".{settings['format']}", held_out=judged, issue=issue)
     return {"name": f"report-{settings['plan']}.{settings['format']}", "content": b64encode(content).decode()}
 
@@ -115,6 +117,7 @@ def report(database: Database, settings: Mapping[str, Any], reports: Reports) ->
 def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
     """The card of a plan as a file; where its collection is known it says what the plan promises."""
     plan, collection = _plan(database, settings, needed=False)
+    plan = in_language(plan, settings.get("language", "en"))
     with database.read() as connection:
         judged = verdict_of(connection, settings["plan"])
     promise = (
@@ -122,8 +125,9 @@ def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> d
         if collection is None
         else tuple(promise_sentences(plan, certify(plan, collection), varies=collection.varies))
     )
-    verdict = NOT_JUDGED if judged is None else judged["sentence"]
-    issue, paper = issue_of(database, settings["plan"]), settings["paper"]
+    spoken, paper = plan.vocabulary.language, settings["paper"]
+    verdict = spoken.translated(NOT_JUDGED) if judged is None else judged["sentence"]
+    issue = issue_of(database, settings["plan"], spoken)
     info = card_info(plan, promise, verdict=verdict, issue=issue)
     if settings["format"] == "html":
         content = card_html(info, "A4" if paper == "a4" else "letter").encode()
@@ -165,6 +169,7 @@ KINDS: dict[str, Run] = {
     "monitor": monitor,
     "relearn": relearn,
     "webhook": webhook,
+    "mail": mail,
     "worth": worth,
     "beside": beside,
     "card": card,

@@ -9,13 +9,16 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
+from banditree.certificates.waiting import GoingOn
 from banditree.errors import InvalidInput
 from banditree.figures.html import Mark, ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
+from banditree.languages.language import Language, message
 from banditree.plans.case_wording import outcome_text, possible_sentence
 from banditree.plans.plan import Plan
-from banditree.plans.words import harm_noun, number
+from banditree.plans.words import harm_noun, in_language, number
 from banditree.policies.base import Outcome
+from banditree.policies.wording import cost_of_going_on
 from banditree.service.cases import routes as case_routes
 from banditree.service.cases.case import MAX_NUMBER, utc_now
 from banditree.service.cases.events import (
@@ -49,11 +52,12 @@ from banditree.service.cases.models import (
 )
 from banditree.service.cases.outlook import Seen, outlook, usual_outcomes
 from banditree.service.cases.routes import CaseId
+from banditree.service.cases.standings import alarm_sentence
 from banditree.service.cases.taking_up import case_files
 from banditree.service.edge.replies import read
 from banditree.service.pages import words
 from banditree.service.pages.forms import context_fields, context_of, fields, reward_of, shaped, to, whole
-from banditree.service.pages.rendering import page
+from banditree.service.pages.rendering import page, spoken
 from banditree.service.people.senders import Admin, Operator, Viewer
 from banditree.service.problems import Conflict, NotFound, Refused
 from banditree.service.store import case_lists, records
@@ -64,7 +68,6 @@ SHOWN_EVENTS = 40  # This many events of the history are shown, unless all are a
 MOST_EVENTS = 10_000  # ... and then at most this many.
 SOON = 4.0  # A report within this many seconds of another one is asked about: a second tap is quickly made.
 MOST_CHANCES = 12  # This many tasks are shown with their chance.
-ELSEWHERE = "How cases get here, and at what cost, is on the page of the plan."
 NOWHERE = 0  # Boxes are counted from 1, so this is the number of no box.
 MOST_BOXES = 1_500  # A plan of more boxes is not drawn, only put into words.
 
@@ -122,6 +125,7 @@ async def list_cases(
         changed=changed,
         today=utc_now()[:10],
         states=States,
+        state_word=words.state_word,
     )
 
 
@@ -160,9 +164,9 @@ async def show_case(request: Request, person: Viewer, id: CaseId, all: bool = Fa
 async def _case_page(
     request: Request, id: str, everything: bool = False, notice: str = "", again: Again | None = None
 ) -> Response:
-    seen = await case_routes.seen(request, id)
-    ahead = await run_in_threadpool(outlook, seen)
-    standing, plan = seen.standing, seen.followed.plan
+    seen, language = await case_routes.seen(request, id), spoken(request)
+    ahead = await run_in_threadpool(outlook, seen, language)
+    standing, plan = seen.standing, in_language(seen.followed.plan, language)
     rings = standing.alarm is not None and standing.alarm.ringing
     after = 0 if everything else max(0, standing.events - SHOWN_EVENTS)
     events = await read(request, records.history, id, after, MOST_EVENTS)
@@ -202,11 +206,15 @@ async def _case_page(
         where=words.where(plan, standing),
         tally=words.tally(plan, standing),
         possible=_possible(plan, standing),
-        tasks=[] if rings else _tasks(seen, ahead),
+        tasks=[] if rings else _tasks(seen, ahead, plan),
+        alarm=alarm_sentence(plan, rings),
+        going_on=_going_on(plan, standing),
+        said=_said(language),
         ahead=ahead,
         rings=rings,
         way=words.way_taken(plan, ahead.path, rings),
         ladder=_ladder(plan, words.mark(plan, standing, [*ahead.path, NOWHERE] if rings else ahead.path)),
+        state_word=words.state_word,
         events=told,
         older=after,
     )
@@ -232,23 +240,50 @@ def _possible(plan: Plan, standing: Standing) -> str:
     return possible_sentence(standing.possible, len(plan.tasks), plan.vocabulary, most=0)
 
 
-def _tasks(seen: Seen, ahead: Outlook) -> list[Task]:
+def _going_on(plan: Plan, standing: Standing) -> str:
+    """What it costs to go on without the outcomes that are awaited."""
+    found = standing.going_on
+    if found is None:
+        return ""
+    cost = GoingOn(found.outcomes, plan.arms.index(found.arm), found.chance, found.loss, found.at_estimates)
+    return cost_of_going_on(plan.vocabulary, cost, found.arm, plan.rewards.counts)
+
+
+def _said(language: Language) -> dict[str, str]:
+    """What the script of the page says by itself, with the places that it fills."""
+    messages = {
+        "updated": message("Updated: {name} worked on this case."),
+        "lost": message("The service cannot be reached. Trying again."),
+        "kept": message("Kept on this device: {what}. It is sent when the network is back."),
+        "asks": message("Kept on this device: {what}. The log-in had ended, so it has not been sent."),
+        "refused": message("{what} was not recorded: look at the case and report it again."),
+        "seen": message("I have seen it"),
+        "back": message("Take it back"),
+        "send": message("Send it now"),
+    }
+    return {name: language.translated(text) for name, text in messages.items()}
+
+
+def _tasks(seen: Seen, ahead: Outlook, plan: Plan) -> list[Task]:
     """The tasks with their chances, the likeliest first; those the plan has ruled out are marked."""
-    plan = seen.followed.plan
     left = set(plan.tasks if seen.standing.possible is None else seen.standing.possible)
     chances = {one.task: one.chance for one in ahead.chances or ()}
     if not chances:
         return [Task(name, None, "", True) for name in plan.tasks if name in left][:MOST_CHANCES]
     order = sorted(plan.tasks, key=lambda name: -chances[name])
-    return [Task(name, chances[name], words.shown_chance(chances[name]), name in left) for name in order][:MOST_CHANCES]
+    shown = {name: words.shown_chance(chances[name], plan.vocabulary) for name in order[:MOST_CHANCES]}
+    return [Task(name, chances[name], said, name in left) for name, said in shown.items()]
 
 
 def _ladder(plan: Plan, mark: Mark) -> Markup | None:
     """The picture with the way of the case, safe as it is: every text in it was escaped where it was made."""
     if plan.n_boxes > MOST_BOXES:
         return None
-    info = ladder_info(plan)
-    return Markup(ladder_section(info, None, ELSEWHERE, mark) + ladder_data(info, None, ELSEWHERE))
+    info, note = (
+        ladder_info(plan),
+        plan.vocabulary.say("How cases get here, and at what cost, is on the page of the plan."),
+    )
+    return Markup(ladder_section(info, None, note, mark) + ladder_data(info, None, note))
 
 
 @router.post("/cases/{id}/ask")
@@ -269,11 +304,16 @@ async def _ask(request: Request, person: Operator, id: str) -> list[StepOut]:
     return await case_routes.ask(request, person, id, shaped(Ask, body))
 
 
+async def _plan_of(request: Request, id: str) -> Plan:
+    """The plan of a case, in the language of whoever asks."""
+    return in_language((await case_routes.seen(request, id)).followed.plan, spoken(request))
+
+
 async def _after(request: Request, id: str, steps: list[StepOut]) -> Response:
     """The case with the next step in it, or with the reason why there is none."""
     if not steps or steps[0].outcome is None:
         return to(f"/cases/{id}#next")
-    plan = (await case_routes.seen(request, id)).followed.plan
+    plan = await _plan_of(request, id)
     why = Outcome[steps[0].outcome.upper()].sentence(plan.vocabulary)
     return await _case_page(request, id, notice=why)
 
@@ -296,33 +336,45 @@ async def tell(request: Request, person: Operator, id: CaseId) -> Response:
 
 async def _again(request: Request, id: str, told: Tell, given: dict[str, str]) -> Again | None:
     """What to ask about a report that follows another round at once, or that hardly any case gives; None otherwise."""
-    asked = f"Was round {told.round}{f' ({told.arm})' if told.arm else ''} really"
     if "typed" in given:
         plan, unusual = await _unusual(request, id, told)
         if unusual:
-            return Again("tell", given, unusual, f"{asked}: {_outcome(plan, told)}?", "No, I will type it again")
+            no = plan.vocabulary.say("No, I will type it again")
+            return Again("tell", given, unusual, _really(plan, told), no)
     last = await read(request, records.last_events, id, 2)
     before = next((event for event in last if event.kind in SAVED and event.round != told.round), None)
     if before is None or (datetime.now(UTC) - datetime.fromisoformat(before.at)).total_seconds() > SOON:
         return None
-    plan = (await case_routes.seen(request, id)).followed.plan
-    why = f"A moment ago: {sentence_of(plan, before)}"
-    return Again("tell", given, why, f"{asked}: {_outcome(plan, told)}?", "No, it was one tap too many")
+    plan = await _plan_of(request, id)
+    why = plan.vocabulary.say("A moment ago: {before}", before=sentence_of(plan, before))
+    return Again("tell", given, why, _really(plan, told), plan.vocabulary.say("No, it was one tap too many"))
+
+
+def _really(plan: Plan, told: Tell) -> str:
+    """Whether a report is meant."""
+    say, outcome = plan.vocabulary.say, _outcome(plan, told)
+    if told.arm:
+        return say("Was round {round} ({arm}) really: {outcome}?", round=told.round, arm=told.arm, outcome=outcome)
+    return say("Was round {round} really: {outcome}?", round=told.round, outcome=outcome)
 
 
 def _outcome(plan: Plan, told: Tell | Correct) -> str:
-    harm = f", with {harm_noun(plan.vocabulary)}" if told.harm else ""
-    return outcome_text(plan, None if isinstance(told.reward, str) else told.reward) + harm
+    outcome = outcome_text(plan, None if isinstance(told.reward, str) else told.reward)
+    words = plan.vocabulary
+    return words.say("{outcome}, with {harm}", outcome=outcome, harm=harm_noun(words)) if told.harm else outcome
 
 
 async def _unusual(request: Request, id: str, told: Tell | Correct) -> tuple[Plan, str]:
     """(the plan, why an outcome is hardly to be expected by what is known, or "")."""
     followed = (await case_routes.seen(request, id)).followed
+    plan = in_language(followed.plan, spoken(request))
     known = None if followed.collection is None else usual_outcomes(followed.collection)
     if known is None or isinstance(told.reward, str) or known[0] <= told.reward <= known[1]:
-        return followed.plan, ""
-    low, high = (number(float(f"{limit:.3g}")) for limit in known)
-    return followed.plan, f"Outcomes from {low} to {high} are to be expected, and {number(told.reward)} is none."
+        return plan, ""
+    words = plan.vocabulary
+    low, high = (words.number(float(f"{limit:.3g}")) for limit in known)
+    values = {"low": low, "high": high, "given": words.number(told.reward)}
+    return plan, words.say("Outcomes from {low} to {high} are to be expected, and {given} is none.", **values)
 
 
 @router.post("/cases/{id}/undo")
@@ -353,8 +405,9 @@ async def correct(request: Request, person: Operator, id: CaseId) -> Response:
     asked = shaped(Correct, {**body, "given": "given" in given, "ask": True, "harm": harm})
     plan, unusual = await _unusual(request, id, asked)
     if unusual and given.get("sure") != str(asked.round):
-        question = f"Is round {asked.round} to be corrected to: {_outcome(plan, asked)}?"
-        again = Again("correct", given, unusual, question, "No, I will type it again")
+        say, outcome = plan.vocabulary.say, _outcome(plan, asked)
+        question = say("Is round {round} to be corrected to: {outcome}?", round=asked.round, outcome=outcome)
+        again = Again("correct", given, unusual, question, say("No, I will type it again"))
         return await _case_page(request, id, again=again)
     await case_routes.correct_case(request, person, id, asked)
     return to(f"/cases/{id}#next")

@@ -26,6 +26,7 @@ KINDS = {
     "relearn": "Learning from the cases of a plan",
     "comparison": "Comparing two plans on their cases",
     "webhook": "Sending a message",
+    "mail": "Sending an e-mail",
     "worth": "Comparing numbers of kinds",
     "beside": "Comparing with what else could be done",
 }

@@ -17,7 +17,7 @@ from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
 from banditree.plans.plan import Plan
 from banditree.plans.wording import about, heading, plain_text
-from banditree.plans.words import Vocabulary, amount
+from banditree.plans.words import Vocabulary, amount, in_language
 from banditree.reports.promise import lost_word
 from banditree.service.edge.replies import read, write
 from banditree.service.field.monitoring import alarms_of, open_alarms
@@ -25,7 +25,7 @@ from banditree.service.jobs.routes import computed
 from banditree.service.pages import verdicts
 from banditree.service.pages.case_pages import MOST_BOXES
 from banditree.service.pages.forms import fields, shaped, to, uploaded, whole
-from banditree.service.pages.rendering import page, static_file
+from banditree.service.pages.rendering import page, spoken, static_file
 from banditree.service.people.senders import Operator, Viewer, sender
 from banditree.service.plans import routes as plan_routes
 from banditree.service.plans import uploads
@@ -81,7 +81,8 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
     reach, note = await _reach(request, person, id, side)
     found = side.certificate or {}
     loss, beside = found.get("loss", ""), found.get("beside", "")  # certificates of earlier versions do not say
-    ladder = await run_in_threadpool(_ladder, side.plan, reach, note)
+    said = in_language(side.plan, spoken(request))
+    ladder = await run_in_threadpool(_ladder, said, reach, note)
     lines = await read(request, records.documents, "plans")
     line, judged = next(one for one in lines if one["id"] == id), await verdicts.judged(request, id)
     return page(
@@ -94,7 +95,7 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
         alarms=await read(request, alarms_of, id),
         title=heading(side.plan, loss),
         beside=beside,
-        text=plain_text(side.plan),
+        text=plain_text(said),
         ladder=ladder,
         certificate=side.certificate,
         why=side.why,
@@ -116,7 +117,7 @@ async def set_interval(request: Request, person: Operator, id: DocumentId) -> Re
 @router.get("/plans/{id}/app")
 async def app(request: Request, person: Viewer, id: DocumentId, download: bool = False) -> Response:
     """The app of a plan: it follows cases in the browser, without a network, and can be installed; or its file."""
-    plan = (await read(request, records.followed_of, id)).plan
+    plan = in_language((await read(request, records.followed_of, id)).plan, spoken(request))
     manifest = "" if download else f"/plans/{id}/app/manifest.json"
     named = {"content-disposition": f'attachment; filename="plan-{id}.html"'} if download else {}
     return HTMLResponse(app_html(plan, manifest), headers={"content-security-policy": policy(), **named})

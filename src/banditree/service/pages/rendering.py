@@ -9,16 +9,19 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from banditree.figures.html import written
+from banditree.languages.catalogue import codes
+from banditree.languages.language import Language, preferred
 from banditree.nouns import counted, plural
-from banditree.plans.words import amount, capital, harm_noun
+from banditree.plans.words import Vocabulary, amount, capital, harm_noun
 from banditree.service.edge.once import new_key
 from banditree.service.problems import NotFound
 from banditree.service.store.people import Person, Role, csrf_token
 
 SEE_OTHER = 303
+LANGUAGE = "language"  # The cookie that keeps which language somebody chose.
 STATIC = {
     "plan.css": ("banditree.figures", "data/page.css", "text/css"),
     "plan.js": ("banditree.figures", "data/page.js", "text/javascript"),
@@ -82,10 +85,38 @@ def environment() -> Environment:
     return made
 
 
+def spoken(request: Request) -> Language:
+    """The language of whoever looks at a page: the one chosen there, or else what the browser prefers."""
+    chosen = request.cookies.get(LANGUAGE, "")
+    return Language(chosen) if chosen in codes() else preferred(request.headers.get("accept-language", ""))
+
+
+class Sayer:
+    """What a template says things with: messages of the sources in a language, values and words in their places.
+
+    >>> print(Sayer(Language("de"), {}).say("All {n} events", n=Markup("<b>3</b>")))
+    Alle <b>3</b> Einträge
+    """
+
+    def __init__(self, language: Language, values: dict[str, object]) -> None:
+        self.language, self.values = language, values
+
+    def say(self, message: str, /, **values: object) -> Markup:
+        """A message; what is put into it is escaped, but markup stays."""
+        return escape(self.language.translated(message)).format(**{**self.values, **values})
+
+    def count(self, n: int, one: str, many: str, /, **values: object) -> Markup:
+        """A message about a number, {n}."""
+        shown = self.language.digits(f"{n:,}")
+        return escape(self.language.translated(one, many, n)).format(**{**self.values, "n": shown, **values})
+
+
 def page(request: Request, template: str, status: int = 200, **content: Any) -> Response:
     """A page, with who looks at it and what that person may do."""
     person: Person | None = getattr(request.state, "person", None)
     role = 0 if person is None else int(person.role)
+    language, words = spoken(request), content.get("words")
+    sayer = Sayer(language, words.values if isinstance(words, Vocabulary) else {})
     common = {
         "person": person,
         "authentication": request.app.state.settings.authentication,
@@ -94,6 +125,17 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
         "may_rule": role >= Role.ADMIN,
         "csrf": csrf_token(person.secret) if person is not None and person.by_cookie and person.secret else "",
         "here": request.url.path,
+        "seen_at": str(request.url.path) + (f"?{request.url.query}" if request.url.query else "")
+        if request.method == "GET"
+        else parent(request.url.path),
+        "language": language,
+        "languages": {code: Language(code).meant("the name of this language", "English") for code in codes()},
+        "say": sayer.say,
+        "count": sayer.count,
+        "meant": language.meant,
+        "link": Markup('<a href="{}">{}</a>').format,
+        "strong": Markup("<strong>{}</strong>").format,
+        "code": Markup("<code>{}</code>").format,
         "most_upload": request.app.state.settings.max_upload,
     }
     return HTMLResponse(environment().get_template(template).render({**common, **content}), status)

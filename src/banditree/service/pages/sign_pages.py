@@ -6,12 +6,13 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from banditree.plans.wording import about, plain_text
+from banditree.plans.words import in_language
 from banditree.service.edge.replies import read
 from banditree.service.jobs.routes import file_of_job
 from banditree.service.pages import verdicts
 from banditree.service.pages.forms import fields, shaped, to
 from banditree.service.pages.plan_pages import COMPUTING, side_of
-from banditree.service.pages.rendering import page
+from banditree.service.pages.rendering import page, spoken
 from banditree.service.people.senders import Signer, Viewer
 from banditree.service.plans import routes as plan_routes
 from banditree.service.plans.models import CardFormat, PaperName, SignPlan
@@ -44,7 +45,7 @@ async def show_sign(
         judged=judged,
         why=side.why,
         refresh=judged.busy or side.why == COMPUTING,
-        text=await run_in_threadpool(plain_text, side.plan),
+        text=await run_in_threadpool(plain_text, in_language(side.plan, spoken(request))),
         mine=not plan_routes.may_sign_alone(request) and await read(request, signing.made_by, person.name, id),
         old=old,
         replaceable=[one for one in lines if one["state"] == PlanState.SIGNED],
@@ -66,5 +67,5 @@ async def card(
     request: Request, person: Viewer, id: DocumentId, format: CardFormat = "pdf", paper: PaperName = "a4"
 ) -> Response:
     """The card with its worksheet, to print; the page of its job until it is there."""
-    job = await plan_routes.printed(request, person, id, format, paper)
+    job = await plan_routes.printed(request, person, id, format, paper, spoken(request))
     return file_of_job(job) if job.state is State.DONE else to(f"/jobs/{job.id}")

@@ -5,12 +5,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
+from banditree.languages.language import language
 from banditree.service.cases import routes as case_routes
 from banditree.service.cases.case import utc_now
 from banditree.service.edge.replies import read
 from banditree.service.field import monitoring as field
+from banditree.service.pages.forms import local_path, to
 from banditree.service.pages.job_pages import KINDS
-from banditree.service.pages.rendering import page
+from banditree.service.pages.rendering import LANGUAGE, page
 from banditree.service.people.senders import Viewer
 from banditree.service.store import case_lists, jobs, records
 from banditree.service.store.jobs import State
@@ -19,6 +21,7 @@ from banditree.version import __version__
 
 SHOWN = 6  # This many of each thing that waits are shown.
 WORKLIST = 100  # The first page lists at most this many cases that are under way.
+YEAR = 365 * 86_400  # Seconds for which a browser keeps the language that somebody chose.
 MOST_COUNTED = 1_000  # Cases are counted up to here; of more, the page says only that there are more.
 
 router = APIRouter(include_in_schema=False)
@@ -57,6 +60,16 @@ async def start(request: Request, person: Viewer, whose: Whose = "") -> Response
 async def due(request: Request, person: Viewer, whose: Whose = "") -> Response:
     """The next visits as a calendar file."""
     return await case_routes.calendar(request, whose or None)
+
+
+@router.get("/language/{code}")
+async def choose_language(request: Request, code: str, back: str = "/") -> Response:
+    """Say everything in another language from now on, in this browser."""
+    going, settings = to(local_path(back)), request.app.state.settings
+    secure = settings.authentication and settings.secure_cookies
+    kept = {"max_age": YEAR, "httponly": True, "samesite": "lax", "secure": secure}
+    going.set_cookie(LANGUAGE, language(code).code, **kept)
+    return going
 
 
 @router.get("/help")

@@ -6,12 +6,13 @@ from itertools import pairwise
 from typing import Any
 
 from banditree.figures.html import Mark
-from banditree.nouns import counted, plural
+from banditree.languages.language import Language
 from banditree.plans.case_wording import is_scored, score_levels, tally_sentence
 from banditree.plans.counts import Rounds
-from banditree.plans.plan import Plan
-from banditree.plans.wording import box_sentence, is_end, on_page, place_name, rule_sentence, unit
-from banditree.plans.words import amount, capital
+from banditree.plans.plan import Form, Plan
+from banditree.plans.wording import box_sentence, is_end, on_page, place_name, rule_sentence
+from banditree.plans.wording import rounds as rounds_of
+from banditree.plans.words import Vocabulary, capital
 from banditree.service.cases.models import Standing
 from banditree.tasks.rewards import Outcome as PossibleOutcome
 
@@ -35,7 +36,9 @@ def outcomes(plan: Plan) -> tuple[PossibleOutcome, ...]:
 def where(plan: Plan, standing: Standing) -> str:
     """The rule that the case follows now."""
     if standing.box is None:
-        return f"The plan is no longer followed, since the evidence fits no {plan.vocabulary.task} of the collection."
+        return plan.vocabulary.say(
+            "The plan is no longer followed, since the evidence fits no {task} of the collection."
+        )
     box = standing.box - 1
     rule = f" {rule_sentence(plan)}" if not plan.rows[box].counts.exits and is_scored(plan, box) else ""
     place = f"{capital(place_name(plan, box))}{on_page(plan)}"
@@ -67,23 +70,32 @@ def way_taken(plan: Plan, path: list[int], rings: bool) -> str:
     if not path:
         return ""
     numbered = [number for number in path if not is_end(plan, number - 1)]
-    skipped = "..., " if len(numbered) > MOST_STEPS else ""
-    so_far = f"{capital(plural(unit(plan)))} so far: {skipped}{', '.join(map(str, numbered[-MOST_STEPS:]))}."
-    here = f"The case is at {place_name(plan, path[-1] - 1)}{on_page(plan)}."
-    return f"{so_far} {'There the alarm rang.' if rings else here}"
+    say, skipped = plan.vocabulary.say, "..., " if len(numbered) > MOST_STEPS else ""
+    passed = f"{skipped}{', '.join(map(str, numbered[-MOST_STEPS:]))}"
+    if plan.form is Form.LINES:
+        so_far = say("Lines so far: {numbers}.", numbers=passed)
+    else:
+        so_far = say("Boxes so far: {numbers}.", numbers=passed)
+    here = say("The case is at {place}.", place=f"{place_name(plan, path[-1] - 1)}{on_page(plan)}")
+    return f"{so_far} {say('There the alarm rang.') if rings else here}"
 
 
 def how_it_went(plan: Plan, rounds: Mapping[int, Mapping[str, Any]]) -> str:
     """What came of a case that has ended; rounds: its rounds after all corrections, as `folded_rounds` gives them."""
     told = [entry["reward"] for entry in rounds.values() if entry.get("reward") is not None]
     unknown = len(rounds) - len(told)
-    possible = outcomes(plan)
-    if possible:
-        parts = [counted(sum(reward == value for reward in told), name) for value, name in possible]
+    words, possible = plan.vocabulary, outcomes(plan)
+    if plan.rewards.counts:
+        good = int(sum(told))
+        parts = [words.counted(good, "success"), words.counted(len(told) - good, "failure")]
+    elif possible:
+        language = words.language
+        parts = [language.counted(sum(reward == value for reward in told), name) for value, name in possible]
     else:
-        parts = [f"{plan.vocabulary.reward} {amount(sum(told) / len(told))} on average"] if told else []
-    parts += [f"{counted(unknown, 'outcome')} not known"] if unknown else []
-    return f"{capital(counted(len(rounds), 'round'))}: {', '.join(parts)}.{_last_given(plan, rounds)}"
+        mean = words.amount(sum(told) / len(told)) if told else ""
+        parts = [words.say("{reward} {mean} on average", mean=mean)] if told else []
+    parts += [words.count(unknown, "{n} outcome not known", "{n} outcomes not known")] if unknown else []
+    return f"{capital(rounds_of(words, len(rounds)))}: {', '.join(parts)}.{_last_given(plan, rounds)}"
 
 
 def _last_given(plan: Plan, rounds: Mapping[int, Mapping[str, Any]]) -> str:
@@ -92,15 +104,28 @@ def _last_given(plan: Plan, rounds: Mapping[int, Mapping[str, Any]]) -> str:
     if not arms:
         return ""
     first = next((n for (_, before), (n, _) in reversed([*pairwise(arms)]) if before != arms[-1][1]), arms[0][0])
-    return f" {arms[-1][1]} from round {first} on."
+    return f" {plan.vocabulary.say('{arm} from round {round} on.', arm=arms[-1][1], round=first)}"
 
 
-def shown_chance(p: float) -> str:
+def shown_chance(p: float, words: Vocabulary) -> str:
     """A chance as a percentage that never says impossible or certain.
 
-    >>> shown_chance(0.4567), shown_chance(0.00001), shown_chance(0.99999)
-    ('46%', 'below 1%', 'above 99%')
+    >>> [shown_chance(p, Vocabulary()) for p in (0.4567, 0.00001, 0.99999)]
+    ['46%', 'below 1%', 'above 99%']
     """
     if p < 0.01:
-        return "below 1%"
-    return "above 99%" if p > 0.99 else f"{100 * p:.0f}%"
+        return words.say("below 1%")
+    return words.say("above 99%") if p > 0.99 else words.percent(f"{100 * p:.0f}")
+
+
+def state_word(language: Language, state: str) -> str:
+    """How a case is, in a language."""
+    known = {
+        "open": language.meant("state of a case", "open"),
+        "closed": language.meant("state of a case", "closed"),
+        "erased": language.meant("state of a case", "erased"),
+        "waiting": language.meant("state of a case", "waiting for an outcome"),
+        "due": language.meant("state of a case", "due or overdue"),
+        "alarm": language.meant("state of a case", "alarm: fits no kind"),
+    }
+    return known[state]

@@ -4,6 +4,7 @@ still in force."""
 from datetime import UTC, datetime
 
 from banditree.figures.issue import Issue
+from banditree.languages.language import Language
 from banditree.service.store import records
 from banditree.service.store.database import Connection, Database
 from banditree.service.store.signing import PlanState
@@ -15,20 +16,24 @@ def stamp_of(connection: Connection, plan: str) -> str:
     return "|".join([datetime.now(UTC).date().isoformat(), str(line["signed_at"]), str(line["replaced_by"])])
 
 
-def issue_of(database: Database, plan: str) -> Issue:
+def issue_of(database: Database, plan: str, spoken: Language) -> Issue:
     """What today's sheet of a plan says about itself."""
     import segno
 
     with database.read() as connection:
         line = next(one for one in records.documents(connection, "plans") if one["id"] == plan)
+    say, today = spoken.say, datetime.now(UTC).date()
     state = {
-        PlanState.DRAFT: "Draft: not signed, not to be followed.",
-        PlanState.SIGNED: f"Signed by {line['signed_by']}, {str(line['signed_at'])[:10]}.",
-        PlanState.REPLACED: f"REPLACED by version {line['replaced_by']}: not for new cases.",
+        PlanState.DRAFT: say("Draft: not signed, not to be followed."),
+        PlanState.SIGNED: say("Signed by {name}, {day}.", name=line["signed_by"], day=str(line["signed_at"])[:10]),
+        PlanState.REPLACED: say("REPLACED by version {version}: not for new cases.", version=line["replaced_by"]),
     }[PlanState(line["state"])]
     where = database.settings.public_url.rstrip("/")
     address = f"{where}/plans/{plan}" if where else f"banditree plan {plan}"
-    asks = "Scan the mark to see whether it is still in force." if where else "Look it up under Plans by its version."
-    lines = (f"{line['name']}, version {plan}.", state, f"Printed {datetime.now(UTC).date()}. {asks}")
+    if where:
+        printed = say("Printed {day}. Scan the mark to see whether it is still in force.", day=today)
+    else:
+        printed = say("Printed {day}. Look it up under Plans by its version.", day=today)
+    lines = (say("{name}, version {version}.", name=line["name"], version=plan), state, printed)
     matrix = segno.make(address, micro=False, error="m").matrix
     return Issue(lines, tuple(tuple(bool(cell) for cell in row) for row in matrix), address)

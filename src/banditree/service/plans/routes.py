@@ -10,6 +10,8 @@ from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 
+from banditree.languages.language import Language
+from banditree.languages.language import language as spoken
 from banditree.plans.changes import Change, changed_lines
 from banditree.plans.plan import Plan
 from banditree.service.cases import exports
@@ -197,20 +199,29 @@ async def show_proof(request: Request, person: Viewer, id: DocumentId) -> Respon
 
 @router.get("/plans/{id}/card", response_class=Response, tags=["plans"], responses=CARD)
 async def show_card(
-    request: Request, person: Viewer, id: DocumentId, format: CardFormat = "pdf", paper: PaperName = "a4"
+    request: Request,
+    person: Viewer,
+    id: DocumentId,
+    format: CardFormat = "pdf",
+    paper: PaperName = "a4",
+    language: Annotated[str, Query(max_length=16, description="en, de, fr or es")] = "en",
 ) -> Response:
     """The card of a plan with its worksheet, as `banditree show --card`. Until it is there, 202 and the job."""
-    job = await printed(request, person, id, format, paper)
+    job = await printed(request, person, id, format, paper, spoken(language))
     if job.state is State.FAILED:
         raise Refused(job.problem or "The job failed.")
     return file_of_job(job) if job.state is State.DONE else reply(job_out(job), 202)
 
 
-async def printed(request: Request, person: Person, id: str, format: CardFormat, paper: PaperName) -> Job:
-    """The card of a plan, printed once."""
+async def printed(
+    request: Request, person: Person, id: str, format: CardFormat, paper: PaperName, language: Language
+) -> Job:
+    """The card of a plan in a language, printed once."""
     await read(request, records.document_of, "plans", id)
     known, stamp = await read(request, judged_by, id), await read(request, stamp_of, id)
     settings = {"plan": id, "format": format, "paper": paper, "judged_by": known, "stamp": stamp}
+    if not language.is_english:
+        settings["language"] = language.code
     return await computed(request, person, "card", settings, id)
 
 

@@ -32,7 +32,7 @@ GIVEN_UP = timedelta(days=3)  # A message that nobody takes for this long is giv
 WATCH = "watch"  # Who has every signed plan monitored, however many there are.
 
 
-MESSAGES = "webhook"  # The kind of the jobs that send messages.
+MESSAGES = ("webhook", "mail")  # The kinds of the jobs that send messages.
 PARSED = ("settings", "state", "progress", "result", "found")  # The fields of a job that are not columns as they are.
 
 
@@ -255,8 +255,8 @@ def claim(connection: sa.Connection, worker: str, lane: Lane | None = None) -> J
     earlier = jobs.alias()
     last_turn = sa.select(sa.func.max(earlier.c.began)).where(earlier.c.actor == jobs.c.actor).scalar_subquery()
     waiting = sa.select(jobs).where(jobs.c.state == State.WAITING, sa.true() if lane is None else IN_LANE[lane])
-    sent_first = earlier.c.kind == MESSAGES, earlier.c.number < jobs.c.number, _not_through(earlier)
-    blocked = sa.and_(jobs.c.kind == MESSAGES, sa.select(earlier.c.number).where(*sent_first).exists())
+    sent_first = earlier.c.kind == jobs.c.kind, earlier.c.number < jobs.c.number, _not_through(earlier)
+    blocked = sa.and_(jobs.c.kind.in_(MESSAGES), sa.select(earlier.c.number).where(*sent_first).exists())
     waiting = waiting.where(sa.not_(blocked))
     fair = waiting.order_by(sa.func.coalesce(last_turn, ""), jobs.c.number).limit(1)
     row = connection.execute(fair.with_for_update(skip_locked=True, of=jobs)).mappings().first()
@@ -278,7 +278,7 @@ def _not_through(job: Any) -> sa.ColumnElement[bool]:
 def to_send_again(connection: sa.Connection, before: str) -> Sequence[str]:
     """The messages that are not given up and could not be sent, last tried before a time; the oldest first."""
     failed = jobs.c.state.in_((State.FAILED, State.INTERRUPTED)), jobs.c.ended < before
-    query = sa.select(jobs.c.id).where(jobs.c.kind == MESSAGES, *failed, _not_through(jobs)).order_by(jobs.c.number)
+    query = sa.select(jobs.c.id).where(jobs.c.kind.in_(MESSAGES), *failed, _not_through(jobs)).order_by(jobs.c.number)
     return connection.execute(query).scalars().all()
 
 

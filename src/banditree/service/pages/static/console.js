@@ -1,8 +1,11 @@
 "use strict";
 // Times in the reader's time zone.
 function localTimes(root) {
-  const format = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-  const days = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
+  // The reader's own way of writing them, where the page is in the reader's language.
+  const page = document.documentElement.lang;
+  const locale = navigator.language.startsWith(page) ? undefined : page;
+  const format = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+  const days = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeZone: "UTC" });
   for (const time of root.querySelectorAll("time[datetime]")) {
     if (!time.title) time.title = time.textContent;
     time.textContent = (time.dateTime.includes("T") ? format : days).format(new Date(time.dateTime));
@@ -54,6 +57,10 @@ function isBeingFilledIn(part) {
   if (main) setTimeout(comeAgain, 3000); // milliseconds
 })();
 
+// What the page of a case says by itself, in its language.
+const said = JSON.parse(document.getElementById("watch")?.dataset.said || "{}");
+const say = (name, values = {}) => said[name].replace(/{(\w+)}/g, (_, place) => values[place]);
+
 // When somebody else reports on the same case, its page follows.
 (function () {
   const watch = document.getElementById("watch");
@@ -91,14 +98,14 @@ function isBeingFilledIn(part) {
     const answer = await fetch("/cases/" + watch.dataset.case + location.search);
     if (!answer.ok) throw new Error("not now");
     follow(new DOMParser().parseFromString(await answer.text(), "text/html"));
-    status.textContent = "Updated: " + events[0].actor + " worked on this case.";
+    status.textContent = say("updated", { name: events[0].actor });
   }
 
   async function keepLooking() {
     try {
       await look();
     } catch (problem) {
-      status.textContent = "The service cannot be reached. Trying again.";
+      status.textContent = say("lost");
       status.dataset.lost = "yes";
     }
     setTimeout(keepLooking, every);
@@ -106,62 +113,93 @@ function isBeingFilledIn(part) {
   setTimeout(keepLooking, every);
 })();
 
-// What is reported without a network is kept on this device and sent once: the round's number and the key of the form
-// are part of it.
+// What is reported without a network, or after the log-in has ended, is kept on this device and sent once: the round's
+// number and the key of the form are part of it. What was kept under another log-in is sent when somebody says so.
 (function () {
   const KEY = "banditree-kept";
   const status = document.getElementById("live");
   const here = () => document.getElementById("watch")?.dataset.case;
+  const token = () => document.querySelector("input[name=csrf_token]")?.value;
 
   function kept() {
     try { return JSON.parse(localStorage.getItem(KEY)) || []; } catch { return []; }
   }
   const keep = (all) => localStorage.setItem(KEY, JSON.stringify(all));
   const without = (one) => keep(kept().filter((other) => other.body !== one.body));
+  const changed = (one, more) => keep(kept().map((other) => (other.body === one.body ? { ...other, ...more } : other)));
+  const asks = (one) => !one.refused && one.token !== token();
+
+  // A tap was not made a moment ago, whenever it is sent; a number that was typed may still be asked about.
+  function unasked(given) {
+    if (!given.has("typed")) given.set("sure", given.get("round"));
+    return given;
+  }
+
+  function button(text, pressed) {
+    const made = document.createElement("button");
+    made.type = "button";
+    made.textContent = text;
+    made.addEventListener("click", pressed);
+    return made;
+  }
+
+  function note(one) {
+    const made = document.createElement("div");
+    made.className = "alarm kept";
+    made.setAttribute("role", "alert");
+    const sentence = document.createElement("p");
+    sentence.textContent = say(one.refused ? "refused" : asks(one) ? "asks" : "kept", { what: one.what });
+    made.append(sentence);
+    if (asks(one)) made.append(button(say("send"), () => {
+      const body = unasked(new URLSearchParams(one.body));
+      body.set("csrf_token", token());
+      changed(one, { token: token(), body: body.toString() });
+      tryToSend();
+    }), " ");
+    made.append(button(say(one.refused ? "seen" : "back"), () => { without(one); show(); }));
+    return made;
+  }
 
   function show() {
     document.querySelectorAll(".kept").forEach((one) => one.remove());
     const next = document.getElementById("next");
-    for (const one of kept()) {
-      if (one.id !== here() || !next) continue;
-      const note = document.createElement("div");
-      note.className = "alarm kept";
-      note.setAttribute("role", "alert");
-      const said = document.createElement("p");
-      said.textContent = one.refused ? one.what + " was not recorded: " + one.refused : "Kept on this device: " + one.what + ". It is sent when the network is back.";
-      const back = document.createElement("button");
-      back.type = "button";
-      back.textContent = one.refused ? "I have seen it" : "Take it back";
-      back.addEventListener("click", () => { without(one); show(); });
-      note.append(said, back);
-      next.prepend(note);
-      next.querySelectorAll("form.tell").forEach((form) => { if (!one.refused && form.elements.round.value === one.round) form.hidden = true; });
-    }
-    if (next && !kept().some((one) => one.id === here() && !one.refused)) next.querySelectorAll("form.tell").forEach((form) => { form.hidden = false; });
+    if (!next) return;
+    const mine = kept().filter((one) => one.id === here());
+    for (const one of mine) next.prepend(note(one));
+    const waiting = mine.filter((one) => !one.refused).map((one) => one.round);
+    next.querySelectorAll("form.tell").forEach((form) => { form.hidden = waiting.includes(form.elements.round?.value); });
   }
 
+  // Sent as any form where there is a network; whether the log-in had ended is seen on the page that comes then.
   document.addEventListener("submit", (event) => {
     const form = event.target;
-    if (!form.matches("form.tell") || (navigator.onLine && !status?.dataset.lost)) return;
-    event.preventDefault();
-    delete form.dataset.sent;
+    if (!form.matches("form.tell")) return;
     const given = new FormData(form, event.submitter);
     const round = given.get("round");
-    given.set("sure", round); // it was not reported a moment ago
-    const outcome = event.submitter?.getAttribute("aria-label") || "Round " + round + ": " + given.get("reward");
-    const one = { id: here(), action: form.getAttribute("action"), round, what: outcome, body: new URLSearchParams(given).toString() };
-    keep([...kept().filter((other) => other.action !== one.action || other.round !== round), one]);
+    const outcome = event.submitter?.getAttribute("aria-label") || given.get("reward");
+    const one = { id: here(), action: form.getAttribute("action"), round, what: outcome, token: token() };
+    const others = kept().filter((other) => other.action !== one.action || other.round !== round);
+    if (navigator.onLine && !status?.dataset.lost) {
+      sessionStorage.setItem(KEY, JSON.stringify({ ...one, body: new URLSearchParams(given).toString() }));
+      return;
+    }
+    event.preventDefault();
+    delete form.dataset.sent;
+    keep([...others, { ...one, body: unasked(new URLSearchParams(given)).toString() }]);
     show();
   });
+  const sent = sessionStorage.getItem(KEY);
+  sessionStorage.removeItem(KEY);
+  if (sent && document.querySelector("[data-unsaved]")) keep([...kept(), JSON.parse(sent)]);
 
   async function send() {
-    for (const one of kept().filter((other) => !other.refused)) {
+    for (const one of kept().filter((other) => !other.refused && !asks(other))) {
       const headers = { "content-type": "application/x-www-form-urlencoded", accept: "text/html" };
       let answer;
       try { answer = await fetch(one.action, { method: "POST", body: one.body, headers }); } catch { return; }
       if (new URL(answer.url).pathname === "/login" || answer.status >= 500) return; // sent after logging in
-      if (answer.ok) without(one);
-      else keep(kept().map((other) => (other.body === one.body ? { ...other, refused: "look at the case and report it again." } : other)));
+      if (answer.redirected) without(one); // a page that asks about it is answered in place
+      else changed(one, { refused: true });
       if (one.id === here()) location.reload();
     }
   }
