@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from banditree.errors import invalid, lacking
 from banditree.progress import Clock, OnProgress, Progress
@@ -21,6 +20,7 @@ from banditree.protocols.search import CORRECTED, POWERS, Exact, go_on, search
 from banditree.protocols.tables import Line, Tables
 from banditree.protocols.worlds import World
 from banditree.tasks.arrays import IntArray
+from banditree.tasks.one_thread import in_one_thread
 
 EXCHANGES = (
     CORRECTED,
@@ -116,7 +116,7 @@ def _work(island: Island, on_progress: OnProgress | None = None) -> Told:
 def _found(moves: Moves, islands: list[Island], workers: Workers, threads: int) -> list[Told]:
     """What the islands find, in their order."""
     if workers != "joblib":
-        with threadpool_limits(1, user_api="blas"):  # around all threads: each would undo it for the others
+        with in_one_thread():  # around all threads: each would undo it for the others
             return _in_threads(moves, islands, threads)
     try:
         from joblib import Parallel, delayed

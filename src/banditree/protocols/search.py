@@ -7,13 +7,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from banditree.protocols.draft import Draft
 from banditree.protocols.grown import grown_draft
 from banditree.protocols.moves import Moves, Stopped
 from banditree.protocols.starts import first_draft, first_lines, quick_start
 from banditree.tasks.arrays import FloatArray
+from banditree.tasks.one_thread import in_one_thread
 
 LONG = 1.6  # A long draft has this many times the lines that are wanted.
 COARSE, FINE = 0.02, 0.003  # A long and a short draft are swept until the relative gain is below these.
@@ -47,7 +47,7 @@ def search(moves: Moves, exact: Exact | None = None, begun: Draft | None = None,
     steps are for; `go_on` has the others.
     """
     # More threads would add up in another order, and the plan would depend on the number of cores.
-    with threadpool_limits(1, user_api="blas"), suppress(Stopped):
+    with in_one_thread(), suppress(Stopped):
         if moves.world.n_kinds <= MANY:
             quick_start(moves)
         elif moves.clock is not None:
@@ -63,7 +63,7 @@ def search(moves: Moves, exact: Exact | None = None, begun: Draft | None = None,
 def search_from(moves: Moves, draft: Draft) -> Draft:
     """The best draft within the limits of `moves` that is found from a given one, which may be longer."""
     moves.begin_clock()
-    with threadpool_limits(1, user_api="blas"), suppress(Stopped):
+    with in_one_thread(), suppress(Stopped):
         shorter = moves.shrink(draft, moves.limits.lines)
         if shorter is not None:
             moves.accept(shorter)
@@ -76,7 +76,7 @@ def go_on(moves: Moves, draft: Draft, since: float = LATE, until: float = 1.0) -
     moves.begin_again()
     moves.accept(draft)
     moves.begin_clock()
-    with threadpool_limits(1, user_api="blas"), suppress(Stopped):
+    with in_one_thread(), suppress(Stopped):
         _chains(moves, [draft], since=since, until=until)
     return moves.best
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from banditree.plans.reading_load import LARGE_FROM
 from banditree.protocols.draft import NO_RULE, Draft
@@ -17,6 +16,7 @@ from banditree.protocols.screening import Screened
 from banditree.protocols.search import go_on
 from banditree.protocols.tables import Line, Tables
 from banditree.tasks.arrays import BoolArray
+from banditree.tasks.one_thread import in_one_thread
 
 WITHIN = 0.03  # The objective may grow by this share in all ...
 WITHIN_LINES = 0.01  # ... and by this for watch lines, caps and small numbers where a draft was polished before that.
@@ -46,7 +46,7 @@ def _fewer_ways(moves: Moves, draft: Draft, most: float) -> Draft:
     """The draft without those ways to score that it can do without."""
     tables = moves.tables
     try:
-        with threadpool_limits(1, user_api="blas"):
+        with in_one_thread():
             while (fewer := _best_without_one(moves, tables, draft, most)) is not None:
                 draft = fewer
     except Stopped:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from banditree.plans.gives import NONE
 from banditree.plans.points import StateTable
 from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.one_thread import in_one_thread
 from banditree.tasks.optimal_states import discounted_costs
 from banditree.tasks.states import StateCollection
 
@@ -111,7 +111,7 @@ def _points(own: FloatArray, others: FloatArray, unit: float) -> IntArray:
 
 def build_lines(collection: StateCollection, options: IntArray, ways: list[Way], horizon: int) -> Lines:
     """All lines that a protocol with these ways may have; options (M, S): what ends give."""
-    with threadpool_limits(1):  # many small systems: threads would only wait for each other
+    with in_one_thread():  # many small systems: threads would only wait for each other
         return _build_lines(collection, options, ways, horizon)
 
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.one_thread import in_one_thread
 from banditree.tasks.rewards import family_named
 from banditree.training.grades import outcome_counts
 from banditree.training.statistics import Statistics
@@ -252,11 +252,6 @@ def gaussian_coefficients(sums: FloatArray) -> FloatArray:
     form = -0.5 * direction[:, :, :, None] * direction[:, :, None, :] / variance
     form[:, :, 0, 0] -= 0.5 * np.log(2 * np.pi * variance)  # times the count, the product of 1 and 1
     return np.asarray(form.reshape(n_classes, n_arms * q).T)
-
-
-def in_one_thread() -> threadpool_limits:
-    """One thread adds up in one order: the same kinds on any number of cores; products here are too small for more."""
-    return threadpool_limits(1, user_api="blas")
 
 
 def posterior(sums: Sums, mixture: Mixture) -> tuple[FloatArray, float]:
