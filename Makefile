@@ -59,10 +59,9 @@ clients: .venv/test.done
 dist: .venv/test.done
 	@$(PY) -m hatchling build
 
-# The documentation site, in site/.
+# The documentation of this version, in site/VERSION, beside the versions that are in site/ already.
 docs: .venv/test.done
-	@NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
-	@echo "The documentation is in site/index.html"
+	@$(PY) docs/make_site.py
 
 .PHONY: lint warm
 warm: .venv/test.done

@@ -195,9 +195,22 @@ def test_the_plan_for_crackers_helps_and_the_one_for_incentives_does_not(played)
     assert incentives["value"].tailored - incentives["value"].everyone < 0.01
 
 
+def test_versions_of_the_site_stand_side_by_side(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    from make_site import publish
+
+    for version in ("0.9.0", "0.10.0"):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "index.html").touch()
+    publish(tmp_path)
+    listed = json.loads((tmp_path / "versions.json").read_text())
+    assert [(one["version"], one["aliases"]) for one in listed] == [("0.10.0", ["latest"]), ("0.9.0", [])]
+    assert "url=0.10.0/index.html" in (tmp_path / "index.html").read_text()
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_warnings_and_asks_nobody_for_anything(tmp_path):
-    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"]
+    build = [sys.executable, ROOT / "docs" / "make_site.py", tmp_path / "site"]
     done = subprocess.run(
         build, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     )

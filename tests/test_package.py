@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
-import venv
+import tomllib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+import yaml
 
 import banditree
 
@@ -94,16 +96,37 @@ def test_code_on_the_pages_runs(page, tmp_path, monkeypatch):
             exec(compile(block, page, "exec"), names)
 
 
+def interpreter(version, clean):
+    """A Python of this version without anything installed, or a skip."""
+    asked = ["import sys; print(sys.executable)"]
+    places = sorted(Path("~/.pyenv/versions").expanduser().glob(f"{version}.*/bin/python"))
+    for name in [f"python{version}", *places]:
+        with suppress(OSError, subprocess.CalledProcessError):
+            return subprocess.run(
+                [name, "-c", *asked], env=clean, capture_output=True, text=True, check=True
+            ).stdout.strip()
+    return pytest.skip(f"Python {version} is not here")
+
+
 @pytest.mark.slow
-def test_the_wheel_alone_runs_the_first_example(tmp_path):
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        (None, "wheel"),
+        *(pytest.param(one, "wheel", marks=pytest.mark.soak) for one in ("3.11", "3.12", "3.13")),
+        pytest.param(None, "sdist", marks=pytest.mark.soak),
+    ],
+)
+def test_what_make_dist_builds_runs_the_first_example(version, kind, tmp_path):
     clean = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "PIP_CONSTRAINT")}
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "wheel", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT], check=True, env=clean)
-    wheel = next(tmp_path.glob("banditree-*.whl"))
-    venv.create(tmp_path / "clean", with_pip=True)
+    built = [sys.executable, "-m", "hatchling", "build", "-d", tmp_path, "-t", kind]
+    subprocess.run(built, check=True, cwd=ROOT, env=clean, capture_output=True)
+    archive = next(tmp_path.glob("banditree-*"))
+    bare = sys.executable if version is None else interpreter(version, clean)
+    subprocess.run([bare, "-m", "venv", tmp_path / "clean"], check=True, env=clean)
     python = tmp_path / "clean" / "bin" / "python"
     install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]  # all of scipy
-    subprocess.run([*install, "-c", ROOT / "constraints.txt", wheel], check=True, env=clean)
+    subprocess.run([*install, "-c", ROOT / "constraints.txt", archive], check=True, env=clean)
     (tmp_path / "first.py").write_text(python_blocks("README.md")[0])
     done = subprocess.run([python, "first.py"], cwd=tmp_path, env=clean, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -116,3 +139,13 @@ def test_the_citation_names_this_version():
     from banditree.version import __version__
 
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+
+
+def test_the_conda_recipe_needs_what_the_package_needs():
+    recipe = yaml.safe_load((ROOT / "deploy" / "conda" / "recipe.yaml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [f"python {project['requires-python']}", *project["dependencies"]]
+    assert [one.replace(" ", "") for one in recipe["requirements"]["run"]] == [one.replace(" ", "") for one in asked]
+    assert recipe["context"]["version"] == banditree.__version__
+    assert recipe["build"]["python"]["entry_points"] == [f"banditree = {project['scripts']['banditree']}"]
+    assert recipe["about"]["summary"] == project["description"]
