@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from banditree.certificates.certify import Certificate
+from banditree.certificates.unlucky import SHARES
 from banditree.errors import InvalidInput, invalid
 from banditree.files.collections import collection_document
 from banditree.files.documents import Document, Part, dump, read_text, write_text
@@ -31,6 +32,7 @@ class ClaimPart(Part):
     regret: float
     wrong_arm: float
     harm: float | None = None
+    unlucky: dict[str, float] | None = Field(None, description="losses that these shares of cases do not exceed")
 
 
 class ProofFile(Document):
@@ -56,12 +58,17 @@ def proof_json(plan: Plan, collection: Collection, certificate: Certificate) -> 
     """
     _check_provable(plan, collection, certificate.horizon)
     harm = [None] * collection.n_tasks if certificate.harm is None else certificate.harm.tolist()
-    columns = zip(collection.tasks, certificate.regret.tolist(), certificate.wrong_arm.tolist(), harm, strict=True)
+    unlucky = [None] * collection.n_tasks if certificate.unlucky is None else certificate.unlucky.at_most.tolist()
+    tails = [row and {str(share): loss for share, loss in zip(SHARES, row, strict=True)} for row in unlucky]
+    sure = zip(certificate.regret.tolist(), certificate.wrong_arm.tolist(), harm, tails, strict=True)
     proof = ProofFile(
         plan=stamp(plan_json(plan)),
         collection=stamp(_collection_json(collection)),
         horizon=certificate.horizon,
-        tasks=[ClaimPart(task=task, regret=lost, wrong_arm=wrong, harm=hurt) for task, lost, wrong, hurt in columns],
+        tasks=[
+            ClaimPart(task=task, regret=lost, wrong_arm=wrong, harm=hurt, unlucky=tail)
+            for task, (lost, wrong, hurt, tail) in zip(collection.tasks, sure, strict=True)
+        ],
     )
     return dump(proof.model_copy(update={"seal": stamp(dump(proof))}))
 
