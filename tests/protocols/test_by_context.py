@@ -13,6 +13,7 @@ from banditree.files.plans import load_plan, plan_json, save_plan
 from banditree.plans.context_wording import rule_lines
 from banditree.policies.session import resume_session, start_session
 from banditree.protocols.build import build_plan
+from banditree.protocols.by_context import around_slopes, contextual_tasks
 from banditree.protocols.front import pareto_front
 from banditree.protocols.kind_rules import printed_rules
 from banditree.simulation.engine import simulate
@@ -317,3 +318,23 @@ def test_no_row_of_a_table_rewards_a_failure():
             assert all(failure <= 0 <= success for failure, success in table.rows)
             reversed_rows += int((_ratios(first, second, promise, table.cuts)[:, 1] < 0).any())
     assert reversed_rows > 0, "or the check is empty"
+
+
+def test_a_search_allows_for_slopes_that_are_off():
+    """As many above the estimates as below, within their margins but for luck; a plan is judged by their average."""
+    known = shop()
+    error = np.broadcast_to(np.diag([0.01, 0.002, 1e-6, 0.01]), (3, 3, 4, 4))
+    about = {"arms": known.arms, "tasks": known.tasks, "theta_error": error, "radius": 0.1}
+    estimated = Collection.linear(known.theta, known.contexts, BERNOULLI, **about)
+    several = around_slopes(estimated)
+    off = several.theta.reshape(5, 3, 3, 4) - known.theta
+    assert off[0].tolist() == np.zeros((3, 3, 4)).tolist()
+    assert off.sum(axis=0) == pytest.approx(np.zeros((3, 3, 4)), abs=1e-12)
+    away = off[1:] / np.sqrt(np.diag(error[0, 0]))  # in margins
+    assert 0.2 < away.std() < 0.5
+    world = contextual_tasks(estimated, "fit").world
+    assert world.group.tolist() == [0, 1, 2] * 5
+    assert world.weight == pytest.approx(0.2)
+    assert around_slopes(known).n_tasks == 3
+    plan = build_plan(estimated, HORIZON, lines=3, steps=300)
+    assert not any("at their word" in remark for remark in certify(plan, estimated).remarks)

@@ -279,7 +279,8 @@ def _context_remarks(plan: Plan, collection: Collection) -> tuple[str, ...]:
         remarks.append(f"Costs are averages over {N_AVERAGED:,} drawn contexts, known to about 1%.")
     if contexts.kind is ContextKind.MOMENTS:
         remarks.append("Only the moments of the contexts are known: the numbers hold as if contexts were Gaussian.")
-    if collection.is_estimated and plan.origin.method == "protocol":
+    allows = collection.theta_error is not None and collection.harm is None  # see `protocols.by_context.around_slopes`
+    if collection.is_estimated and plan.origin.method == "protocol" and not allows:
         remarks.append("The search for this plan took the estimates at their word; these numbers do not.")
     if collection.is_estimated and collection.theta_error is None:
         remarks.append("Nothing is known about how far slopes may be off: they are taken as given.")

@@ -5,7 +5,7 @@ outcomes of such an option are independent from round to round, and the search f
 arm: it needs the mean rewards V[i, j] of every option in every kind, and the chances of the bins of its points.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -18,8 +18,9 @@ from banditree.plans.plan import SafetyRule
 from banditree.plans.points import Fit, Points, PromiseTable
 from banditree.protocols.promise_tables import FULL_PAIRS, MOST_OF_TABLES, one_row_tables, tables_for
 from banditree.protocols.scoring import Templates, unit_of
-from banditree.protocols.worlds import World, one_by_one
+from banditree.protocols.worlds import World
 from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.changes import trust_estimates
 from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import averaging_rows
 from banditree.tasks.predictions import predict
@@ -34,6 +35,10 @@ ROWS = 2_000  # The search averages over this many contexts; certificates take t
 SAME = 1e-9  # A drift that differs by less between kinds tells nothing.
 
 
+PAIRS = 2  # Slopes of each kind, as far above the estimates as below, by which a search allows for their errors.
+DEVIATIONS = 3.0  # A margin of estimated slopes is about this many standard deviations.
+
+
 class Options(NamedTuple):
     """What a line may give: arm (O,) and task (O,), one of them NONE; choices: (O, n), the arm at each context."""
 
@@ -44,8 +49,12 @@ class Options(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ContextualTasks:
-    """A contextual collection as the search sees it: a world of options, and what a plan needs besides its lines."""
+    """A contextual collection as the search sees it: a world of options, and what a plan needs besides its lines.
 
+    truths: what the scenarios of the world are: the tasks as estimated, and again with slopes that are off.
+    """
+
+    truths: Collection
     world: World
     options: Options
     rules: tuple[KindRule | None, ...]
@@ -87,25 +96,42 @@ def contextual_tasks(
     contexts, theta = collection.contexts, collection.theta
     assert contexts is not None
     assert theta is not None
-    every = averaging_rows(contexts)
-    values = _values(collection, choices_of(theta, rules, every), every, points)
+    every, truths = averaging_rows(contexts), around_slopes(collection)
+    values = _values(truths, choices_of(theta, rules, every), every, points)
     rows = every[:: max(1, len(every) // ROWS)]
     choices = choices_of(theta, rules, rows)
     options = _options(collection, choices, points)
-    over = Contextual(collection, choices, rows, collection.rewards.of_a_plan, certain=True)
+    over = Contextual(truths, choices, rows, collection.rewards.of_a_plan, certain=True)
     if points == "table":
         templates, gradings = _by_table(collection, options, over, values, rules)
     else:
         templates, gradings = (_by_fit if points == "fit" else _by_outcome)(collection, options, over, values)
     names = [collection.arms[arm] if arm != NONE else f"as {collection.tasks[task]}" for arm, task in zip(*options[:2])]  # noqa: B905
     arms = tuple(f"{number}: {name}" for number, name in enumerate(names))
-    derived = Collection.gaussian(values, 1.0, arms=arms, tasks=collection.tasks)
-    world = one_by_one(derived, collection.weights)
-    return ContextualTasks(World(*_parts(world), templates), options, rules, gradings)
+    derived, M = Collection.gaussian(values, 1.0, arms=arms, tasks=truths.tasks), collection.n_tasks
+    group, weight = np.arange(len(values)) % M, np.full(len(values), M / len(values))
+    share = collection.weights / collection.weights.sum()
+    return ContextualTasks(truths, World(derived, group, weight, share, templates), options, rules, gradings)
 
 
-def _parts(world: World) -> tuple[Collection, IntArray, FloatArray, FloatArray]:
-    return world.scenarios, world.group, world.weight, world.share
+def around_slopes(collection: Collection) -> Collection:
+    """The tasks as estimated, and again with slopes that are off as they may be; the former alone where all is known.
+
+    A plan is then searched for that does well on average over what the slopes may be, not at the estimates alone.
+    """
+    error, theta, known = collection.theta_error, collection.theta, trust_estimates(collection)
+    if error is None or theta is None or not collection.is_estimated or collection.harm is not None:
+        return known
+    values, vectors = np.linalg.eigh(error)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))[..., None, :]
+    drawn = np.random.default_rng(0).standard_normal((PAIRS, *theta.shape)) / DEVIATIONS
+    off = np.einsum("mkde,nmke->nmkd", root, drawn)
+    every = np.concatenate([theta[None], theta + off, theta - off]).reshape(-1, *theta.shape[1:])
+    names = [*collection.tasks, *(f"scenario {number}" for number in range(len(theta), len(every)))]
+    noise = None if collection.noise is None else np.tile(collection.noise, (2 * PAIRS + 1, 1))
+    assert collection.contexts is not None
+    about: dict[str, Any] = {"arms": collection.arms, "tasks": names, "noise": noise}
+    return replace(Collection.linear(every, collection.contexts, collection.rewards, **about), worth=collection.worth)
 
 
 def _options(collection: Collection, choices: IntArray, points: PointsBy) -> Options:
@@ -138,17 +164,18 @@ def _by_table(
 ) -> tuple[Templates, tuple[Points, ...]]:
     """Templates whose points are by what was promised, and those of the outcome alone, which are tables of one row."""
     everyone, promises = range(len(options.arm)), _promises(collection, options, over, rules)
+    values, predicted = values[: collection.n_tasks], over.predicted[: collection.n_tasks]
     own = collection.rewards.scorings([*(values[:, option] for option in everyone), values.ravel()])
     suits: dict[PromiseTable, set[int]] = {table: set(everyone) for table in one_row_tables(own[-1])}
     common = len(suits)
     for option, task in enumerate(options.task):
         tables = one_row_tables(own[option])
         if task != NONE:
-            tables += tables_for(int(task), options.choices[option], promises[option], over)
+            tables += tables_for(int(task), options.choices[option], promises[option], predicted)
         for table in tables:
             suits.setdefault(table, set()).add(option)
     T = len(suits)
-    chance = np.zeros((T, len(everyone), 2 * MOST_OF_TABLES + 1, collection.n_tasks))
+    chance = np.zeros((T, len(everyone), 2 * MOST_OF_TABLES + 1, len(over.theta)))
     chance[:, :, MOST_OF_TABLES] = 1.0
     usable = np.zeros((T, len(everyone)), dtype=bool)
     for number, (table, some) in enumerate(suits.items()):
@@ -186,7 +213,7 @@ def _by_fit(
     predicted = [predict(own, over.rows, collection.rewards) for own in theta]
     names, pairs = collection.tasks, [(i, j, unit) for unit in UNITS for i in range(M) for j in range(M) if i != j]
     gradings = [Fit(names[i], names[j], unit, MOST_POINTS) for i, j, unit in pairs]
-    chance = np.zeros((len(gradings), M, 2 * MOST_POINTS + 1, M))
+    chance = np.zeros((len(gradings), M, 2 * MOST_POINTS + 1, len(over.theta)))
     usable = np.zeros((len(gradings), M), dtype=bool)
     for number, (grading, (favoured, other, _unit)) in enumerate(zip(gradings, pairs, strict=True)):
         pair = np.stack([predicted[favoured], predicted[other]])
@@ -209,7 +236,7 @@ def _by_outcome(
     collection: Collection, options: Options, over: Contextual, values: FloatArray
 ) -> tuple[Templates, tuple[Points, ...]]:
     """Templates whose points are those of the outcome, with chances averaged over contexts."""
-    rewards = collection.rewards
+    rewards, values = collection.rewards, values[: collection.n_tasks]
     n_options = len(options.arm)
     if not rewards.has_range and isinstance(rewards, Gaussian):
         rewards = Gaussian(sigma=_deviation(collection, options, over))  # cuts as wide as rewards are over contexts

@@ -9,7 +9,6 @@ from itertools import combinations
 
 import numpy as np
 
-from banditree.certificates.over_contexts import Contextual
 from banditree.plans.points import PromiseTable
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.rewards import Scoring
@@ -29,13 +28,15 @@ def one_row_tables(scorings: Sequence[Scoring]) -> list[PromiseTable]:
     return [PromiseTable((), (pair,), MOST_OF_TABLES) for pair in pairs]
 
 
-def tables_for(option: int, choices: IntArray, promise: FloatArray, over: Contextual) -> list[PromiseTable]:
+def tables_for(option: int, choices: IntArray, promise: FloatArray, predicted: FloatArray) -> list[PromiseTable]:
     """The tables worth trying where a case is treated as kind `option`, which gives `choices` (n,) and promises (n,).
+
+    predicted: (M, n, K), by kind.
 
     Those that compare this kind with each other one and, for few kinds, any other two.
     """
     every = np.arange(len(promise))
-    chance = np.clip(over.predicted[:, every, choices], LEAST_CHANCE, 1 - LEAST_CHANCE)  # (M, n)
+    chance = np.clip(predicted[:, every, choices], LEAST_CHANCE, 1 - LEAST_CHANCE)  # (M, n)
     M = len(chance)
     pairs = [(option, other) for other in range(M) if other != option]
     if M <= FULL_PAIRS:

@@ -32,7 +32,7 @@ from banditree.protocols.worlds import Chooser, World, choosers_for, known_world
 from banditree.settings import keywords
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.cases import with_spread
-from banditree.tasks.changes import trust_estimates, with_free_changes
+from banditree.tasks.changes import with_free_changes
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards.base import Scoring
 
@@ -430,7 +430,7 @@ class Seeker:
         if self.by_context is None:
             found = certify(plan, world.scenarios, must_rest=False)
         else:
-            truth = trust_estimates(self.collection)
+            truth = self.by_context.truths
             self.over = self.over or contextual(plan, truth)
             found = certify(plan, truth, must_rest=False, over=self.over)
         cares = self.objective is Objective.UNLUCKY and not self.collection.varies

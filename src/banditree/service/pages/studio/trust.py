@@ -80,8 +80,7 @@ def _how_sure(collection: Collection) -> str:
         return "The rates were taken as known exactly."
     worst = float(collection.radius.max())
     most = f"{100 * worst:.0f} points" if collection.rewards.counts else f"{worst:.3g}"
-    who = "search" if collection.theta is None else "certificate"
-    return f"With 95% confidence every rate is within its margin, at worst {most}; the {who} allows for that."
+    return f"With 95% confidence every rate is within its margin, at worst {most}; the search allows for that."
 
 
 def _of_log(content: Content, log: Log) -> list[str]:
