@@ -281,6 +281,17 @@ def test_the_same_plan_from_other_data_is_a_plan_of_its_own(people):
     assert ids[0] == fingerprint(plan) != ids[1]
 
 
+def test_a_study_of_the_plan_is_asked_for_on_the_page_of_trust(people):
+    olga = people("olga")
+    draft = begin_with_rates(olga)
+    drafted(people.app, draft, clinic_plan(100), CLINIC)
+    assert "How large would a study have to be?" in olga.get(f"{draft}/trust").text
+    asked = olga.get(f"{draft}/trust?give=crossover&per_month=2,5").text
+    assert "Simulating a study." in asked or "with a chance of 80%" in asked
+    assert "must be a number" in alert(olga.get(f"{draft}/trust?give=random&per_month=many"))
+    assert olga.get(f"{draft}/trust?give=random&per_month=-1").status_code == 422
+
+
 def begin_with_rates(http):
     answer = http.post("/studio", data={"name": "Clinic", "begin": "rates"})
     return str(answer.url.path).removesuffix("/know")

@@ -8,7 +8,10 @@ import pytest
 from running_service import local
 from tables_to_bring import LOG
 
+from banditree.evaluation.settings import StudySettings
+from banditree.files.plans import fingerprint
 from banditree.progress import Progress
+from banditree.protocols.build import build_plan
 from banditree.reports.beside import Lost
 from banditree.service.jobs.work import KINDS
 from banditree.service.pages.studio.picture import picture
@@ -89,6 +92,20 @@ def test_what_is_lost_without_a_plan(database, monkeypatch):
     assert (mts["worst"], mts["mean"]) == (3.0, 2.0)
     known = KINDS["beside"](database, {"collection": on_record(database, CLINIC), "horizon": 100}, None)
     assert [one["short"] for one in known] == ["C for all", "a computer"]
+
+
+def test_a_study_says_how_many_cases_and_months_it_takes(database):
+    known = Collection.bernoulli([[0.8, 0.3], [0.3, 0.8]], arms=["A", "B"])
+    with database.write() as connection:
+        collection = records.add_collection(connection, "test", "x", *records.read_collection(as_document(known)))
+        plan = build_plan(known, horizon=8, lines=2, steps=50)
+        id = records.add_plan(connection, "test", "x", fingerprint(plan), plan, collection)
+    asked = StudySettings(cases_per_month=10).model_dump(mode="json")
+    found = KINDS["study"](database, {"plan": id, **asked}, None)
+    cases = found["document"]["plan_shown"]["cases"]
+    assert found["sentences"][0].startswith(f"{cases:,} cases, ")
+    assert "months: with a chance of 80%" in found["sentences"][0]
+    assert found["picture"].startswith("<svg")
 
 
 def test_options_that_may_not_be_used_are_left_out_everywhere():

@@ -43,7 +43,7 @@ from banditree.service.problems import Refused
 from banditree.service.store import jobs, records
 from banditree.service.store.database import Connection, Database
 from banditree.service.store.jobs import State
-from banditree.service.studio.work import beside, worth
+from banditree.service.studio.work import beside, study, worth
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.training.learning import learn as learn_from
@@ -172,6 +172,7 @@ KINDS: dict[str, Run] = {
     "mail": mail,
     "worth": worth,
     "beside": beside,
+    "study": study,
     "card": card,
     "comparison": comparison,
 }

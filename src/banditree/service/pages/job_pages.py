@@ -29,6 +29,7 @@ KINDS = {
     "mail": "Sending an e-mail",
     "worth": "Comparing numbers of kinds",
     "beside": "Comparing with what else could be done",
+    "study": "Finding out how large a study has to be",
 }
 
 router = APIRouter(include_in_schema=False)

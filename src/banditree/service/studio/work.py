@@ -1,4 +1,7 @@
-"""The work of jobs that only the studio asks for: what kinds are worth, and what else could be done than a plan."""
+"""The work of jobs that only the studio asks for.
+
+What kinds are worth, what else could be done than a plan, and how large a study of it has to be.
+"""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -7,10 +10,15 @@ from typing import Any
 import numpy as np
 
 from banditree.cases.reading import read_cases
+from banditree.evaluation.settings import StudySettings
+from banditree.evaluation.studies import design
 from banditree.evaluation.worth import worth_of_kinds
+from banditree.figures.svg import svg
 from banditree.reports.beside import thompson_loss
+from banditree.reports.design import design_document, design_text, power_scene
 from banditree.service.jobs.log_files import file_on_disk
 from banditree.service.jobs.messages import Reports
+from banditree.service.problems import Refused
 from banditree.service.store import records
 from banditree.service.store.database import Database
 from banditree.tasks.arrays import FloatArray
@@ -42,6 +50,17 @@ def beside(database: Database, settings: Mapping[str, Any], reports: Reports) ->
     if lost is not None:
         found.append({"name": "a computer at every decision (mTS)", "short": "a computer", **lost._asdict()})
     return found
+
+
+def study(database: Database, settings: Mapping[str, Any], reports: Reports) -> dict[str, Any]:
+    """How many cases a study needs at the rates of a plan's collection: sentences, all numbers, and the picture."""
+    with database.read() as connection:
+        followed = records.followed_of(connection, settings["plan"])
+    if followed.collection is None:
+        raise Refused("This plan is on record without its kinds, so no study of it can be simulated.")
+    found = design(followed.plan, followed.collection, **StudySettings.among(settings))
+    first, *others = design_text(found).splitlines()
+    return {"sentences": [first, others[0]], "document": design_document(found), "picture": svg(power_scene(found))}
 
 
 def _single(collection: Collection, horizon: int) -> dict[str, Any]:

@@ -1,19 +1,24 @@
 """Trust: the certificate, what the plan earns on cases held out, what all of it rests on, and the report."""
 
-from fastapi import APIRouter, Request, Response
+from typing import Annotated, Literal
 
+from fastapi import APIRouter, Query, Request, Response
+from markupsafe import Markup
+
+from banditree.evaluation.settings import StudySettings
 from banditree.nouns import counted
 from banditree.plans.wording import about
 from banditree.service.edge.replies import read
 from banditree.service.jobs.models import ReportSettings
 from banditree.service.jobs.routes import computed
+from banditree.service.pages.forms import decimal
 from banditree.service.pages.studio.steps import StudyId, is_busy, require, step_page, study_of
 from banditree.service.pages.verdicts import verdict_in
 from banditree.service.people.senders import Operator, Viewer
 from banditree.service.plans.issuing import stamp_of
 from banditree.service.plans.routes import certified, judged_by
 from banditree.service.store import records
-from banditree.service.store.jobs import Job
+from banditree.service.store.jobs import Job, State
 from banditree.service.store.people import Person
 from banditree.service.studio.asking import evaluate_settings
 from banditree.service.studio.content import Content, Log
@@ -23,8 +28,17 @@ router = APIRouter(include_in_schema=False)
 
 
 @router.get("/studio/{id}/trust")
-async def show(request: Request, person: Viewer, id: StudyId) -> Response:
-    """Why a person may trust the plan, and where its numbers end."""
+async def show(
+    request: Request,
+    person: Viewer,
+    id: StudyId,
+    give: Literal["random", "crossover"] | None = None,
+    per_month: Annotated[str, Query(max_length=20)] = "",
+) -> Response:
+    """Why a person may trust the plan, and where its numbers end.
+
+    give, per_month: of a study that may show more, its options and the cases that can begin in a month.
+    """
     study = await study_of(request, id)
     require(study, "trust")
     plan = study.content.plan
@@ -32,11 +46,21 @@ async def show(request: Request, person: Viewer, id: StudyId) -> Response:
     followed = await read(request, records.followed_of, plan)
     certificate = await certified(request, person, plan)
     evaluation = await evaluated(request, person, study.content, plan)
+    planned = None
+    if give is not None:
+        begin = decimal(per_month, "How many cases can begin in a month") if per_month.strip() else None
+        how = StudySettings(give=give, cases_per_month=begin).model_dump(mode="json")
+        planned = await computed(request, person, "study", {"plan": plan, **how}, plan, waits=False)
+    done = planned is not None and planned.state is State.DONE
     return step_page(
         request,
         study,
         "trust",
-        busy=is_busy(certificate, evaluation),
+        busy=is_busy(certificate, evaluation, planned),
+        give=give,
+        per_month=per_month,
+        planned=planned,
+        curves=Markup(planned.result["picture"]) if planned is not None and done else None,
         about=about(followed.plan),
         judged=verdict_in(evaluation),
         certificate=certificate,
