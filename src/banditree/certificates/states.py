@@ -1,15 +1,18 @@
 """The certificate of a plan with states: (line, state, score) carried forward round by round, exactly."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from banditree.certificates.certify import Certificate
 from banditree.certificates.outcomes import Claim
+from banditree.certificates.tallies import certify_tallies
 from banditree.errors import InvalidInput, TooLong, invalid
 from banditree.plans.counts import Counting
 from banditree.plans.plan import Plan
 from banditree.plans.state_machine import StateMachine, state_machine_of
+from banditree.plans.tally_machine import tallies_of
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.optimal_states import Optimal, missed, optimal, stationary_gain
 from banditree.tasks.states import StateCollection
@@ -34,7 +37,10 @@ def certify_states(plan: Plan, collection: StateCollection, horizon: int | None 
     H = plan.horizon if horizon is None else horizon
     if H < 1:
         raise invalid("horizon", "at least 1", H)
-    machine = checked_machine(plan, collection)
+    check_about(plan, collection)
+    if tallies_of(plan) is not None:
+        return _at_estimates(certify_tallies(plan, collection, H), collection)
+    machine = state_machine_of(plan)
     best = optimal(collection, H)
     costs = missed(collection, best, H)
     walks = [_walk(machine, collection, costs[:, i], i, H) for i in range(collection.n_tasks)]
@@ -56,7 +62,7 @@ def certify_states(plan: Plan, collection: StateCollection, horizon: int | None 
     other = rest & (machine.task != np.arange(collection.n_tasks)[:, None])
     at_end, spent = np.array([out.at_end for out in found]), np.array([out.spent for out in found])
     error = np.array([out.error[0] for out in found])
-    return Certificate(
+    found_all = Certificate(
         tasks=collection.tasks,
         horizon=H,
         claim=Claim.EXACT,
@@ -71,12 +77,16 @@ def certify_states(plan: Plan, collection: StateCollection, horizon: int | None 
         error=error,
         regret_at=np.array([out.regret for out in found]),
         shares=collection.shares,
-        remarks=(AT_ESTIMATES,) if collection.is_estimated else (),
     )
+    return _at_estimates(found_all, collection)
 
 
-def checked_machine(plan: Plan, collection: StateCollection) -> StateMachine:
-    """The machine of a plan that is about this collection."""
+def _at_estimates(found: Certificate, collection: StateCollection) -> Certificate:
+    return replace(found, remarks=(*found.remarks, AT_ESTIMATES)) if collection.is_estimated else found
+
+
+def check_about(plan: Plan, collection: StateCollection) -> None:
+    """Refuse a plan that is not about this collection."""
     for word, mine, theirs in (
         ("arms", plan.arms, collection.arms),
         ("tasks", plan.tasks, collection.tasks),
@@ -87,7 +97,6 @@ def checked_machine(plan: Plan, collection: StateCollection) -> StateMachine:
                 f"The plan is about the {word} {', '.join(mine[:5])}, the collection about {', '.join(theirs[:5])}. "
                 "Certify a plan with the collection it was made for."
             )
-    return state_machine_of(plan)
 
 
 def _loses(collection: StateCollection, best: Optimal, task: int, options: IntArray) -> bool:

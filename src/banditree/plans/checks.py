@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from banditree.errors import InvalidInput, check_texts, invalid
-from banditree.plans.gives import TreatByState
+from banditree.plans.gives import TreatAsLeader, TreatByState
 from banditree.plans.links import reached, reversed_links
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _check_points(plan: "Plan") -> None:
 def _check_states(plan: "Plan") -> None:
     """Where one line treats by state, all do, and nothing is there that does not know of states."""
     ends = [target for line in plan.lines for target in line.targets if not isinstance(target, int)]
-    by_state = [isinstance(line.gives, TreatByState) for line in (*plan.lines, *ends)]
+    by_state = [isinstance(line.gives, TreatByState | TreatAsLeader) for line in (*plan.lines, *ends)]
     if not any(by_state):
         return
     if not all(by_state):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NONE = -1  # In place of an arm, a task or a row of a machine: there is none.
 HAND_OVER = -2  # The arm of a row at which a case goes to the fallback of the plan.
+MOST_TALLY = 200  # Nobody counts further on a tally sheet, and exact certificates take the same in memory.
 SEVERAL = -3  # The arm of a row with several arms, among which the outcomes so far choose.
 
 
@@ -244,7 +245,91 @@ class HandOver(Part):
         return plan.vocabulary.say("hand over")
 
 
-Gives = Give | TreatAs | TreatByState | BestOf | HandOver
+@dataclass(frozen=True)
+class SheetRow(Part):
+    """The points of a round against every task, by the state that the case was in and the arm: of a failure and a
+    success, and of each next state; each a number per task."""
+
+    state: str
+    arm: str
+    failure: tuple[int, ...]
+    success: tuple[int, ...]
+    moves: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class TreatAsLeader(Part):
+    """What is best by state for the task against which least has been tallied, the first of several; nothing that a
+    round told is forgotten.
+
+    rules: of every task. sheet: the points of a round against each, by state and arm. most: after a round the lowest
+    tally is taken off all of them, and none counts above this, so that a case that changes is noticed.
+    """
+
+    rules: tuple[TreatByState, ...]
+    sheet: tuple[SheetRow, ...]
+    most: int
+    kind: Literal["treat as leader"] = "treat as leader"
+    is_scored: ClassVar[bool] = False
+    chooses: ClassVar[bool] = True
+    task: ClassVar[str | None] = None
+
+    def __post_init__(self) -> None:
+        if len(self.rules) < 2 or len({rule.states for rule in self.rules}) > 1:
+            raise invalid("the rules of a leader", "at least two, by the same states", len(self.rules))
+        if not 1 <= self.most <= MOST_TALLY:
+            raise invalid("the most that a tally counts", f"from 1 to {MOST_TALLY}", self.most)
+        rows = {(row.state, row.arm): row for row in self.sheet}
+        needed = {pair for rule in self.rules for pair in zip(rule.states, rule.options, strict=True)}
+        if len(rows) < len(self.sheet) or set(rows) != needed:
+            raise invalid("the rows of a tally sheet", "one for each arm of a rule in each state", len(self.sheet))
+        for row in self.sheet:
+            each = (row.failure, row.success, *row.moves)
+            if len(row.moves) != len(self.states) or any(len(one) != len(self.rules) for one in each):
+                raise invalid("the points of a tally sheet", "for each next state, and one per task", row)
+            if any(not 0 <= point <= MOST_TALLY for one in each for point in one):
+                raise invalid("the points of a tally sheet", f"from 0 to {MOST_TALLY}", row)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """The names of the states."""
+        return self.rules[0].states
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The arms that it may give."""
+        return tuple(dict.fromkeys(arm for rule in self.rules for arm in rule.options))
+
+    def check(self, plan: "Plan") -> str:
+        """What is wrong with it in this plan, or nothing."""
+        if len(plan.lines) > 1:
+            return "treats as the leader, which is a plan of its own"
+        if tuple(rule.task for rule in self.rules) != plan.tasks:
+            return "must have a rule for each task of the plan, in the same order"
+        return next((problem for rule in self.rules if (problem := rule.check(plan))), "")
+
+    def numbers(self, plan: "Plan") -> tuple[int, int]:
+        """(arm, task) in the machine."""
+        return NONE, NONE
+
+    def order(self, plan: "Plan") -> tuple[float, ...]:
+        """Its place among the ends of a plan."""
+        return (1,)
+
+    def phrase(self, plan: "Plan") -> str:
+        """In the middle of a sentence: "treat as the kind with the lowest tally ..."."""
+        words = plan.vocabulary
+        rules = ", ".join(rule.said(words) for rule in self.rules)
+        return words.say(
+            "treat as the {task} with the lowest tally, of several the first in this order: {kinds}", kinds=rules
+        )
+
+    def settling(self, plan: "Plan", before: "Gives") -> str:
+        """What to do on coming to rest here."""
+        return self.phrase(plan)
+
+
+Gives = Give | TreatAs | TreatByState | TreatAsLeader | BestOf | HandOver
 
 
 def listed(name: str, words: Vocabulary) -> str:

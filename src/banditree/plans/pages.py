@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.gives import Give, TreatByState
+from banditree.plans.gives import Give, TreatAsLeader, TreatByState
 from banditree.plans.plan import Plan
 from banditree.plans.words import quoted
 
@@ -48,5 +48,7 @@ def page_for(plan: Plan, missing: Iterable[str]) -> Plan:
 def given_arms(plan: Plan) -> set[str]:
     """The arms that lines, ends and the fallback give; an end between several omits those that a case must not get."""
     fallback = {plan.fallback.arm} if plan.fallback is not None and plan.fallback.arm is not None else set()
-    by_state = {arm for row in plan.rows if isinstance(row.gives, TreatByState) for arm in row.gives.options}
+    by_state = {
+        arm for row in plan.rows if isinstance(row.gives, TreatByState | TreatAsLeader) for arm in row.gives.options
+    }
     return {row.gives.arm for row in plan.rows if isinstance(row.gives, Give)} | by_state | fallback

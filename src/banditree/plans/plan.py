@@ -12,7 +12,7 @@ import numpy as np
 from banditree.errors import invalid
 from banditree.plans.checks import check_plan
 from banditree.plans.counts import Counts, ForGood, Pause, Rounds, Watch
-from banditree.plans.gives import BestOf, Give, HandOver, TreatByState
+from banditree.plans.gives import BestOf, Give, HandOver, TreatAsLeader, TreatByState
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.line import Exit, Line
 from banditree.plans.links import longest_path, reading_order
@@ -171,7 +171,7 @@ class Plan:
     def states(self) -> tuple[str, ...]:
         """The names of the S states by which it treats, none for tasks without."""
         first = self.lines[0].gives
-        return first.states if isinstance(first, TreatByState) else ()
+        return first.states if isinstance(first, TreatByState | TreatAsLeader) else ()
 
     @cached_property
     def form(self) -> Form:

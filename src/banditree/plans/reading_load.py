@@ -6,7 +6,7 @@ line with two exits that lead on downwards.
 
 from collections.abc import Sequence
 
-from banditree.plans.gives import BestOf, TreatByState
+from banditree.plans.gives import BestOf, TreatAsLeader, TreatByState
 from banditree.plans.plan import Form, Plan
 
 LINE = 1.0  # A line or box with two exits is the unit.
@@ -43,6 +43,9 @@ def reading_load(plan: Plan) -> float:
     load += LEAF * sum(
         len(rule.states) for rule in {row.gives for row in plan.rows if isinstance(row.gives, TreatByState)}
     )
+    leaders = [row.gives for row in plan.rows if isinstance(row.gives, TreatAsLeader)]
+    load += LEAF * sum(len(rule.states) for one in leaders for rule in one.rules)
+    load += RULE_OF_POINTS * sum(len(one.sheet) for one in leaders)
     if plan.rule is not None:
         load += SAFETY_RULE + _levels(plan.rule.counts.levels)
     several = any(isinstance(row.gives, BestOf) for row in plan.rows)

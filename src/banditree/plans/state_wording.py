@@ -1,6 +1,6 @@
 """The tables of points of a plan with states, as they stand below its lines."""
 
-from banditree.plans.gives import listed
+from banditree.plans.gives import TreatAsLeader, listed
 from banditree.plans.plan import Plan
 from banditree.plans.points import StateTable, state_tables
 from banditree.plans.words import Vocabulary, signed
@@ -9,6 +9,11 @@ from banditree.plans.words import Vocabulary, signed
 def state_notes(plan: Plan) -> list[list[str]]:
     """How rounds are scored, once, and every table with a row per state."""
     tables, words = state_tables(plan), plan.vocabulary
+    if isinstance(leader := plan.lines[0].gives, TreatAsLeader):
+        return [
+            [sheet_sentence(plan, leader)],
+            [words.say("Tally sheet:"), *(f"  {r}" for r in sheet_rows(plan, leader))],
+        ]
     if not tables:
         return []
     how = words.say(
@@ -23,6 +28,8 @@ def state_notes(plan: Plan) -> list[list[str]]:
 def state_sentences(plan: Plan) -> tuple[str, ...]:
     """The same, a sentence for every row, as they stand below a picture and on a card."""
     how, words = [one for part in state_notes(plan)[:1] for one in part], plan.vocabulary
+    if isinstance(leader := plan.lines[0].gives, TreatAsLeader):
+        return (*how, *(f"{row}." for row in sheet_rows(plan, leader)))
     rows = [
         words.say("Table {number}, {row}.", number=number, row=row)
         for number, table in enumerate(state_tables(plan), 1)
@@ -43,6 +50,40 @@ def table_rows(plan: Plan, table: StateTable) -> list[str]:
         )
         for state, own, to in zip(plan.states, table.outcomes, table.moves, strict=True)
     ]
+
+
+def sheet_sentence(plan: Plan, leader: TreatAsLeader) -> str:
+    """How the tallies are kept."""
+    words = plan.vocabulary
+    return words.say(
+        "Every {task} has a tally, 0 at first. When the next state is known, add the points of the round, of its "
+        "outcome and of the next state, to all tallies, in the order {kinds}; then take the lowest tally off all of "
+        "them. No tally counts above {most}.",
+        kinds=", ".join(listed(name, words) for name in plan.tasks),
+        most=words.number(leader.most),
+    )
+
+
+def sheet_rows(plan: Plan, leader: TreatAsLeader) -> list[str]:
+    """ "mild, A: success 0/2, failure 1/0; next mild 0/0, severe 3/0" for every state and option."""
+    words = plan.vocabulary
+    return [
+        words.say(
+            "{state}, {name}: {success} {good}, {failure} {bad}; next {states}",
+            state=listed(row.state, words),
+            name=listed(row.arm, words),
+            good=_together(row.success),
+            bad=_together(row.failure),
+            states=", ".join(
+                f"{listed(name, words)} {_together(to)}" for name, to in zip(plan.states, row.moves, strict=True)
+            ),
+        )
+        for row in leader.sheet
+    ]
+
+
+def _together(points: tuple[int, ...]) -> str:
+    return "/".join(map(str, points))
 
 
 def outcome_points(words: Vocabulary, own: tuple[int, int]) -> str:

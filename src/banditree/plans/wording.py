@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from banditree.plans.context_wording import context_notes
 from banditree.plans.counts import ABOVE, BELOW, Pause
-from banditree.plans.gives import BestOf, HandOver, TreatAs
+from banditree.plans.gives import BestOf, HandOver, TreatAs, TreatAsLeader
 from banditree.plans.pages import page
 from banditree.plans.plan import Decider, Form, Plan
 from banditree.plans.reading_load import reading_load
@@ -214,7 +214,7 @@ def box_state(plan: Plan, box: int) -> str:
 def box_action(plan: Plan, box: int, spelled: bool = True) -> str:
     """What to do in a box, without what it leads to and without the full stop."""
     row = plan.rows[box]
-    if isinstance(row.gives, HandOver):
+    if isinstance(row.gives, HandOver | TreatAsLeader):
         return capital(row.gives.phrase(plan))
     if isinstance(row.gives, TreatAs) and plan.form is Form.BOXES and not plan.kind_rules:
         return plan.vocabulary.say("From now on, {to_give} the {arm} with the highest prediction for it")

@@ -11,6 +11,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.plans.machine import refuse_states
 from banditree.plans.pages import page_for
 from banditree.plans.plan import ODDS, Plan
+from banditree.plans.tally_machine import tallies_of
 from banditree.policies.base import Facts, Outcome, Policy
 from banditree.policies.by_state import follow_by_state
 from banditree.policies.follow import follow
@@ -19,6 +20,7 @@ from banditree.policies.guarding import guarded, needs_alarm, with_alarm_of
 from banditree.policies.hand_over import follow_thompson
 from banditree.policies.rounds import Missing, Reported, Round, Step, arm_number, checked_harm, kept_context, shown
 from banditree.policies.snapshots import SCHEMA, check_origin, fill_state, round_from_json, round_to_json, state_to_json
+from banditree.policies.tallies import follow_tallies
 from banditree.policies.wording import describe
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
@@ -448,7 +450,9 @@ def policy_for(subject: Plan | LazyTree) -> Policy:
 
 def session_policy(subject: Plan | LazyTree) -> Policy:
     """The same, and for a plan with states the policy that follows it, which only sessions can give the states."""
-    return follow_by_state if isinstance(subject, Plan) and subject.states else policy_for(subject)
+    if not isinstance(subject, Plan) or not subject.states:
+        return policy_for(subject)
+    return follow_by_state if tallies_of(subject) is None else follow_tallies
 
 
 def start_session(

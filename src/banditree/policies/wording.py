@@ -39,7 +39,12 @@ def describe(session: "Session") -> str:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
     if facts.pulls is not None and (not facts.exploiting or _has_score(subject, facts.box)):
         lines.append(_tally(session, facts.pulls, facts, words))
-    if isinstance(subject, Plan) and facts.details.get("waits_for_state") and _has_score(subject, facts.box):
+    tallies = facts.details.get("tallies")
+    if tallies is not None:
+        each = zip(map(words.quoted, session.tasks), tallies, strict=True)
+        lines.append(words.say("Tallies: {tallies}.", tallies=", ".join(f"{name} {tally}" for name, tally in each)))
+    scored = tallies is not None or (isinstance(subject, Plan) and _has_score(subject, facts.box))
+    if facts.details.get("waits_for_state") and scored:
         lines.append(pending_sentence(words))
     if facts.possible is not None:
         lines.append(

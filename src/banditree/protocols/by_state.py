@@ -13,6 +13,7 @@ from banditree.plans.plan import Origin, Plan, make_plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import Clock, OnProgress
 from banditree.protocols.defaults import LINES_PER_TASK
+from banditree.protocols.leader import build_leader
 from banditree.protocols.objectives import Objective
 from banditree.protocols.settings import MOST_STEPS, PlanSettings
 from banditree.protocols.state_tables import UNITS, Way, build_lines, ways_of
@@ -22,6 +23,7 @@ from banditree.tasks.states import StateCollection
 from banditree.theory.by_state import alike_of, evidence_along, hard_states_of
 
 STEPS_PER_TASK = 1000  # Of a search by default, for each of the two units of points.
+REMEMBER = "remember"  # The method of plans that keep tallies for all kinds.
 USES = ("objective", "lines", "forward_only", "steps", "seconds", "seed")  # What may be asked of such a plan.
 
 
@@ -36,14 +38,18 @@ def build_by_state(
 ) -> Plan:
     """The best protocol that the search finds for a collection with states.
 
-    options: objective (worst or mean), lines (at most 1.5 per task by default), forward_only, steps or seconds, and
-    seed.
+    method: "protocol" by default, or "remember" for tallies of all kinds. options: objective (worst or mean), lines
+    (at most 1.5 per task by default), forward_only, steps or seconds, and seed.
 
     >>> from banditree.tasks.state_instances import rand_states
     >>> plan = build_by_state(rand_states(2, 2, 2), 200, steps=30)
     >>> plan.states, plan.origin.method
     (('state 1', 'state 2'), 'protocol')
     """
+    if method == REMEMBER:
+        _settings(horizon, "protocol", options)
+        _warn(collection, horizon, optimal(collection, horizon))
+        return build_leader(collection, horizon, vocabulary)
     how = _settings(horizon, method, options)
     known = optimal(collection, horizon)
     steps = how.steps or (STEPS_PER_TASK * collection.n_tasks * len(UNITS) if how.seconds is None else MOST_STEPS)
@@ -101,7 +107,7 @@ class Asked:
 
 def _settings(horizon: int, method: str | None, options: dict[str, Any]) -> PlanSettings:
     if method not in (None, "protocol"):
-        raise invalid("method", '"protocol" for a collection with states', method)
+        raise invalid("method", '"protocol" or "remember" for a collection with states', method)
     given = {name: value for name, value in options.items() if value is not None}
     how = PlanSettings(horizon=horizon, **given)
     if others := [name for name in how.changed if name not in (*USES, "horizon", "method")]:

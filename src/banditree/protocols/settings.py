@@ -153,11 +153,11 @@ class PlanSettings(ProtocolSettings, TreeSettings):
 
     horizon: Horizon
     method: Annotated[
-        Literal["protocol", "tree", "optimal"] | None,
+        Literal["protocol", "tree", "optimal", "remember"] | None,
         Field(
             description="protocol: a few lines that keep a score, least regret. tree: DT-ECE, tests of fixed size in "
-            "a decision tree. optimal: the same with the fewest tests. [default: the first of these that can handle "
-            "the tasks and takes all the settings given]"
+            "a decision tree. optimal: the same with the fewest tests. remember: with states, tallies on a "
+            "sheet of paper. [default: the first of these that can handle the tasks and takes all the settings given]"
         ),
     ] = None
     pages: Annotated[

@@ -9,8 +9,9 @@ import numpy as np
 
 from banditree.errors import invalid
 from banditree.plans.plan import Plan
-from banditree.policies.by_state import STATE_POLICIES, follow_by_state
+from banditree.policies.by_state import STATE_POLICIES
 from banditree.policies.random import REWARD_STREAM, pcg4d, unit
+from banditree.policies.session import session_policy
 from banditree.simulation.compiling import compiled_loop, specialised
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen
 from banditree.tasks.optimal_states import missed, optimal
@@ -72,7 +73,7 @@ def simulate_states(
     P, M = len(policies), truth.n_tasks
     loss, course = np.zeros((P, M, runs)), np.zeros((P, M, horizon + 1))
     for p, given in enumerate(policies.values()):
-        policy = follow_by_state if isinstance(given, Plan) else _named(given)
+        policy = session_policy(given) if isinstance(given, Plan) else _named(given)
         params = policy.make(given if isinstance(given, Plan) else known, horizon, {})
         functions = {"init": policy.init, "choose": policy.choose, "update": policy.update}
         loop = compiled_loop(specialised(play_case, functions))
