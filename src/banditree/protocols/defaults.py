@@ -11,17 +11,23 @@ PATH_LESS = 2  # ... less this many: 8 lines for 10 tasks, 14 for 40 ...
 SHORT_PATH = 6  # ... and no fewer than this.
 STEPS_PER_TASK = 4_000
 MOST_STEPS = 200_000  # No default search takes more steps.
+MANY_TASKS = 150  # Of more tasks some stand for all, and lines are for their different best arms.
 FEW_TASKS = 12  # With fewer tasks a search takes fewer steps per task, in proportion.
+
+
+def n_ways_out(collection: Collection) -> int:
+    """The tasks for which there are lines, or of many tasks their different best arms."""
+    return collection.n_tasks if collection.n_tasks <= MANY_TASKS else len(set(collection.best_arms.tolist()))
 
 
 def default_lines(collection: Collection) -> int:
     """The most lines by default."""
-    return int((LINES_PER_TASK if collection.theta is None else BY_CONTEXT) * collection.n_tasks)
+    return max(1, int((LINES_PER_TASK if collection.theta is None else BY_CONTEXT) * n_ways_out(collection)))
 
 
 def default_path(collection: Collection) -> int:
     """The most lines on one path by default: grows with the logarithm of the tasks, as the depth of a tree does."""
-    return max(SHORT_PATH, math.ceil(PATH_PER_DOUBLING * math.log2(collection.n_tasks) - PATH_LESS))
+    return max(SHORT_PATH, math.ceil(PATH_PER_DOUBLING * math.log2(n_ways_out(collection)) - PATH_LESS))
 
 
 def default_steps(collection: Collection) -> int:

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load, unbeaten
 from banditree.progress import OnProgress
-from banditree.protocols.defaults import default_steps
+from banditree.protocols.defaults import MANY_TASKS, default_steps
 from banditree.protocols.harm import keeps
 from banditree.protocols.judging import loses
 from banditree.protocols.objectives import Objective
@@ -54,6 +55,11 @@ def shorter_and_shorter(
     yield longest
     if longest.n_tests and collection.theta is not None:
         yield from _each_by_itself(collection, longest, on_progress, options)
+    elif longest.n_tests and near.draft is None:
+        raise InvalidInput(
+            f"A front is for at most {MANY_TASKS} tasks, and the collection has {collection.n_tasks}. Omit pareto: ask "
+            "for plans of some numbers of lines."
+        )
     elif longest.n_tests:
         draft = near.start
         for lines in _sizes(longest.n_tests):

@@ -263,12 +263,13 @@ class Moves:
         if not draft.n_lines:
             return [(-1, HIGH)]
         weights, value, links, N = self.weights(draft), draft.place_values, draft.links, draft.n_lines
+        watching = draft.watching.tolist()
         visits = draft.visits / (1.0 - draft.b[draft.root])
         behind = [(visits * draft.down * value[links[:, LOW]]) @ weights]
         behind += [(visits * draft.up * value[links[:, HIGH]]) @ weights]
         order = np.argsort(-np.concatenate(behind), kind="stable")
-        exits = [(int(index % N), int(index // N)) for index in order]
-        return [(n, side) for n, side in exits if side == LOW or not draft.watching[n]]
+        exits = [(index % N, index // N) for index in order.tolist()]
+        return [(n, side) for n, side in exits if side == LOW or not watching[n]]
 
     def settle(self, draft: Draft, lines: int, gain: float) -> Draft:
         """The draft, grown to a number of lines and swept until that no longer gains enough."""

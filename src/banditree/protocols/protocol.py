@@ -20,10 +20,11 @@ from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
 from banditree.progress import Clock, OnProgress, Progress
 from banditree.protocols.by_context import contextual_tasks
-from banditree.protocols.defaults import FEW_TASKS, default_lines, default_path, default_steps
+from banditree.protocols.defaults import FEW_TASKS, MANY_TASKS, default_lines, default_path, default_steps
 from banditree.protocols.harm import priced, within_harm
 from banditree.protocols.judging import broken, judge, loses, lost, with_the_unlucky
 from banditree.protocols.kind_rules import printed_rules
+from banditree.protocols.many_kinds import search_many
 from banditree.protocols.objectives import NO_CAPS, Caps, Limits, Objective
 from banditree.protocols.reading import among, plan_of, scorings_of
 from banditree.protocols.settings import ProtocolSettings
@@ -111,7 +112,16 @@ def find_protocol(
         fewer = how.model_copy(update={"steps": steps, "seconds": seconds})
         return _searched(collection, horizon, fewer, compared and not harm_price, on_progress, harm_price, whole)
 
-    if how.max_harm is None:
+    def search_some(some: Collection, start: Nearby | None, share: float, listens: OnProgress) -> Nearby:
+        limits = _limits(collection, how)
+        given: dict[str, Any] = {"lines": limits.lines, "longest_path": limits.longest_path}
+        given["steps"] = max(1, int(share * (how.steps or default_steps(collection))))
+        given["seconds"] = None if how.seconds is None else share * how.seconds
+        return _searched(some, horizon, how.model_copy(update=given), False, listens, 0.0, whole, start)
+
+    if _by_some(collection, how):
+        near = search_many(collection, horizon, how.objective, search_some, on_progress)
+    elif how.max_harm is None:
         near = search(0.0, 1.0)
     else:
         near = within_harm(collection, horizon, how.max_harm, how.objective, search)
@@ -122,6 +132,13 @@ def find_protocol(
     return replace(near, steps=how.steps, seconds=how.seconds, on_progress=listens)
 
 
+def _by_some(collection: Collection, how: ProtocolSettings) -> bool:
+    """Whether some of many tasks stand for all: where rates are known and all cases of a task are alike."""
+    plain = collection.theta is None and not collection.varies and not collection.is_estimated
+    asked = how.allow or how.unknown or how.fallback or how.max_harm is not None or how.caps.some
+    return collection.n_tasks > MANY_TASKS and plain and not asked
+
+
 def _searched(
     collection: Collection,
     horizon: int,
@@ -130,8 +147,9 @@ def _searched(
     on_progress: OnProgress | None,
     harm_price: float,
     whole: Clock | None,
+    start: Nearby | None = None,
 ) -> Nearby:
-    """The best protocol where one harm costs `harm_price`."""
+    """The best protocol where one harm costs `harm_price`. start: one to begin with."""
     limits, by_context = _limits(collection, how), _by_context(collection, how.points, how.rule_size)
     if by_context is not None and not by_context.has_rules:
         limits = replace(limits, rule=False)
@@ -139,6 +157,7 @@ def _searched(
     asked = how.objective, how.numbers, how.seed, how.steps
     seek = Seeker(seen, horizon, limits, *asked, on_progress, by_context, _fallback(collection, how), compared)
     seek.caps, seek.harm_price, seek.washout, seek.seconds = how.caps, harm_price, how.washout, how.seconds
+    seek.start = start
     seek.whole, seek.islands, seek.workers = whole, how.islands, how.workers
     tries = TRIES if horizon <= TINY and how.steps is None else TRIES[:1]
     return _heeding(seek, _widths(limits, collection), tries)

@@ -116,6 +116,8 @@ class Corners:
     def _with_choosers(self, cost: FloatArray, down: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Costs and chances of starting again (K, M) of all ends; where others choose, as at the given rates."""
         tables, M = self.draft.tables, self.collection.n_tasks
+        if tables.n_ends == tables.n_arms:
+            return cost, down
         lost = tables.resting[:M, tables.n_arms :].T / (1.0 - tables.going)
         if self.draft.rule != NO_RULE and tables.rules[self.draft.rule, HANDS_OVER]:
             cost, down = cost + down * lost[-1], np.zeros_like(down)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from banditree.certificates.discounted import NO_CAP, score_exits
-from banditree.errors import InvalidInput
+from banditree.errors import InvalidInput, TooLong
 from banditree.protocols.care import NO_CARE, Care, felt, watched_stays
 from banditree.protocols.moving import Moving, moving_to
 from banditree.protocols.scoring import Templates, levels_for, templates_of
@@ -28,6 +28,7 @@ HANDS_OVER = 4  # The column of `Tables.rules` that says whether a rule hands ov
 # What a case that is still tested at the horizon costs, as a share of one with a wrong arm. It is small: the tables end
 # a case at a random round, which comes during a test far more often than the horizon does.
 TESTED = 0.03
+BYTES, MOST_BYTES = 15.0, 8e9  # Of all tables, for each way, two levels and scenario; more than that is refused.
 CAPS = (0, 20)  # The score of a watch line or of the safety rule may be capped at one of these; 0 is no cap.
 
 
@@ -170,6 +171,7 @@ def build_tables(
     template, arm = np.nonzero(templates.usable)
     if not len(arm):
         raise InvalidInput("All tasks have the same means, so there is nothing to find out. Merge them.")
+    _refuse_too_large(len(arm), len(levels), len(gaps))
     watched = _watched(templates, levels, going, resting, care)
     ways = _ways(templates, levels, template, arm, gaps, resting, going, watched, care)
     rules, rule_down, rule_cost = _rules(templates, levels, resting, watched)
@@ -198,6 +200,16 @@ def build_tables(
         np.ones(len(rules), dtype=bool),
         moving,
     )
+
+
+def _refuse_too_large(n_ways: int, n_levels: int, n_scenarios: int) -> None:
+    """An error where tables would not fit into the memory of most machines."""
+    size = BYTES * n_ways * n_levels**2 * n_scenarios
+    if size > MOST_BYTES:
+        raise TooLong(
+            f"The tables of all lines would take {size / 1e9:,.0f} GB: {n_scenarios:,} tasks, or rates of tasks to "
+            f'allow for, by {n_ways:,} ways to score an arm. Merge tasks or drop arms, or use method="tree".'
+        )
 
 
 def _watched(templates: Templates, levels: IntArray, going: float, resting: FloatArray, care: Care) -> Watched:

@@ -64,7 +64,7 @@ class Nearby:
         whose ends others choose."""
         plan, searched = self.plan, False
         by_others = plan.fallback is not None or plan.outcomes_choose
-        if plan.n_tests == 0 or self.collection.theta is not None or by_others:
+        if plan.n_tests == 0 or self.collection.theta is not None or by_others or self.draft is None:
             return
         for name in names:
             if (name == LESS and plan.n_tests < 2) or (name == NO_RULE and plan.rule is None):
