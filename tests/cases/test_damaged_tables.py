@@ -53,7 +53,7 @@ print(refused)
 
 @pytest.mark.parametrize("suffix", [".feather", ".parquet", ".csv", ".jsonl"])
 @pytest.mark.parametrize(
-    "n", [pytest.param(100, marks=pytest.mark.slow), pytest.param(10_000, marks=pytest.mark.soak)], ids=str
+    "n", [pytest.param(30, marks=pytest.mark.slow), pytest.param(10_000, marks=pytest.mark.soak)], ids=str
 )
 def test_mutated_tables_are_read_or_refused(tmp_path, suffix, n):
     command = [sys.executable, "-X", "faulthandler", "-c", SCRIPT, str(tmp_path), suffix, str(n), "1"]
