@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from scipy.optimize import brentq, minimize_scalar
 
 from banditree.tasks.arrays import FloatArray
 from banditree.training.intervals import widening
@@ -92,6 +91,8 @@ def least_evidence(old: Values, new: Values, share: float, difference: float) ->
     near = np.clip([*means, means @ (1 - share, share)], *ends)
     places = np.sin(np.linspace(0, np.pi / 2, 41)) ** 4
     tried = np.unique([*near, *np.interp([*places, *(1 - places)], (0, 1), ends)])
+    from scipy.optimize import minimize_scalar  # a quarter of a second, which every process of jobs would take
+
     found = evidence(old, new, share, tried, difference)
     best = int(found.argmin())
     around = tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)]
@@ -159,6 +160,8 @@ def _least_ratio(total: FloatArray, rounds: FloatArray, most: float, failure_pro
 
 def _last_excluded(log_wealth: Callable[[float], float], low: float, high: float, failure_probability: float) -> float:
     """The largest value known to be too low, or the lowest possible one: half the chance of failure is for each end."""
+    from scipy.optimize import brentq
+
     enough = math.log(2 / failure_probability)
     if high - low <= CLOSE or log_wealth(low + CLOSE) < enough:
         return low

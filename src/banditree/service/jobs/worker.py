@@ -149,6 +149,8 @@ class Worker:
         folder, apart = scratch_folder(), "file" in job.settings
         # By default everything is imported, and this process has one thread.
         context: Any = multiprocessing.get_context("forkserver" if apart else "fork")
+        if apart:
+            start_nursery()
         mine, theirs = context.Pipe()
         settings = extract(self.database, job.settings, Path(folder)) if apart else self.settings
         child = context.Process(target=_child, args=(theirs, settings, job, folder), daemon=True)
@@ -320,7 +322,7 @@ def forget_secrets() -> None:
 
 
 def start_nursery() -> None:
-    """Start the process whose children read uploads: it has everything imported, and no secrets."""
+    """Start the process whose children read uploads, unless it is there: it has everything imported, and no secrets."""
     kept = {name: value for name, value in os.environ.items() if name.startswith(SECRETS)}
     forget_secrets()
     multiprocessing.set_forkserver_preload(["banditree.service.jobs.work"])
@@ -352,8 +354,10 @@ def main() -> None:
     import banditree.reports.report
     import banditree.service.jobs.work  # noqa: F401  (here once, so that children have it)
 
-    start_nursery()
-    Worker(settings, 0, Lane(sys.argv[1])).serve()
+    lane = Lane(sys.argv[1])
+    if lane is Lane.ASKED:  # of the others, few ever read an upload
+        start_nursery()
+    Worker(settings, 0, lane).serve()
 
 
 if __name__ == "__main__":
