@@ -1,12 +1,14 @@
 """New plan in a real browser: from an empty database to a followed case, without the command line."""
 
 import re
+import time
 
+import httpx
 import numpy as np
 import pytest
-from browsing import DESK, PHONE, assert_fits, complaints, fill_in, looking, press, tap, text, until
+from browsing import DESK, PHONE, assert_fits, complaints, fill_in, looking, press, reading, tap, text, until
 from running_service import in_thread, local
-from tables_to_bring import BAD, bomb, workbook
+from tables_to_bring import BAD, bomb, workbook, workbook_of
 
 pytestmark = pytest.mark.slow
 
@@ -151,6 +153,106 @@ def test_from_a_spreadsheet_to_a_followed_case(chromium, address, tmp_path):
         until(lambda: window.find_elements("css selector", "input[name=word-arm]"))
         type_words(window)
         search_and_sign(window, DESK)
+
+
+def german_rows(n_cases=36, n_rounds=10):
+    """A practice's own sheet: a title above the header, dates and decimals as there, an option in two spellings."""
+    names = {"Alpha": "Wärme", "Beta": "Übung"}
+    for row, (patient, arm, outcome) in enumerate(log(n_cases, n_rounds)[1:-1]):
+        day = f"{1 + row % 28:02d}.{1 + row % 12:02d}.2026"
+        option = f"{names[arm].lower()} " if row % 50 == 0 else names[arm]
+        yield patient, day, option, "12,5", {"yes": "ja", "no": "nein"}[outcome]
+
+
+def german_workbook():
+    head = [["Praxis am Markt: Besuche 2026"], [], ["Patienten-Nr", "Besuch am", "Behandlung", "Kosten", "Geheilt?"]]
+    rows = [*head, *map(list, german_rows()), ["P1", "31.02.2026", "Wärme", "12,5", ""]]
+    return workbook_of({"Hinweise": [["bitte nicht ändern"]], "Besuche": rows})
+
+
+def french_csv():
+    head = "Cabinet du marché;;;;\n;;;;\nPatient;Date de visite;Traitement;Coût;Guéri\n"
+    said = {"Wärme": "Chaleur", "Übung": "Exercice", "ja": "oui", "nein": "non"}
+    rows = ([*row[:2], said[row[2].strip().capitalize()], row[3], said[row[4]]] for row in german_rows())
+    return (head + "".join(";".join(row).replace(".", "/") + "\n" for row in rows)).encode("cp1252")
+
+
+NEWCOMERS = {
+    "German, at a desk": {
+        "size": DESK,
+        "locale": "de-DE",
+        "file": ("Klinik.xlsx", german_workbook),
+        "ticks": ("merge", "drop"),
+        "words": ("Behandlung", "Patientengruppe", "Heilung", "Rückfall"),
+        "case": ("Runde 1 von 12. Was ist geschehen?", "Heilung", "Runde 2 von 12"),
+        "card": ("Arbeitsblatt", "Patient oder Fall, Datum:", "Unterschrieben von local"),
+    },
+    "French, on a phone": {
+        "size": PHONE,
+        "locale": "fr-FR",
+        "file": ("cabinet.csv", french_csv),
+        "ticks": (),
+        "words": ("traitement", "groupe", "guérison", "rechute"),
+        "case": ("Tour 1 sur 12. Que s'est-il passé ?", "Guérison", "Tour 2 sur 12"),
+        "card": ("Feuille de suivi", "Patient ou cas, date", "Signé par local"),
+    },
+}
+
+
+@pytest.mark.parametrize("who", NEWCOMERS)
+def test_a_newcomer_goes_from_a_messy_file_to_a_card_and_a_case_in_their_language(who, chromium, address, tmp_path):
+    """Without a terminal, in under 3 minutes of their own time; what the machine computes meanwhile is not theirs."""
+    new = NEWCOMERS[who]
+    name, content = new["file"]
+    (tmp_path / name).write_bytes(content())
+    waited = 0.0
+
+    def wait(condition):
+        nonlocal waited
+        began = time.monotonic()
+        until(condition, LONG)
+        waited += time.monotonic() - began
+
+    with looking(chromium, new["size"]) as window, reading(window, new["locale"]):
+        began = time.monotonic()
+        window.get(f"{address}/studio")
+        fill_in(window, "form", name=name)
+        choose_file(window, tmp_path / name)
+        press(window, "Read the file")
+        wait(lambda: name in text(window))
+        for tick in new["ticks"]:
+            tap(window, f"input[name={tick}]")
+        fill_in(window, "form.card", horizon="12")
+        press(window, "On to the kinds")
+        wait(lambda: window.find_elements("css selector", "input[name=word-arm]"))
+        fields = ("word-arm", "word-task", "word-success", "word-failure")
+        fill_in(window, "form.card", **dict(zip(fields, new["words"], strict=True)))
+        press(window, "On to the plan")
+        has(window, "What may the plan look like?")
+        fill_in(window, "form", lines="2")
+        press(window, "Search")
+        wait(lambda: "Searching for plans" not in text(window) and window.find_elements("css selector", ".picks a"))
+        tap(window, ".picks a:last-of-type")
+        press(window, "Take this plan")
+        has(window, "What this rests on")
+        press(window, "On to the signature")
+        wait(lambda: window.find_elements("css selector", "textarea[name=comment]"))
+        fill_in(window, "form[action$='/sign']", comment="OK")
+        press(window, "Sign")
+        has(window, "Signed by local")
+        plan = window.find_element("css selector", "main a[href^='/plans/']").get_attribute("href")
+        press(window, "Start a case")
+        has(window, new["case"][0])
+        press(window, new["case"][1])
+        has(window, new["case"][2])
+        assert_fits(window)
+        assert complaints(window) == []
+        window.get(f"{plan}/card?format=html")
+        wait(lambda: "Download card-" in text(window))
+        card = httpx.get(f"{plan}/card?format=html", headers={"accept-language": new["locale"]}).text
+        assert all(said in card for said in (*new["card"], *new["words"][:2]))
+        assert time.monotonic() - began - waited < 180
+        window.get_log("browser")
 
 
 def test_from_typed_rates_to_a_followed_case_on_a_phone(chromium, address):

@@ -12,21 +12,22 @@ from banditree.errors import InvalidInput
 from banditree.figures.html import asset, strings
 from banditree.files.machines import machine_document
 from banditree.plans.plan import Plan
-from banditree.plans.wording import heading
+from banditree.plans.wording import about, plain_text
 
 MOST_BYTES = 300_000  # A phone opens it at once, and it can be sent by mail.
 
 
 def app_html(plan: Plan, manifest: str = "") -> str:
     """The app. manifest: the address of its manifest where a service serves it, so that it can be installed."""
-    machine = machine_document(plan).model_dump_json(by_alias=True, exclude_none=True)
+    plain = {"text": plain_text(plan).split("\n")}  # without words of theory
+    machine = machine_document(plan).model_copy(update=plain).model_dump_json(by_alias=True, exclude_none=True)
     texts = strings(plan.vocabulary, "app.strings.json")
     link = f'<link rel="manifest" href="{escape(manifest)}" crossorigin="use-credentials">\n' if manifest else ""
     whole = (
         f'<!DOCTYPE html>\n<html lang="{plan.vocabulary.language.code}">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n<link rel="icon" href="data:,">\n'
-        f"{link}<title>{escape(heading(plan).split(':')[0])}</title>\n<style>{asset('app.css')}</style>\n</head>\n"
+        f"{link}<title>{escape(about(plan).split(':')[0])}</title>\n<style>{asset('app.css')}</style>\n</head>\n"
         f"<body>\n<main></main>\n{_data('machine', machine)}\n{_data('strings', json.dumps(texts))}\n"
         f'<script type="module">{_code()}</script>\n</body>\n</html>\n'
     )

@@ -132,12 +132,12 @@ def about(plan: Plan) -> str:
     >>> from banditree.trees.tree import build_tree
     >>> from banditree.tasks.collection import Collection
     >>> about(build_tree(Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]]), 100))
-    'For 2 tasks and 2 arms, over 100 rounds of a case: 3 boxes.'
+    'Plan for 2 tasks and 2 arms, over 100 rounds of a case: 3 boxes.'
     """
     words = plan.vocabulary
     size = lines_of(words, max(plan.n_tests, 1)) if plan.form is Form.LINES else boxes_of(words, plan.n_boxes)
     sentence = words.say(
-        "For {tasks} and {arms}, over {rounds} of a case: {size}.",
+        "Plan for {tasks} and {arms}, over {rounds} of a case: {size}.",
         tasks=words.counted(len(plan.tasks), "task"),
         arms=words.counted(len(plan.arms), "arm"),
         rounds=rounds(words, plan.horizon),
