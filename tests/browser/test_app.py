@@ -11,8 +11,11 @@ from browsing import DESK, PHONE, assert_fits, complaints, fill_in, looking, pre
 from example_plans import protocol
 from running_service import SHORT_PLAN
 
+from banditree import Collection, build_tree, certify, save_plan
 from banditree.errors import InvalidInput
 from banditree.figures.app import MOST_BYTES, app_html
+from banditree.files.collections import save_collection
+from banditree.files.proofs import save_proof
 from banditree.files.sessions import load_session
 from banditree.plans.words import vocabulary_from
 from banditree.policies.rounds import MISSING
@@ -171,6 +174,29 @@ def test_case_files_come_and_go_and_nothing_is_doubled(unhurried, tmp_path):
             window.find_element("css selector", chosen).send_keys(str(tmp_path / f"{name}.json"))
             until(lambda said=said: said in text(window))
         assert len(window.find_elements("css selector", "ul.cases li")) == 1
+
+
+def test_its_numbers_are_checked_in_the_browser(offline, tmp_path):
+    two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"], tasks=["mild", "severe"])
+    plan, files = build_tree(two, horizon=400), [tmp_path / f"{name}.json" for name in ("plan", "collection", "proof")]
+    save_plan(plan, files[0])
+    save_collection(two, files[1])
+    save_proof(plan, two, certify(plan, two), files[2], files[:2])
+    with looking(offline, PHONE) as window:
+        opened(window, plan, tmp_path)
+        picker = window.find_elements("css selector", "input[type=file]")[1]
+
+        def checked(says):
+            window.execute_script("arguments[0].value = ''", picker)
+            picker.send_keys("\n".join(map(str, files)))
+            until(lambda: says in text(window))
+
+        checked("Proven for severe, expected loss: at least")
+        assert_fits(window)
+        files[2].write_text(files[2].read_text().replace('"regret": ', '"regret": 1'))
+        checked("Not proven. The proof was changed")
+        files[0].write_text(files[0].read_text().replace("mild", "light"))
+        checked("Not proven. These are files of another plan.")
 
 
 def walked():

@@ -171,7 +171,9 @@ def test_the_package_for_node_is_packed_and_used(tmp_path):
     home = tmp_path / "node_modules" / "banditree-follower"
     home.parent.mkdir()
     (tmp_path / "package").rename(home)
-    assert {path.name for path in home.iterdir()} == {"follower.js", "follower.d.ts", "package.json", "README.md"}
+    assert {path.name for path in home.iterdir()} == {
+        *("follower.js", "follower.d.ts", "verify.js", "verify.d.ts", "package.json", "README.md")
+    }
     first = json.loads(FOLLOWING.read_text())["plans"][0]["machine"]
     (tmp_path / "plan.json").write_text(json.dumps(first))
     (tmp_path / "use.mjs").write_text(

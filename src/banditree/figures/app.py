@@ -49,8 +49,10 @@ def policy() -> str:
 
 
 def _code() -> str:
-    """The follower and the app as one script."""
-    return f"\n{asset('follower.js').replace('export ', '')}\n{asset('app.js')}"
+    """The follower, the checker of proofs with its names to itself, and the app as one script."""
+    follower, checker = (asset(name).replace("export ", "") for name in ("follower.js", "verify.js"))
+    checker = f"const {{ verify, readExactly }} = (() => {{\n{checker}return {{ verify, readExactly }};\n}})();"
+    return f"\n{follower}\n{checker}\n{asset('app.js')}"
 
 
 def _data(name: str, text: str) -> str:

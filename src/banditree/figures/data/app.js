@@ -360,7 +360,31 @@ function listPage() {
     h("section", {}, h("h2", {}, t("cases")), state.cases.length ? h("ul", { class: "cases" }, [...state.cases].reverse().map(line)) : h("p", {}, t("no cases"))),
     h("section", {}, h("h2", {}, t("new case")), form(t("start"), start, field(t("label"), input("label", { required: true, maxlength: 100 })), folded(t("never"), ticks(t("never"), "never", machine.arms)))),
     h("section", {}, h("h2", {}, t("plan")), h("pre", {}, machine.text.join("\n"))),
-    h("section", {}, h("h2", {}, t("keep safe")), h("p", {}, t("lock note")), field(t("import"), picked), h("div", { class: "row" }, button(t("export all"), () => download("cases.json", state.cases.map(fileOf))), button(t("print"), () => window.print())), lockPart())];
+    h("section", {}, h("h2", {}, t("keep safe")), h("p", {}, t("lock note")), field(t("import"), picked), h("div", { class: "row" }, button(t("export all"), () => download("cases.json", state.cases.map(fileOf))), button(t("print"), () => window.print())), lockPart()),
+    h("section", {}, h("h2", {}, t("numbers")), h("p", {}, t("proof note")), field(t("proof files"), h("input", { type: "file", multiple: true, accept: ".json", onchange: (event) => checkNumbers(event.target) })))];
+}
+
+/** Work the numbers of a plan out again from its three files, and say below them what is proven. */
+async function checkNumbers(picker) {
+  const said = (...lines) => { picker.closest("section").querySelector("ul")?.remove(); picker.closest("section").append(h("ul", { role: "status" }, lines.map((line) => h("li", {}, line)))); };
+  const named = { regret: t("regret"), wrong_arm: t("wrong option", { word: words.arm }), harm: words.harm ?? "harm" };
+  const digits = (value) => value.toLocaleString(undefined, { maximumSignificantDigits: 6 });
+  try {
+    const texts = await Promise.all([...picker.files].map((file) => file.text()));
+    const files = texts.map((text) => ({ text, ...(({ data, ...rest }) => data ?? rest)(readExactly(text)) }));
+    const [plan, about, proof] = ["plan", "collection", "proof"].map((kind) => files.find((file) => String(file.schema).startsWith(`banditree/${kind}/`)));
+    if (!plan || !about || !proof) throw new Error(t("three files"));
+    if ((await fingerprint(plan.text)) !== machine.plan) throw new Error(t("other numbers"));
+    const found = await verify(...[plan, about, proof].map(({ text, ...document }) => document));
+    said(...found.map(({ task, what, least, most }) => t("proven", { task, what: named[what], least: digits(least), most: digits(most) })));
+  } catch (problem) {
+    said(t("not proven", { text: problem instanceof SyntaxError ? t("three files") : problem.message }));
+  }
+}
+
+async function fingerprint(text) {
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+  return [...digest.slice(0, 8)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function lockPart() {
