@@ -8,11 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from state_plans import hand_made
 
+from banditree import Give, Line, Rounds, make_plan
 from banditree.cli import main
 from banditree.errors import InvalidInput
 from banditree.files.collections import load_collection, save_collection
+from banditree.files.cql import cql_text
+from banditree.files.dmn import dmn_text
 from banditree.files.documents import read_json, write_text
+from banditree.files.machines import machine_json
 from banditree.files.plans import load_plan, save_plan
 from banditree.files.results import load_results
 from banditree.files.sessions import load_session, save_session
@@ -25,6 +30,7 @@ from banditree.trees.tree import build_tree
 GOLDEN = Path(__file__).parents[1] / "golden" / "files"
 CLINIC = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"])
 PLAN = build_tree(CLINIC, 100)
+WORTH = "group,A,B\nmild,.9,.1\nsevere,.1,.8\nprice per round,2,30\ncost of a change,40,\nunit,EUR,\nharm,.1,.2\n"
 ODD = ["null", "-1", "1e999", "9" * 5000, '"\\ud800"', '"\\u0000"', "[]", "{}", "true", "[[[]]]", "0.5", '"x"']
 
 
@@ -37,19 +43,41 @@ def samples(folder):
     save_plan(PLAN, folder / "clinic.plan.json")
     save_session(session, folder / "one.case.json")
     (folder / "means.csv").write_text("task,A,B\nmild,0.9,0.1\nsevere,0.1,0.8\n")
+    (folder / "worth.csv").write_text(WORTH)
+    known, by_state = hand_made()
+    session = start_session(by_state)
+    for state in (0, 1, 0):
+        session.tell(1, session.ask(state=known.states[state]).round)
+    session.ask(state=known.states[1])
+    save_session(session, folder / "state.case.json")
+    save_plan(by_state, folder / "state.plan.json")
+    save_collection(known, folder / "states.json")
     log = {"task": ["x", "x", "y", "y"], "arm": ["A", "B", "A", "B"], "reward": [1, 0, 0, 1]}
     readers = {
         folder / "clinic.json": load_collection,
         folder / "clinic.plan.json": load_plan,
         folder / "one.case.json": lambda path: go_on(load_session(PLAN, path)),
         folder / "means.csv": load_collection,
-        GOLDEN / "rand-10-20.plan.json": load_plan,
+        folder / "state.case.json": lambda path: load_session(by_state, path).tell(1),
+        folder / "state.plan.json": follow,
+        folder / "states.json": load_collection,
+        folder / "worth.csv": load_collection,
         GOLDEN / "linear-4-5-3.json": load_collection,
+        **{path: follow for path in sorted(GOLDEN.glob("*.plan.json"))},
     }
     if (statistics := statistics_of(log)) is not None:
         save_statistics(statistics, folder / "log.statistics.json")
         readers[folder / "log.statistics.json"] = load_statistics
     return readers
+
+
+def follow(path):
+    """A plan that was taken can be followed, and used by other programs."""
+    plan = load_plan(path)
+    str(plan), start_session(plan)
+    for text in (machine_json, cql_text, dmn_text):
+        with suppress(InvalidInput):
+            text(plan)
 
 
 def go_on(session):
@@ -94,6 +122,34 @@ def mutated(content, rng):
     return bytes(changed)
 
 
+def leaves(data, place=()):
+    """Where the values of a JSON document are."""
+    inside = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else None
+    if inside is None:
+        yield place
+    for key, value in inside or ():
+        yield from leaves(value, (*place, key))
+
+
+def at(data, place):
+    for key in place:
+        data = data[key]
+    return data
+
+
+def other_values(content, rng):
+    """A copy that is JSON still, of which a value is another one."""
+    data = json.loads(content)
+    places = list(leaves(data))
+    for _ in range(rng.randint(1, 2)):
+        *above, key = rng.choice(places)
+        value = at(data, above)[key]
+        near = [value + 1, value - 1, -value] if isinstance(value, int | float) else []
+        odd = [None, "", 10**30, 1e308, -1, "x" * 3000, "A", at(data, rng.choice(places))]
+        at(data, above)[key] = rng.choice([*near, *near, *odd])
+    return json.dumps(data).encode()
+
+
 def fuzz(folder, n, seed):
     """Mutate files of every kind and read them; how many were refused."""
     rng, readers, refused = random.Random(seed), samples(folder), 0
@@ -101,7 +157,8 @@ def fuzz(folder, n, seed):
     for _ in range(n):
         path = rng.choice(list(readers))
         target = folder / f"mutated{path.suffix}"
-        target.write_bytes(mutated(contents[path], rng))
+        change = other_values if path.suffix == ".json" and rng.random() < 0.5 else mutated
+        target.write_bytes(change(contents[path], rng))
         try:
             readers[path](target)
         except InvalidInput as refusal:
@@ -114,6 +171,46 @@ def fuzz(folder, n, seed):
 
 def test_mutated_files_are_read_or_refused(tmp_path):
     assert fuzz(tmp_path, 400, seed=1) > 100
+
+
+@pytest.mark.parametrize(
+    ("sample", "before", "after"),
+    [
+        ("rand-10-20.plan.json", '"task": "task 7"', '"task": ""'),
+        ("hard-5-10.plan.json", '"task 3"', '""'),
+        ("rand-10-20.plan.json", '"rounds": 1', f'"rounds": {10**30}1'),
+    ],
+)
+def test_a_plan_that_cannot_be_followed_is_refused(tmp_path, sample, before, after):
+    text = (GOLDEN / sample).read_text()
+    head, found, tail = text.rpartition(before)
+    assert found
+    (tmp_path / sample).write_text(head + after + tail)
+    with pytest.raises(InvalidInput):
+        load_plan(tmp_path / sample)
+
+
+def test_totals_that_cql_cannot_hold_are_refused():
+    line = Line(Give("A"), Rounds(10, 1e300), below=Line(Give("A")), above=Line(Give("B")))
+    with pytest.raises(InvalidInput, match="in CQL"):
+        cql_text(make_plan([line], CLINIC, 100))
+
+
+def test_a_case_whose_next_report_would_fail_is_refused(tmp_path):
+    samples(tmp_path)
+    path, (_, by_state) = tmp_path / "state.case.json", hand_made()
+    data = json.loads(path.read_text())
+    data["session"]["state"]["pending"] = [2, 2, 2]
+    path.write_text(json.dumps(data))
+    with pytest.raises(InvalidInput, match="does not fit this plan"):
+        load_session(by_state, path)
+
+
+def test_what_is_said_about_a_row_of_worth_is_one_line(tmp_path):
+    (tmp_path / "worth.csv").write_text(WORTH.replace("unit,EUR,", 'unit,EUR,"a\nb"'))
+    with pytest.raises(InvalidInput, match="must say one thing") as refusal:
+        load_collection(tmp_path / "worth.csv")
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.slow

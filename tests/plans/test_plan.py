@@ -79,7 +79,7 @@ def test_what_is_no_plan_is_named(boxes, message):
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (lambda: Rounds(0, 1.0), "the rounds of a line must be at least 1"),
+        (lambda: Rounds(0, 1.0), "the rounds of a line must be from 1"),
         (lambda: Line(Give("A"), Rounds(3, 1.0), below=1), "where a line leads above must be given"),
         (lambda: Line(Give("A"), Watch(EVEN, 2), below=1, above=1), "where a line leads above must be omitted"),
         (lambda: Line(Give("A"), below=1), "where a line leads below must be omitted"),

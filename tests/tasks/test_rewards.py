@@ -13,7 +13,7 @@ BOUNDED = Bounded(low=-1.0, high=3.0)
     ("make", "message"),
     [
         (lambda: make_rewards("poisson"), "one of bernoulli, gaussian, bounded, graded. Got 'poisson'"),
-        (lambda: make_rewards("gaussian"), "sigma must be a finite number above 0"),
+        (lambda: make_rewards("gaussian"), "sigma must be a number above 0"),
         (lambda: make_rewards("bounded", low=1.0, high=1.0), "low < high"),
         (lambda: make_rewards("bounded", sigma=1.0), "sigma must be omitted"),
         (lambda: make_rewards("bernoulli", low=-1.0), "low must be omitted for bernoulli rewards"),

@@ -106,7 +106,7 @@ def test_a_table_of_its_own_goes_with_any_collection(tmp_path):
         ("price per round,12,\n", "line 4, arm 'B': the number is missing. Fill it in: 0 for nothing"),
         ("price per round,12,dear\n", "line 4, arm 'B': 'dear' is not a number"),
         ("cost of a change,-1,\n", "the cost of a change must be at least 0. Got -1"),
-        ("cost of a change,1,2\n", "'cost of a change' must say one thing. Got 1, 2"),
+        ("cost of a change,1,2\n", "'cost of a change' must say one thing. Got '1', '2'"),
         ("unit,,\n", "'unit' must say one thing. Got nothing"),
         (
             "value of a relapse,1,1\n",

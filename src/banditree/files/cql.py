@@ -10,6 +10,7 @@ from banditree.plans.wording import plan_text
 
 VERSION = "1.0.0"
 DECIMALS = 8  # No number of CQL has more.
+LARGEST = 1e19  # It holds 28 digits, decimals among them.
 AT = "Tuple { page Integer, place Integer, tallied Integer, total Decimal, never List<String> }"
 ROUND = "Tuple { option String, outcome Decimal, harm Boolean }"
 
@@ -164,6 +165,8 @@ def _limit(what: str, limit: Limit | None) -> str:
 
 def _decimal(value: float) -> str:
     """A number with a point and at most 8 decimals; what is forgiven in a total beyond them is in the rounding."""
+    if abs(value) >= LARGEST:
+        raise invalid("the totals of a plan", f"below {LARGEST:g} in CQL", value)
     text = format(Decimal(repr(value)).quantize(Decimal(1).scaleb(-DECIMALS), rounding=ROUND_FLOOR), "f").rstrip("0")
     return f"{text}0" if text.endswith(".") else text
 

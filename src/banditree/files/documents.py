@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 from banditree.errors import InvalidInput
 
 MOST_DIGITS = 9  # A version has at most this many digits; a file with a longer one was not written by banditree.
+LARGEST = 2**63  # Whole numbers in arrays are smaller, of either sign.
 Model = TypeVar("Model", bound="Document")
 
 
@@ -103,15 +104,23 @@ def read_json(path: Path) -> Any:
     """The JSON value in a file."""
     text = read_text(path)
     try:
-        return json.loads(text)
+        return json.loads(text, parse_int=_whole)
     except json.JSONDecodeError as problem:
         raise InvalidInput(
             f"{path} is not JSON: {problem.msg} at line {problem.lineno}, column {problem.colno}."
         ) from None
     except RecursionError:
         raise InvalidInput(f"{path} is not one of banditree's files: its lists are nested too deeply.") from None
-    except ValueError:  # Python reads no whole number of more than 4,300 digits
-        raise InvalidInput(f"{path} is not one of banditree's files: a number has thousands of digits.") from None
+    except ValueError:
+        raise InvalidInput(f"{path} is not one of banditree's files: a whole number has too many digits.") from None
+
+
+def _whole(text: str) -> int:
+    """A whole number that an array can hold; Python itself reads none of more than 4,300 digits."""
+    found = int(text)
+    if abs(found) >= LARGEST:
+        raise ValueError(text)
+    return found
 
 
 def parse(model: type[Model], data: Any, source: str) -> Model:

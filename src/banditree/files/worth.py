@@ -69,7 +69,7 @@ def _only(row: Row) -> str:
     """What a row says once, for all options."""
     said = {field for field in row.fields[1:] if field}
     if len(said) != 1:
-        got = ", ".join(sorted(said)) or "nothing"
+        got = ", ".join(repr(one[:50]) for one in sorted(said)) or "nothing"
         raise InvalidInput(f"{row.place}: {row.fields[0]!r} must say one thing. Got {got}.")
     return said.pop()
 

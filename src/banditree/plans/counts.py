@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from banditree.plans.plan import Plan
 
 LARGEST = 1_000_000  # Nobody counts further, and what is computed about a score takes memory in proportion.
+MOST_ROUNDS = 10**12  # No line is followed for longer.
 HUGE = 1e300  # No total of rewards is larger.
 BELOW, ABOVE = "below", "above"  # The two exits of a line.
 
@@ -94,8 +95,8 @@ class Rounds(Count):
     rests: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise invalid("the rounds of a line", "at least 1", self.rounds)
+        if not 1 <= self.rounds <= MOST_ROUNDS:
+            raise invalid("the rounds of a line", f"from 1 to {MOST_ROUNDS:,}", self.rounds)
         if not np.isfinite(self.at_most):
             raise invalid("the threshold of a line", "finite", self.at_most)
 

@@ -547,7 +547,9 @@ def resume_session(
             session.bar(barred)
         fill_state(session.state, snapshot["state"])
         _check_rounds(session)
-        session.ask()  # what does not belong together fails here
+        for entry in session.rounds[session.n_applied :][:1]:
+            session._fits(entry, session._context(entry.context))  # what does not belong together fails here
+        session.ask()  # or here
         del session.rounds[len(snapshot["rounds"]) :]
     except (KeyError, TypeError, ValueError, OverflowError, IndexError, AttributeError) as problem:
         if isinstance(problem, InvalidInput):

@@ -218,6 +218,30 @@ def test_strangers_elsewhere_cannot_lock_a_person_out(tmp_path):
     database.close()
 
 
+def test_the_addresses_of_one_network_count_as_one(tmp_path):
+    """Whoever has a network of IPv6 has 2^64 addresses to guess and to connect from."""
+    app = create_app(with_users(tmp_path / "cases.db", login_attempts=3))
+    ours = [f"2001:db8:0:1::{n:x}" for n in range(1, 6)]
+
+    async def tried():
+        async with app.router.lifespan_context(app):
+            for address in (*ours, "2001:db8:0:2::1"):
+                transport = httpx.ASGITransport(app, client=(address, 1))
+                async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                    given = {"name": "vera", "password": "wrong " * 3}
+                    yield (await http.post("/api/v1/login", json=given)).status_code
+
+    async def all_of_them():
+        return [status async for status in tried()]
+
+    assert asyncio.run(all_of_them()) == [401, 401, 401, 429, 429, 401]
+    open_now = connections.Connections(most=10, per_address=2)
+    assert [open_now.admit(address) for address in (*ours[:3], "2001:db8:0:2::1")] == [True, True, False, True]
+    for address in (*ours[:3], "2001:db8:0:2::1"):
+        open_now.leave(address)
+    assert not open_now.open
+
+
 def test_what_is_refused_is_decided_once(tmp_path):
     desk, ran = Desk(Database(local(tmp_path / "cases.db"))), []
 

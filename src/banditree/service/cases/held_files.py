@@ -35,7 +35,8 @@ def holds(name: str, content: bytes, case: str) -> bool:
     (True, False)
     """
     if not name.lower().endswith(BINARY):
-        return re.search(rb"(?<![\w.-])" + re.escape(case.encode()) + rb"(?![\w.-])", content) is not None
+        text = content.replace(b"\0", b"")  # the letters of an id, also where each has two or four bytes
+        return re.search(rb"(?<![\w.-])" + re.escape(case.encode()) + rb"(?![\w.-])", text) is not None
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import feather, parquet

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from banditree.service.edge.requests import SAFE_METHODS, is_upload
+from banditree.service.edge.requests import SAFE_METHODS, counted_address, is_upload
 from banditree.service.people.senders import NO_SECRET, Door
 from banditree.service.problems import Forbidden, NotLoggedIn, Refused, TooMany
 from banditree.service.settings import Settings
@@ -60,7 +60,7 @@ class Guard:
         return await self.app(scope, receive, send)
 
     async def _check(self, request: Request) -> None:
-        address = request.client.host if request.client else "unknown"
+        address = counted_address(request)
         person = None if request.url.path in OPEN else await self._sender(request, address)
         self.rates.check(address if person is None else f"user {person.name}")
         if person is None:

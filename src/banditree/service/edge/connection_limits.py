@@ -10,6 +10,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from banditree.service.edge.requests import counted_as
+
 HEAD_SECONDS = 10.0  # The head of a request must come within this many seconds.
 HEAD_BYTES = 65_536  # A request may have this many bytes besides its body, which may be divided into small chunks.
 PIECE = 16_384  # Bytes between two looks at a head, so that little of one that is too large is read.
@@ -36,8 +38,9 @@ class Connections:
 
     def admit(self, address: str) -> bool:
         """Count a new connection; whether there is room for it."""
-        self.open[address] += 1
-        own = self.open[address] <= self.per_address or self._is_trusted(address)
+        counted = counted_as(address)
+        self.open[counted] += 1
+        own = self.open[counted] <= self.per_address or self._is_trusted(address)
         return own and self.open.total() <= self.most
 
     def _is_trusted(self, address: str) -> bool:
@@ -45,9 +48,10 @@ class Connections:
 
     def leave(self, address: str) -> None:
         """A connection is gone."""
-        self.open[address] -= 1
-        if self.open[address] <= 0:
-            del self.open[address]
+        counted = counted_as(address)
+        self.open[counted] -= 1
+        if self.open[counted] <= 0:
+            del self.open[counted]
 
 
 def protocol(connections: Connections) -> type[asyncio.Protocol]:

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import accumulate
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,6 +41,7 @@ SECURITY_HEADERS = {
 RAW_HEADERS = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items()]
 DRAINED = 4  # Of a body that is too large, up to this many times the largest upload is read and thrown away.
 UNREAD_SECONDS = 30.0  # A stream of which nothing is read for this many seconds is cut off.
+HOST_BITS = 64  # Networks of IPv6 are given out with at least this many bits for their hosts.
 BODY_SECONDS = 60.0  # The whole body of a request must come within this many seconds.
 BOUNDS = (
     0.001,
@@ -208,6 +210,26 @@ def _name(host: str) -> str:
     ('localhost', '[::1]')
     """
     return host[: host.index("]") + 1] if host.startswith("[") and "]" in host else host.partition(":")[0]
+
+
+def counted_as(address: str) -> str:
+    """What an address counts as where it is limited: of IPv6 its network, since one sender has all addresses of that.
+
+    >>> counted_as("10.0.0.5"), counted_as("2001:db8:1:2:3::5"), counted_as("::ffff:10.0.0.5"), counted_as("unknown")
+    ('10.0.0.5', '2001:db8:1:2::', '10.0.0.5', 'unknown')
+    """
+    try:
+        found = ip_address(address)
+    except ValueError:
+        return address
+    if isinstance(found, IPv4Address):
+        return address
+    return str(found.ipv4_mapped or IPv6Address(int(found) >> HOST_BITS << HOST_BITS))
+
+
+def counted_address(request: Request) -> str:
+    """What the address that a request came from counts as."""
+    return counted_as(request.client.host if request.client else "unknown")
 
 
 def _limited(receive: Receive, limit: int, see: Callable[[bytes], None] = lambda part: None) -> Receive:

@@ -9,6 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from banditree.service.cases.case import MAX_NUMBER
 from banditree.service.edge.models import Answer, Created, Done
 from banditree.service.edge.replies import ERRORS, read, reply, write, write_secret
+from banditree.service.edge.requests import counted_address
 from banditree.service.people.models import (
     AuditLine,
     ChangeUser,
@@ -61,7 +62,8 @@ async def let_in(request: Request, name: str, role: Role) -> Response:
 async def _proven(request: Request, name: str, password: str) -> Role:
     """The role of a person with this password; the attempt is counted before the password is looked at."""
     address = request.client.host if request.client else "unknown"
-    number = await write(request, people.begin_attempt, request.app.state.settings, name, address)
+    counted = counted_address(request)
+    number = await write(request, people.begin_attempt, request.app.state.settings, name, counted)
     hash, role = await read(request, people.password_of, name)
     if not await run_in_threadpool(people.verified, hash, password) or role is None:
         await write(request, note_action, "nobody", people.LOGIN_FAILED, name, address)

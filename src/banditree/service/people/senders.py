@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Request
 from starlette.concurrency import run_in_threadpool
 
-from banditree.service.edge.requests import SAFE_METHODS
+from banditree.service.edge.requests import SAFE_METHODS, counted_address
 from banditree.service.point_of_care.systems import Systems, is_point_of_care
 from banditree.service.problems import Forbidden, NotLoggedIn
 from banditree.service.store import people
@@ -88,7 +88,7 @@ def sender(request: Request) -> str:
     person: Person | None = getattr(request.state, "person", None)
     if person is not None:
         return f"user {person.name}"
-    return request.client.host if request.client else "unknown"
+    return counted_address(request)
 
 
 def site_of_sender(request: Request) -> str | None:

@@ -42,8 +42,8 @@ class Gaussian(Rewards):
     sigma: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.sigma) and self.sigma > 0):
-            raise invalid("sigma", "a finite number above 0 for Gaussian rewards", self.sigma)
+        if not 0 < self.sigma <= MOST:
+            raise invalid("sigma", f"a number above 0, at most {MOST:g}, for Gaussian rewards", self.sigma)
 
     @property
     def rule(self) -> str:

@@ -197,7 +197,7 @@ const say = (name, values = {}) => said[name].replace(/{(\w+)}/g, (_, place) => 
       const headers = { "content-type": "application/x-www-form-urlencoded", accept: "text/html" };
       let answer;
       try { answer = await fetch(one.action, { method: "POST", body: one.body, headers }); } catch { return; }
-      if (new URL(answer.url).pathname === "/login" || answer.status >= 500) return; // sent after logging in
+      if (new URL(answer.url).pathname === "/login" || answer.status === 429 || answer.status >= 500) return; // sent later
       if (answer.redirected) without(one); // a page that asks about it is answered in place
       else changed(one, { refused: true });
       if (one.id === here()) location.reload();
