@@ -1,12 +1,12 @@
 """Contexts all the way on real choices and one invented world: what `fit --context` earns on cases held out.
 
-Full information: fishing modes (Ecdat, one choice per person, prices, catch rates and income), ketchup and yogurt
-brands (Ecdat, prices and features of every purchase). "prices decide": 300 invented cases of six rounds whose best
-option follows from a price. Beside the plan stand one option, the plan without contexts, a tree of four leaves and
+Full information: fishing modes (Ecdat, one choice per person, prices, catch rates and income), brands of catsup, yogurt
+and crackers (Ecdat, prices and features of every purchase). "prices decide": 300 invented cases of six rounds whose
+best option follows from a price. Beside the plan stand one option, the plan without contexts, a tree of four leaves and
 a regression by context, and logistic regression that also sees which brand was bought last and how often each was
 bought so far ("with history"; one for all brands, fitted by scikit-learn on the cases learned from).
 
-Run: python benchmarks/bench_by_context.py [--data fishing,catsup,yogurt,prices] [--seeds 0,1,2]
+Run: python benchmarks/bench_by_context.py [--data fishing,catsup,yogurt,cracker,prices] [--seeds 0,1,2]
 """
 
 import argparse
