@@ -101,7 +101,7 @@ def test_undoing_harm_takes_back_the_round_that_replaced_the_withdrawn_one(clien
     client.ask(case.id, n=2)
     client.tell(case.id, 1, 1, harm=True, ask=1)
     page = service[1].get(f"/cases/{case.id}").text
-    assert "Changed: do not give A</strong> (round 2)" in page
+    assert "Changed: do not give <strong>A</strong> (round 2)" in page
     forget(service, case)
     client.undo(case.id, 1)
     assert client.case(case.id).open_rounds == [1]
@@ -121,7 +121,7 @@ def test_the_page_asks_and_says_it(client, signed, service):
     case = client.start(signed, "seen")
     client.ask(case.id)
     page = http.get(f"/cases/{case.id}").text
-    assert "with a side effect" in page
+    assert "With a side effect" in page
     assert "A side effect under an arm: do not give it again." in page
     client.tell(case.id, 1, 1, harm=True)
     page = http.get(f"/cases/{case.id}").text
