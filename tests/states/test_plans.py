@@ -29,6 +29,7 @@ from banditree.policies.by_state import STATE_POLICIES
 from banditree.policies.session import Session
 from banditree.protocols.state_search import StateDraft, chain
 from banditree.protocols.state_tables import build_lines, exits_of_width, table_against_others, ways_of
+from banditree.reports.certify import certificate_report, certificate_text
 from banditree.simulation.with_states import simulate_states
 from banditree.tasks.optimal_states import optimal
 from banditree.tasks.state_instances import rand_states
@@ -256,3 +257,12 @@ def test_the_search_finds_short_plans_that_lose_little():
 def test_options_that_do_not_know_of_states_are_refused(options, said):
     with pytest.raises(InvalidInput, match=said):
         build_plan(rand_states(2, 2, 2), 100, **options)
+
+
+def test_what_the_unlucky_lose_is_simulated_and_said_to_be():
+    known, plan = hand_made(60, n_states=3)
+    report = certificate_report(plan, known, unlucky=400)
+    lost = simulate_states(known, {"plan": plan}, 60, runs=400).loss[0]
+    assert report.unlucky.worst == pytest.approx(np.sort(lost, axis=1)[:, -4:].mean(axis=1))
+    assert "Simulated, since it cannot be computed: 400 cases of each task" in certificate_text(report)
+    assert certificate_report(plan, known, unlucky=0).unlucky is None

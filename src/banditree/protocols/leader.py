@@ -16,8 +16,8 @@ from banditree.tasks.states import StateCollection
 
 # Nats of evidence per point, and the most that a tally counts, from the coarsest: short numbers are easier to add up.
 SCALES = ((0.5, 20), (0.35, 40), (0.25, 40), (0.125, 60))
-AS_GOOD = 1.05  # A coarser sheet is taken that loses at most this much more than the best.
-RUNS = 400  # Cases of each task by which sheets are compared.
+AS_GOOD = 1.01  # A coarser sheet is taken that loses at most this much more than the best.
+RUNS = 1000  # Cases of each task by which sheets are compared.
 MOST_NATS = 4.2  # No outcome and no move counts more against a kind: odds of 67 to 1.
 IMPOSSIBLE = 1e-9  # A smaller chance counts as this one.
 

@@ -93,12 +93,12 @@ def certificate_report(
 
 def _report_by_state(plan: Plan, collection: StateCollection, asked: CertifySettings) -> CertificateReport:
     """The report on a plan with states; what else may be asked is for plans without."""
-    if others := [name for name in asked.changed if name != "horizon"]:
-        raise InvalidInput(f"{others[0]} must be omitted with states. Only horizon may be given.")
+    if others := [name for name in asked.changed if name not in ("horizon", "unlucky")]:
+        raise InvalidInput(f"{others[0]} must be omitted with states. Only horizon and unlucky may be given.")
     certificate = certify(plan, collection, asked.horizon)
-    return CertificateReport(
-        certificate, None, plan.n_boxes, plan.origin.method, plan.vocabulary, collection, plan=plan
-    )
+    luck = unlucky_or_none(plan, collection, certificate, asked.unlucky)
+    about = (plan.n_boxes, plan.origin.method, plan.vocabulary, collection)
+    return CertificateReport(certificate, None, *about, plan=plan, unlucky=luck)
 
 
 def certificate_document(report: CertificateReport) -> dict[str, Any]:

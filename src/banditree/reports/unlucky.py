@@ -12,8 +12,10 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.words import amount
 from banditree.reports.promise import lost_word, unlucky_sentence
+from banditree.simulation.with_states import simulate_states
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
+from banditree.tasks.states import StateCollection
 
 CONFIDENCE = 0.95  # Of each interval.
 
@@ -44,9 +46,12 @@ def simulated(plan: Plan, collection: Collection, horizon: int, runs: int, seed:
 
     from banditree.simulation.engine import simulate
 
-    sure = replace(collection, radius=np.zeros(()), spread=None)
-    results = simulate(sure, {"plan": plan}, horizon=horizon, runs=runs, rounds=[horizon], seed=seed)
-    lost = np.sort(results.regret[0, ..., -1], axis=1)
+    if isinstance(collection, StateCollection):
+        lost = np.sort(simulate_states(collection, {"plan": plan}, horizon, runs=runs, seed=seed).loss[0], axis=1)
+    else:
+        sure = replace(collection, radius=np.zeros(()), spread=None)
+        results = simulate(sure, {"plan": plan}, horizon=horizon, runs=runs, rounds=[horizon], seed=seed)
+        lost = np.sort(results.regret[0, ..., -1], axis=1)
     beyond = np.concatenate([lost, np.full((len(lost), 1), np.inf)], axis=1)
     tail = (1 - CONFIDENCE) / 2
     low, high = ([int(binom.ppf(q, runs, share)) for share in SHARES] for q in (tail, 1 - tail))
@@ -87,7 +92,7 @@ def unlucky_sentences(plan: Plan, collection: Collection, certificate: Certifica
             f" Simulated, since it cannot be computed: {found.runs:,} cases of each {plan.vocabulary.task}; with 95% "
             f"confidence 1 of 100 loses {amount(found.least[task, 1])} {upper} {lost_word(plan, certificate.unit)}."
         )
-    elif collection.theta is not None:
+    elif not isinstance(collection, StateCollection) and collection.theta is not None:
         said += " Each round is counted as what it costs on average over contexts."
     return [said]
 
