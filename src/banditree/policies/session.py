@@ -32,6 +32,7 @@ from banditree.trees.tree import LazyTree
 if TYPE_CHECKING:
     from banditree.certificates.waiting import GoingOn, WaitingCosts
 
+STATE = "state"  # The name of the state where it comes as the context of a round.
 LOOKED_BACK = 100  # A context of the case is looked for among this many rounds with an outcome.
 MAX_KEY = 2**32  # Seeds and case numbers are words of the random number keys.
 
@@ -86,6 +87,11 @@ class Session:
         self.rewards: Rewards = subject.rewards
         self.states: tuple[str, ...] = subject.states if isinstance(subject, Plan | StateCollection) else ()
         self.features: tuple[Feature, ...] = () if self.states else subject.features
+
+    @property
+    def looks(self) -> tuple[str, ...]:
+        """What must be known before a round: the names of features, or the state."""
+        return (STATE,) if self.states else tuple(dict.fromkeys(one.name for one in self.features))
 
     @property
     def open_rounds(self) -> list[int]:
@@ -435,6 +441,8 @@ def state_context(states: tuple[str, ...], given: Any) -> FloatArray:
     """The number of a state as the context of a round; not a number where none is given."""
     if given is None:
         return np.full(1, np.nan)
+    if isinstance(given, Mapping) and list(given) == [STATE]:
+        return np.full(1, float(state_number(states, given[STATE])))
     if not (isinstance(given, list) and len(given) == 1 and float(given[0]).is_integer()):
         raise invalid("context", "omitted with states: give state", given)
     return np.full(1, float(state_number(states, int(given[0]))))

@@ -64,7 +64,7 @@ class Followed:
     @cached_property
     def waiting_costs(self) -> WaitingCosts | None:
         """What it costs to go on without outcomes still awaited, where the rates are known; worked out when asked."""
-        if self.collection is None or self.plan.features:
+        if self.collection is None or self.plan.features or self.plan.states:
             return None
         return WaitingCosts(self.plan, self.collection)
 
@@ -76,7 +76,7 @@ class Followed:
     @property
     def has_alarm(self) -> bool:
         """Whether a case that fits no task is noticed."""
-        return self.collection is not None
+        return self.collection is not None and not self.plan.states
 
 
 class Arranged(NamedTuple):

@@ -67,7 +67,7 @@ def start(request: Request, person: Person, new: NewCase, *, ask: bool = False) 
 
     def act(transaction: Transaction) -> Standing:
         case = transaction.start(person.name, id, new.plan, new.label, new.without)
-        if ask and case.state == "open" and not case.session.rounds and not case.session.features:
+        if ask and case.state == "open" and not case.session.rounds and not case.session.looks:
             case.ask(person.name, 1, None, None)
         return standing(case)
 
@@ -267,7 +267,7 @@ async def correct_case(request: Request, person: Operator, id: CaseId, body: Cor
 
 def _correct(case: Case, person: Person, body: Correct) -> None:
     case.correct(person.name, body.round, _reward(body.reward), body.reason, given=body.given, harm=body.harm)
-    if body.ask and case.state == "open" and not case.session.features:
+    if body.ask and case.state == "open" and not case.session.looks:
         case.ask(person.name, 1, None, None)
 
 

@@ -56,7 +56,7 @@ from banditree.service.cases.standings import alarm_sentence
 from banditree.service.cases.taking_up import case_files
 from banditree.service.edge.replies import read
 from banditree.service.pages import words
-from banditree.service.pages.forms import context_fields, context_of, fields, reward_of, shaped, to, whole
+from banditree.service.pages.forms import asked_fields, context_of, fields, reward_of, shaped, to, whole
 from banditree.service.pages.rendering import page, spoken
 from banditree.service.people.senders import Admin, Operator, Viewer
 from banditree.service.problems import Conflict, NotFound, Refused
@@ -202,7 +202,7 @@ async def _case_page(
         again=again,
         how_it_went=words.how_it_went(plan, folded_rounds(whole)) if whole else "",
         used_up=standing.rounds >= standing.horizon,
-        context=context_fields(plan.features, seen.own_context),
+        context=asked_fields(plan, seen.own_context),
         where=words.where(plan, standing),
         tally=words.tally(plan, standing),
         possible=_possible(plan, standing),
@@ -295,7 +295,7 @@ async def ask(request: Request, person: Operator, id: CaseId) -> Response:
 
 async def _ask(request: Request, person: Operator, id: str) -> list[StepOut]:
     given, plan = await fields(request), (await case_routes.seen(request, id)).followed.plan
-    numbers = {name for name, levels in context_fields(plan.features) if not levels}
+    numbers = {name for name, levels in asked_fields(plan) if not levels}
     absent = {str(arm) for arm in (await request.form()).getlist("absent")}
     body: dict[str, Any] = {"n": whole(given, "n") or 1, "context": context_of(given, numbers)}
     body["wait"] = given.get("wait") != "no"
@@ -389,7 +389,7 @@ async def override(request: Request, person: Operator, id: CaseId) -> Response:
     """Give an arm other than the plan's."""
     given = await fields(request)
     plan = (await case_routes.seen(request, id)).followed.plan
-    numbers = {name for name, levels in context_fields(plan.features) if not levels}
+    numbers = {name for name, levels in asked_fields(plan) if not levels}
     body = {name: value for name, value in given.items() if name in ("arm", "reason")}
     context = {"round": whole(given, "round"), "context": context_of(given, numbers)}
     await case_routes.override_case(request, person, id, shaped(Override, {**body, **context}))

@@ -10,6 +10,8 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 
+from banditree.plans.plan import Plan
+from banditree.policies.session import STATE
 from banditree.service.edge import once
 from banditree.service.people.senders import CSRF_FIELD
 from banditree.service.problems import Refused
@@ -107,6 +109,11 @@ def context_fields(features: Sequence[Feature], known: FloatArray | None = None)
             levels = (*levels, feature.level)
         found[feature.name] = levels
     return list(found.items())
+
+
+def asked_fields(plan: Plan, known: FloatArray | None = None) -> list[tuple[str, tuple[str, ...]]]:
+    """(name, levels) for each thing to fill in before a round: the state, or the features of a context."""
+    return [(STATE, plan.states)] if plan.states else context_fields(plan.features, known)
 
 
 def to(path: str) -> RedirectResponse:

@@ -112,7 +112,7 @@ def _next(case: Case) -> Step | None:
 
 def _summary(case: Case, step: Step | None) -> str:
     if step is None:
-        return f"Open the case: what comes next depends on {', '.join(one.name for one in case.session.features)}"
+        return f"Open the case: what comes next depends on {', '.join(case.session.looks)}"
     if step.name is None:
         return str(step)
     n_open = len(case.session.open_rounds)
