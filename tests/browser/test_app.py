@@ -303,8 +303,8 @@ def test_it_installs_from_the_console_opens_without_a_network_and_its_cases_are_
         start(window, "bed 77")
         press(window, "Recovery")
         path = exported(window, tmp_path)
-        complaints = [line["message"] for line in window.get_log("browser")]
-        assert [one for one in complaints if "ERR_INTERNET_DISCONNECTED" not in one] == []
+        logged = [line["message"] for line in window.get_log("browser")]
+        assert [one for one in logged if "ERR_INTERNET_DISCONNECTED" not in one] == []
         back = {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
         window.execute_cdp_cmd("Network.emulateNetworkConditions", back)
         for _ in range(2):  # the same file again changes nothing
