@@ -55,6 +55,7 @@ def plans() -> Iterator[tuple[str, Plan]]:
     yield "a hand-over to a person", _handing_over(Fallback(Decider.PERSON))
     yield "a hand-over to one option", _handing_over(Fallback(Decider.OPTION, "D"))
     yield "a hand-over to Thompson sampling, by the rule too", _handing_over(Fallback(), by_rule=True)
+    yield "line 1 is begun at most twice", replace(_protocol(), fallback=Fallback(Decider.PERSON, starts=2))
     odds = Fallback(Decider.PERSON, odds=8, allow=0.02, means=tuple(map(tuple, MEANS)))
     yield "a hand-over by odds", _handing_over(odds)
     drawn = replace(odds, to=Decider.THOMPSON, odds=60)

@@ -11,7 +11,14 @@ from banditree.plans.gives import HAND_OVER
 from banditree.plans.plan import Decider, Fallback, Form, OnHarm, Page, SafetyRule
 from banditree.policies.session import start_session
 
-FALLBACKS = (None, None, Fallback(Decider.PERSON), Fallback(Decider.OPTION, "arm 1"))
+FALLBACKS = (
+    None,
+    None,
+    Fallback(Decider.PERSON),
+    Fallback(Decider.OPTION, "arm 1"),
+    Fallback(Decider.PERSON, starts=2),
+    Fallback(Decider.OPTION, "arm 1", starts=3),
+)
 
 
 def random_plans(seed, count):

@@ -43,6 +43,7 @@ class Grammar(NamedTuple):
     fallback: str  # how the sentence on handing over begins
     thompson: str
     person: str
+    starts: str  # (how often line 1 may be begun)
 
 
 GRAMMARS = {
@@ -79,6 +80,7 @@ GRAMMARS = {
         fallback="Hand over: ",
         thompson="Thompson sampling chooses",
         person="From now on a person decides.",
+        starts=r"instead of beginning (?:line|box) 1 more than (\d+) times",
     ),
     "de": Grammar(
         rule="Immer wenn Sie bei dem bleiben",
@@ -113,6 +115,7 @@ GRAMMARS = {
         fallback="Den Fall übergeben heißt: ",
         thompson="Ab jetzt wählt Thompson-Sampling",
         person="Ab jetzt entscheidet ein Mensch.",
+        starts=r"statt (?:Zeile|Feld) 1 mehr als (\d+)-mal zu beginnen",
     ),
     "fr": Grammar(
         rule="Chaque fois que vous gardez",
@@ -147,6 +150,7 @@ GRAMMARS = {
         fallback="Passer la main veut dire: ",
         thompson="Désormais, l'échantillonnage de Thompson choisit",
         person="Désormais, une personne décide.",
+        starts=r"au lieu de commencer la (?:ligne|case) 1 plus de (\d+) fois",
     ),
     "es": Grammar(
         rule="Siempre que mantenga lo que da",
@@ -181,5 +185,6 @@ GRAMMARS = {
         fallback="Traspasar el caso significa: ",
         thompson="De ahora en adelante elige el muestreo de Thompson",
         person="De ahora en adelante decide una persona.",
+        starts=r"en lugar de empezar la (?:línea|casilla) 1 más de (\d+) veces",
     ),
 }

@@ -164,7 +164,10 @@ class PrintedProtocol(Printed):
         lines = re.findall(rf"^(\d+)\. ({give} .*)$", text, re.MULTILINE)
         self.lines = {int(n): sentence for n, sentence in lines}
         self.last = next((line for line in text.splitlines() if line.startswith(self.grammar.fallback)), None)
+        most = re.search(self.grammar.starts, re.sub(QUOTED, "NAME", self.last or ""))
+        self.starts = float("inf") if most is None else int(most[1])
         self.spell(self.lines[1])
+        self.begun = 0
         self.enter(1)
 
     def spell(self, sentence):
@@ -175,6 +178,9 @@ class PrintedProtocol(Printed):
     def enter(self, box):
         super().enter(box)
         self.settled, self.chosen_by_others = None, False
+        self.begun = getattr(self, "begun", 0) + (box == 1)
+        if self.begun > getattr(self, "starts", self.begun):
+            self.settled, self.chosen_by_others = self.handed_over(), True
 
     @property
     def sentence(self):

@@ -83,7 +83,8 @@ def priced(collection, change=7.5):
 def fallbacks(n_arms):
     """No fallback, or one of each kind."""
     given = [Fallback(), Fallback(Decider.PERSON), Fallback(Decider.OPTION, f"arm {n_arms}")]
-    return st.sampled_from([None, *given])
+    few = [replace(given[0], starts=2), replace(given[1], starts=3), replace(given[2], starts=2)]
+    return st.sampled_from([None, *given, *few])
 
 
 GRADES = ("none", "2", "full +1")
@@ -245,7 +246,7 @@ def slow_step(plan, box, score, reward):
         if plan.rule is None or arrays_of(plan).arm[box] == HAND_OVER:
             return (box, 0), None
         points, floor, ceil, cap, high = plan.rule.points, plan.rule.floor, None, plan.rule.cap, None
-        low = plan.hand_over if plan.rule.hands_over else 0
+        low = plan.goes_to(box, plan.rule_target)
     else:
         points, floor, cap, low = (
             arrays_of(plan).points[box],

@@ -16,7 +16,7 @@ from banditree.plans import line as plans
 from banditree.plans.explaining import reading_notes
 from banditree.plans.gives import Give
 from banditree.plans.plan import Page
-from banditree.plans.wording import numbered_lines, rule_sentence
+from banditree.plans.wording import foot_sentences, numbered_lines, rule_sentence
 from banditree.plans.words import Vocabulary
 
 PAPER = pytest.mark.parametrize("size", [A4, LETTER], ids=["A4", "letter"])
@@ -56,7 +56,8 @@ def test_only_words_of_the_plan_are_explained():
 @given(plan=protocols())
 def test_what_is_explained_is_on_the_card(plan):
     """Every number in the meanings and in the notes below the picture is one of this plan."""
-    text = " ".join(numbered_lines(plan) + ([] if plan.rule is None else [rule_sentence(plan)]))
+    ruled = [] if plan.rule is None else [rule_sentence(plan)]
+    text = " ".join(numbered_lines(plan) + ruled + foot_sentences(plan))
     quotes = [quote for note in reading_notes(plan) for quote in re.findall(r'"(.+?)"', note)]
     phrases = [part for phrase, _ in card_info(plan).meanings for part in phrase.split(", ")]
     for phrase in [*quotes, *phrases]:

@@ -5,23 +5,18 @@ Whoever goes on from there with these weights loses at least what `theory.limits
 The difference is the most that the box, and all that follows it, loses beyond the best possible.
 """
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from banditree.certificates.certify import certify
 from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
-from banditree.certificates.to_the_horizon import carry
-from banditree.plans.gives import NONE
+from banditree.certificates.to_the_horizon import begun_at, carry
 from banditree.plans.links import reached
 from banditree.plans.machine import Machine, machine_of
-from banditree.plans.plan import Plan
-from banditree.tasks.arrays import frozen
+from banditree.plans.plan import Plan, by_place
 from banditree.tasks.collection import Collection
 from banditree.theory.limits import continuations_of
-
-BY_ROW = ("kind", "pulls", "threshold", "points", "floor", "ceil", "cap")  # What carries a case from row to row.
 
 
 @dataclass(frozen=True)
@@ -61,10 +56,11 @@ def continuations(
     early = certify(plan, collection, H - best.depth, must_rest=False) if best.depth < H else None
     shares = np.zeros(collection.n_tasks)
     shares[list(best.tasks)] = best.prior
-    found = []
+    found, entered = [], by_place(plan, whole.entered)
+    soon = None if early is None or early.entered is None else by_place(plan, early.entered)
     for box in plan.tests:
-        weights = shares * whole.entered[:, box]
-        known = shares * early.entered[:, box] if early is not None and early.entered is not None else 0 * shares
+        weights = shares * entered[:, box]
+        known = shares * soon[:, box] if soon is not None else 0 * shares
         loses = float(weights @ [carried.regret for carried in carry(*_begun_at(machine, outcomes, box), H)])
         found.append(Continuation(box, float(weights.sum()), loses, best.at_least(known)))
     return found
@@ -72,14 +68,4 @@ def continuations(
 
 def _begun_at(machine: Machine, outcomes: Outcomes, row: int) -> tuple[Machine, Outcomes]:
     """The machine that begins at a row, and what its rows do: that row first, then those it leads to, in order."""
-    order = np.array([row, *sorted(reached([row], machine.links) - {row})])
-    number = np.full(machine.n_rows + 1, NONE)
-    number[order] = np.arange(len(order))
-    by_row: dict[str, Any] = {
-        name: frozen(getattr(machine, name)[order], getattr(machine, name).dtype) for name in BY_ROW
-    }
-    links: dict[str, Any] = {side: frozen(number[getattr(machine, side)[order]], np.int64) for side in ("low", "high")}
-    least, most, cost = (
-        np.ascontiguousarray(part[:, order]) for part in (outcomes.least, outcomes.most, outcomes.cost)
-    )
-    return machine._replace(**by_row, **links), replace(outcomes, least=least, most=most, cost=cost)
+    return begun_at(machine, outcomes, np.array([row, *sorted(reached([row], machine.links) - {row})]))

@@ -1,6 +1,8 @@
 """Every task carried to the horizon: the numbers of a certificate, with the work and the error kept in bounds."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from banditree.certificates.outcomes import Outcomes
 from banditree.certificates.watched_scores import STAYS, heights
 from banditree.errors import TooLong
 from banditree.plans.counts import Counting
+from banditree.plans.gives import NONE
 from banditree.plans.machine import Machine
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 
@@ -21,6 +24,7 @@ FIRST_TRY = 5e5  # The same for one box of one task: about half of what it takes
 MOST_ERROR = 1e-9  # A plan with a larger error of the regret per round, line by line, is carried round by round.
 MOST_SCORES = 20_000_000  # The boxes of a plan may keep this many scores and pulls, 16 bytes each.
 MOST_PULLS = 2**31 - 1  # Binomial chances are computed for tests of at most this many pulls.
+BY_ROW = ("kind", "arm", "pulls", "threshold", "points", "floor", "ceil", "cap")  # What carries a case on.
 # Plans whose scores all end: what is dropped is far below every chance that anybody prints.
 UNSEEN, REST = 1e-60, 1e-30
 
@@ -45,11 +49,15 @@ def carry(
 ) -> list[Carried]:
     """Carry every task of `outcomes` to the horizon of a machine; whole: with its course, round by round.
 
-    turns: whether changes of arm are counted.
+    turns: whether changes of arm are counted. Rows may come in any order.
 
     Round by round is exact in every digit and soon done where cases come to rest. Where they go on moving in one task,
     and lines only lead on or back to the first, this and the tasks after it are carried line by line.
     """
+    order = onwards(machine)
+    if not whole and order is not None and (order[:-1] > order[1:]).any():
+        place = np.argsort(order)
+        return [_at_rows(one, place) for one in carry(*begun_at(machine, outcomes, order), horizon, turns=turns)]
     renewal = None if whole else _renewal(machine, horizon)
     n_tasks = len(outcomes.cost)
     work = MOST_WORK / n_tasks if renewal is None else FIRST_TRY * machine.n_rows
@@ -68,6 +76,41 @@ def carry(
             )
         carried.append(found)
     return carried
+
+
+def onwards(machine: Machine) -> IntArray | None:
+    """An order of the rows (N,) in which links lead on or back to row 0, near to their own; None where others lead
+    back."""
+    links = [{int(to) for to in both if to > 0} for both in zip(machine.low, machine.high, strict=True)]
+    waiting, order = np.bincount([to for both in links for to in both], minlength=machine.n_rows), list[int]()
+    ready = np.flatnonzero(waiting == 0).tolist()
+    while ready:
+        order.append(heappop(ready))
+        for to in links[order[-1]]:
+            waiting[to] -= 1
+            if not waiting[to]:
+                heappush(ready, to)
+    return np.array(order) if len(order) == machine.n_rows else None
+
+
+def begun_at(machine: Machine, outcomes: Outcomes, order: IntArray) -> tuple[Machine, Outcomes]:
+    """The machine of some rows, in order, and what they do; links to others lead nowhere."""
+    number = np.full(machine.n_rows + 1, NONE)
+    number[order] = np.arange(len(order))
+    by_row: dict[str, Any] = {
+        name: frozen(getattr(machine, name)[order], getattr(machine, name).dtype) for name in BY_ROW
+    }
+    links: dict[str, Any] = {side: frozen(number[getattr(machine, side)[order]], np.int64) for side in ("low", "high")}
+    least, most, cost = (
+        np.ascontiguousarray(part[:, order]) for part in (outcomes.least, outcomes.most, outcomes.cost)
+    )
+    return machine._replace(**by_row, **links), replace(outcomes, least=least, most=most, cost=cost)
+
+
+def _at_rows(carried: Carried, place: IntArray) -> Carried:
+    """The same with rows in another order."""
+    by_row = ("spent", "at_end", "entered", "exits", "turned")
+    return carried._replace(**{name: getattr(carried, name)[place] for name in by_row})
 
 
 def _renewal(machine: Machine, horizon: int) -> "Renewal | None":

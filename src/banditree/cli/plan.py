@@ -82,7 +82,7 @@ def _show_plan(
 
     with progress("Searching", visible=not as_json) as on_progress:
         how: dict[str, Any] = {"vocabulary": words, "on_progress": on_progress, **settings.options}
-        how |= {"pages": settings.pages, "not_again": settings.not_again}
+        how |= {"pages": settings.pages, "not_again": settings.not_again, "ask": settings.ask}
         built, near = plan_and_near(known, settings.horizon, settings.method, **how)
         built = built if isinstance(known, StateCollection) else _marked(built, known)
     if output is not None:
@@ -119,6 +119,7 @@ def _show(built: "Plan", known: "Collection", near: "Nearby | None") -> None:
     from banditree.reports.harm import harm_report, harm_sentences
     from banditree.reports.pareto import variants_text
     from banditree.reports.promise import loss_sentence
+    from banditree.reports.unlucky import unlucky_sentences
 
     certificate, varying, untold = None, None, ""
     if built.n_boxes <= CERTIFIED:
@@ -131,6 +132,8 @@ def _show(built: "Plan", known: "Collection", near: "Nearby | None") -> None:
     typer.echo(plan_text(built, loss) if built.n_boxes <= LONG else heading(built, loss))
     if certificate is not None:
         typer.echo(f"\n{_regret(built, certificate, varies=known.varies)}")
+        if certificate.unlucky is not None:
+            typer.echo(" ".join(unlucky_sentences(built, known, certificate, certificate.unlucky)))
         if (harm := harm_report(built, known, certificate)) is not None:
             typer.echo(" ".join(harm_sentences(harm, built.vocabulary)))
     if varying is not None:
@@ -152,8 +155,11 @@ def _show_front(
     from banditree.protocols.front import pareto_front
     from banditree.reports.pareto import front_rows, front_text
 
-    if settings.allow or settings.unknown or settings.fallback or settings.pages or settings.not_again:
-        raise InvalidInput("--pareto must be omitted with --allow, --unknown, --fallback, --pages and --not-again.")
+    alone = settings.allow, settings.unknown, settings.fallback, settings.pages, settings.not_again, settings.ask
+    if any(alone):
+        raise InvalidInput(
+            "--pareto must be omitted with --allow, --unknown, --fallback, --pages, --not-again and --ask."
+        )
     if choose_method(known, settings.method, settings.options).name != "protocol":
         raise InvalidInput('pareto must be omitted with method="tree" or "optimal": a front is of protocols.')
     with progress("Searching", visible=not as_json) as on_progress:

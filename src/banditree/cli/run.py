@@ -95,6 +95,13 @@ def _begun(plan: "Plan", path: Path, collection: "Collection | None", without: l
     return load_session(plan, path, collection=collection)
 
 
+def _place(session: "Session", box: int) -> int:
+    """The line, box or end that people see."""
+    from banditree.plans.plan import Plan
+
+    return session.subject.place_of(box) if isinstance(session.subject, Plan) else box
+
+
 def standing(session: "Session") -> dict[str, object]:
     """Where a case stands, for programs."""
     facts, going_on = session.explain(), session.going_on()
@@ -102,7 +109,7 @@ def standing(session: "Session") -> dict[str, object]:
     return {
         "round": len(session.rounds),
         "open_rounds": session.open_rounds,
-        "box": None if facts.box is None else facts.box + 1,
+        "box": None if facts.box is None else _place(session, facts.box) + 1,
         "exploiting": facts.exploiting,
         "arm": None if facts.arm is None else session.arms[facts.arm],
         "pulls": facts.pulls,

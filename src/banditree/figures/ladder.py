@@ -106,7 +106,7 @@ def ladder_info(plan: Plan, reach: ReachInfo | None = None, loss: str = "") -> L
     return LadderInfo(
         title=heading(plan, loss),
         rows=rows,
-        n_boxes=plan.n_boxes,
+        n_boxes=plan.n_places,
         unit=unit(plan),
         rule=" ".join([*([] if plan.rule is None else [rule_sentence(plan)]), *foot_sentences(plan)]),
         notes=(*note_sentences(plan), *reading_notes(plan)),

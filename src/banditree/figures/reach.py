@@ -12,7 +12,7 @@ from banditree.errors import InvalidInput
 from banditree.languages.language import message
 from banditree.plans.counts import Counting
 from banditree.plans.machine import Machine, machine_of
-from banditree.plans.plan import Plan
+from banditree.plans.plan import Plan, by_place
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 
@@ -63,7 +63,7 @@ def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
     if outcomes.reasons:
         raise InvalidInput(f"The chances of the boxes are not known: {'; '.join(outcomes.reasons)}.")
     note = "" if known is collection else message("if the means are as estimated")
-    if (machine_of(plan).kind == Counting.WATCH).any():
+    if (machine_of(plan).kind == Counting.WATCH).any() or plan.n_seen < plan.n_boxes:
         return _over_the_horizon(plan, known, note)
     exits = _exits(plan, outcomes)
     price = np.stack(
@@ -79,9 +79,10 @@ def reach_info(plan: Plan, collection: Collection) -> ReachInfo:
 def _over_the_horizon(plan: Plan, collection: Collection, note: str) -> ReachInfo:
     """Of a plan with watch lines or a safety rule: what its certificate says about each box."""
     certificate = certify(plan, collection, must_rest=False)
-    entered, exits = certificate.entered, certificate.exits
-    assert entered is not None
-    assert exits is not None  # the rewards are known
+    assert certificate.entered is not None
+    assert certificate.exits is not None  # the rewards are known
+    entered = by_place(plan, certificate.entered)
+    exits = by_place(plan, certificate.exits.transpose(0, 2, 1)).transpose(0, 2, 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         leaves = np.nan_to_num(exits / entered[:, :, None])
     paths = tuple(_likely_path(plan, leaves[task]) for task in range(collection.n_tasks))
@@ -92,16 +93,17 @@ def _over_the_horizon(plan: Plan, collection: Collection, note: str) -> ReachInf
 
 def _until_first_there(plan: Plan, collection: Collection) -> tuple[FloatArray, FloatArray]:
     """(cost, rounds), (M, N) each, of a plan with watch lines or a rule until a case first gets to a box; nan where
-    none does, or where that takes too long to compute."""
+    none does, or where that takes too long to compute. Where line 1 may be begun only a few times: the first time."""
     outcomes = box_outcomes(plan, collection)
     price = np.stack([outcomes.cost.T, np.ones_like(outcomes.cost.T)], axis=2)
     try:
         chance, spent = _with_loops(machine_of(plan).links, _discounted(plan, outcomes), price)
     except InvalidInput:
-        return np.full_like(outcomes.cost, np.nan), np.full_like(outcomes.cost, np.nan)
+        unknown = np.full((len(outcomes.cost), plan.n_seen), np.nan)
+        return unknown, unknown
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.where(chance[:, :, None] > LEAST, spent / chance[:, :, None], np.nan)
-    return mean[:, :, 0].T, mean[:, :, 1].T
+    return mean[: plan.n_seen, :, 0].T, mean[: plan.n_seen, :, 1].T
 
 
 def _discounted(plan: Plan, outcomes: Outcomes) -> Exits:
@@ -195,7 +197,7 @@ def _likely_path(plan: Plan, chance: FloatArray) -> tuple[int, ...]:
 
     Staying at a watch line is a place of its own, numbered from N up.
     """
-    n = plan.n_boxes
+    n = len(chance)
     best: dict[int, tuple[float, int]] = {}
     todo = [(0.0, 0, -1)]
     while todo:

@@ -9,7 +9,7 @@ from banditree.errors import InvalidInput
 from banditree.figures.axes import tick_label, tick_step
 from banditree.figures.scene import FAINT, GREY, INK, PALETTE, Line, Scene, Shape, Text, fitted, rectangle
 from banditree.nouns import plural
-from banditree.plans.plan import Form, Plan
+from banditree.plans.plan import Form, Plan, by_place
 from banditree.plans.wording import box_action, given
 from banditree.plans.words import capital
 
@@ -52,11 +52,9 @@ def spending_info(plan: Plan, certificate: Certificate) -> SpendingInfo:
     """
     if certificate.regret_at is None:
         raise InvalidInput("The regret of each box is known only if the certificate is exact, and this one is a bound.")
-    mean, most, task = (
-        np.average(certificate.regret_at, axis=0, weights=certificate.shares),
-        certificate.regret_at.max(axis=0),
-        certificate.regret_at.argmax(axis=0),
-    )
+    spent_at = by_place(plan, certificate.regret_at)
+    mean = np.average(spent_at, axis=0, weights=certificate.shares)
+    most, task = spent_at.max(axis=0), spent_at.argmax(axis=0)
     largest = np.sort(np.argsort(-mean, kind="stable")[:MOST_BARS])
     spent = tuple(
         Spent(

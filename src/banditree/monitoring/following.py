@@ -58,7 +58,7 @@ def boxes_of(plan: Plan, cases: Cases) -> IntArray:
             here = int(place[BOX])
             if overridden[r] or arms[r] not in given[here]:
                 continue
-            box[r] = here
+            box[r] = plan.place_of(here)
             if rewards[r] == rewards[r]:
                 policy.update(params, state, NO_CONTEXT, arms[r], rewards[r])
     return box

@@ -111,7 +111,7 @@ def _check(plan: Plan, collection: Collection, observed: Cases, by: str | None) 
 
 def questions_of(plan: Plan) -> tuple[Question, ...]:
     """For every option, whether it gives less or more than assumed; and for each of its boxes if it has several."""
-    found, arms = [], machine_of(plan).arm
+    found, arms = [], machine_of(plan).arm[: plan.n_seen]
     for arm in sorted({arm for arm in arms.tolist() if arm >= 0}):
         boxes = tuple(np.flatnonzero(arms == arm).tolist())
         for direction in (-1, 1):

@@ -78,7 +78,7 @@ def follow_many(plan: Plan, outcomes: FloatArray, seed: int = 0) -> tuple[IntArr
         for turn, given in enumerate(case, 1):
             arm = int(policy.choose(params, state, NO_CONTEXT, every, (seed, number, turn)))
             arms.append(arm)
-            boxes.append(int(place[BOX]))
+            boxes.append(plan.place_of(int(place[BOX])))
             rewards.append(given[arm])
             policy.update(params, state, NO_CONTEXT, arm, given[arm])
     return np.array(arms, np.int64), np.array(boxes, np.int64), np.array(rewards, float)

@@ -111,7 +111,7 @@ def summarise(
     due = None if promised is None else promised.loss(belief, rounds)
     settled, after, last_arm = _settling(plan, observed)
     unfit = unfit_since(observed, collection)
-    K, arm = collection.n_arms, machine_of(plan).arm
+    K, arm = collection.n_arms, machine_of(plan).arm[: plan.n_seen]
     ends = np.bincount(last_arm[begun], minlength=K) / max(begun.sum(), 1)
     told = ~np.isnan(observed.at)
     most = float(max(plan.horizon, rounds.max()))

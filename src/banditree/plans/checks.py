@@ -146,6 +146,8 @@ def _check_hand_over(plan: "Plan") -> None:
         if plan.rule is not None and plan.rule.hands_over:
             raise InvalidInput("The safety rule hands over, and the plan does not say to whom. Give it a fallback.")
         return
+    if fallback.starts and plan.washout:
+        raise invalid("washout", "0 where line 1 may be begun only a few times", plan.washout)
     if plan.theta is not None:
         raise InvalidInput("A plan whose ends depend on the context has no fallback and no ends between several arms.")
     if fallback.arm is not None and fallback.arm not in plan.arm_numbers:
@@ -161,13 +163,13 @@ def _check_hand_over(plan: "Plan") -> None:
 
 def _check_links(plan: "Plan") -> None:
     """Every line can be reached; from each one the plan can come to rest; numbers fall only where a path returns."""
-    everything = set(range(plan.n_boxes - len(plan.pauses)))
+    everything = set(range(plan.n_places))
     by_rule = [plan.hand_over] if plan.hands_over_anywhere and plan.hand_over is not None else []
     if unreached := everything - reached([0, *by_rule], plan.links):
         raise _fail(plan, min(unreached), "cannot be reached from the first")
     # A score or a fixed test is left with probability one, so a plan that can come to rest does, and one that cannot
     # starts again for ever.
-    rests = [row for row, line in enumerate(plan.rows) if line.counts.rests]
+    rests = [row for row in everything if plan.rows[row].counts.rests]
     if endless := everything - reached(rests, reversed_links(plan.links)):
         raise _fail(plan, min(endless), "never reaches an end that uses an arm for good, nor a watch line")
     for row, children in enumerate(plan.links[: len(everything)]):

@@ -55,7 +55,7 @@ def short_points(plan: Plan) -> str:
 
 def _points(plan: Plan) -> Iterator[str]:
     """The points after the first line, in short where a protocol is."""
-    for row in plan.rows[1:]:
+    for row in plan.rows[1 : plan.n_seen]:
         if row.counts.points is not None:
             yield from row.counts.points.short_phrases(plan)
     if plan.rule is not None and plan.n_tests:

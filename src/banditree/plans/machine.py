@@ -1,7 +1,7 @@
 """Machine: a plan as computers run it, flat arrays over rows; `machine_of` is the only road from lines to it.
 
 The safety rule is written out: an end that it scores is a row that watches a score and leads back to row 0, or to where
-cases are handed over.
+cases are handed over. Where line 1 may be begun only a few times, there are rows for each time.
 """
 
 from functools import lru_cache
@@ -176,8 +176,8 @@ def refuse_states(plan: Plan) -> None:
 
 
 def _line_of(plan: Plan, row: int) -> int:
-    """The line that a row is of, also of a pause before it; NONE for an end."""
-    place = plan.links[row][0] if isinstance(plan.rows[row].counts, Pause) else row
+    """The line that a row is of, also of a pause before it and of each further time; NONE for an end."""
+    place = plan.links[row][0] if isinstance(plan.rows[row].counts, Pause) else plan.place_of(row)
     return place if place < len(plan.lines) else NONE
 
 

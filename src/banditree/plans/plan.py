@@ -12,10 +12,10 @@ import numpy as np
 from banditree.errors import invalid
 from banditree.plans.checks import check_plan
 from banditree.plans.counts import Counts, ForGood, Pause, Rounds, Watch
-from banditree.plans.gives import BestOf, Give, HandOver, TreatAsLeader, TreatByState
+from banditree.plans.gives import NONE, BestOf, Give, HandOver, TreatAsLeader, TreatByState
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.line import Exit, Line
-from banditree.plans.links import longest_path, reading_order
+from banditree.plans.links import longest_path, reached, reading_order, reversed_links
 from banditree.plans.points import ByOutcome, Points
 from banditree.plans.words import Part, Vocabulary
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen
@@ -27,6 +27,7 @@ from banditree.version import __version__
 # A case is handed over at these odds to one against every task: a case of a known task that is where it should be is
 # handed over with a chance of at most 1%; the certificate adds the chance that it is elsewhere.
 ODDS = 100
+MOST_STARTS = 100  # Nobody keeps count of more; the machine has rows for every time that line 1 is begun.
 
 
 class Form(StrEnum):
@@ -51,6 +52,7 @@ class Fallback(Part):
     odds: a case is handed over from wherever it is as soon as its outcomes speak this many to one against every task
     that may lead there, allowing for rates that are off by `allow`; 0 if only lines and the safety rule hand over.
     means: of every arm (inner) in every task (outer), by which a plan computes the odds; exactly where it has odds.
+    starts: a case begins line 1 at most this many times, and is handed over instead of once more.
     """
 
     to: Decider = Decider.THOMPSON
@@ -58,8 +60,11 @@ class Fallback(Part):
     odds: int = 0
     allow: float = 0.0
     means: tuple[tuple[float, ...], ...] = ()
+    starts: int | None = None
 
     def __post_init__(self) -> None:
+        if self.starts is not None and not 2 <= self.starts <= MOST_STARTS:
+            raise invalid("the starts of a fallback", f"from 2 to {MOST_STARTS}, or omitted", self.starts)
         if self.odds < 0 or self.odds == 1:
             raise invalid("the odds of a fallback", "at least 2, or 0 for none", self.odds)
         if not 0 <= self.allow < np.inf:
@@ -181,9 +186,11 @@ class Plan:
 
     @cached_property
     def rows(self) -> tuple[Line, ...]:
-        """The places where a case can stand: the lines, then the ends inside them, each once, the hand-over last, then
-        the pauses after a change of arm, one before each place that counts and that a change leads to."""
-        return *self._places, *(self._pause(place) for place in self.pauses)
+        """Where a case can stand: the places, which are the lines, then the ends inside them, each once, the hand-over
+        last; the pauses after a change of arm, one before each place that counts and that a change leads to; and the
+        places that may lead back to line 1, once more for every further time that it may be begun."""
+        again = [self._places[place] for place in self._returning]
+        return *self._places, *(self._pause(place) for place in self.pauses), *again * (self._starts - 1)
 
     @cached_property
     def _places(self) -> tuple[Line, ...]:
@@ -202,12 +209,45 @@ class Plan:
         """Whether the safety rule or the odds of the fallback may hand a case over."""
         ends = [line for line in (*self.lines, *self._inside) if not line.counts.exits and line.gives.is_scored]
         by_rule = self.rule is not None and self.rule.hands_over and bool(ends)
-        return self.fallback is not None and (by_rule or self.fallback.odds > 0)
+        again = self.rule is not None and not self.rule.hands_over and bool(ends)
+        by_starts = bool(self._starts) and (again or any(1 in line.targets for line in self.lines))
+        return self.fallback is not None and (by_rule or self.fallback.odds > 0 or by_starts)
+
+    @property
+    def _starts(self) -> int:
+        """How often line 1 may be begun; 0: any number of times."""
+        return (self.fallback and self.fallback.starts) or 0
+
+    @cached_property
+    def _returning(self) -> dict[int, int]:
+        """The places that may lead back to line 1, numbered, where it may be begun only a few times."""
+        leads = [
+            links or ([self.rule_target] if self.is_ruled(place) else [])
+            for place, links in zip(self._places, self._links, strict=True)
+        ]
+        again = reached([place for place, links in enumerate(leads) if 0 in links], reversed_links(leads))
+        return {place: number for number, place in enumerate(sorted(again))} if self._starts else {}
+
+    @property
+    def n_places(self) -> int:
+        """How many places there are: the lines or boxes that have a number, and the ends."""
+        return len(self._places)
+
+    @property
+    def n_seen(self) -> int:
+        """How many rows there are without those for further times at line 1."""
+        return len(self._places) + len(self.pauses)
+
+    def place_of(self, row: int) -> int:
+        """The place that people see for a row: itself but for a place that line 1 led to once more."""
+        further = row - len(self._places)
+        return row if further < 0 or not self._starts else list(self._returning)[further % len(self._returning)]
 
     @cached_property
     def links(self) -> list[list[int]]:
-        """For each row those that it leads to, below first; where the rule leads is not among them."""
-        return [*self._links, *([place] for place in self.pauses)]
+        """For each row the places that it leads to, below first; where the rule leads is not among them."""
+        again = [self._links[place] for place in self._returning]
+        return [*self._links, *([place] for place in self.pauses), *again * (self._starts - 1)]
 
     @cached_property
     def _links(self) -> list[list[int]]:
@@ -238,7 +278,15 @@ class Plan:
         return Line(after.gives, Pause(self.washout), target, possible=after.possible)  # type: ignore[arg-type]
 
     def goes_to(self, row: int, place: int) -> int:
-        """The row at which a case is next that leaves a row for a place: a pause where the arm changes."""
+        """The row at which a case is next that leaves a row for a place: a pause where the arm changes; the hand-over
+        in place of line 1 where that was begun as often as it may be."""
+        if self._starts:
+            further, size = row - len(self._places), len(self._returning)
+            times = (1 if further < 0 else 2 + further // size) + (place == 0)
+            if times > self._starts and self.hand_over is not None:
+                return self.hand_over
+            number = self._returning.get(place, NONE)
+            return place if number == NONE or times == 1 else len(self._places) + (times - 2) * size + number
         turns = place in self.pauses and self._needs_pause(self.rows[row], self.rows[place])
         return self.pauses[place] if turns else place
 
@@ -319,6 +367,14 @@ class Plan:
         from banditree.figures.notebook import plan_bundle
 
         return plan_bundle(self)
+
+
+def by_place(plan: Plan, values: FloatArray) -> FloatArray:
+    """Values of rows (..., N) added up by the place that people see."""
+    found = np.zeros((*values.shape[:-1], plan.n_seen))
+    for row in range(plan.n_boxes):
+        found[..., plan.place_of(row)] += values[..., row]
+    return found
 
 
 def chosen_from(plan: Plan, row: int) -> tuple[str, ...] | None:

@@ -31,10 +31,10 @@ def reading_load(plan: Plan) -> float:
     Five lines of the demo have 6.0; `docs/protocols.md` gives the reasons for the weights.
     """
     # The ends of a protocol are inside its lines; those of a tree are boxes that the reader turns to.
-    places = set(plan.tests if plan.form is Form.LINES else range(plan.n_boxes - len(plan.pauses)))
+    places = set(plan.tests if plan.form is Form.LINES else range(plan.n_places))
     load = sum(_line(plan, box, places) for box in plan.tests) or NO_EXIT
     if plan.form is Form.BOXES:
-        load += END * (plan.n_boxes - len(plan.pauses) - plan.n_tests)
+        load += END * (plan.n_places - plan.n_tests)
     ways = [points.ways for points in plan.points] + ([] if plan.rule is None else [plan.rule.counts.points.ways])
     load += RULE_OF_POINTS * max(len(set().union(*ways)) - 1, 0)
     used = {row.gives.task for row in plan.rows}
@@ -53,16 +53,17 @@ def reading_load(plan: Plan) -> float:
     return float(load)
 
 
-def unbeaten(rated: Sequence[tuple[float, float]]) -> list[int]:
-    """Which of some plans, by (reading load, loss), lose less than all that are as easy to read, the easiest first.
+def unbeaten(rated: Sequence[tuple[float, ...]]) -> list[int]:
+    """Which of some plans, by (reading load, loss) or more numbers, no other one equals or beats in all of them, the
+    easiest to read first.
 
-    >>> unbeaten([(9, 20.0), (3, 50.0), (15, 25.0)])
-    [1, 0]
+    >>> unbeaten([(9, 20.0), (3, 50.0), (15, 25.0)]), unbeaten([(9, 20.0, 100.0), (9, 25.0, 40.0)])
+    ([1, 0], [0, 1])
     """
-    front, least = list[int](), float("inf")
+    front = list[int]()
     for number in sorted(range(len(rated)), key=rated.__getitem__):
-        if rated[number][1] < least:
-            least = rated[number][1]
+        own = rated[number]
+        if not any(all(a <= b for a, b in zip(rated[other], own, strict=True)) for other in front):
             front.append(number)
     return front
 

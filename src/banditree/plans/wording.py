@@ -33,7 +33,7 @@ def unit(plan: Plan) -> str:
 
 def place_name(plan: Plan, box: int) -> str:
     """Where a case is: "line 3", "box 3", or at the end of a protocol, which has no number."""
-    words = plan.vocabulary
+    words, box = plan.vocabulary, plan.place_of(box)
     if isinstance(plan.rows[box].counts, Pause):
         return words.say("a pause before {place}", place=place_name(plan, plan.links[box][0]))
     if is_end(plan, box):
@@ -95,15 +95,10 @@ def either(words: Vocabulary, missing: Iterable[str]) -> str:
 def numbered_lines(plan: Plan) -> list[str]:
     """The lines of a protocol, whose ends are inside them, or all boxes."""
     if plan.form is Form.BOXES:
-        boxes = range(_n_printed(plan))
+        boxes = range(plan.n_places)
         return [f"{plan.vocabulary.say('Box {number}.', number=box + 1)} {box_sentence(plan, box)}" for box in boxes]
     lines = range(max(plan.n_tests, 1))  # a protocol of one end is one line
     return [f"{line + 1}. {box_sentence(plan, line, spelled=line == 0)}" for line in lines]
-
-
-def _n_printed(plan: Plan) -> int:
-    """How many boxes have a number; pauses have none."""
-    return plan.n_boxes - len(plan.pauses)
 
 
 def heading(plan: Plan, loss: str = "") -> str:
@@ -188,7 +183,7 @@ def _size(plan: Plan) -> str:
     if plan.form is Form.LINES:
         size, longest = lines_of(words, max(plan.n_tests, 1)), lines_of(words, plan.depth) if plan.n_tests else ""
     else:
-        size, longest = boxes_of(words, _n_printed(plan)), words.count(plan.depth, "{n} test", "{n} tests")
+        size, longest = boxes_of(words, plan.n_places), words.count(plan.depth, "{n} test", "{n} tests")
     if longest:
         size = words.say("{size}, longest path: {longest}", size=size, longest=longest)
     if plan.most_pulls:
@@ -230,7 +225,7 @@ def exits(plan: Plan, box: int) -> tuple[Exit, ...]:
     """The ways out of a box in the order in which they are read; none from an arm for good."""
     row, rows = plan.rows[box], dict(zip((BELOW, ABOVE), plan.links[box], strict=False))
     return tuple(
-        Exit(row.counts.condition(plan, side), _leads_to(plan, box, rows[side]), rows[side])
+        Exit(row.counts.condition(plan, side), _leads_to(plan, plan.place_of(box), rows[side]), rows[side])
         for side in row.counts.exits
     )
 
@@ -376,7 +371,17 @@ def fallback_sentence(plan: Plan) -> str:
         decides = words.say("From now on a person decides.")
     else:
         decides = words.say("{give} {name} from now on.", name=words.quoted(str(plan.fallback.arm)))
-    return " ".join(filter(None, [first, decides, odds_sentence(plan)]))
+    return " ".join(filter(None, [first, starts_sentence(plan), decides, odds_sentence(plan)]))
+
+
+def starts_sentence(plan: Plan) -> str:
+    """How often line 1 may be begun; "" where nothing is said of that."""
+    fallback, words = plan.fallback, plan.vocabulary
+    if fallback is None or not fallback.starts:
+        return ""
+    if plan.form is Form.LINES:
+        return words.say("Do so instead of beginning line 1 more than {times}.", times=words.times(fallback.starts))
+    return words.say("Do so instead of beginning box 1 more than {times}.", times=words.times(fallback.starts))
 
 
 def odds_sentence(plan: Plan) -> str:

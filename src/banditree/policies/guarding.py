@@ -20,8 +20,9 @@ from banditree.tasks.collection import Collection
 def guarded(plan: Plan, collection: Collection) -> Plan:
     """The plan with a hand-over to Thompson sampling that has learned since the first round.
 
-    The plan as it is where it has a fallback of its own, where the alarm guards it instead (`needs_alarm`), or where
-    nothing is known by which to hand over: with worth or a rule about harm, or for a collection of other kinds.
+    A plan that hands over where line 1 was begun too often does so by the odds as well, to whom it says. The plan as it
+    is where it has another fallback of its own, where the alarm guards it instead (`needs_alarm`), or where nothing is
+    known by which to hand over: with worth or a rule about harm, or for a collection of other kinds.
 
     >>> from banditree.trees.tree import build_tree
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
@@ -29,11 +30,16 @@ def guarded(plan: Plan, collection: Collection) -> Plan:
     100
     """
     unknown = plan.theta is not None or collection.worth is not None or plan.on_harm is not None
-    if plan.fallback is not None or unknown or (plan.tasks, plan.arms) != (collection.tasks, collection.arms):
+    own = plan.fallback
+    if (
+        (own is not None and (own.odds or not own.starts))
+        or unknown
+        or (plan.tasks, plan.arms) != (collection.tasks, collection.arms)
+    ):
         return plan
     allow = float((collection.radius + reach_of_cases(collection, 1.0 / (ODDS * collection.n_arms))).max())
     means = tuple(map(tuple, collection.means.tolist()))
-    return replace(plan, fallback=Fallback(odds=ODDS, allow=allow, means=means))
+    return replace(plan, fallback=replace(own or Fallback(), odds=ODDS, allow=allow, means=means))
 
 
 def needs_alarm(plan: Plan, collection: Collection | None) -> bool:

@@ -14,6 +14,7 @@ from banditree.plans.pages import given_arms
 from banditree.plans.plan import Page, Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
+from banditree.protocols.asking import asking
 from banditree.protocols.by_state import build_by_state
 from banditree.protocols.harm import barring
 from banditree.protocols.protocol import build_protocol, find_protocol, why_no_protocol
@@ -70,6 +71,7 @@ def build_plan(
     on_progress: OnProgress | None = None,
     pages: bool = False,
     not_again: bool = False,
+    ask: bool = False,
     **options: Any,
 ) -> Plan:
     """The plan for a collection over `horizon` rounds of one case.
@@ -79,7 +81,8 @@ def build_plan(
     uses all the options given. options: of `PlanSettings`, or others of `build_protocol`, `build_tree` or
     `build_optimal`; one that the method does not use is refused, and None counts as omitted. Where all ends of a plan
     would give the same option, the plan gives it at once. pages: see `add_pages`. not_again: with pages, and the rule
-    that a case never gets an arm again under which it was harmed; a limit on harm is then kept with the rule.
+    that a case never gets an arm again under which it was harmed; a limit on harm is then kept with the rule. ask:
+    see `asking`.
 
     >>> two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]], arms=["A", "B"])
     >>> build_plan(two, 1000, steps=300).origin.method, build_plan(two, 1000, stop_early=True).origin.method
@@ -90,7 +93,9 @@ def build_plan(
     banditree.errors.InvalidInput: steps must be omitted with method="tree". It is an option of method="protocol".
     """
     offered: dict[str, Any] = {"vocabulary": vocabulary, "on_progress": on_progress}
-    return plan_and_near(collection, horizon, method, pages=pages, not_again=not_again, **offered, **options)[0]
+    return plan_and_near(collection, horizon, method, pages=pages, not_again=not_again, ask=ask, **offered, **options)[
+        0
+    ]
 
 
 def plan_and_near(
@@ -102,6 +107,7 @@ def plan_and_near(
     on_progress: OnProgress | None = None,
     pages: bool = False,
     not_again: bool = False,
+    ask: bool = False,
     **options: Any,
 ) -> tuple[Plan, Nearby | None]:
     """What `build_plan` builds, and what `variants` shows beside it; None where no others are looked for."""
@@ -118,6 +124,8 @@ def plan_and_near(
         plan = add_rule(plan, collection, on_progress=on_progress, **given)
     elif pages:
         plan = add_pages(plan, collection, on_progress=on_progress, **given)
+    if ask:
+        plan = asking(plan, collection)
     by_others = plan.fallback is not None or plan.outcomes_choose
     alone = by_others or not_again or given.get("max_harm") is not None or given.get("numbers") == "free"
     return plan, None if near is None or alone else replace(near, plan=plan)

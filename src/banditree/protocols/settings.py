@@ -168,6 +168,22 @@ class PlanSettings(ProtocolSettings, TreeSettings):
         Field(description="Add pages, and a rule: after harm under an arm a case never gets it again."),
     ] = False
 
+    ask: Annotated[
+        bool,
+        Field(
+            description="Add a sentence for paper: a person decides about a case that would begin line 1 more than N "
+            "times. N is found so that this is at most 1 of 100 cases of each task."
+        ),
+    ] = False
+
+    @model_validator(mode="after")
+    def _check_ask(self) -> Self:
+        others = {"allow": self.allow, "unknown": self.unknown, "fallback": self.fallback, "washout": self.washout}
+        others |= {"pages": self.pages, "not_again": self.not_again}
+        if self.ask and (given := [name for name, value in others.items() if value]):
+            raise InvalidInput(f"ask must be omitted with {given[0]}: it is for plans whose lines are all there is.")
+        return self
+
     @property
     def options(self) -> dict[str, Any]:
         """What was asked of the method."""

@@ -16,7 +16,7 @@ from banditree.certificates.varying import Estimated, VaryingCertificate, certif
 from banditree.errors import InvalidInput
 from banditree.nouns import counted, plural
 from banditree.plans.pages import page_number
-from banditree.plans.plan import Plan
+from banditree.plans.plan import Plan, by_place
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import unit
 from banditree.plans.words import Vocabulary, amount, named, quoted
@@ -304,7 +304,7 @@ def pages_sentences(plan: Plan, collection: Collection, horizon: int) -> list[st
 def lines_passed(plan: Plan, certificate: Certificate) -> float:
     """How many lines or tests a case passes on average over the tasks; one that starts again counts them again."""
     assert certificate.entered is not None
-    passed = certificate.entered[:, plan.tests].sum(axis=1)
+    passed = by_place(plan, certificate.entered)[:, plan.tests].sum(axis=1)
     return float(np.average(passed, weights=certificate.shares))
 
 

@@ -7,7 +7,7 @@ from banditree.certificates.outcomes import Claim
 from banditree.certificates.varying import VaryingCertificate, certify_cases
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
-from banditree.protocols.judging import lost
+from banditree.protocols.judging import Judged, lost
 from banditree.protocols.objectives import Objective, objective_named
 from banditree.protocols.variants import Variant
 from banditree.reports.certify import shown_chance, table_lines
@@ -84,9 +84,18 @@ def front_text(rows: list[dict[str, Any]]) -> str:
 def variants_text(found: list[Variant], objective: Objective | str = Objective.WORST) -> str:
     """What a plan and others near it would lose, as a short table."""
     over = f" {VARYING}" if isinstance(found[0].certificate, VaryingCertificate) else ""
-    head = ["", "lines", "reading load", f"loses {objective_named(objective).words}{over}"]
+    head = ["", "lines", "reading load", f"loses {objective_named(objective).words}{over}", "1 of 100 loses"]
     cells = [
-        [name, str(one.n_tests), f"{reading_load(one):.1f}", f"{lost(judged, objective):,.2f}"]
+        [name, str(one.n_tests), f"{reading_load(one):.1f}", f"{lost(judged, objective):,.2f}", _one_in_100(judged)]
         for name, one, judged in found
     ]
+    if all(row[-1] == "-" for row in cells):
+        head, cells = head[:-1], [row[:-1] for row in cells]
     return "\n".join(table_lines(head, cells))
+
+
+def _one_in_100(judged: Judged) -> str:
+    """What 1 of 100 cases loses in the worst task; "-" where that is not computed."""
+    if not isinstance(judged, Certificate) or judged.unlucky is None:
+        return "-"
+    return f"{judged.unlucky.at_most[:, 1].max():,.1f}"

@@ -152,7 +152,7 @@ def _advance(ahead: Ahead, followed: Followed, params: Any, outcomes: list[Outco
         if tallied:
             policy.update(params, ahead.state, context, arm, reward)
             facts = policy.explain(params, ahead.state)
-            box = facts.box
+            box = None if facts.box is None else followed.plan.place_of(facts.box)
             # A test that has just been entered has no pulls: line 1 may start again at line 1.
             if box is not None and (ahead.path[-1:] != [box + 1] or (facts.pulls == 0 and _is_test(followed, box))):
                 ahead.path.append(box + 1)

@@ -61,7 +61,7 @@ def standing(case: Case) -> Standing:
         **common,
         rounds=len(session.rounds),
         open_rounds=session.open_rounds,
-        box=None if facts.box is None else facts.box + 1,
+        box=None if facts.box is None else case.followed.plan.place_of(facts.box) + 1,
         exploiting=facts.exploiting,
         arm=None if facts.arm is None else session.arms[facts.arm],
         pulls=facts.pulls,

@@ -18,6 +18,7 @@ from banditree.plans.plan import Plan
 from banditree.plans.reading_load import unbeaten
 from banditree.plans.words import Vocabulary, vocabulary_from
 from banditree.progress import OnProgress, Progress
+from banditree.protocols.asking import asking
 from banditree.protocols.build import add_pages, add_rule, build_plan, choose_method
 from banditree.protocols.defaults import default_lines, default_steps
 from banditree.protocols.front import shorter_and_shorter
@@ -51,6 +52,8 @@ def search(database: Database, settings: Mapping[str, Any], reports: Reports) ->
         finds.completed = partial(add_rule, collection=collection, **asked.options)
     elif asked.pages:
         finds.completed = partial(add_pages, collection=collection, **asked.options)
+    elif asked.ask:
+        finds.completed = partial(asking, collection=collection)
     if method.name == "protocol":
         _search_protocols(finds, collection, asked.horizon, asked.options)
     else:

@@ -39,6 +39,8 @@ def search_settings(content: Content, collection: str) -> SearchSettings:
         max_harm=limits.harm,
         not_again=limits.not_again,
         rule_size=limits.rule if content.log is not None and content.log.contexts else None,
+        max_loss=limits.most,
+        ask=limits.ask,
         words=content.words,
     )
 

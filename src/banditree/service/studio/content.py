@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from banditree.cases.design import Design
+from banditree.protocols.objectives import Objective
 from banditree.service.edge.models import NO_NUL, Name, Shape
 
 MOST_GRID = 30  # A grid of typed rates has at most this many kinds and options.
@@ -146,9 +147,10 @@ class Rates(Shape):
 class Limits(Shape):
     """What a plan may be, as a person answers it. wrong: at most this share of cases may end with a wrong option.
 
-    harm: the most harms that a case may have on average; not_again: what did harm is not given again. washout: the
-    rounds after a change of option that are given and not counted. rule: where kinds look at contexts, the most rows of
-    the printed rule of each; None: whatever has the highest prediction.
+    most: what 99% of the cases of each kind may lose at most. harm: the most harms that a case may have on average;
+    not_again: what did harm is not given again. washout: the rounds after a change of option that are given and not
+    counted. ask: a person decides about a case that comes back to line 1 too often. rule: where kinds look at contexts,
+    the most rows of the printed rule of each; None: whatever has the highest prediction.
     """
 
     lines: Annotated[int, Field(ge=1, le=40)] | None = None
@@ -158,7 +160,9 @@ class Limits(Shape):
     harm: Annotated[float, Field(gt=0)] | None = None
     not_again: bool = False
     excluded: list[str] = Field(default_factory=list)
-    objective: Literal["worst", "mean"] = "worst"
+    objective: Objective = Objective.WORST
+    most: Annotated[float, Field(gt=0)] | None = None
+    ask: bool = False
     washout: Annotated[int, Field(ge=0, le=1_000)] = 0
     rule: Annotated[int, Field(ge=1, le=20)] | None = 4
 

@@ -50,7 +50,7 @@ def picture(found: Sequence[dict[str, Any]], others: Sequence[dict[str, Any]], o
 
     chosen: the number of the plan shown.
     """
-    across = [(one[objective], one["short"]) for one in others]
+    across = [(one[objective], one["short"]) for one in others if objective in one]
     losses = [one["loss"] for one in found] + [loss for loss, _ in across]
     x, y = _axes(max(one["lines"] for one in found), losses)
     best = unbeaten(found)

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from banditree.plans.wording import heading
+from banditree.protocols.objectives import Objective
 from banditree.reports.promise import lost_word
 from banditree.service.edge.replies import read, write
 from banditree.service.jobs.models import SearchJob
@@ -42,6 +43,7 @@ NOTHING: dict[str, Any] = {
     "chosen": None,
     "ladder": None,
     "best": [],
+    "lost_where": "",
 }  # before a plan is found
 CHANCES = {"0.1": "1 in 10", "0.05": "1 in 20", "0.01": "1 in 100", "0.001": "1 in 1,000"}
 
@@ -80,17 +82,19 @@ def _shown(unit: str | None, objective: str, job: Job, beside: Job | None, dot: 
         "best": [(n, found[n]) for n in best],
         "lost": [*_lost(found[number]), *others],
         "chosen": {**found[number], "number": number, "heading": heading(plan), "lost": lost_word(plan, unit)},
+        "lost_where": Objective(objective).words.replace("task", plan.vocabulary.task),
         "ladder": ladder_of(plan),
     }
 
 
 def _lost(found: dict[str, Any]) -> list[dict[str, Any]]:
     """What a plan loses: where rates are estimates, at these rates as the others do, and at worst."""
-    at_most = {"worst": found["worst_regret"], "mean": found["mean_regret"]}
+    at_most = {"worst": found["worst_regret"], "mean": found["mean_regret"], "one_in_100": found["unlucky"]}
     if found["at_estimates"] is None:
         return [{"name": "this plan", **at_most}]
     worst = {"name": "this plan, at the worst rates within the margins", **at_most}
-    return [{"name": "this plan", **found["at_estimates"]}, worst]
+    itself = {"name": "this plan", **found["at_estimates"], "one_in_100": found["unlucky"]}
+    return [itself, {**worst, "one_in_100": None}]
 
 
 async def _beside(request: Request, person: Person, collection: str, horizon: int) -> Job:
@@ -131,6 +135,8 @@ async def _limits(request: Request, given: dict[str, str]) -> Limits:
         "washout": whole(given, "washout") or 0,
         "rule": whole(given, "rule"),
         "harm": given.get("harm") or None,
+        "most": given.get("most") or None,
+        "ask": "ask" in given,
         "not_again": "not_again" in given,
         "objective": given.get("objective", "worst"),
         "excluded": excluded,
