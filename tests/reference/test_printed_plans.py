@@ -90,13 +90,13 @@ def check_protocol(plan, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(protocols(), st.data())
 def test_a_protocol_is_followed_from_its_text_alone(plan, data):
     check_protocol(plan, data)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 @settings(max_examples=2000, deadline=None)
 @given(protocols(), st.data())
 def test_thousands_of_protocols_are_followed_from_their_text_alone(plan, data):

@@ -86,13 +86,13 @@ def difference_sequence(
 
 def least_evidence(old: Values, new: Values, share: float, difference: float) -> float:
     """The log of the wealth of a bet on more than this difference, at the mean of the old plan where it is least."""
+    from scipy.optimize import minimize_scalar  # a quarter of a second, which every process of jobs would take
+
     ends = max(0.0, -difference), min(1.0, 1.0 - difference)
     means = np.array([np.average(old[0], weights=old[1]), np.average(new[0], weights=new[1]) - difference])
     near = np.clip([*means, means @ (1 - share, share)], *ends)
     places = np.sin(np.linspace(0, np.pi / 2, 41)) ** 4
     tried = np.unique([*near, *np.interp([*places, *(1 - places)], (0, 1), ends)])
-    from scipy.optimize import minimize_scalar  # a quarter of a second, which every process of jobs would take
-
     found = evidence(old, new, share, tried, difference)
     best = int(found.argmin())
     around = tried[max(best - 1, 0)], tried[min(best + 1, len(tried) - 1)]
