@@ -140,7 +140,7 @@ def ladder_section(info: LadderInfo, reach: ReachInfo | None = None, note: str =
 </div>
 <aside id="details" aria-label="{details}" aria-live="polite" tabindex="0">
 <button type="button" id="hide" aria-label="{escape(words.say("Hide the details"))}">×</button>
-<div id="facts"><h3>{details}</h3><p>{escape(choose)}</p>{why}</div>
+<div id="facts"><h2>{details}</h2><p>{escape(choose)}</p>{why}</div>
 </aside>
 </div>
 {_predictions(info)}"""

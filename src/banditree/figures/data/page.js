@@ -44,7 +44,7 @@
   function describe(box) {
     const number = Number(box.dataset.box), facts = document.getElementById("facts");
     const name = box.classList.contains("then") ? box.textContent : t(data.in_lines ? "line" : "box", { number });
-    facts.replaceChildren(element("h3", name));
+    facts.replaceChildren(element("h2", name));
     const possible = data.possible[number];
     if (possible) {
       const names = possible.map((i) => data.tasks[i]).join(", ");
