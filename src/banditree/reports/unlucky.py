@@ -12,7 +12,6 @@ from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.words import amount
 from banditree.reports.promise import lost_word, unlucky_sentence
-from banditree.simulation.with_states import simulate_states
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
 from banditree.tasks.states import StateCollection
@@ -45,6 +44,7 @@ def simulated(plan: Plan, collection: Collection, horizon: int, runs: int, seed:
     from scipy.stats import binom
 
     from banditree.simulation.engine import simulate
+    from banditree.simulation.with_states import simulate_states
 
     if isinstance(collection, StateCollection):
         lost = np.sort(simulate_states(collection, {"plan": plan}, horizon, runs=runs, seed=seed).loss[0], axis=1)
