@@ -29,16 +29,19 @@ for wait in ("connect", "read", "write", "pool"):
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_limits():
-    """Certificates and analyses look for what no algorithm can beat for an instant, not for the default second."""
+    """Certificates and analyses look for what no algorithm can beat for an instant, not for the default second; what
+    does it in full."""
     from banditree.reports import limits
+
+    thorough = {name: getattr(limits, name) for name in ("limit", "continuations")}
 
     def brief(function):
         return lambda *given, effort, **more: function(*given, effort=min(effort, MOST_EFFORT), **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("limit", "continuations"):
-            patch.setattr(limits, name, brief(getattr(limits, name)))
-        yield
+        for name, function in thorough.items():
+            patch.setattr(limits, name, brief(function))
+        yield thorough
 
 
 @pytest.fixture(scope="session")

@@ -169,10 +169,15 @@ def test_commands_on_the_pages_run(page, tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def played(maker, tmp_path_factory):
-    """What both examples print and find, and the folder with their pictures."""
+def played(maker, tmp_path_factory, quick_limits):
+    """What both examples print and find, with limits that were looked for in full, and the folder with their pictures."""
+    from banditree.reports import limits
+
     folder = tmp_path_factory.mktemp("pictures")
-    return {name: maker.play(name, folder / f"{name}.svg") for name in maker.EXAMPLES}, folder
+    with pytest.MonkeyPatch.context() as patch:
+        for name, thorough in quick_limits.items():
+            patch.setattr(limits, name, thorough)
+        return {name: maker.play(name, folder / f"{name}.svg") for name in maker.EXAMPLES}, folder
 
 
 @pytest.mark.slow
