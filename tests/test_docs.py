@@ -170,7 +170,7 @@ def test_commands_on_the_pages_run(page, tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def played(maker, tmp_path_factory, quick_limits):
-    """What both examples print and find, with limits that were looked for in full, and the folder with their pictures."""
+    """What both examples print and find, their limits looked for in full, and the folder with their pictures."""
     from banditree.reports import limits
 
     folder = tmp_path_factory.mktemp("pictures")

@@ -10,6 +10,7 @@ from banditree.errors import InvalidInput
 from banditree.monitoring.simulated import simulate_cases
 from banditree.reports.fit import fit_text
 from banditree.reports.showing import SHOWINGS
+from banditree.training.trajectories import learn_states
 from banditree.trees.tree import build_tree
 
 TWO = Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B <b>"], tasks=["early", "late"])
@@ -22,6 +23,16 @@ def visits():
     return polars.DataFrame({"individual": who, "arm": np.array(TWO.arms)[arm], "reward": reward})
 
 
+def stays():
+    """Forty cases of two kinds that are ill or well, ten rounds each, with a name to escape."""
+    rng = np.random.default_rng(1)
+    case = np.repeat(np.arange(40), 10)
+    kind, state, arm = case % 2, rng.integers(0, 2, 400), rng.integers(0, 2, 400)
+    named = {"individual": case, "task": np.array(TWO.tasks)[kind], "state": np.array(["ill", "well"])[state]}
+    reward = (rng.random(400) < TWO.means[kind, arm]).astype(int)
+    return polars.DataFrame({**named, "arm": np.array(TWO.arms)[arm], "reward": reward})
+
+
 @pytest.fixture(scope="module")
 def results():
     with pytest.MonkeyPatch.context() as patch:
@@ -31,7 +42,8 @@ def results():
         fitted = fit(full_log(90, 8, 0), 8, kinds=(2,), lines=(1,), folds=2)
     plan = build_tree(TWO, horizon=20)
     watched = monitor(plan, TWO, simulate_cases(plan, TWO, 60))
-    found = [fitted, fitted.evaluation, learn(visits(), kinds=2), certify(plan, TWO), watched]
+    by_state = learn_states(stays(), individual="individual", state="state", task="task")
+    found = [fitted, fitted.evaluation, learn(visits(), kinds=2), certify(plan, TWO), watched, by_state]
     return {type(one): one for one in found}
 
 
@@ -56,7 +68,7 @@ def test_results_show_text_html_a_frame_and_a_picture(results, tmp_path):
 
 
 def test_frames_have_the_numbers_of_the_results(results):
-    fitted, evaluation, learned, certificate, watched = results.values()
+    fitted, evaluation, learned, certificate, watched, _by_state = results.values()
     assert str(fitted) == fit_text(fitted)
     assert fitted.to_frame()["per_round"].tolist() == [row.value.value for row in evaluation.rows]
     assert learned.to_frame()["mean"].tolist() == learned.collection.means.ravel().tolist()
