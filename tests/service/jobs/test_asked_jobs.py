@@ -191,6 +191,13 @@ def test_what_cannot_be_done_is_refused_at_once(running, body):
     assert answer.json()["error"]["message"]
 
 
+def test_a_job_searches_on_one_core(running):
+    settings = {"collection": "none", "horizon": 5, "islands": 4}
+    answer = running[0].http.post("/api/v1/jobs", json={"kind": "search", "settings": settings})
+    assert answer.status_code == 422
+    assert "islands" in answer.json()["error"]["message"]
+
+
 def test_one_person_does_not_fill_the_line(running, monkeypatch):
     client, work = running
     known = client.add_collection(CLINIC, "clinic")

@@ -27,6 +27,7 @@ class SearchSettings(PlanSettings):
     """A collection on record, and how its plan is made."""
 
     collection: Id
+    islands: Literal[1] = Field(1, description="A job searches on one core: the others are for those who follow cases.")
     words: Vocabulary = Field(default_factory=dict)
 
 
