@@ -15,6 +15,7 @@ from banditree.policies.rounds import MISSING
 from banditree.service.cases.desk import Command, Desk
 from banditree.service.problems import Conflict, NotFound, NotLoggedIn, Refused, TooMany, Unavailable
 from banditree.service.store import case_lists, people, records
+from banditree.service.store.answers import is_first_use
 from banditree.service.store.database import Database, newest_version
 from banditree.service.store.people import Role
 from banditree.service.store.schema import audit, cases, events, metadata, plans
@@ -171,6 +172,22 @@ def test_two_desks_in_a_race_never_double_and_never_lose(database, database_url,
     assert sorted(answers, key=str) == [False] * 15 + [True] * 15
     assert [row[3] for row in history(database) if row[2] == "told"] == list(range(1, 16))
     assert state(other) == state(desk)
+    other.database.close()
+
+
+def test_a_token_counts_once_also_where_two_desks_see_it_at_the_same_time(database, database_url, desk):
+    other, first = Desk(Database(local(database_url))), []
+
+    def use(mine):
+        for number in range(15):
+            first.append((number, do(mine, lambda tx, number=number: is_first_use(tx.connection, f"token {number}"))))
+
+    threads = [threading.Thread(target=use, args=(mine,)) for mine in (desk, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(first) == [(number, is_first) for number in range(15) for is_first in (False, True)]
     other.database.close()
 
 

@@ -241,6 +241,19 @@ def test_nothing_leaves_without_a_token_of_a_known_system(asker, path):
     )
 
 
+def test_a_token_counts_once_on_all_servers_and_after_a_restart(asker):
+    path, used, other = "/cds-services", token("/cds-services"), token("/cds-services")
+    assert asker.call(path, None, used).status_code == 200
+    again = Asker.__new__(Asker)
+    for _ in range(2):
+        with in_thread(asker.app.state.settings) as (_, again.http):
+            refused = again.call(path, None, used)
+            assert (refused.status_code, "used before" in refused.text) == (401, True)
+            again.call(path, None, other)
+    assert asker.call(path, None, other).status_code == 401
+    assert asker.call(path).status_code == 200
+
+
 def jwt_without_signature(path):
     _head, payload, _signature = token(path).split(".")
     none = base64.urlsafe_b64encode(b'{"alg":"none","typ":"JWT"}').decode().rstrip("=")

@@ -12,6 +12,7 @@ from banditree.service.edge.requests import SAFE_METHODS, counted_address
 from banditree.service.point_of_care.systems import Systems, is_point_of_care
 from banditree.service.problems import Forbidden, NotLoggedIn
 from banditree.service.store import people
+from banditree.service.store.answers import is_first_use
 from banditree.service.store.database import Database
 from banditree.service.store.people import LOCAL, Person, Role, acting_as
 
@@ -38,8 +39,10 @@ class Door:
         if not secret:
             raise NotLoggedIn(NO_SECRET)
         if self.systems is not None and is_point_of_care(request.url.path):
-            user = self.systems.user("" if by_cookie else secret, request.url.path)
-            return await run_in_threadpool(self._read, acting_as, user)
+            signed = self.systems.signed("" if by_cookie else secret, request.url.path)
+            if not await request.app.state.desk.submit(lambda now: is_first_use(now.connection, signed.number)):
+                raise NotLoggedIn("This token was used before. Sign a new one for each call.")
+            return await run_in_threadpool(self._read, acting_as, signed.user)
         return await self._known(secret, by_cookie)
 
     def has_secret(self, request: Request) -> bool:

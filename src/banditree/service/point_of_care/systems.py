@@ -4,6 +4,7 @@ A token is a JSON Web Token that the system signs for one call with a key that n
 keys only, from a file: it fetches none (the `jku` of a token is not read), so nobody can make it call an address.
 """
 
+import hashlib
 import json
 import time
 from base64 import urlsafe_b64decode
@@ -23,7 +24,6 @@ from banditree.service.problems import NotLoggedIn
 
 SERVICES = "/cds-services"  # Where clinical systems look for services; the standard says so.
 LONGEST = 600  # A token is valid for at most this many seconds.
-MOST_REMEMBERED = 100_000  # Of tokens that are still valid, this many at most are remembered as used.
 SECRET_PARTS = ("d", "k", "p", "q")  # What only private keys have.
 EXAMPLE = '{"https://ehr.clinic.example": {"user": "ehr", "keys": {"keys": [...]}}}'
 
@@ -35,15 +35,21 @@ class System(NamedTuple):
     keys: KeySet
 
 
+class Signed(NamedTuple):
+    """A token that a system signed: the user as whom it acts, and a digest of its number, for it counts once."""
+
+    user: str
+    number: str
+
+
 class Systems:
-    """The systems of a file by their issuers, and the tokens that came lately."""
+    """The systems of a file by their issuers."""
 
     def __init__(self, path: str, public_url: str) -> None:
         self.by_issuer, self.public_url = read_systems(path), public_url.rstrip("/")
-        self._used: dict[tuple[str, str], float] = {}
 
-    def user(self, token: str, path: str) -> str:
-        """The user as whom the system acts that signed this token for this path; each token counts once."""
+    def signed(self, token: str, path: str) -> Signed:
+        """What a token says that a system signed for this path. Whether it was used before, the database knows."""
         try:
             system = self.by_issuer[str(_unverified(token).get("iss"))]
             claims = jwt.decode(token, system.keys, algorithms=SIGNATURES).claims
@@ -53,8 +59,8 @@ class Systems:
                 f"Send a token that a system known here signed for this address, {self.public_url}{path}, valid for at "
                 f"most {LONGEST // 60} minutes: 'Authorization: Bearer ...'."
             ) from None
-        self._use(claims)
-        return system.user
+        number = json.dumps([claims["iss"], claims["jti"]])
+        return Signed(system.user, hashlib.sha256(number.encode()).hexdigest())
 
     def _check(self, claims: dict[str, Any], path: str) -> None:
         for name in ("iss", "jti"):
@@ -65,14 +71,6 @@ class Systems:
         jwt.JWTClaimsRegistry(leeway=LEEWAY, aud=audience, exp=needed, iat=needed).validate(claims)
         if claims["exp"] > time.time() + LONGEST + LEEWAY:
             raise ValueError("exp")
-
-    def _use(self, claims: dict[str, Any]) -> None:
-        now, token = time.time(), (claims["iss"], claims["jti"])
-        if token in self._used:
-            raise NotLoggedIn("This token was used before. Sign a new one for each call.")
-        if len(self._used) >= MOST_REMEMBERED:
-            self._used = {token: until for token, until in self._used.items() if until > now}
-        self._used[token] = claims["exp"] + LEEWAY
 
     def is_page_of_a_system(self, path: str, origin: str) -> bool:
         """Whether a page of a system, such as the sandbox of CDS Hooks, sends this request in a browser."""

@@ -1,4 +1,7 @@
-"""Every statement over answers that are kept: a request that is sent again with its key is answered, not done again."""
+"""Every statement over answers that are kept: a request that is sent again with its key is answered, not done again.
+
+A token that counts once is kept among them, without an answer.
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -9,7 +12,8 @@ from banditree.service.cases.case import utc_now
 from banditree.service.problems import Refused
 from banditree.service.store.schema import answers
 
-KEPT = timedelta(days=1)  # Nobody sends a request again later than that.
+KEPT = timedelta(days=1)  # Nobody sends a request again later than that, and no token that counts once is valid longer.
+USED = "token"  # Stands in place of the request that a used token came with.
 
 
 class OtherRequest(Refused):
@@ -33,6 +37,14 @@ def keep_answer(connection: sa.Connection, key: str, request: str, cases: Sequen
     connection.execute(sa.delete(answers).where(answers.c.at < utc_now(ago=KEPT)))
     row = {"key": key, "request": request, "cases": _listed(cases), "content": content, "at": utc_now()}
     connection.execute(sa.insert(answers), row)
+
+
+def is_first_use(connection: sa.Connection, token: str) -> bool:
+    """Whether a token that counts once comes for the first time, on any server. token: a digest of its number."""
+    if kept_answer(connection, token, USED) is not None:
+        return False
+    keep_answer(connection, token, USED, (), "")
+    return True
 
 
 def forget_answers(connection: sa.Connection, case: str) -> None:
