@@ -175,6 +175,32 @@ def test_two_people_in_the_same_draft(http):
     assert change(http, address, **{**HOW, "horizon": "50"}).status_code == 200
 
 
+@pytest.mark.parametrize("by_form", [False, True])
+def test_what_is_sent_again_with_its_key_is_done_once_and_answered_as_before(http, by_form):
+    address = begin(http)
+
+    def twice(path, key, files=None, **data):
+        key = f"{address}/{key}"
+        once = {"once": key} if by_form else {}
+        form = http.build_request("POST", f"{address}/{path}", data={**data, **once}, files=files)
+        form.headers.update({} if by_form else {"idempotency-key": key})
+        form.read()
+        answers = [http.send(form, follow_redirects=False) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [303, 303], alert(answers[1])
+        assert answers[0].headers["location"] == answers[1].headers["location"]
+        return answers[0].headers["location"].rpartition("/")[2]
+
+    assert twice("know", "split", **HOW, version=version(http, address), go="on") == "kinds"
+    before = version(http, address)
+    assert twice("file", "replace", {"file": ("rates.csv", RATES)}, version=before) == "know"
+    assert int(version(http, address)) == int(before) + 1
+    typed = {**grid(http.get(f"{address}/know").text), "horizon": "20", "go": "add-kind"}
+    assert twice("know", "add", **typed, version=version(http, address)) == "know"
+    assert int(version(http, address)) == int(before) + 2
+    assert http.post(f"{address}/know", data={**typed, "version": before}).status_code == 409
+    assert twice("delete", "end") == "studio"
+
+
 def test_a_form_without_its_version_or_with_nonsense_is_refused(http):
     address = begin(http)
     first = {**HOW, "version": "1"}

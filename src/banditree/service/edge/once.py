@@ -32,10 +32,11 @@ def once(request: Request, act: Act, cases: tuple[str, ...] | None, promise: Cal
 
     promise: the function whose annotation says what `act` returns.
     """
-    asked = _digest(request.method, str(request.url), request.state.body.hexdigest())
-    key = _key(request, asked)
+    number = 1 + getattr(request.state, "n_commands", 0)
+    asked, key = asked_with(request, number)
     if key is None:
         return act
+    request.state.n_commands = number
     shape = TypeAdapter[Any](get_type_hints(promise).get("return", Any))
 
     def act_once(transaction: Transaction) -> Any:
@@ -49,7 +50,13 @@ def once(request: Request, act: Act, cases: tuple[str, ...] | None, promise: Cal
     return act_once
 
 
-def _key(request: Request, asked: str) -> str | None:
+def asked_with(request: Request, number: int) -> tuple[str, str | None]:
+    """(a digest of what a request asks for, the key of its command of this number)."""
+    asked = _digest(request.method, str(request.url), request.state.body.hexdigest())
+    return asked, _key(request, asked, number)
+
+
+def _key(request: Request, asked: str, number: int) -> str | None:
     """The key of one command of a request, which differs between people; None if it may be carried out every time."""
     given = request.headers.get(KEY)
     if request.method in SAFE_METHODS or getattr(request.state, "person", None) is None:
@@ -61,8 +68,7 @@ def _key(request: Request, asked: str) -> str | None:
         if form is None:
             return None
         given = f"{form} {asked}"  # the same form may be filled in anew, after going back in the browser
-    request.state.n_commands = 1 + getattr(request.state, "n_commands", 0)
-    return _digest(sender(request), given, str(request.state.n_commands))
+    return _digest(sender(request), given, str(number))
 
 
 def _digest(*parts: str) -> str:

@@ -9,10 +9,11 @@ from pydantic import BaseModel
 
 from banditree.service.cases.desk import Desk, Transaction
 from banditree.service.edge.models import Answer, Failure, Problem
-from banditree.service.edge.once import Act, once
+from banditree.service.edge.once import Act, asked_with, once
 from banditree.service.edge.reading_turns import Readers
 from banditree.service.people.senders import sender, site_of_sender
 from banditree.service.problems import problem
+from banditree.service.store.answers import kept_answer
 from banditree.service.store.database import Database
 from banditree.service.store.sites import limited
 
@@ -51,6 +52,12 @@ async def write(request: Request, change: Callable[..., Any], *arguments: Any) -
         return change(transaction.connection, *arguments)
 
     return await _enqueue(request, once(request, act, None, change), None)
+
+
+async def was_made(request: Request) -> bool:
+    """Whether the first change that a request asks for was made when the same request came before, with its key."""
+    asked, key = asked_with(request, 1)
+    return key is not None and await read(request, kept_answer, key, asked) is not None
 
 
 async def write_secret(request: Request, change: Callable[..., Any], *arguments: Any) -> Any:

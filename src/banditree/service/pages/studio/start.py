@@ -60,5 +60,6 @@ async def resume(request: Request, person: Viewer, id: StudyId) -> Response:
 @router.post("/studio/{id}/delete")
 async def delete(request: Request, person: Operator, id: StudyId) -> Response:
     """Delete a draft and its file; the plan and the collection that came of it stay."""
+    await fields(request)  # for the key of the form
     await write(request, studies.delete_study, person.name, id)
     return to("/studio")

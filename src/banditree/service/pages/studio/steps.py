@@ -9,7 +9,7 @@ from banditree.figures.html import ladder_list
 from banditree.figures.ladder import ladder_info
 from banditree.plans.plan import Plan
 from banditree.plans.words import Vocabulary
-from banditree.service.edge.replies import read, write
+from banditree.service.edge.replies import read, was_made, write
 from banditree.service.pages.forms import fields, to, whole
 from banditree.service.pages.rendering import page
 from banditree.service.problems import Conflict, Refused
@@ -83,10 +83,13 @@ async def save(request: Request, person: Person, study: Study, content: Content)
     await write(request, studies.change_study, person.name, study.id, await version_in(request), content)
 
 
-async def study_in_form(request: Request, id: str) -> Study:
-    """The draft that a form is about, refused at once where somebody changed it since: before anything is computed."""
+async def study_in_form(request: Request, id: str, *, one_change: bool = False) -> Study:
+    """The draft that a form is about, refused at once where somebody changed it since: before anything is computed.
+
+    one_change: the form makes no other change, so where it was sent before and made it, it is answered as then.
+    """
     study = await study_of(request, id)
-    if study.version != await version_in(request):
+    if study.version != await version_in(request) and not (one_change and await was_made(request)):
         raise Conflict(studies.changed_meanwhile(study))
     return study
 
