@@ -363,15 +363,22 @@ def several_sentence(plan: Plan, worth: int) -> str:
 def fallback_sentence(plan: Plan) -> str:
     """The last line of a plan for cases that are none of the tasks: what "hand over" means."""
     assert plan.fallback is not None
-    words, to = plan.vocabulary, plan.fallback.to
+    words = plan.vocabulary
     first = words.say("Hand over: what was seen contradicts every {task}.")
-    if to is Decider.THOMPSON:
-        decides = words.say("From now on Thompson sampling chooses; it has learned from the first round.")
-    elif to is Decider.PERSON:
-        decides = words.say("From now on a person decides.")
-    else:
-        decides = words.say("{give} {name} from now on.", name=words.quoted(str(plan.fallback.arm)))
+    decides = decider_sentence(plan) or words.say(
+        "From now on Thompson sampling chooses; it has learned from the first round."
+    )
     return " ".join(filter(None, [first, starts_sentence(plan), decides, odds_sentence(plan)]))
+
+
+def decider_sentence(plan: Plan) -> str:
+    """Who decides about a case that was handed over, where the plan says that it is not Thompson sampling; or ""."""
+    fallback, words = plan.fallback, plan.vocabulary
+    if fallback is None or fallback.to is Decider.THOMPSON:
+        return ""
+    if fallback.to is Decider.PERSON:
+        return words.say("From now on a person decides.")
+    return words.say("{give} {name} from now on.", name=words.quoted(str(fallback.arm)))
 
 
 def starts_sentence(plan: Plan) -> str:

@@ -9,12 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from banditree.plans.plan import ODDS, Fallback, Plan
+from banditree.plans.plan import ODDS, Decider, Fallback, Plan
 from banditree.policies.alarm import AlarmParams, guard
-from banditree.policies.base import Policy
+from banditree.policies.base import Outcome, Policy, Rng
 from banditree.policies.classic import lints, thompson
+from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.cases import reach_of_cases
 from banditree.tasks.collection import Collection
+
+PERSON_NEEDED, ARM_NOT_AVAILABLE = int(Outcome.PERSON_NEEDED), int(Outcome.ARM_NOT_AVAILABLE)
 
 
 def guarded(plan: Plan, collection: Collection) -> Plan:
@@ -50,10 +53,10 @@ def needs_alarm(plan: Plan, collection: Collection | None) -> bool:
 
 
 def with_alarm_of(plan: Plan, planned: Policy, collection: Collection, false_alarm_rate: float | None = None) -> Policy:
-    """The plan's own policy until the evidence fits no task of the collection, and Thompson sampling from then on.
+    """The plan's own policy until the evidence fits no task of the collection; then whoever the plan hands over to.
 
-    Both are made for the plan: the alarm takes its means from the collection, which the plan does not have. Thompson
-    sampling looks at contexts where there are any.
+    That is Thompson sampling where the plan does not say. Both are made for the plan: the alarm takes its means from
+    the collection, which the plan does not have. Thompson sampling looks at contexts where there are any.
 
     >>> from banditree.policies.follow import follow
     >>> from banditree.trees.tree import build_tree
@@ -66,10 +69,23 @@ def with_alarm_of(plan: Plan, planned: Policy, collection: Collection, false_ala
     def make_planned(_collection: Collection, horizon: int, options: Mapping[str, Any]) -> Any:
         return planned.make(plan, horizon, options)
 
-    alarmed = guard(replace(planned, make=make_planned), thompson if collection.theta is None else lints)
+    learned = thompson if collection.theta is None else lints
+    alarmed = guard(replace(planned, make=make_planned), handing_over(plan, learned))
 
     def make(_plan: Plan, horizon: int, options: Mapping[str, Any]) -> AlarmParams:
         params: AlarmParams = alarmed.make(collection, horizon, {**rate, **options})
         return params
 
     return replace(alarmed, make=make)
+
+
+def handing_over(plan: Plan, learned: Policy) -> Policy:
+    """Whoever the plan hands a case over to: a person, an arm, or else the policy that has learned from the case."""
+    if plan.fallback is None or plan.fallback.to is Decider.THOMPSON:
+        return learned
+    given = PERSON_NEEDED if plan.fallback.arm is None else plan.arms.index(plan.fallback.arm)
+
+    def choose(params: Any, state: Any, context: FloatArray, available: BoolArray, rng: Rng) -> int:
+        return given if given < 0 or available[given] else ARM_NOT_AVAILABLE
+
+    return replace(learned, choose=choose)

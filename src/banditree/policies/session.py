@@ -94,6 +94,12 @@ class Session:
         return (STATE,) if self.states else tuple(dict.fromkeys(one.name for one in self.features))
 
     @property
+    def round_states(self) -> dict[int, str]:
+        """The state that each open round was asked in, by its number; empty for what does not know of states."""
+        given = {n: self.rounds[n - 1].context for n in self.open_rounds} if self.states else {}
+        return {n: self.states[int(state[0])] for n, state in given.items() if state is not None}
+
+    @property
     def open_rounds(self) -> list[int]:
         """The rounds that were asked and wait for an outcome."""
         return [n for n, entry in enumerate(self.rounds[self.n_applied :], self.n_applied + 1) if entry.reward is None]

@@ -39,13 +39,8 @@ def describe(session: "Session") -> str:
         lines.append(_lazy_test(facts, session.arms[facts.arm], words))
     if facts.pulls is not None and (not facts.exploiting or _has_score(subject, facts.box)):
         lines.append(_tally(session, facts.pulls, facts, words))
-    tallies = facts.details.get("tallies")
-    if tallies is not None:
-        each = zip(map(words.quoted, session.tasks), tallies, strict=True)
-        lines.append(words.say("Tallies: {tallies}.", tallies=", ".join(f"{name} {tally}" for name, tally in each)))
-    scored = tallies is not None or (isinstance(subject, Plan) and _has_score(subject, facts.box))
-    if facts.details.get("waits_for_state") and scored:
-        lines.append(pending_sentence(words))
+    if isinstance(subject, Plan):
+        lines.append(points_by_state(subject, facts))
     if facts.possible is not None:
         lines.append(
             possible_sentence([words.quoted(session.tasks[i]) for i in facts.possible], len(session.tasks), words)
@@ -109,6 +104,17 @@ def _place(plan: Plan, box: int) -> str:
     place = f"{place_name(plan, box)}{on_page(plan)}"
     says = f"{box_sentence(plan, box)}{f' {rule_sentence(plan)}' if at_end else ''}"
     return plan.vocabulary.say("The case is at {place}: {says}", place=place, says=says)
+
+
+def points_by_state(plan: Plan, facts: Facts) -> str:
+    """The tallies of a plan that remembers, and whether points are still to come; "" for a plan without states."""
+    words, tallies, said = plan.vocabulary, facts.details.get("tallies"), []
+    if tallies is not None:
+        each = zip(map(words.quoted, plan.tasks), tallies, strict=True)
+        said.append(words.say("Tallies: {tallies}.", tallies=", ".join(f"{name} {tally}" for name, tally in each)))
+    if facts.details.get("waits_for_state") and (tallies is not None or _has_score(plan, facts.box)):
+        said.append(pending_sentence(words))
+    return " ".join(said)
 
 
 def _has_score(subject: object, box: int | None) -> bool:

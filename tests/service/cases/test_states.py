@@ -30,7 +30,10 @@ def test_a_case_is_followed_by_its_states(service, method):
         client.ask(case.id, context={"state": "dead"})
     page = http.get(f"/cases/{case.id}")
     assert page.status_code == 200, page.text[:500]
-    assert '<select name="context-state" required>' in page.text
+    assert '<select name="context-state" required><option value=""></option>' in page.text  # none is chosen unasked
+    awaited = "The points of the last round follow with the next state."
+    assert (awaited in page.text) == (awaited in session.describe())
+    assert ("Tallies: " in page.text) == (method == "remember")
     assert f"state: {KNOWN.states[1]}" in page.text
     for path in (f"/plans/{id}", f"/api/v1/plans/{id}", f"/cases/{case.id}?all=true", "/cases"):
         assert http.get(path).status_code == 200, path
@@ -38,4 +41,5 @@ def test_a_case_is_followed_by_its_states(service, method):
     session.correct(0, 3)
     assert client.case(case.id).description == session.describe()
     client.ask(case.id, context={"state": "state 2"})
+    assert "(state: state 2)" in http.get(f"/cases/{case.id}").text
     assert session.ask(state="state 2").name in http.get(f"/cases/{case.id}").text

@@ -15,7 +15,7 @@ from banditree.certificates.waiting import WaitingCosts
 from banditree.errors import InvalidInput
 from banditree.plans.pages import page_for
 from banditree.plans.plan import Plan
-from banditree.policies.base import Policy
+from banditree.policies.base import Outcome, Policy
 from banditree.policies.rounds import Missing, Round, Step
 from banditree.policies.session import Session
 from banditree.service.cases.events import (
@@ -202,6 +202,14 @@ class Case:
         while len(self.session.rounds) > before:
             self.session.rounds.pop()
         return step
+
+    @property
+    def person_decides(self) -> bool:
+        """Whether the plan has handed the case over to a person, as far as that is known before a round is asked."""
+        try:
+            return self.state == "open" and self.preview().outcome is Outcome.PERSON_NEEDED
+        except InvalidInput:  # it depends on what has to be given first
+            return False
 
     def restrict(self, actor: str, without: Iterable[str]) -> None:
         """Begin on the page for a case that must never get some arms."""

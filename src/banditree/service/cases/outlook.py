@@ -9,6 +9,7 @@ import numpy as np
 
 from banditree.errors import InvalidInput
 from banditree.languages.language import Language
+from banditree.policies.base import Facts
 from banditree.policies.latent import PosteriorState, init_posterior, make_posterior, update_posterior
 from banditree.policies.rounds import Missing
 from banditree.policies.snapshots import fill_state, state_to_json
@@ -44,7 +45,8 @@ class Ahead:
 class Seen(NamedTuple):
     """A case as it was at one moment, safe to look at while the case goes on; outcomes: those that `ahead` lacks.
 
-    late: outcomes of rounds after one that is still open, which the plan has not taken in yet.
+    late: outcomes of rounds after one that is still open, which the plan has not taken in yet. round_states: the states
+    of open rounds.
     """
 
     followed: Followed
@@ -58,6 +60,9 @@ class Seen(NamedTuple):
     last_told: int | None
     undoable: int | None
     own_context: FloatArray | None
+    facts: Facts
+    person_decides: bool
+    round_states: dict[int, str]
 
 
 def see(case: Case) -> Seen:
@@ -82,6 +87,9 @@ def see(case: Case) -> Seen:
         told,
         undoable,
         context,
+        session.explain(),
+        case.person_decides,
+        session.round_states,
     )
 
 

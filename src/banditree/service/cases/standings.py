@@ -5,6 +5,7 @@ from typing import Any
 
 from banditree.certificates.waiting import GoingOn
 from banditree.plans.plan import Plan
+from banditree.plans.wording import decider_sentence
 from banditree.policies.rounds import Step
 from banditree.policies.wording import going_on_sentence
 from banditree.service.cases.case import Case
@@ -89,8 +90,9 @@ def alarm_sentence(plan: Plan, ringing: bool) -> str:
     tasks = words.counted(len(plan.tasks), "task")
     if not ringing:
         return words.say("The evidence fits at least one of the {tasks}.", tasks=tasks)
-    return words.say(
-        "The evidence fits none of the {tasks} of the collection, so the plan's promise does not hold for this case. "
-        "From now on Thompson sampling chooses, which has learned from this case alone.",
+    none = words.say(
+        "The evidence fits none of the {tasks} of the collection, so the plan's promise does not hold for this case.",
         tasks=tasks,
     )
+    by_thompson = words.say("From now on Thompson sampling chooses, which has learned from this case alone.")
+    return f"{none} {decider_sentence(plan) or by_thompson}"

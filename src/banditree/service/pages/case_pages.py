@@ -18,7 +18,7 @@ from banditree.plans.case_wording import outcome_text, possible_sentence
 from banditree.plans.plan import Plan
 from banditree.plans.words import harm_noun, in_language, number
 from banditree.policies.base import Outcome
-from banditree.policies.wording import cost_of_going_on
+from banditree.policies.wording import cost_of_going_on, points_by_state
 from banditree.service.cases import routes as case_routes
 from banditree.service.cases.case import MAX_NUMBER, utc_now
 from banditree.service.cases.events import (
@@ -205,6 +205,9 @@ async def _case_page(
         context=asked_fields(plan, seen.own_context),
         where=words.where(plan, standing),
         tally=words.tally(plan, standing),
+        points=points_by_state(plan, seen.facts),
+        person_decides=seen.person_decides,
+        states=seen.round_states,
         possible=_possible(plan, standing),
         tasks=[] if rings else _tasks(seen, ahead, plan),
         alarm=alarm_sentence(plan, rings),

@@ -10,7 +10,7 @@ from banditree.languages.language import Language
 from banditree.plans.case_wording import is_scored, score_levels, tally_sentence
 from banditree.plans.counts import Rounds
 from banditree.plans.plan import Form, Plan
-from banditree.plans.wording import box_sentence, is_end, on_page, place_name, rule_sentence
+from banditree.plans.wording import box_sentence, fallback_sentence, is_end, on_page, place_name, rule_sentence
 from banditree.plans.wording import rounds as rounds_of
 from banditree.plans.words import Vocabulary, capital
 from banditree.service.cases.models import Standing
@@ -40,6 +40,8 @@ def where(plan: Plan, standing: Standing) -> str:
             "The plan is no longer followed, since the evidence fits no {task} of the collection."
         )
     box = standing.box - 1
+    if box == plan.hand_over:
+        return fallback_sentence(plan)
     rule = f" {rule_sentence(plan)}" if not plan.rows[box].counts.exits and is_scored(plan, box) else ""
     place = f"{capital(place_name(plan, box))}{on_page(plan)}"
     return plan.vocabulary.say("{place}: {says}", place=place, says=f"{box_sentence(plan, box)}{rule}")
