@@ -70,7 +70,7 @@ def find_processes(
 
 
 def fit_processes(counts: "csr_matrix", groups: list[slice], n_kinds: int, rng: np.random.Generator) -> ProcessMixture:
-    """The likeliest mixture of so many kinds, from random beginnings."""
+    """The likeliest mixture of N kinds, from random beginnings."""
     U, starts = counts.shape[0], STARTS if n_kinds > 1 else 1
     fits = []
     for _ in range(starts):

@@ -49,7 +49,7 @@ def case(http):
 
 
 def said(page):
-    """The words of a page: what is seen, and what is read aloud; parts in a language of their own are left out."""
+    """The words of a page: what is seen, and what is read aloud; parts in a language of their own are omitted."""
     page = re.sub(r"<(script|style|title).*?</\1>", "", page, flags=re.S)
     page = re.sub(r'<(\w+)[^>]* lang="en"[^>]*>.*?</\1>', "", page, flags=re.S)
     read = re.findall(r'(?:aria-label|placeholder|title)="([^"]*)"', page)
