@@ -80,7 +80,7 @@ def _shown(unit: str | None, objective: str, job: Job, beside: Job | None, dot: 
     return {
         "picture": picture(found, others, objective, number),
         "best": [(n, found[n]) for n in best],
-        "lost": [*_lost(found[number]), *others],
+        "lost": [*_lost(found[number]), *({"one_in_100": None, **other} for other in others)],
         "chosen": {**found[number], "number": number, "heading": heading(plan), "lost": lost_word(plan, unit)},
         "lost_where": Objective(objective).words.replace("task", plan.vocabulary.task),
         "ladder": ladder_of(plan),
