@@ -1,7 +1,9 @@
 """The jobs of the studio: what kinds are worth, and what is lost without a plan."""
 
+import json
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,15 +11,18 @@ from running_service import local
 from tables_to_bring import LOG
 
 from banditree.evaluation.settings import StudySettings
-from banditree.files.plans import fingerprint
+from banditree.files.documents import dump
+from banditree.files.plans import fingerprint, plan_document
 from banditree.progress import Progress
 from banditree.protocols.build import build_plan
 from banditree.reports.beside import Lost
 from banditree.service.jobs.work import KINDS
+from banditree.service.pages.studio import plan as plan_page
 from banditree.service.pages.studio.picture import picture
 from banditree.service.store import records
 from banditree.service.store.database import Database
 from banditree.service.store.files import add_file
+from banditree.service.store.jobs import State
 from banditree.service.studio import work
 from banditree.service.studio.asking import learn_settings, worth_settings
 from banditree.service.studio.content import Log, Parts, Reading, Roles
@@ -113,6 +118,16 @@ def test_options_that_may_not_be_used_are_left_out_everywhere():
     assert (fewer.arms, fewer.means.tolist()) == (("A", "B"), [[0.9, 0.1], [0.2, 0.8]])
     assert fewer.radius.shape == (2, 2)
     assert fewer.shares.tolist() == [0.75, 0.25]
+
+
+def test_the_table_of_what_is_lost_says_for_every_row_what_the_unlucky_lose():
+    """Of what is done without a plan that is not known, and said with a dash."""
+    plan = json.loads(dump(plan_document(build_plan(CLINIC, 50, steps=50))))
+    rated = {"lines": 1, "loss": 2.0, "worst_regret": 2.0, "mean_regret": 1.0, "unlucky": 9.0, "wrong_arm": 0.01}
+    job = SimpleNamespace(found=[{**rated, "at_estimates": None, "plan": plan}])
+    without = {"name": "C for all", "short": "C for all", "worst": 50.0, "mean": 45.0}
+    shown = plan_page._shown(None, "unlucky", job, SimpleNamespace(state=State.DONE, result=[without]), None)
+    assert [row["one_in_100"] for row in shown["lost"]] == [9.0, None]
 
 
 def test_the_picture_has_a_dot_per_plan_and_a_line_per_alternative():
