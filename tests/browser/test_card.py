@@ -12,7 +12,7 @@ from random_plans import HOSTILE
 
 from banditree.figures.card import card_html, card_info
 from banditree.plans.wording import outcome_names
-from banditree.plans.words import Vocabulary
+from banditree.plans.words import Vocabulary, in_language
 from banditree.policies.session import start_session
 
 pytestmark = pytest.mark.slow
@@ -59,9 +59,10 @@ def test_five_lines_and_the_worksheet_are_printed_on_one_sheet(paper, chromium, 
     assert printed.count(b"/Type /Page\n") == 1
 
 
-def test_no_word_of_the_worksheet_is_broken_on_a_phone(chromium, tmp_path):
+@pytest.mark.parametrize("code", ["en", "de"])
+def test_no_word_of_the_worksheet_is_broken_on_a_phone(code, chromium, tmp_path):
     path = tmp_path / "card.html"
-    path.write_text(card_html(card_info(PLANS["the five lines"]())), encoding="utf-8")
+    path.write_text(card_html(card_info(in_language(PLANS["the five lines"](), code))), encoding="utf-8")
     metrics = {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
     chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     chromium.get(path.as_uri())
