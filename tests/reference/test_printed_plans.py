@@ -49,7 +49,7 @@ def test_the_printed_plan_decides_as_the_session_does(name, seed, language):
         x = np.concatenate([[1.0], rng.normal(size=len(names) - 1)]) if names else None
         step = session.ask(context=x)
         assert step.name == reader.arm(dict(zip(names, x, strict=True)) if names else None)
-        box = session.explain().box
+        box = plan.place_of(session.explain().box)
         assert box + 1 == reader.box or (plan.form is Form.LINES and arrays_of(plan).kind[box] == Counting.EXPLOIT)
         if plan.rewards.family is Family.BERNOULLI:
             reward = float(rng.random() < 0.5)
@@ -65,7 +65,7 @@ def follow_both(plan, data, rounds):
     session, reader = start_session(plan), reader_of(plan)
     outcomes = [value for value, _ in outcome_names(plan)] or [-1.0, -0.5, 0.0, 0.25, 0.3, 2.0]
     for reward in data.draw(st.lists(st.sampled_from(outcomes), min_size=rounds, max_size=rounds)):
-        step, box = session.ask(), session.explain().box
+        step, box = session.ask(), plan.place_of(session.explain().box)
         assert agrees(step, reader.arm())
         if step.outcome is not None:
             return
