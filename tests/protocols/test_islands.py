@@ -35,7 +35,7 @@ def test_two_dask_workers_find_the_same_plan(tmp_path) -> None:
     asked = ["--horizon", "500", "--steps", "300", "--islands", "3", "--seed", "5", "-o", str(tmp_path / "plan.json")]
     with (
         warnings.catch_warnings(),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
         parallel_config(backend="dask"),
     ):

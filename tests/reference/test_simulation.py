@@ -112,7 +112,7 @@ def test_a_dask_cluster_gives_the_same_results(monkeypatch, tmp_path):
     here = simulate(truth, policies, horizon=200, runs=40, seed=6, workers=1)
     with (
         warnings.catch_warnings(),
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
         parallel_config(backend="dask"),
     ):

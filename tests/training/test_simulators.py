@@ -62,7 +62,7 @@ def test_a_dask_cluster_gives_the_same():
 
     alone = train(simulators(LINEAR), 300, arms=LINEAR.arms)
     with (
-        Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None),
+        Client(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0"),
         joblib.parallel_config("dask"),
     ):
         there = train(simulators(LINEAR), 300, arms=LINEAR.arms, workers="joblib")
