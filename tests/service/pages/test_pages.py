@@ -256,7 +256,9 @@ def test_more_cases_than_a_page_holds(http):
 
 
 @pytest.mark.slow
-def test_certificates_and_separations_over_http(http):
+def test_certificates_and_separations_over_http(http, quick_limits, monkeypatch):
+    for name, thorough in quick_limits.items():  # jobs are processes of their own, which look for limits in full
+        monkeypatch.setattr(f"banditree.reports.limits.{name}", thorough)
     api = client_of(http)
     known = api.add_collection(CLINIC, "clinic")
     id = api.add_plan(clinic_plan(), "clinic", known, sign="tested")
