@@ -199,6 +199,7 @@ NEWCOMERS = {
 }
 
 
+@pytest.mark.soak  # minutes of a browser and of searches: a machine with other work on it does not get through it
 @pytest.mark.parametrize("who", NEWCOMERS)
 def test_a_newcomer_goes_from_a_messy_file_to_a_card_and_a_case_in_their_language(who, chromium, address, tmp_path):
     """Without a terminal, in under 3 minutes of their own time; what the machine computes meanwhile is not theirs."""
