@@ -100,7 +100,7 @@ def test_a_thousand_random_plans_are_followed_as_by_a_session(form, tmp_path):
 @pytest.mark.parametrize("form", FORMS)
 def test_plans_of_the_conformance_file_are_followed(form, known_plans, tmp_path):
     plans = expressible(known_plans.values())
-    assert len(plans) == 13
+    assert len(plans) == 14
     if form == "dmn":
         plans = [plan for plan in plans if not any(SEPARATOR in arm for arm in plan.arms)]
     assert follow(form, plans, tmp_path, 1) > 200
