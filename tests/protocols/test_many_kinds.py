@@ -6,7 +6,7 @@ import pytest
 from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput, TooLong
 from banditree.progress import Progress
-from banditree.protocols import defaults, front, many_kinds, protocol
+from banditree.protocols import asked, defaults, front, many_kinds, protocol
 from banditree.protocols.build import build_plan
 from banditree.protocols.many_kinds import standing_for_all
 from banditree.tasks.collection import Collection
@@ -17,7 +17,7 @@ M, K, BEST = 42, 6, 3
 @pytest.fixture
 def kinds(monkeypatch: pytest.MonkeyPatch) -> Collection:
     """42 kinds of cases with three best options, of which no more than 9 are looked at in the beginning."""
-    for module in (defaults, protocol, front):
+    for module in (defaults, asked, front):
         monkeypatch.setattr(module, "MANY_TASKS", 20)
     monkeypatch.setattr(many_kinds, "FEW", 9)
     monkeypatch.setattr(many_kinds, "ADDED", 4)

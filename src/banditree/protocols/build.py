@@ -14,10 +14,11 @@ from banditree.plans.pages import given_arms
 from banditree.plans.plan import Page, Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress
+from banditree.protocols.asked import why_no_protocol
 from banditree.protocols.asking import asking
 from banditree.protocols.by_state import build_by_state
 from banditree.protocols.harm import barring
-from banditree.protocols.protocol import build_protocol, find_protocol, why_no_protocol
+from banditree.protocols.protocol import build_protocol, find_protocol
 from banditree.protocols.settings import PlanSettings
 from banditree.protocols.variants import Nearby
 from banditree.settings import keywords
