@@ -134,7 +134,7 @@ def test_the_client_sends_again_what_was_lost_and_nothing_is_done_twice(service,
     assert max(Counter(kinds).values()) == 2, kinds  # rounds were told twice, everything else was done once
 
 
-def test_keys_belong_to_a_person_and_secrets_are_not_kept(tmp_path):
+def test_keys_belong_to_a_person_and_a_token_is_shown_again_in_its_log_in_but_never_kept(tmp_path):
     database = tmp_path / "cases.db"
     with Database(local(database)).write() as connection:
         for name in ("ada", "bea"):
@@ -147,8 +147,15 @@ def test_keys_belong_to_a_person_and_secrets_are_not_kept(tmp_path):
                 headers = {"x-csrf-token": me["csrf_token"], "Idempotency-Key": "t"}
                 body = {"name": "ward", "role": "admin"}
                 made = [own.post("/api/v1/tokens", json=body, headers=headers).json()["data"] for _ in range(2)]
-            assert made[0]["token"] != made[1]["token"]
+                assert made[0] == made[1]
+                own.post("/api/v1/login", json={"name": name, "password": PASSWORD})
+                me = own.get("/api/v1/me").json()["data"]
+                other = own.post("/api/v1/tokens", json=body, headers={**headers, "x-csrf-token": me["csrf_token"]})
+                assert other.status_code == 409
+                assert f"made token {made[0]['id']} in another log-in" in other.json()["error"]["message"]
+                assert len(own.get("/api/v1/tokens").json()["data"]) == len(tokens) + 1
             tokens[name] = made[0]["token"]
+        assert tokens["ada"] != tokens["bea"]
         ada, bea = (Client(str(http.base_url), token=tokens[name]) for name in tokens)
         with ada, bea:
             case = ada.start(ada.add_plan(clinic_plan(), "clinic", sign="tested")).id

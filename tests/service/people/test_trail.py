@@ -146,7 +146,8 @@ def test_reads_and_refusals_are_in_the_trail(tmp_path, monkeypatch):
             token = vic.post("/api/v1/login", json={"name": "vic", "password": PASSWORD}).json()["data"]["csrf_token"]
             assert vic.get("/api/v1/cases/c1").status_code == 200
             assert vic.get("/cases/c1").status_code == 200
-            assert vic.get("/api/v1/cases/other").status_code == 404
+            assert vic.get("/api/v1/cases/mary-miller").status_code == 404
+            assert vic.post("/api/v1/login", json={"name": "mary", "password": PASSWORD}).status_code == 401
             assert vic.get("/api/v1/users").status_code == 403
             note = {"json": {"text": "x"}, "headers": {"x-csrf-token": token}}
             assert vic.post("/api/v1/cases/c1/note", **note).status_code == 403
@@ -156,7 +157,7 @@ def test_reads_and_refusals_are_in_the_trail(tmp_path, monkeypatch):
             expected = {
                 ("vic", "read", "GET /api/v1/cases/c1"),
                 ("vic", "read", "GET /cases/c1"),
-                ("vic", "refused", "404 GET /api/v1/cases/other"),
+                ("vic", "refused", "404 GET /api/v1/cases/{id}"),
                 ("vic", "refused", "403 GET /api/v1/users"),
                 ("vic", "refused", "403 POST /api/v1/cases/c1/note"),
                 ("nobody", "refused", "401 GET /api/v1/cases/{id}"),
@@ -168,6 +169,7 @@ def test_reads_and_refusals_are_in_the_trail(tmp_path, monkeypatch):
                 time.sleep(0.05)
             assert expected <= set(lines_of(ada))
             assert "write events" not in ada.get("/audit").text
+            assert "mary" not in str(list(lines_of(ada)))
     assert problems(Database(local(path))) == []
 
 

@@ -1,5 +1,6 @@
 """The pages of the studio as forms and answers: what they keep, and what they refuse without a change."""
 
+import json
 import re
 from dataclasses import replace
 
@@ -10,16 +11,17 @@ from running_service import CLINIC, clinic_plan, in_thread, local
 from starlette.concurrency import run_in_threadpool
 from tables_to_bring import BAD, LOG, RATES, SHEET, workbook
 
-from banditree.files.plans import fingerprint
+from banditree.files.plans import fingerprint, plan_json
 from banditree.service.plans.uploads import Reader
 from banditree.service.store import records, studies
 from banditree.service.store.database import Database
 from banditree.service.store.people import Role, add_user, hashed
-from banditree.service.store.schema import files
+from banditree.service.store.schema import files, jobs
 from banditree.service.store.schema import studies as table_of_studies
 from banditree.service.store.sites import limited
 from banditree.service.studio import taking
 from banditree.service.studio.kinds import as_document
+from banditree.trees.tree import build_tree
 
 APART = Reader.apart
 PASSWORD = "correct horse battery"
@@ -176,7 +178,7 @@ def test_two_people_in_the_same_draft(http):
 
 
 @pytest.mark.parametrize("by_form", [False, True])
-def test_what_is_sent_again_with_its_key_is_done_once_and_answered_as_before(http, by_form):
+def test_what_is_sent_again_with_its_key_is_done_once_and_answered_as_before(service, http, by_form):
     address = begin(http)
 
     def twice(path, key, files=None, **data):
@@ -198,6 +200,24 @@ def test_what_is_sent_again_with_its_key_is_done_once_and_answered_as_before(htt
     assert twice("know", "add", **typed, version=version(http, address)) == "know"
     assert int(version(http, address)) == int(before) + 2
     assert http.post(f"{address}/know", data={**typed, "version": before}).status_code == 409
+    fewer = {**grid(http.get(f"{address}/know").text), "horizon": "20", "go": "drop-kind"}
+    assert twice("know", "drop", **fewer, version=version(http, address)) == "know"
+    rates = {**grid(http.get(f"{address}/know").text), "horizon": "20", "go": "on"}
+    assert twice("know", "rates", **rates, version=version(http, address)) == "kinds"
+    named = {"name-0": "mild", "name-1": "hard"}
+    assert twice("kinds", "name", **named, version=version(http, address)) == "kinds"
+    assert twice("kinds", "keep", **named, version=version(http, address), go="on") == "plan"
+    searches = [job["id"] for job in http.get("/api/v1/jobs").json()["data"] if job["kind"] == "search"]
+    assert twice("plan", "search", lines="3", version=version(http, address), go="search") == "plan"
+    begun = [job["id"] for job in http.get("/api/v1/jobs").json()["data"] if job["kind"] == "search"]
+    assert len(begun) == len(searches) + 1
+    assert http.post(f"{address}/plan", data={"version": before, "go": "search"}).status_code == 409
+    with service[0].state.desk.database.write() as connection:
+        study = studies.find_study(connection, address.removeprefix("/studio/"))
+        plan = build_tree(records.collection_of(connection, study.content.collection), 20)
+        found = json.dumps([{"plan": json.loads(plan_json(plan))}])
+        connection.execute(jobs.update().where(jobs.c.id == begun[0]).values(found=found))
+    assert twice("plan", "take", dot="0", version=version(http, address), go="take") == "trust"
     assert twice("delete", "end") == "studio"
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, get_type_hints
 
@@ -32,11 +33,12 @@ def once(request: Request, act: Act, cases: tuple[str, ...] | None, promise: Cal
 
     promise: the function whose annotation says what `act` returns.
     """
-    number = 1 + getattr(request.state, "n_commands", 0)
-    asked, key = asked_with(request, number)
+    if not hasattr(request.state, "commands"):
+        request.state.commands = Counter[str]()
+    asked, key = asked_with(request, promise, request.state.commands[promise.__qualname__] + 1)
     if key is None:
         return act
-    request.state.n_commands = number
+    request.state.commands[promise.__qualname__] += 1
     shape = TypeAdapter[Any](get_type_hints(promise).get("return", Any))
 
     def act_once(transaction: Transaction) -> Any:
@@ -50,13 +52,16 @@ def once(request: Request, act: Act, cases: tuple[str, ...] | None, promise: Cal
     return act_once
 
 
-def asked_with(request: Request, number: int) -> tuple[str, str | None]:
-    """(a digest of what a request asks for, the key of its command of this number)."""
+def asked_with(request: Request, promise: Callable[..., Any], number: int) -> tuple[str, str | None]:
+    """(a digest of what a request asks for, the key of its command of this number with this function).
+
+    Commands are numbered for each function alone, since a request that is sent again may not need all of them.
+    """
     asked = _digest(request.method, str(request.url), request.state.body.hexdigest())
-    return asked, _key(request, asked, number)
+    return asked, _key(request, asked, f"{promise.__qualname__} {number}")
 
 
-def _key(request: Request, asked: str, number: int) -> str | None:
+def _key(request: Request, asked: str, command: str) -> str | None:
     """The key of one command of a request, which differs between people; None if it may be carried out every time."""
     given = request.headers.get(KEY)
     if request.method in SAFE_METHODS or getattr(request.state, "person", None) is None:
@@ -68,7 +73,7 @@ def _key(request: Request, asked: str, number: int) -> str | None:
         if form is None:
             return None
         given = f"{form} {asked}"  # the same form may be filled in anew, after going back in the browser
-    return _digest(sender(request), given, str(number))
+    return _digest(sender(request), given, command)
 
 
 def _digest(*parts: str) -> str:

@@ -54,14 +54,14 @@ async def write(request: Request, change: Callable[..., Any], *arguments: Any) -
     return await _enqueue(request, once(request, act, None, change), None)
 
 
-async def was_made(request: Request) -> bool:
-    """Whether the first change that a request asks for was made when the same request came before, with its key."""
-    asked, key = asked_with(request, 1)
+async def was_made(request: Request, change: Callable[..., Any]) -> bool:
+    """Whether a request wrote this change when it came before, with its key."""
+    asked, key = asked_with(request, change, 1)
     return key is not None and await read(request, kept_answer, key, asked) is not None
 
 
-async def write_secret(request: Request, change: Callable[..., Any], *arguments: Any) -> Any:
-    """The same for what returns a secret, which is never kept: sent again, the request makes another secret."""
+async def write_anew(request: Request, change: Callable[..., Any], *arguments: Any) -> Any:
+    """The same for what may be done again: a log-in, whose secret is never kept, or what changes nothing then."""
     return await _enqueue(request, lambda transaction: change(transaction.connection, *arguments), None)
 
 

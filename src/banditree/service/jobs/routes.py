@@ -13,7 +13,7 @@ from starlette.responses import StreamingResponse
 
 from banditree.service.cases.case import MAX_NUMBER
 from banditree.service.edge.models import Answer, Done
-from banditree.service.edge.replies import ERRORS, read, reply, write
+from banditree.service.edge.replies import ERRORS, read, reply, write, write_anew
 from banditree.service.jobs.models import EndJob, JobOut, NewJob, settings_of
 from banditree.service.people.senders import Operator, Viewer, sender
 from banditree.service.problems import NotFound, Refused, TooMany
@@ -67,7 +67,7 @@ async def computed(
     """The job that computes this, put in line if nobody asked before; waits: a short while, for its end."""
     job: Job | None = await read(request, jobs.find_by_key, jobs.key_of(kind, settings))
     if job is None:
-        id = await write(request, _add_once, person.name, kind, settings, subject, request.app.state.settings)
+        id = await write_anew(request, _add_once, person.name, kind, settings, subject, request.app.state.settings)
         job = await read(request, jobs.find_job, id)
     assert job is not None
     if not job.state.is_final:

@@ -8,7 +8,7 @@ from starlette.concurrency import run_in_threadpool
 
 from banditree.service.cases.case import MAX_NUMBER
 from banditree.service.edge.models import Answer, Created, Done
-from banditree.service.edge.replies import ERRORS, read, reply, write, write_secret
+from banditree.service.edge.replies import ERRORS, read, reply, write, write_anew
 from banditree.service.edge.requests import counted_address
 from banditree.service.people.models import (
     AuditLine,
@@ -27,6 +27,7 @@ from banditree.service.problems import Conflict, Forbidden, NotLoggedIn
 from banditree.service.settings import Settings
 from banditree.service.store import people
 from banditree.service.store.people import Role
+from banditree.service.store.records import on_record
 from banditree.service.store.trail import list_lines, note_action
 
 router = APIRouter(prefix="/api/v1", tags=["people"], responses=ERRORS)
@@ -46,7 +47,7 @@ async def let_in(request: Request, name: str, role: Role) -> Response:
     """The answer to somebody whose log-in was right: the cookie, and the token that every change must carry."""
     settings: Settings = request.app.state.settings
     lifetime = timedelta(hours=settings.session_hours)
-    _id, secret = await write_secret(request, people.give_secret, people.SESSION, name, role, "log-in", lifetime)
+    _id, secret = await write_anew(request, people.give_secret, people.SESSION, name, role, "log-in", lifetime)
     answer = reply(Me(name=name, role=role.word, csrf_token=people.csrf_token(secret)))
     answer.set_cookie(
         COOKIE,
@@ -66,7 +67,9 @@ async def _proven(request: Request, name: str, password: str) -> Role:
     number = await write(request, people.begin_attempt, request.app.state.settings, name, counted)
     hash, role = await read(request, people.password_of, name)
     if not await run_in_threadpool(people.verified, hash, password) or role is None:
-        await write(request, note_action, "nobody", people.LOGIN_FAILED, name, address)
+        known = await read(request, on_record, [name])  # a password may have been typed in its place
+        named = name if known else "an unknown name"
+        await write(request, note_action, "nobody", people.LOGIN_FAILED, named, address)
         raise NotLoggedIn("The name or the password is wrong.")
     await write(request, people.end_attempt, number)
     return Role(role)
@@ -134,15 +137,17 @@ async def list_tokens(request: Request, person: Viewer) -> Response:
 
 @router.post("/tokens", response_model=Answer[TokenOut])
 async def add_token(request: Request, person: Viewer, body: NewToken) -> Response:
-    """An API token, shown this once."""
+    """An API token, shown this once; the same request sent again with its key shows it again."""
     if person.secret is None:
         raise Conflict("This service is open: there are no tokens.")
     role = Role.named(body.role)
     if role > person.role:
         raise Forbidden(f"A token cannot have a higher role than yours, {person.role.word}.")
     lifetime = timedelta(days=body.days)
-    asked = (people.TOKEN, person.name, role, body.name, lifetime, person.secret)
-    id, token = await write_secret(request, people.give_secret, *asked)
+    id, salt = await write(request, people.add_token, person.name, role, body.name, lifetime, person.secret)
+    token = people.token_from(person.secret, salt)
+    if not await read(request, people.is_secret_of, id, token):
+        raise Conflict(f"This request made token {id} in another log-in, and only there it is shown. Make another one.")
     return reply(TokenOut(id=id, token=token))
 
 

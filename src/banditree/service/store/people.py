@@ -269,12 +269,48 @@ def give_secret(
     lifetime: timedelta | None,
     parent: str | None = None,
 ) -> tuple[str, str]:
-    """(id, the secret itself, which is shown this once and kept only as a hash).
+    """(id, the secret itself, which is kept only as a hash).
 
     parent: the secret of the log-in or token that asks for it and takes it along when it is ended.
     """
-    made_by = _maker(connection, parent)
-    id, secret = randomness.token_hex(8), f"bt_{randomness.token_urlsafe(32)}"
+    secret = f"bt_{randomness.token_urlsafe(32)}"
+    return _put(connection, secret, kind, user, role, name, lifetime, parent), secret
+
+
+def add_token(
+    connection: sa.Connection, user: str, role: Role, name: str, lifetime: timedelta, parent: str
+) -> tuple[str, str]:
+    """(id, salt) of a new token, which `token_from` makes of the salt and of the secret that asked for it.
+
+    So the answer can be given again, and what is kept of it does not tell the token.
+    """
+    salt = randomness.token_hex(32)
+    return _put(connection, token_from(parent, salt), TOKEN, user, role, name, lifetime, parent), salt
+
+
+def token_from(parent: str, salt: str) -> str:
+    """The token that a log-in or token of this secret made."""
+    return f"bt_{hmac.new(parent.encode(), f'token {salt}'.encode(), hashlib.sha256).hexdigest()}"
+
+
+def is_secret_of(connection: sa.Connection, id: str, secret: str) -> bool:
+    """Whether this is the secret of the log-in or token of an id."""
+    same = secrets.c.id == id, secrets.c.hash == digest(secret)
+    return connection.execute(sa.select(secrets.c.id).where(*same)).first() is not None
+
+
+def _put(
+    connection: sa.Connection,
+    secret: str,
+    kind: str,
+    user: str,
+    role: Role,
+    name: str,
+    lifetime: timedelta | None,
+    parent: str | None,
+) -> str:
+    """The id of a secret, now on record as a hash."""
+    made_by, id = _maker(connection, parent), randomness.token_hex(8)
     expires = None if lifetime is None else _written(datetime.now(UTC) + lifetime)
     row = {"id": id, "kind": kind, "hash": digest(secret), "user": user, "role": role.word, "name": name}
     row |= {"at": utc_now(), "expires": expires, "revoked": False, "parent": None}  # type: ignore[dict-item]
@@ -284,7 +320,7 @@ def give_secret(
         row |= {"parent": made_by["id"], "expires": min(known, default=None)}  # type: ignore[dict-item]
     connection.execute(sa.insert(secrets), row)
     note_action(connection, user, "log in" if kind == SESSION else "add token", id, None)
-    return id, secret
+    return id
 
 
 def _maker(connection: sa.Connection, secret: str | None) -> Row | None:

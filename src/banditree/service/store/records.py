@@ -1,6 +1,7 @@
 """Every statement over collections, plans, cases and events; connections come from `Database`."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby
@@ -16,7 +17,20 @@ from banditree.service.cases.case import Case, Followed, utc_now
 from banditree.service.cases.events import Event, Renamed
 from banditree.service.cases.following import policy_of
 from banditree.service.problems import Conflict, NotFound, Refused, Unavailable
-from banditree.service.store.schema import DERIVED, cases, collections, events, files, plans, snapshots
+from banditree.service.store.schema import (
+    DERIVED,
+    cases,
+    collections,
+    events,
+    files,
+    jobs,
+    plans,
+    secrets,
+    snapshots,
+    splits,
+    studies,
+    users,
+)
 from banditree.service.store.seals import keeping_seal
 from banditree.service.store.signing import REPLACED_BY, STATE, check_replaceable
 from banditree.service.store.sites import seen, sees, site_of
@@ -28,6 +42,9 @@ Kept = Literal["plans", "collections", "files"]
 TABLES: dict[Kept, sa.Table] = {"plans": plans, "collections": collections, "files": files}
 ROWS_TOGETHER = 20_000  # Long lists of events are read in groups of this many.
 UNLISTED = ("document", "content", "gave_way_to", "proof")  # Lists omit what is long, and what `replaced_by` says.
+MAY_BE_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+IDS = [table.c.id for table in (cases, collections, plans, splits, files, jobs, studies, secrets)] + [users.c.name]
+IDS_TOGETHER = 500  # This many are looked up in one statement.
 EVENT_COLUMNS = [events.c[name] for name in Event._fields]
 
 _last_seq = sa.select(sa.func.max(events.c.seq)).where(events.c.case == cases.c.number).scalar_subquery()
@@ -48,6 +65,15 @@ ADD_EVENT = sa.insert(events)
 SET_STATE = keeping_seal(
     sa.update(cases).where(cases.c.number == sa.bindparam("of")).values({name: sa.bindparam(name) for name in DERIVED})
 )
+
+
+def on_record(connection: sa.Connection, names: Iterable[str]) -> set[str]:
+    """Which of these are ids of something on record, or names of users."""
+    asked, found = [name for name in names if MAY_BE_ID.fullmatch(name)], set[str]()
+    for start in range(0, len(asked), IDS_TOGETHER):
+        some = asked[start : start + IDS_TOGETHER]
+        found |= set(connection.execute(sa.union(*(sa.select(id).where(id.in_(some)) for id in IDS))).scalars())
+    return found
 
 
 def read_collection(document: Any) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from banditree.service.pages.studio.steps import (
 )
 from banditree.service.people.senders import Operator, Viewer
 from banditree.service.problems import Refused
+from banditree.service.store import studies
 from banditree.service.store.jobs import Job, State
 from banditree.service.store.people import Person
 from banditree.service.store.studies import Study
@@ -76,7 +77,7 @@ async def show(request: Request, person: Viewer, id: StudyId) -> Response:
 @router.post("/studio/{id}/kinds")
 async def change(request: Request, person: Operator, id: StudyId) -> Response:
     """Another number of kinds, or words and names; then stay, or go on to the plan."""
-    study, given = await study_in_form(request, id), await fields(request)
+    study, given = await study_in_form(request, id, studies.change_study, keep_kinds), await fields(request)
     require(study, "kinds")
     if "n_kinds" in given:
         return await _another_number(request, person, study, whole(given, "n_kinds"))

@@ -67,7 +67,8 @@ def _wrong(rates: Rates) -> str:
 @router.post("/studio/{id}/know")
 async def change(request: Request, person: Operator, id: StudyId) -> Response:
     """Read the log in another way, or write the rates down; then stay, or go on to the kinds."""
-    study, given = await study_in_form(request, id, one_change=True), await fields(request)
+    ways = studies.change_study, studies.save_with_parts
+    study, given = await study_in_form(request, id, *ways), await fields(request)
     said = await (_said_of_log if study.content.log else _said_of_rates)(request, study.content, given)
     content = study.content if said == study.content else said.since("know")
     wants_on = given.get("go") == "on"
@@ -83,7 +84,7 @@ async def change(request: Request, person: Operator, id: StudyId) -> Response:
 @router.post("/studio/{id}/file")
 async def replace_file(request: Request, person: Operator, id: StudyId) -> Response:
     """Another file in place of what was brought; the words stay."""
-    study = await study_in_form(request, id, one_change=True)
+    study = await study_in_form(request, id, studies.replace_table)
     content, table = await bring(request, *await brought_file(request))
     content = content.model_copy(update={"words": study.content.words})
     await write(request, studies.replace_table, person.name, study, content, table)

@@ -106,7 +106,7 @@ async def _beside(request: Request, person: Person, collection: str, horizon: in
 @router.post("/studio/{id}/plan")
 async def change(request: Request, person: Operator, id: StudyId) -> Response:
     """Search within limits, stop with the best so far, or take one of the plans found."""
-    study, given = await study_in_form(request, id), await fields(request)
+    study, given = await study_in_form(request, id, studies.save_with_held, take), await fields(request)
     require(study, "plan")
     does = {"search": _search, "stop": _stop, "take": _take}
     return await does.get(given.get("go", ""), _search)(request, person, study, given)

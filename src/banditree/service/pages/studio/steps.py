@@ -1,5 +1,6 @@
 """What the five pages have in common: where a draft is, how it is shown, and how a change is written."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import Path, Request, Response
@@ -83,13 +84,13 @@ async def save(request: Request, person: Person, study: Study, content: Content)
     await write(request, studies.change_study, person.name, study.id, await version_in(request), content)
 
 
-async def study_in_form(request: Request, id: str, *, one_change: bool = False) -> Study:
+async def study_in_form(request: Request, id: str, *changes: Callable[..., Any]) -> Study:
     """The draft that a form is about, refused at once where somebody changed it since: before anything is computed.
 
-    one_change: the form makes no other change, so where it was sent before and made it, it is answered as then.
+    changes: how the form may change the draft; where it was sent before and did so, it is answered as then.
     """
     study = await study_of(request, id)
-    if study.version != await version_in(request) and not (one_change and await was_made(request)):
+    if study.version != await version_in(request) and not any([await was_made(request, one) for one in changes]):
         raise Conflict(studies.changed_meanwhile(study))
     return study
 
