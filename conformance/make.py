@@ -20,7 +20,8 @@ from banditree.files.machines import MachineFile, machine_document
 from banditree.plans.pages import page_number
 from banditree.plans.plan import Plan
 from banditree.policies.rounds import MISSING, Step
-from banditree.policies.session import Session, start_session
+from banditree.policies.session import Session
+from banditree.policies.starting import start_session
 from banditree.tasks.contexts import INTERCEPT
 
 HERE = Path(__file__).parent

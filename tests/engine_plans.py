@@ -9,7 +9,7 @@ from random_plans import FAMILIES
 from banditree.errors import InvalidInput
 from banditree.plans.gives import HAND_OVER
 from banditree.plans.plan import Decider, Fallback, Form, OnHarm, Page, SafetyRule
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 
 FALLBACKS = (
     None,

@@ -51,8 +51,8 @@ from banditree.plans.words import Vocabulary as Vocabulary
 from banditree.plans.words import in_language as in_language
 from banditree.policies.rounds import MISSING as MISSING
 from banditree.policies.session import Session as Session
-from banditree.policies.session import resume_session as resume_session
-from banditree.policies.session import start_session as start_session
+from banditree.policies.starting import resume_session as resume_session
+from banditree.policies.starting import start_session as start_session
 from banditree.progress import Progress as Progress
 from banditree.protocols.build import add_pages as add_pages
 from banditree.protocols.build import build_plan as build_plan

@@ -19,7 +19,7 @@ from banditree.files.proofs import save_proof
 from banditree.files.sessions import load_session
 from banditree.plans.words import vocabulary_from
 from banditree.policies.rounds import MISSING
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.service.cases.case import Case, Followed
 from banditree.service.cases.following import policy_of
 

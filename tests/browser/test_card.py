@@ -13,7 +13,7 @@ from random_plans import HOSTILE
 from banditree.figures.card import card_html, card_info
 from banditree.plans.wording import outcome_names
 from banditree.plans.words import Vocabulary, in_language
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 
 pytestmark = pytest.mark.slow
 

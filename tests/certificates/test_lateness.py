@@ -13,7 +13,7 @@ from banditree.certificates.certify import certify
 from banditree.certificates.lateness import with_late_outcomes
 from banditree.certificates.outcomes import Claim
 from banditree.errors import InvalidInput
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 
 
 def arms_given(plan, values, late, batch):

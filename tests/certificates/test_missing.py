@@ -14,7 +14,7 @@ from banditree.plans.pages import given_arms, page, page_for, page_number
 from banditree.plans.plan import Page, SafetyRule, make_plan
 from banditree.plans.points import ByOutcome
 from banditree.policies.base import Outcome
-from banditree.policies.session import resume_session, start_session
+from banditree.policies.starting import resume_session, start_session
 from banditree.protocols.build import add_pages, build_plan
 from banditree.tasks.changes import without_arms
 from banditree.tasks.collection import Collection

@@ -12,7 +12,7 @@ from banditree.certificates.waiting import MOST_OUT, Place, UnderWay, WaitingCos
 from banditree.errors import InvalidInput
 from banditree.plans.gives import SEVERAL
 from banditree.policies.rounds import MISSING
-from banditree.policies.session import resume_session, start_session
+from banditree.policies.starting import resume_session, start_session
 from banditree.tasks.instances import linear
 from banditree.trees.tree import build_tree
 

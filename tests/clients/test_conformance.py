@@ -15,8 +15,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from random_plans import protocols
 
-from banditree.policies.session import resume_session
 from banditree.policies.snapshots import state_to_json
+from banditree.policies.starting import resume_session
 
 HERE = Path(__file__).parents[2]
 FOLLOWING, JAVASCRIPT, R = (

@@ -9,7 +9,7 @@ from policy_cases import CASES, COLLECTIONS, HORIZON, context_of, go_on, reward_
 from banditree.errors import InvalidInput
 from banditree.policies.base import Outcome
 from banditree.policies.registry import policy_named
-from banditree.policies.session import resume_session
+from banditree.policies.starting import resume_session
 from banditree.simulation.devices import gpu_problem, policy_problem
 from banditree.simulation.engine import simulate
 from banditree.simulation.playing import world_of

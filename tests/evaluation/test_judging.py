@@ -19,7 +19,8 @@ from banditree.evaluation.queues import NOTHING, _queues, played
 from banditree.evaluation.replay import replay
 from banditree.evaluation.sensitivity import least_shift
 from banditree.evaluation.supply import DRAWS, Supply, contradict, supply_of, thinning
-from banditree.policies.session import policy_for, start_session
+from banditree.policies.following import policy_for
+from banditree.policies.starting import start_session
 from banditree.tasks.collection import Collection
 from banditree.tasks.rewards import BERNOULLI
 

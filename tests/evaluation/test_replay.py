@@ -6,7 +6,8 @@ from banditree.cases.table import cases_of
 from banditree.evaluation.replay import NOT_REACHED, replay
 from banditree.evaluation.singles import hindsight, replay_single
 from banditree.policies.registry import policy_named
-from banditree.policies.session import Session, start_session
+from banditree.policies.session import Session
+from banditree.policies.starting import start_session
 
 
 def followed(session, outcomes, horizon, waits):

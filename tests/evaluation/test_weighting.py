@@ -5,7 +5,7 @@ from simulated_logs import partial_log, switching_plan
 from banditree.evaluation.intervals import per_round, per_round_reached
 from banditree.evaluation.replay import replay
 from banditree.evaluation.weighting import doubly_robust, inverse_propensity, self_normalised, weighted
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 
 HORIZON = 3
 

@@ -17,7 +17,7 @@ from banditree.figures.reach import reach_info
 from banditree.plans.counts import Counting
 from banditree.plans.machine import machine_of
 from banditree.plans.plan import Form, SafetyRule
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.tasks.collection import Collection
 from banditree.trees.tree import build_tree
 

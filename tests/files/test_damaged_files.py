@@ -22,7 +22,7 @@ from banditree.files.plans import load_plan, save_plan
 from banditree.files.results import load_results
 from banditree.files.sessions import load_session, save_session
 from banditree.files.statistics import load_statistics, save_statistics
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.tasks.collection import Collection
 from banditree.training.statistics import Statistics
 from banditree.trees.tree import build_tree

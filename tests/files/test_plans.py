@@ -11,7 +11,7 @@ from banditree.files.plans import fingerprint, load_plan, plan_json, save_plan
 from banditree.files.schemas import json_schema
 from banditree.files.sessions import load_session, save_session
 from banditree.policies.rounds import MISSING
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.tasks.instances import linear, rand
 from banditree.trees.tree import build_tree, lazy_tree
 

@@ -10,7 +10,7 @@ from banditree.files.plans import load_plan, save_plan
 from banditree.files.results import load_results, save_results
 from banditree.files.sessions import load_session, save_session
 from banditree.files.statistics import load_statistics, save_statistics
-from banditree.policies.session import resume_session, start_session
+from banditree.policies.starting import resume_session, start_session
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.training.simulators import TaskSimulator, train

@@ -19,7 +19,7 @@ from banditree.languages.catalogue import codes, compiled, entries, source
 from banditree.languages.language import Language, language, preferred
 from banditree.plans.plan import OnHarm
 from banditree.plans.words import Vocabulary, in_language
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 
 OTHERS = [code for code in codes() if code != "en"]
 EVERYWHERE = {"arm", "task", "success", "failure", "reward", "give", "to_give", "harm", "n"}

@@ -19,7 +19,7 @@ from banditree.plans.gives import HAND_OVER, SEVERAL
 from banditree.plans.plan import Fallback
 from banditree.policies.alarm import init_evidence, make_evidence, update_evidence
 from banditree.policies.rounds import MISSING
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.reports.monitor import monitor_text
 from banditree.tasks.changes import with_worth
 

@@ -27,7 +27,7 @@ from banditree.plans.points import ByOutcome
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import in_language
 from banditree.policies.guarding import guarded
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.protocols.asking import asking
 from banditree.protocols.build import build_plan
 from banditree.reports.certify import lines_passed

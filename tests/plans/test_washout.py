@@ -24,7 +24,7 @@ from banditree.plans.plan import Decider, SafetyRule, make_plan
 from banditree.plans.points import ByOutcome
 from banditree.plans.reading_load import reading_load
 from banditree.plans.wording import outcome_names, plan_text
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.policies.wording import describe
 from banditree.protocols.build import build_plan
 from banditree.simulation.engine import simulate

@@ -10,7 +10,7 @@ from banditree.errors import InvalidInput
 from banditree.files.sessions import load_session, save_session
 from banditree.plans.plan import Decider, Fallback
 from banditree.policies.guarding import guarded
-from banditree.policies.session import resume_session, start_session
+from banditree.policies.starting import resume_session, start_session
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 from banditree.tasks.worth import Worth

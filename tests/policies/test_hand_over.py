@@ -18,8 +18,9 @@ from banditree.plans.machine import machine_of
 from banditree.plans.plan import Decider, Fallback, Form, right_kinds
 from banditree.policies.base import Outcome
 from banditree.policies.follow import follow
+from banditree.policies.following import policy_for
 from banditree.policies.hand_over import follow_thompson
-from banditree.policies.session import policy_for, resume_session, start_session
+from banditree.policies.starting import resume_session, start_session
 from banditree.simulation.compiling import compiled
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection

@@ -8,7 +8,7 @@ from example_plans import score_plan
 from banditree.errors import InvalidInput
 from banditree.policies.base import Outcome
 from banditree.policies.rounds import MISSING
-from banditree.policies.session import resume_session, start_session
+from banditree.policies.starting import resume_session, start_session
 from banditree.protocols.build import build_plan
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import linear, rand

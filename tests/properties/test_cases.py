@@ -9,7 +9,7 @@ from running_service import CLINIC, clinic_plan
 
 from banditree.errors import InvalidInput
 from banditree.policies.rounds import MISSING
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.service.cases.case import Case, Followed
 from banditree.service.cases.following import policy_of
 from banditree.service.problems import Refused

@@ -11,7 +11,7 @@ from banditree.certificates.outcomes import Claim
 from banditree.errors import InvalidInput
 from banditree.files.plans import load_plan, plan_json, save_plan
 from banditree.plans.context_wording import rule_lines
-from banditree.policies.session import resume_session, start_session
+from banditree.policies.starting import resume_session, start_session
 from banditree.protocols.build import build_plan
 from banditree.protocols.by_context import around_slopes, contextual_tasks
 from banditree.protocols.front import pareto_front

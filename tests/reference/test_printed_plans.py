@@ -15,7 +15,7 @@ from banditree.plans.counts import Counting
 from banditree.plans.plan import Form
 from banditree.plans.wording import outcome_names
 from banditree.plans.words import in_language
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.tasks.collection import Collection
 from banditree.tasks.instances import hard, linear, rand
 from banditree.tasks.rewards import Family

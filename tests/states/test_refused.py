@@ -17,7 +17,7 @@ from banditree.figures.reach import reach_info
 from banditree.files.machines import machine_json
 from banditree.monitoring.promised import promised_for
 from banditree.plans.plan import Plan
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.protocols.front import pareto_front
 from banditree.reports.harm import harm_report
 from banditree.reports.report import write_report

@@ -9,7 +9,7 @@ from banditree.certificates.certify import certify
 from banditree.certificates.outcomes import Claim
 from banditree.files.collections import load_collection, save_collection
 from banditree.files.plans import load_plan, save_plan
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.protocols.build import build_plan
 from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection

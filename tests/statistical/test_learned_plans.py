@@ -5,7 +5,7 @@ import pytest
 from boxes import arrays_of
 from scipy.stats import binom
 
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.tasks.contexts import draw_contexts
 from banditree.tasks.instances import linear, rand
 from banditree.tasks.rewards import Family

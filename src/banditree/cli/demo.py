@@ -27,7 +27,7 @@ def demo_plan(clinic: "Collection") -> "Plan":
 
 def simulated_patient(clinic: "Collection", plan: "Plan", seed: int) -> "tuple[Session, int, int]":
     """(case, group, recoveries) of a patient of a random group who is treated by the plan to the end."""
-    from banditree.policies.session import start_session
+    from banditree.policies.starting import start_session
 
     rng = np.random.default_rng(seed)
     group = int(rng.integers(clinic.n_tasks))

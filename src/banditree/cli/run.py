@@ -49,7 +49,7 @@ def run(
     """
     from banditree.files.plans import load_plan
     from banditree.files.sessions import save_session
-    from banditree.policies.session import resume_session
+    from banditree.policies.starting import resume_session
 
     loaded, known = load_plan(plan), None if collection is None else known_collection(collection)
     path = case or plan.with_suffix(".case.json")
@@ -86,7 +86,7 @@ def run(
 def _begun(plan: "Plan", path: Path, collection: "Collection | None", without: list[str]) -> "Session":
     """The case in the file if there is one, or a new one."""
     from banditree.files.sessions import load_session
-    from banditree.policies.session import start_session
+    from banditree.policies.starting import start_session
 
     if not path.exists():
         return start_session(plan, collection=collection, without=without)

@@ -10,7 +10,7 @@ from banditree.evaluation.intervals import Estimate, Measured, per_round
 from banditree.evaluation.judging import Judge, Judged
 from banditree.evaluation.splits import fold_numbers
 from banditree.plans.plan import Plan
-from banditree.policies.session import policy_for
+from banditree.policies.following import policy_for
 from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, IntArray
 

@@ -34,9 +34,9 @@ from banditree.nouns import counted
 from banditree.plans.machine import machine_of
 from banditree.plans.one_option import one_option
 from banditree.plans.plan import Plan
+from banditree.policies.following import policy_for
 from banditree.policies.registry import policy_named
 from banditree.policies.rounds import arm_number
-from banditree.policies.session import policy_for
 from banditree.settings import keywords
 from banditree.shown import Shown
 from banditree.tasks.collection import Collection

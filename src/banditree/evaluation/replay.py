@@ -17,7 +17,7 @@ from banditree.cases.table import Cases
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.policies.base import Outcome, Policy
-from banditree.policies.session import policy_for
+from banditree.policies.following import policy_for
 from banditree.simulation.compiling import compiled_loop, specialised
 from banditree.simulation.playing import keeps_its_plan
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray

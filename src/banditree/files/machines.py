@@ -17,7 +17,7 @@ from banditree.plans.pages import given_arms, page
 from banditree.plans.plan import Fallback, OnHarm, Plan, right_kinds
 from banditree.plans.wording import box_sentence, fallback_sentence, outcome_names, place_name, plan_text, rule_sentence
 from banditree.plans.words import Vocabulary
-from banditree.policies.session import policy_for
+from banditree.policies.following import policy_for
 from banditree.tasks.rewards import Family, Link
 
 

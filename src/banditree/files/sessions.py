@@ -9,7 +9,8 @@ from banditree.errors import InvalidInput
 from banditree.files.documents import Document, Part, dump, parse, read_json, write_text
 from banditree.files.plans import fingerprint
 from banditree.plans.plan import Plan
-from banditree.policies.session import Session, resume_session
+from banditree.policies.session import Session
+from banditree.policies.starting import resume_session
 from banditree.tasks.collection import Collection
 
 

@@ -10,7 +10,7 @@ from banditree.errors import InvalidInput
 from banditree.plans.machine import machine_of
 from banditree.plans.plan import Plan, chosen_from
 from banditree.policies.follow import BOX
-from banditree.policies.session import policy_for
+from banditree.policies.following import policy_for
 from banditree.tasks.arrays import IntArray
 
 NO_CONTEXT = np.zeros(0)

@@ -10,7 +10,7 @@ from banditree.errors import invalid
 from banditree.monitoring.following import NO_CONTEXT, place_of
 from banditree.plans.plan import Plan
 from banditree.policies.follow import BOX
-from banditree.policies.session import policy_for
+from banditree.policies.following import policy_for
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.cases import draw_cases
 from banditree.tasks.collection import Collection

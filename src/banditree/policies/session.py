@@ -6,33 +6,26 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from banditree.certificates.waiting import Place, UnderWay, WaitingCosts
+from banditree.certificates.waiting import Place, UnderWay
 from banditree.errors import InvalidInput, invalid
-from banditree.plans.machine import refuse_states
 from banditree.plans.pages import page_for
-from banditree.plans.plan import ODDS, Plan
-from banditree.plans.tally_machine import tallies_of
+from banditree.plans.plan import Plan
 from banditree.policies.base import Facts, Outcome, Policy
-from banditree.policies.by_state import follow_by_state
-from banditree.policies.follow import follow
-from banditree.policies.follow_lazily import follow_lazily
-from banditree.policies.guarding import guarded, needs_alarm, with_alarm_of
-from banditree.policies.hand_over import follow_thompson
+from banditree.policies.following import policy_for
+from banditree.policies.known import STATE, context_given, in_state
 from banditree.policies.rounds import Missing, Reported, Round, Step, arm_number, checked_harm, kept_context, shown
-from banditree.policies.snapshots import SCHEMA, check_origin, fill_state, round_from_json, round_to_json, state_to_json
-from banditree.policies.tallies import follow_tallies
+from banditree.policies.snapshots import SCHEMA, round_to_json, state_to_json
 from banditree.policies.wording import describe
 from banditree.tasks.arrays import BoolArray, FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.contexts import Feature, asked_names, encode
+from banditree.tasks.contexts import Feature
 from banditree.tasks.rewards import Rewards
-from banditree.tasks.states import StateCollection, state_number
+from banditree.tasks.states import StateCollection
 from banditree.trees.tree import LazyTree
 
 if TYPE_CHECKING:
     from banditree.certificates.waiting import GoingOn, WaitingCosts
 
-STATE = "state"  # The name of the state where it comes as the context of a round.
 LOOKED_BACK = 100  # A context of the case is looked for among this many rounds with an outcome.
 MAX_KEY = 2**32  # Seeds and case numbers are words of the random number keys.
 
@@ -43,7 +36,7 @@ class Session:
     Outcomes may come late and in any order; they are applied in the order of the rounds. A `tell` or `ask` that
     fails leaves everything as it was. Use `start_session` to begin, `snapshot` and `resume_session` to go on later.
 
-    >>> from banditree.trees.tree import build_tree
+    >>> from banditree import build_tree, start_session
     >>> plan = build_tree(Collection.bernoulli([[0.9, 0.1], [0.1, 0.8]], arms=["A", "B"]), horizon=50)
     >>> case = start_session(plan)
     >>> print(case.ask())
@@ -155,7 +148,7 @@ class Session:
         """
         if n is not None and n < 1:
             raise invalid("n", "at least 1", n)
-        x, mask = self._context(self._state(state, context), self.own_context), self._mask(available)
+        x, mask = self._known(context, state), self._mask(available)
         if self.states and (n or 1) > 1:
             raise invalid("n", "1 with states, as the next state follows from what is given", n)
         before = self.open_rounds
@@ -216,8 +209,7 @@ class Session:
 
         Its outcome is told like any other and recorded, but not tallied; the round counts towards the horizon.
         """
-        context = self._state(state, context)
-        k, x = arm_number(self.arms, arm), self._context(context, self.own_context)
+        k, x = arm_number(self.arms, arm), self._known(context, state)
         if round is None and not self.open_rounds:
             if len(self.rounds) >= self.horizon:
                 return Step(len(self.rounds) + 1, outcome=Outcome.HORIZON_REACHED)
@@ -229,7 +221,9 @@ class Session:
             raise InvalidInput(f"Round {number} already has its outcome. {self._open_rounds_sentence()}")
         if entry.arm == k and not entry.overridden:
             raise invalid("arm", f"other than the one of round {number}", self.arms[k], "That is no override.")
-        self.rounds[number - 1] = Round(k, entry.context if context is None else kept_context(x), overridden=True)
+        self.rounds[number - 1] = Round(
+            k, entry.context if context is None and state is None else kept_context(x), overridden=True
+        )
         return self._step(number)
 
     def correct(self, reward: float | Missing, round: int, *, harm: bool | None = None) -> None:
@@ -318,9 +312,9 @@ class Session:
             entry = self.rounds[self.n_applied]
             if entry.reward is None:
                 return
-            context = self._context(entry.context)
+            context = self.context_of(entry)
             entry.tallied = False
-            if not isinstance(entry.reward, Missing) and self._fits(entry, context):
+            if not isinstance(entry.reward, Missing) and self.fits(entry, context):
                 entry.tallied = True
                 self.policy.update(self.params, self.state, context, entry.arm, entry.reward)
                 if self.policy.replan is not None:
@@ -367,7 +361,7 @@ class Session:
         if hasattr(before, "alarm"):  # what speaks against all tasks goes on to speak
             self.state = self.state._replace(alarm=before.alarm, fallback=before.fallback)
 
-    def _fits(self, entry: Round, context: FloatArray) -> bool:
+    def fits(self, entry: Round, context: FloatArray) -> bool:
         """Whether the policy, were this arm the only one available, would give it."""
         if entry.overridden or self.stranded or entry.arm in self.barred:
             return False
@@ -404,36 +398,13 @@ class Session:
                 return np.array(entry.context)
         return None
 
-    def _state(self, state: str | int | None, context: Any) -> Any:
-        """The context of a round in a state."""
-        if state is None:
-            return context
-        if not self.states:
-            raise invalid("state", "omitted, since this case has no states", state)
-        if context is not None:
-            raise invalid("context", "omitted where a state is given", context)
-        return [state_number(self.states, state)]
+    def context_of(self, entry: Round) -> FloatArray:
+        """The context of a round that was asked."""
+        return context_given(self.states, self.features, entry.context)
 
-    def _context(self, given: Any, known: FloatArray | None = None) -> FloatArray:
-        """The context that is given, with what is known about the case from an earlier one."""
-        if self.states:
-            return state_context(self.states, given)
-        d = len(self.features)
-        if given is None:
-            complete = known is not None and not asked_names(self.features, known)
-            return known if known is not None and complete else np.full(d, np.nan)
-        if d == 0:
-            raise invalid("context", "omitted, since these tasks have none", given)
-        if isinstance(given, Mapping):
-            return encode(self.features, given, known)
-        try:
-            x = np.array(given, dtype=float)
-        except (TypeError, ValueError):
-            raise invalid("context", f"{d} numbers, or a mapping of names to values", given) from None
-        if x.shape != (d,) or not np.isfinite(x).all():
-            names = ", ".join(map(str, self.features))
-            raise invalid("context", f"{d} finite numbers ({names})", given)
-        return x
+    def _known(self, context: Any, state: str | int | None) -> FloatArray:
+        """What is known before a round: what is given now, and of the case from an earlier one."""
+        return context_given(self.states, self.features, in_state(self.states, state, context), self.own_context)
 
     def _mask(self, available: Iterable[str | int] | None) -> BoolArray:
         mask = np.full(len(self.arms), available is None)
@@ -441,158 +412,3 @@ class Session:
             mask[arm_number(self.arms, arm)] = True
         mask[[*self.without, *self.barred]] = False
         return mask
-
-
-def state_context(states: tuple[str, ...], given: Any) -> FloatArray:
-    """The number of a state as the context of a round; not a number where none is given."""
-    if given is None:
-        return np.full(1, np.nan)
-    if isinstance(given, Mapping) and list(given) == [STATE]:
-        return np.full(1, float(state_number(states, given[STATE])))
-    if not (isinstance(given, list) and len(given) == 1 and float(given[0]).is_integer()):
-        raise invalid("context", "omitted with states: give state", given)
-    return np.full(1, float(state_number(states, int(given[0]))))
-
-
-def policy_for(subject: Plan | LazyTree) -> Policy:
-    """The policy that follows a plan, held whole or computed box by box, with Thompson sampling where it chooses."""
-    if isinstance(subject, LazyTree):
-        return follow_lazily
-    refuse_states(subject)
-    return follow_thompson if subject.outcomes_choose else follow
-
-
-def session_policy(subject: Plan | LazyTree) -> Policy:
-    """The same, and for a plan with states the policy that follows it, which only sessions can give the states."""
-    if not isinstance(subject, Plan) or not subject.states:
-        return policy_for(subject)
-    return follow_by_state if tallies_of(subject) is None else follow_tallies
-
-
-def start_session(
-    subject: Plan | LazyTree,
-    *,
-    seed: int = 0,
-    case: int = 0,
-    collection: Collection | None = None,
-    without: Iterable[str | int] = (),
-) -> Session:
-    """A new case that follows a plan.
-
-    collection: by which a case that fits none of its tasks is handed over to Thompson sampling (`guarding`), and
-    `going_on` says what it costs not to wait for outcomes. without: the arms that this case must never get, by name or
-    number: it follows the page of the plan for such a case.
-
-    >>> from banditree import Collection, Give, Line, make_plan
-    >>> from banditree.plans.plan import Page
-    >>> two = Collection.bernoulli([[0.7, 0.2, 0.5], [0.3, 0.6, 0.5]], arms=["A", "B", "C"])
-    >>> plan = make_plan([Line(Give("A"))], two, 50, pages=(Page(("A",), (Line(Give("C")),)),))
-    >>> print(start_session(plan, without=["A"]).ask())
-    Round 1: C
-    """
-    horizon, missing = subject.horizon, _missing(subject, without)
-    page = page_for(subject, [subject.arms[k] for k in missing]) if isinstance(subject, Plan) else subject
-    costs, followed = _waiting_costs(page, collection), _followed(page, collection)
-    policy = _guarding_policy(followed, collection)
-    session = Session(policy, followed, horizon=horizon, seed=seed, case=case, waiting_costs=costs)
-    session.without, session.whole = missing, subject if isinstance(subject, Plan) else None
-    return session
-
-
-def _missing(subject: Plan | LazyTree | Collection, arms: Iterable[str | int]) -> tuple[int, ...]:
-    return tuple(sorted({arm_number(subject.arms, arm) for arm in arms}))
-
-
-def _followed(subject: Plan | LazyTree, collection: Collection | None) -> Plan | LazyTree:
-    """What is followed, with the guard where the collection is known."""
-    return subject if collection is None or not isinstance(subject, Plan) else guarded(subject, collection)
-
-
-def _guarding_policy(followed: Plan | LazyTree, collection: Collection | None) -> Policy:
-    """The policy that follows it, with the alarm where that is the guard."""
-    own = session_policy(followed)
-    if collection is None or not isinstance(followed, Plan) or not needs_alarm(followed, collection):
-        return own
-    return with_alarm_of(followed, own, collection, 1.0 / ODDS)
-
-
-def _waiting_costs(subject: Plan | LazyTree | Collection, collection: Collection | None) -> "WaitingCosts | None":
-    if collection is None or not isinstance(subject, Plan) or subject.features:
-        return None
-    return WaitingCosts(subject, collection)
-
-
-def resume_session(
-    subject: Plan | LazyTree | Collection,
-    snapshot: Mapping[str, Any],
-    policy: Policy | None = None,
-    *,
-    collection: Collection | None = None,
-) -> Session:
-    """The session that `snapshot` was taken of, with the plan or collection it was started with.
-
-    collection: as in `start_session`, if the session was started with it.
-    """
-    own = policy is None
-    if policy is None:
-        if isinstance(subject, Collection):
-            raise invalid("policy", "given for a session over a collection", None)
-        policy = _policy_of(subject, snapshot, collection)
-    check_origin(snapshot, policy.name)
-    try:
-        missing, whole = _missing(subject, snapshot.get("without", ())), None
-        if isinstance(subject, Plan):
-            whole, subject = subject, page_for(subject, [subject.arms[k] for k in missing])
-        is_guarded = own and isinstance(subject, Plan) and policy is not session_policy(subject)
-        session = Session(
-            policy,
-            _followed(subject, collection) if is_guarded and isinstance(subject, Plan) else subject,
-            horizon=snapshot["horizon"],
-            seed=snapshot["seed"],
-            case=snapshot["case"],
-            options=snapshot["options"],
-            waiting_costs=_waiting_costs(subject, collection),
-        )
-        session.rounds = [round_from_json(entry) for entry in snapshot["rounds"]]
-        session.n_applied = int(snapshot["n_applied"])
-        session.without, session.whole = missing, whole
-        barred = {entry.arm for entry in session.rounds[: session.n_applied] if entry.harm}
-        if barred and session.bars_harmful:
-            session.bar(barred)
-        fill_state(session.state, snapshot["state"])
-        _check_rounds(session)
-        for entry in session.rounds[session.n_applied :][:1]:
-            session._fits(entry, session._context(entry.context))  # what does not belong together fails here
-        session.ask()  # or here
-        del session.rounds[len(snapshot["rounds"]) :]
-    except (KeyError, TypeError, ValueError, OverflowError, IndexError, AttributeError) as problem:
-        if isinstance(problem, InvalidInput):
-            raise
-        raise InvalidInput(
-            f"The snapshot does not fit this plan ({problem}). Resume it with the plan it was started with."
-        ) from None
-    return session
-
-
-def _policy_of(subject: Plan | LazyTree, snapshot: Mapping[str, Any], collection: Collection | None) -> Policy:
-    """The policy that a snapshot was taken of: the plan's own, or that of the plan with the guard."""
-    own = session_policy(subject)
-    if snapshot.get("policy") == own.name:
-        return own
-    if collection is None and snapshot.get("policy") in (follow_thompson.name, f"{own.name}+alarm"):
-        raise InvalidInput("This case is guarded by a collection. Resume it with the collection it was started with.")
-    return _guarding_policy(_followed(subject, collection), collection)
-
-
-def _check_rounds(session: Session) -> None:
-    """Refuse rounds that cannot have been played."""
-    told = [entry.reward is not None for entry in session.rounds[: session.n_applied]]
-    if not (0 <= session.n_applied <= len(session.rounds) <= session.horizon) or not all(told):
-        raise ValueError("its rounds do not add up")
-    for entry in session.rounds:
-        if type(entry.arm) is not int or not 0 <= entry.arm < len(session.arms):
-            raise ValueError(f"it has an arm {entry.arm!r}")
-        checked_harm(entry.harm)
-        if entry.reward is not None and not isinstance(entry.reward, Missing):
-            session.rewards.check(entry.reward)
-        session._context(entry.context)

@@ -12,8 +12,9 @@ import numpy as np
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import Plan, current_versions
 from banditree.policies.base import Policy
+from banditree.policies.following import policy_for
 from banditree.policies.registry import policy_named
-from banditree.policies.session import MAX_KEY, policy_for
+from banditree.policies.session import MAX_KEY
 from banditree.progress import OnProgress, goes_on
 from banditree.settings import keywords
 from banditree.simulation.arena import Arena, Played, Subject, open_arena

@@ -10,8 +10,8 @@ import numpy as np
 from banditree.errors import invalid
 from banditree.plans.plan import Plan
 from banditree.policies.by_state import STATE_POLICIES
+from banditree.policies.following import session_policy
 from banditree.policies.random import REWARD_STREAM, pcg4d, unit
-from banditree.policies.session import session_policy
 from banditree.simulation.compiling import compiled_loop, specialised
 from banditree.tasks.arrays import BoolArray, FloatArray, frozen
 from banditree.tasks.optimal_states import missed, optimal

@@ -7,7 +7,8 @@ from example_plans import protocol
 from running_service import client_of
 
 from banditree.plans.plan import Form
-from banditree.policies.session import policy_for, resume_session
+from banditree.policies.following import policy_for
+from banditree.policies.starting import resume_session
 from banditree.service.cases.case import Case, Followed
 from banditree.service.cases.outlook import outlook, see
 from banditree.service.cases.standings import standing

@@ -6,7 +6,7 @@ import pytest
 from running_service import SHORT_PLAN, client_of
 
 from banditree.files.plans import fingerprint
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 
 
 @pytest.fixture

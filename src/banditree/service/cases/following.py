@@ -2,8 +2,8 @@
 
 from banditree.plans.plan import Plan
 from banditree.policies.base import Policy
+from banditree.policies.following import session_policy
 from banditree.policies.guarding import with_alarm_of
-from banditree.policies.session import session_policy
 from banditree.tasks.collection import Collection
 
 

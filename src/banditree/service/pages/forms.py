@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 
 from banditree.plans.plan import Plan
-from banditree.policies.session import STATE
+from banditree.policies.known import STATE
 from banditree.service.edge import once
 from banditree.service.people.senders import CSRF_FIELD
 from banditree.service.problems import Refused
