@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-from banditree.certificates.watching import capped_delay, cusum_delay
 from banditree.figures.curves import STYLES
 from banditree.figures.matplotlib import matplotlib_settings, save_figure
 from banditree.figures.scene import PALETTE
@@ -32,6 +31,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.instances import rand
 
 HORIZON = 10_000
+GRID = 200  # A CUSUM, whose points are not whole numbers, is computed on this many scores from 0 to its limit.
 DISTANCES = (0.0, 0.025, 0.05, 0.1, 0.2)
 NONE = "none"
 PLANS = {
@@ -43,6 +43,58 @@ POLICIES = ("mts", "mmts", "mmts-index", "mts+alarm", "mmts+alarm", "dt-ece", "b
 GUARDED = "plan --unknown 0.05"
 # (truth, who) -> most that is asked for the worst task and for the mean.
 ASKED = {("0.1", "plan --allow 0.1"): (100, 30), ("0.1", "mmts-index"): (60, 15)}
+
+
+def capped_delay(points: tuple[int, int], floor: int, cap: int, before: float, after: float) -> tuple[float, float]:
+    """(rounds between false alarms at the rate `before`, rounds until a change to `after` is noticed) of a 0/1 score.
+
+    Both from the top, where a case that does well mostly is.
+
+    >>> between, delay = capped_delay((-3, 1), 10, 10, 0.9, 0.5)
+    >>> round(delay, 1)
+    19.6
+    """
+    return _time_to_leave(points, floor + cap, 1.0 - before), _time_to_leave(points, floor + cap, 1.0 - after)
+
+
+def _time_to_leave(points: tuple[int, int], height: int, failure: float) -> float:
+    """Expected rounds from `height` steps above the floor, with a wall at the top, until the score is at the floor."""
+    scores = np.arange(1, height + 1)
+    move = np.eye(height)
+    for point, p in zip(points, (failure, 1.0 - failure), strict=True):
+        target = np.minimum(scores + point, height)
+        inside = target >= 1
+        np.add.at(move, (scores[inside] - 1, target[inside] - 1), -p)
+    return float(np.linalg.solve(move, np.ones(height))[-1])
+
+
+def cusum_delay(before: float, after: float, between: float) -> float:
+    """The delay of a CUSUM that knows both rates and whose limit gives `between` rounds between false alarms.
+
+    >>> round(cusum_delay(0.9, 0.5, 5000.0), 1)
+    12.9
+    """
+    low, high = 0.0, 60.0
+    for _ in range(40):
+        limit = (low + high) / 2
+        low, high = (limit, high) if _cusum_time(before, after, limit, before) < between else (low, limit)
+    return _cusum_time(before, after, high, after)
+
+
+def _cusum_time(before: float, after: float, limit: float, rate: float) -> float:
+    """Expected rounds until the sum of log-likelihood ratios, never below 0, is above its limit, on a fine grid."""
+    width = limit / GRID
+    moves = np.array([np.log((1 - after) / (1 - before)), np.log(after / before)])
+    scores = np.arange(GRID) * width
+    system = np.eye(GRID)
+    for move, p in zip(moves, (1 - rate, rate), strict=True):
+        target = np.maximum(scores + move, 0.0) / width
+        below = np.floor(target).astype(int)
+        share = target - below  # between two scores of the grid, in proportion
+        for place, part in ((below, 1 - share), (below + 1, share)):
+            inside = place < GRID
+            np.add.at(system, (np.arange(GRID)[inside], place[inside]), -p * part[inside])
+    return float(np.linalg.solve(system, np.ones(GRID))[0])
 
 
 def truths(known, seed):

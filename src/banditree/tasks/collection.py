@@ -1,9 +1,9 @@
 """Collection: the M tasks a case may belong to, as far as they are known."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -20,6 +20,19 @@ from banditree.tasks.worth import Worth
 
 if TYPE_CHECKING:
     from banditree.tasks.states import StateCollection
+
+
+class Known(TypedDict, total=False):
+    """What may be known of tasks besides their rewards: names, margins (M, K) or one for all, where they come from, how
+    frequent each task is (M,), how much cases of one task differ (M, K), and what outcomes are worth."""
+
+    tasks: Sequence[str] | None
+    arms: Sequence[str] | None
+    radius: Any
+    provenance: str
+    shares: Any
+    spread: Any
+    worth: Worth | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,35 +110,12 @@ class Collection:
             object.__setattr__(self, "means", frozen(mean_rewards(self.theta, self.contexts, self.rewards), float))
 
     @classmethod
-    def bernoulli(
-        cls,
-        means: Any,
-        *,
-        tasks: Sequence[str] | None = None,
-        arms: Sequence[str] | None = None,
-        radius: Any = 0.0,
-        provenance: str = "known",
-        shares: Any = None,
-        spread: Any = None,
-        worth: Worth | None = None,
-    ) -> "Collection":
+    def bernoulli(cls, means: Any, **known: Unpack[Known]) -> "Collection":
         """Tasks whose rewards are 0 or 1, with these chances of a 1 (M, K)."""
-        return _without_contexts(means, BERNOULLI, tasks, arms, radius, provenance, shares, spread, worth)
+        return cls._named(means, BERNOULLI, **known)
 
     @classmethod
-    def gaussian(
-        cls,
-        means: Any,
-        sigma: Any,
-        *,
-        tasks: Sequence[str] | None = None,
-        arms: Sequence[str] | None = None,
-        radius: Any = 0.0,
-        provenance: str = "known",
-        shares: Any = None,
-        spread: Any = None,
-        worth: Worth | None = None,
-    ) -> "Collection":
+    def gaussian(cls, means: Any, sigma: Any, **known: Unpack[Known]) -> "Collection":
         """Tasks whose rewards are normal around these means (M, K).
 
         sigma: the standard deviation of the noise, one for all or an array (M, K).
@@ -134,43 +124,16 @@ class Collection:
         3.0
         """
         uneven = np.ndim(sigma) > 0
-        rewards = Gaussian(sigma=1.0 if uneven else sigma)
-        known = _without_contexts(means, rewards, tasks, arms, radius, provenance, shares, spread, worth)
-        return replace(known, noise=sigma) if uneven else known
+        return cls._named(means, Gaussian(sigma=1.0 if uneven else sigma), sigma if uneven else None, **known)
 
     @classmethod
-    def bounded(
-        cls,
-        means: Any,
-        low: float = 0.0,
-        high: float = 1.0,
-        *,
-        tasks: Sequence[str] | None = None,
-        arms: Sequence[str] | None = None,
-        radius: Any = 0.0,
-        provenance: str = "known",
-        shares: Any = None,
-        spread: Any = None,
-        worth: Worth | None = None,
-    ) -> "Collection":
+    def bounded(cls, means: Any, low: float = 0.0, high: float = 1.0, **known: Unpack[Known]) -> "Collection":
         """Tasks whose rewards are known only by their means (M, K) and range [low, high]."""
-        rewards = Bounded(low=low, high=high)
-        return _without_contexts(means, rewards, tasks, arms, radius, provenance, shares, spread, worth)
+        return cls._named(means, Bounded(low=low, high=high), **known)
 
     @classmethod
     def graded(
-        cls,
-        chances: Any,
-        values: Sequence[float],
-        *,
-        names: Sequence[str] = (),
-        tasks: Sequence[str] | None = None,
-        arms: Sequence[str] | None = None,
-        radius: Any = 0.0,
-        provenance: str = "known",
-        shares: Any = None,
-        spread: Any = None,
-        worth: Worth | None = None,
+        cls, chances: Any, values: Sequence[float], *, names: Sequence[str] = (), **known: Unpack[Known]
     ) -> "Collection":
         """Tasks whose rewards are one of G increasing `values`, with these chances (M, K, G); names: of the values.
 
@@ -181,20 +144,23 @@ class Collection:
         """
         rewards = Graded(values=tuple(values), names=tuple(names))
         chances = frozen_numbers("chances", chances, 3)
-        M, K = chances.shape[:2]
-        names_tasks, names_arms = _names(tasks, "task", M), _names(arms, "arm", K)
-        return cls(
-            np.zeros((M, K)),
-            names_tasks,
-            names_arms,
-            rewards,
-            radius=radius,
-            provenance=provenance,
-            shares=shares,
-            spread=spread,
-            chances=chances,
-            worth=worth,
-        )
+        return cls._named(np.zeros(chances.shape[:2]), rewards, chances=chances, **known)
+
+    @classmethod
+    def _named(
+        cls,
+        means: Any,
+        rewards: Rewards,
+        noise: Any = None,
+        *,
+        tasks: Sequence[str] | None = None,
+        arms: Sequence[str] | None = None,
+        **more: Any,
+    ) -> "Collection":
+        """Tasks without contexts, with names for those that have none."""
+        means = frozen_numbers("means", means, 2)
+        named = _names(tasks, "task", means.shape[0]), _names(arms, "arm", means.shape[1])
+        return cls(means, *named, rewards, noise=noise, **more)
 
     @classmethod
     def linear(
@@ -309,6 +275,7 @@ class Collection:
     def round_worth(self) -> FloatArray:
         """What a round of each arm is worth in each task on average (M, K): its mean reward where no worth is given.
 
+        >>> from dataclasses import replace
         >>> from banditree.tasks.worth import Worth
         >>> two = Collection.bernoulli([[0.7, 0.5], [0.3, 0.6]], arms=["A", "B"])
         >>> priced = replace(two, worth=Worth(((-30.0, 70.0), (0.0, 100.0)), unit="EUR"))
@@ -424,31 +391,6 @@ class Collection:
         from banditree.figures.notebook import collection_bundle
 
         return collection_bundle(self)
-
-
-def _without_contexts(
-    means: Any,
-    rewards: Rewards,
-    tasks: Sequence[str] | None,
-    arms: Sequence[str] | None,
-    radius: Any,
-    provenance: str,
-    shares: Any,
-    spread: Any,
-    worth: Worth | None,
-) -> Collection:
-    means = frozen_numbers("means", means, 2)
-    return Collection(
-        means,
-        _names(tasks, "task", means.shape[0]),
-        _names(arms, "arm", means.shape[1]),
-        rewards,
-        radius=radius,
-        provenance=provenance,
-        shares=shares,
-        spread=spread,
-        worth=worth,
-    )
 
 
 def _names(given: Sequence[str] | None, word: str, count: int) -> tuple[str, ...]:

@@ -113,19 +113,3 @@ def _divergence(one: FloatArray, other: FloatArray) -> FloatArray:
     """The Kullback-Leibler divergence of the rows of two tables; what only one has counts 20 nats."""
     safe = np.log(np.maximum(one, 1e-300)) - np.log(np.maximum(other, 1e-300))
     return np.asarray((one * np.minimum(np.where(one > 0, safe, 0.0), 20.0)).sum(axis=-1))
-
-
-def hellinger_along(collection: StateCollection, best: Optimal) -> FloatArray:
-    """(M, M, M): the Hellinger distance of tasks i and j by what one round under the policy of task k shows (the state,
-    the outcome and the next state), with states in the long run's shares of task i, treated as k."""
-    M, every = collection.n_tasks, np.arange(collection.n_states)
-    found = np.zeros((M, M, M))
-    for k in range(M):
-        rates, moves = collection.rates[:, every, best.options[k]], collection.moves[:, every, best.options[k]]
-        both = np.sqrt(np.stack([1 - rates, rates], axis=-1))
-        for i in range(M):
-            shares = stationary(collection, i, best.options[k])
-            for j in range(M):
-                same = (both[i] * both[j]).sum(axis=-1) * np.sqrt(moves[i] * moves[j]).sum(axis=-1)
-                found[i, j, k] = np.sqrt(max(1.0 - shares @ same, 0.0))
-    return found
