@@ -248,11 +248,15 @@ def test_axe_finds_nothing(name, dark, size, show):
     assert_accessible(window)
 
 
+@lru_cache
+def report_of(name):
+    return write_report(*made(name), ".html")
+
+
 @SIZES
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_the_report_in_a_browser(dark, size, show):
-    plan, known = made("15 boxes")
-    window = show(write_report(plan, known, ".html"), size, dark)
+    window = show(report_of("15 boxes"), size, dark)
     assert_in_order(window)
     assert_accessible(window)
     assert len(window.find_elements("css selector", "figure svg")) >= 5

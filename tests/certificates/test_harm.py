@@ -86,10 +86,11 @@ def enumerated(plan, collection, task, horizon=6):
     return found
 
 
+@pytest.mark.parametrize("horizon", [4, pytest.param(5, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("rule", [None, OnHarm.NOT_AGAIN])
 @pytest.mark.parametrize("plan", PLANS)
-def test_harm_is_the_enumeration_of_sessions(plan, rule):
-    plan = replace(plan, on_harm=rule, horizon=5)
+def test_harm_is_the_enumeration_of_sessions(plan, rule, horizon):
+    plan = replace(plan, on_harm=rule, horizon=horizon)
     found, certificate = certify_harm(plan, HARMED), certify(plan, HARMED)
     for task in range(2):
         harms, more, gone, lost = enumerated(plan, HARMED, task)

@@ -118,6 +118,7 @@ def test_pages_are_kept_in_files(tmp_path):
     assert load_plan(tmp_path / "page.json").missing == ("A",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["protocol", "tree"])
 def test_the_search_makes_a_page_for_every_arm_of_the_plan(method):
     rates = [[0.8, 0.3, 0.5, 0.2], [0.2, 0.7, 0.4, 0.5], [0.3, 0.4, 0.2, 0.6]]

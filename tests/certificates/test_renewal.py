@@ -45,10 +45,20 @@ def restless(collection, rule):
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=10)
 @given(protocol_cases(), st.integers(1, 150))
 def test_line_by_line_is_the_slow_programme_over_rounds(case, horizon):
-    plan, collection = case
+    assert_same_as_the_slow_programme(*case, horizon)
+
+
+@pytest.mark.soak
+@settings(max_examples=100)
+@given(protocol_cases(), st.integers(1, 150))
+def test_line_by_line_is_the_slow_programme_over_rounds_at_length(case, horizon):
+    assert_same_as_the_slow_programme(*case, horizon)
+
+
+def assert_same_as_the_slow_programme(plan, collection, horizon):
     certificate = by_lines(plan, collection, horizon)
     if certificate is None:
         return
@@ -110,6 +120,7 @@ def exactly(plan, sixteenths, horizon):
     return Fraction(regret, 16**horizon), [Fraction(paths, 16**horizon) for paths in ends]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("carried", [by_lines, by_rounds])
 @pytest.mark.parametrize("rule", [None, SafetyRule((-2, 1), 3), SafetyRule((-1, 1), 4, cap=2)], ids=str)
 def test_what_is_added_covers_every_error(carried, rule):

@@ -50,6 +50,7 @@ def slow_losses(plan, tenths, horizon):
     return chances
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(protocol_cases(), st.integers(1, 40))
 def test_on_a_grid_of_their_unit_losses_are_those_of_the_slow_programme(case, horizon):

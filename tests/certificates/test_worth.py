@@ -54,6 +54,7 @@ def test_the_certificate_of_a_protocol_is_the_enumeration(case):
         assert whole.regret[task, 4] == pytest.approx(early, rel=1e-12, abs=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=15)
 @given(cases())
 def test_the_certificate_of_a_tree_is_the_enumeration(case):

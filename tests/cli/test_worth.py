@@ -35,6 +35,7 @@ def told(folder, capsys):
     return run
 
 
+@pytest.mark.slow
 def test_losses_are_in_the_unit_and_both_tables_say_the_same(told):
     plan = "--horizon", "300", "--steps", "300", "-o", "plan.json"
     first = told("plan", "priced.csv", *plan)

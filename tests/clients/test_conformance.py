@@ -97,6 +97,7 @@ def test_the_file_fits_its_schema_and_has_every_kind_of_line():
     assert len(stood) >= 0.85 * len(rows)
 
 
+@pytest.mark.slow
 def test_every_follower_answers_all_of_it(follow_all, tmp_path):
     code, said = follow_all(FOLLOWING, tmp_path / "kept.json")
     assert code == 0, said[-2000:]
@@ -122,6 +123,7 @@ def flat(state):
     return np.concatenate([flat(part) if isinstance(part, dict) else np.ravel(part) for part in state.values()])
 
 
+@pytest.mark.slow
 def test_random_plans_are_followed_alike(follow_all, maker, tmp_path):
     found = []
 
@@ -137,6 +139,7 @@ def test_random_plans_are_followed_alike(follow_all, maker, tmp_path):
     assert code == 0, said[-2000:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "break_it"), [("node", "floor"), ("node", "points"), ("node", "cap"), ("node", "pages"), ("r", "floor")]
 )
@@ -162,6 +165,7 @@ def test_followers_are_short():
         assert len(path.read_text().splitlines()) <= MOST_LINES
 
 
+@pytest.mark.slow
 def test_the_package_for_node_is_packed_and_used(tmp_path):
     needed("npm", "node")
     code, said = ran("npm", "pack", "--silent", "--pack-destination", tmp_path, cwd=JAVASCRIPT)

@@ -85,6 +85,7 @@ def test_designs_in_stages_are_their_sums(looks):
     assert not found.undecided.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("null", "alternative", "optimal", "expected", "minimax"), PRINTED)
 def test_simon_is_the_printed_design(null, alternative, optimal, expected, minimax):
     assert find_simon(null, alternative) == optimal

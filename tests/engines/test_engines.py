@@ -157,6 +157,7 @@ def test_a_bundle_has_the_library_and_an_activity_for_each_option(known_plans):
         assert f"define {action['condition'][0]['expression']['expression']}:" in cql_text(plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [*FORMS, "fhir"])
 def test_what_no_engine_can_express_is_refused(form, known_plans, tmp_path, capsys):
     refused = [plan for plan in known_plans.values() if plan.theta is not None or plan.outcomes_choose]

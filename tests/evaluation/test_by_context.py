@@ -57,6 +57,7 @@ def as_rows(history):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("full", [True, False])
 def test_prices_alone_decide(full):
     found = fit(log(200 if full else 700, full=full), 5, **QUICK)
@@ -142,6 +143,7 @@ def opposite_kinds(n_cases=120, rounds=12, seed=4):
     return Cases(cases, ("A", "B"), first, outcomes, contexts=contexts, features=(Feature(INTERCEPT), Feature("price")))
 
 
+@pytest.mark.slow
 def test_kinds_that_differ_in_what_contexts_mean_get_a_plan_that_keeps_a_score_and_looks_at_both():
     """By price alone and by history alone .5 of all outcomes are 1, by both .9 once the kind is known."""
     found = fit(opposite_kinds(), 12, **QUICK)

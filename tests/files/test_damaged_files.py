@@ -213,7 +213,7 @@ def test_what_is_said_about_a_row_of_worth_is_one_line(tmp_path):
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_ten_thousand_mutated_files_are_read_or_refused(tmp_path):
     assert fuzz(tmp_path, 10_000, seed=2) > 3000
 

@@ -24,6 +24,7 @@ def test_the_plan_does_not_depend_on_threads() -> None:
     assert str(found[0]) != str(build_plan(KINDS, **{**HOW, "seed": 6}, workers=1))
 
 
+@pytest.mark.slow
 def test_two_dask_workers_find_the_same_plan(tmp_path) -> None:
     from distributed import Client, LocalCluster
     from joblib import parallel_config

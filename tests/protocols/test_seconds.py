@@ -37,6 +37,7 @@ def test_seconds_and_steps_are_two_ways_to_say_one_thing() -> None:
         build_plan(SMALL, 100, steps=100, seconds=1.0)
 
 
+@pytest.mark.slow
 def test_fronts_and_plans_by_state_keep_to_seconds() -> None:
     assert pareto_front(SMALL, 100, seconds=0.5)
     assert build_plan(rand_states(2, 2, 2), 200, seconds=0.3).origin.versions["search"] == "ended after 0.3 seconds"

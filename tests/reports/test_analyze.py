@@ -30,6 +30,7 @@ def test_every_quantity_has_its_bounds_and_its_proof():
     assert json.loads(json.dumps(dict(facts), allow_nan=False)) == facts
 
 
+@pytest.mark.slow
 def test_a_proven_value_stays_proven_whatever_the_depth():
     facts = analyze(rand(8, 12, 0.4, seed=0), 0.4, on_progress=lambda at: not at.text.startswith("random")).facts
     assert facts["soft_coefficient_proven"]
@@ -52,6 +53,7 @@ def test_an_infinite_coefficient_is_a_word_and_explained():
     json.dumps(dict(found.facts), allow_nan=False)
 
 
+@pytest.mark.slow
 def test_told_to_stop_it_gives_bounds():
     stages = []
     found = analyze(rand(14, 10, 0.3), 0.3, on_progress=lambda progress: bool(stages.append(progress.text)))

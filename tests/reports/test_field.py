@@ -25,6 +25,7 @@ from banditree.trees.tree import build_tree
 ASKED = {"allow": 0.05, "unknown": 0.1, "late": 3, "batch": 5}
 
 
+@pytest.mark.slow
 def test_every_question_has_an_answer_in_words_and_numbers():
     report = certificate_report(handing_over(horizon=200), FIVE, limit_seconds=0, **ASKED)
     text, field = certificate_text(report), certificate_document(report)["field"]
@@ -40,6 +41,7 @@ def test_every_question_has_an_answer_in_words_and_numbers():
     assert [late["with"] for late in field["late"]] == ["outcomes that come 3 rounds late", "batches of 5 rounds"]
 
 
+@pytest.mark.slow
 def test_where_the_certificate_is_rough_the_plan_is_played():
     """Against other runs, 8 standard errors of both: a false alarm comes once in 1e-9, seeded all the same."""
     plan = expecting(horizon=200)
@@ -74,6 +76,7 @@ def test_an_estimate_is_never_called_exact_nor_a_bound():
     assert "upper bounds apart from what Thompson sampling loses" in certificate_text(report)
 
 
+@pytest.mark.slow
 def test_what_the_best_of_several_loses_makes_the_whole_an_estimate():
     """It is up to twice and down to half of what simulations show: no page calls it exact, or an upper bound."""
     plan, uncertain = expecting(), dataclasses.replace(FIVE, radius=np.full(FIVE.means.shape, 0.01))

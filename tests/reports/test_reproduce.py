@@ -75,14 +75,19 @@ def test_a_quick_look_has_a_tenth_of_the_runs(tmp_path, monkeypatch):
     assert asked == [200, 20]
 
 
-@pytest.mark.slow
-def test_the_paper_comes_out_as_it_did_before_twice(tmp_path):
-    """Changed for a reason? banditree lab reproduce, then copy its claims.md and summary.md to tests/golden/files."""
+@pytest.mark.parametrize(
+    ("quick", "before"),
+    [pytest.param(True, "quick-", marks=pytest.mark.slow), pytest.param(False, "", marks=pytest.mark.soak)],
+    ids=["quick", "full"],
+)
+def test_the_paper_comes_out_as_it_did_before_twice(tmp_path, quick, before):
+    """Changed for a reason? banditree lab reproduce, then copy its claims.md and summary.md to tests/golden/files; with
+    --quick those of a tenth of the runs, to quick-claims.md and quick-summary.md."""
     for name in ("one", "other"):
-        reproduce_panels(tmp_path / name)
+        reproduce_panels(tmp_path / name, quick=quick)
     files = {path.name for path in (tmp_path / "one").iterdir() if path.is_file()}
     assert {"figure.pdf", "figure.png", "numbers.csv", "claims.md", "summary.md", "a.toml", "protocol-a.json"} <= files
     for name in files:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes(), name
     for name in ("claims.md", "summary.md"):
-        assert (tmp_path / "one" / name).read_text() == (GOLDEN / name).read_text()
+        assert (tmp_path / "one" / name).read_text() == (GOLDEN / f"{before}{name}").read_text()

@@ -47,10 +47,12 @@ def results():
     return {type(one): one for one in found}
 
 
+@pytest.mark.slow
 def test_every_result_that_can_be_shown_is_tried_here(results):
     assert set(results) == set(SHOWINGS)
 
 
+@pytest.mark.slow
 def test_results_show_text_html_a_frame_and_a_picture(results, tmp_path):
     for kind, result in results.items():
         bundle = result._repr_mimebundle_()
@@ -67,6 +69,7 @@ def test_results_show_text_html_a_frame_and_a_picture(results, tmp_path):
             result.plot().save(tmp_path / "picture.png")
 
 
+@pytest.mark.slow
 def test_frames_have_the_numbers_of_the_results(results):
     fitted, evaluation, learned, certificate, watched, _by_state = results.values()
     assert str(fitted) == fit_text(fitted)
@@ -77,6 +80,7 @@ def test_frames_have_the_numbers_of_the_results(results):
     assert watched.to_frame()["outcomes"].sum() == watched.summary.options[0].n + watched.summary.options[1].n
 
 
+@pytest.mark.slow
 def test_what_is_learned_has_a_table_of_rates_with_margins(results):
     learned = list(results.values())[2]
     mean, margin = learned.collection.means[0, 0], learned.collection.radius[0, 0]

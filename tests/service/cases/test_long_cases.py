@@ -55,6 +55,7 @@ def shown(desk):
     return do(desk, lambda tx: (standing(tx.case("c")), outlook(see(tx.case("c")))), "c")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PLANS)
 def test_a_case_from_its_snapshot_is_the_case_that_was(database, kind, monkeypatch):
     monkeypatch.setattr("banditree.service.cases.desk.EVERY", 20)

@@ -10,6 +10,7 @@ from banditree.service.client import ServiceError
 KNOWN, PLAN = hand_made(40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["by hand", "remember"])
 def test_a_case_is_followed_by_its_states(service, method):
     app, http = service

@@ -131,16 +131,16 @@ def test_a_reporter_beside_twenty_readers(tmp_path):
             row = {"plan": plan, "at": "x", "actor": "ada", "rounds": 1, "waiting": 1}
             connection.execute(sa.insert(cases), [{**row, "id": f"many-{n}"} for n in range(20_000)])
         case = client.start(plan).id
-        alone = reports(client, case, seconds=2)
+        alone = reports(client, case, seconds=1)
         stop, port = threading.Event(), http.base_url.port
         threads = [threading.Thread(target=read_lists, args=(port, stop)) for _ in range(20)]
         for thread in threads:
             thread.start()
-        together = reports(client, case, seconds=4) / 2
+        together = reports(client, case, seconds=2) / 2
         stop.set()
         for thread in threads:
             thread.join()
-    print(f"reports in 2 s: {alone} alone, {together} beside 20 readers")
+    print(f"reports in 1 s: {alone} alone, {together} beside 20 readers")
     assert together > alone / 40
 
 

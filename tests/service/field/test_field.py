@@ -57,6 +57,7 @@ def follow(client, plan, n):
             step = client.tell(case, step.round, outcome, ask=1).steps[0]
 
 
+@pytest.mark.slow
 def test_a_plan_is_monitored(field):
     _client, http, plan, work = field
     assert http.get(f"/api/v1/plans/{plan}/monitor").status_code == 202

@@ -5,6 +5,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from running_service import CLINIC, client_of, clinic_plan
 
 from banditree.tasks.collection import Collection
@@ -20,6 +21,7 @@ def settled(http, path):
     return found
 
 
+@pytest.mark.slow
 def test_a_signed_plan_keeps_its_proof(service, tmp_path):
     http, client = service[1], client_of(service[1])
     known = client.add_collection(CLINIC, "clinic")
@@ -36,6 +38,7 @@ def test_a_signed_plan_keeps_its_proof(service, tmp_path):
     assert f'href="/api/v1/plans/{id}/proof"' in http.get(f"/plans/{id}").text
 
 
+@pytest.mark.slow
 def test_why_there_is_no_proof(service):
     http, client = service[1], client_of(service[1])
     estimated = client.add_collection(Collection.bernoulli(CLINIC.means, **FOUR), "estimated")

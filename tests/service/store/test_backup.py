@@ -84,6 +84,7 @@ def test_a_backup_holds_everything_and_comes_back(database_url, empty, tmp_path)
         restore(file, Settings(database=empty))
 
 
+@pytest.mark.slow
 def test_a_backup_is_one_moment_of_a_busy_service(database_url, tmp_path):
     with in_thread(local(database_url)) as (_app, http):
         plan, _cases = play(http, 1)
@@ -118,6 +119,17 @@ def check_complete(file):
             assert asked.fetchone()[0] == rounds
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A backup of a service that was played with."""
+    folder = tmp_path_factory.mktemp("whole")
+    with in_thread(local(folder / "cases.db")) as (_app, http):
+        play(http, 1)
+    back_up(Settings(database=str(folder / "cases.db")), folder / "clinic.backup")
+    return folder / "clinic.backup"
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -127,11 +139,8 @@ def check_complete(file):
         "INSERT INTO audit VALUES (99, 'x', 'x', 'x', NULL, NULL, 'x')",
     ],
 )
-def test_a_damaged_backup_is_refused_and_changes_nothing(tmp_path, damage):
-    file, target = tmp_path / "clinic.backup", tmp_path / "new.db"
-    with in_thread(local(tmp_path / "cases.db")) as (_app, http):
-        play(http, 1)
-    back_up(Settings(database=str(tmp_path / "cases.db")), file)
+def test_a_damaged_backup_is_refused_and_changes_nothing(whole, tmp_path, damage):
+    file, target = shutil.copy(whole, tmp_path / "clinic.backup"), tmp_path / "new.db"
     with closing(sqlite3.connect(file)) as connection:
         connection.execute(damage)
         connection.commit()
@@ -158,6 +167,7 @@ def test_what_is_no_backup_or_from_another_version_is_refused(tmp_path):
         verify(file)
 
 
+@pytest.mark.slow
 def test_the_commands(tmp_path, capsys):
     database, file = str(tmp_path / "cases.db"), str(tmp_path / "x.backup")
     with in_thread(local(database)) as (_app, http):

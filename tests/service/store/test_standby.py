@@ -83,6 +83,7 @@ def long_plan(http):
     return client_of(http).add_plan(clinic_plan(100_000), "clinic", sign="tested")
 
 
+@pytest.mark.slow
 def test_a_standby_takes_over_and_nothing_that_was_confirmed_is_lost():
     with postgres_pair() as pair, in_thread(local(pair.url)) as (app, http):
         pair.wait_for_standby()
@@ -97,6 +98,7 @@ def test_a_standby_takes_over_and_nothing_that_was_confirmed_is_lost():
         assert max(nurses.waits) < 30
 
 
+@pytest.mark.slow
 def test_what_a_standby_lacks_is_named_by_the_audit_and_every_case_goes_on_from_what_is_on_record():
     with postgres_pair() as pair, in_thread(local(pair.url)) as (app, http):
         database, client = app.state.desk.database, client_of(http, retries=PATIENT)

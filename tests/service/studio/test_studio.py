@@ -316,6 +316,7 @@ def drafted(app, address, plan, collection):
     return fingerprint(plan)
 
 
+@pytest.mark.slow
 def test_the_same_plan_from_other_data_is_a_plan_of_its_own(people):
     olga = people("olga")
     drafts = [begin_with_rates(olga) for _ in range(2)]
@@ -327,6 +328,7 @@ def test_the_same_plan_from_other_data_is_a_plan_of_its_own(people):
     assert ids[0] == fingerprint(plan) != ids[1]
 
 
+@pytest.mark.slow
 def test_a_study_of_the_plan_is_asked_for_on_the_page_of_trust(people):
     olga = people("olga")
     draft = begin_with_rates(olga)
@@ -343,6 +345,7 @@ def begin_with_rates(http):
     return str(answer.url.path).removesuffix("/know")
 
 
+@pytest.mark.slow
 def test_a_plan_is_signed_by_a_signer_and_then_starts_cases(people):
     olga, sue = people("olga"), people("sue")
     app = people.app
