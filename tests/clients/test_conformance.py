@@ -124,10 +124,11 @@ def flat(state):
 
 
 @pytest.mark.slow
-def test_random_plans_are_followed_alike(follow_all, maker, tmp_path):
+@pytest.mark.parametrize("n", [12, pytest.param(200, marks=pytest.mark.soak)])
+def test_random_plans_are_followed_alike(follow_all, maker, tmp_path, n):
     found = []
 
-    @settings(max_examples=40, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+    @settings(max_examples=n, derandomize=True, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
     @given(protocols())
     def collect(plan):
         found.append(plan)
