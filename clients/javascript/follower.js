@@ -269,7 +269,7 @@ export class Follower {
     return one / (one + gamma(1 + Math.max(n - successes, 0), rng, 2 * k + 1));
   }
 
-  /** What is best for a task at a context, and the chance of success that this promises. */
+  /** The best arm of a task at a context, and the chance of success that this promises. */
   treatedAs(task, x) {
     const nodes = this.machine.kind_rules?.find((one) => one.task === task)?.nodes;
     let node = nodes?.[0];

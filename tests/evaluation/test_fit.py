@@ -122,7 +122,7 @@ def test_kinds_of_those_who_take_one_option_each_time_differ_in_how_often_they_t
 
 
 def test_centring_takes_generosity_out():
-    """Four kinds: generous or not, A or B best; of two kinds, centred ones differ in what is best."""
+    """Four kinds: generous or not, A or B best; of two kinds, centred ones differ in their best option."""
     rng = np.random.default_rng(1)
     kind = np.repeat(np.arange(200) % 4, 15)
     rates = np.array([[0.95, 0.75], [0.75, 0.95], [0.25, 0.05], [0.05, 0.25]])[kind]

@@ -284,7 +284,7 @@ drawn_mean <- function(f, k, key) {
   one / (one + gamma_draw(1 + max(n - successes, 0), key, 2 * (k - 1) + 1))
 }
 
-# What is best for a task at a context, and the chance of success that this promises.
+# The best arm of a task at a context, and the chance of success that this promises.
 treated_as <- function(f, task, x) {
   for (rule in f$machine$kind_rules) if (rule$task == task) {
     node <- rule$nodes[[1]]

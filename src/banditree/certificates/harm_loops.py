@@ -171,7 +171,7 @@ def move_fixed(rows: Rows, stage: int, row: int, t: int, arriving: float, at: Pl
         else:
             for later in range(stage, at.rest.shape[0]):
                 or_more = later + 1 == at.rest.shape[0]
-                at.following[later, to] += part * so_many(later - stage, size, harm, or_more)
+                at.following[later, to] += part * chance_of_harms(later - stage, size, harm, or_more)
     if rows.onward[row] >= 0:
         at.following[stage, rows.onward[row]] += staying * harm
         staying *= 1.0 - harm
@@ -179,7 +179,7 @@ def move_fixed(rows: Rows, stage: int, row: int, t: int, arriving: float, at: Pl
 
 
 @njit(cache=True)
-def so_many(times: int, rounds: int, harm: float, or_more: bool) -> float:
+def chance_of_harms(times: int, rounds: int, harm: float, or_more: bool) -> float:
     """The chance of 0 or 1 harms in some rounds; or_more: of at least `times` (at most 2)."""
     none = (1.0 - harm) ** rounds
     once = rounds * harm * (1.0 - harm) ** (rounds - 1) if rounds > 0 else 0.0
@@ -263,7 +263,7 @@ def finish(rows: Rows, horizon: int, at: Places, here: FloatArray, found: Found)
                 for entry in range(max(horizon - size + 1, 0), horizon):
                     part = at.ring[stage, start + entry % size]
                     for later in range(stage, n_stages):
-                        share = so_many(later - stage, horizon - entry, rows.harm[row], later + 1 == n_stages)
+                        share = chance_of_harms(later - stage, horizon - entry, rows.harm[row], later + 1 == n_stages)
                         found.at_end[later, row] += part * share
             elif rows.kind[row] == FIXED:
                 found.at_end[stage, row] += at.held[stage, row]

@@ -1,4 +1,4 @@
-"""What contexts alone decide: everyone is of one kind, and a short printed rule says what is best at a context.
+"""What contexts alone decide: everyone is of one kind, and a short printed rule says which option is best at a context.
 
 Beside it stand what else a person would use who looks at contexts and not at what a case has shown before: a tree of
 four leaves, logistic regression, and LinUCB, which learns anew from every case.

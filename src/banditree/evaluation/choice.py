@@ -23,7 +23,7 @@ DRAWS = 2_000  # Draws of how far the best of many plans leads by luck.
 class Candidate:
     """How many lines a plan may have, how many kinds it tells apart, and the rows of a rule by context in their place.
 
-    by_context: whether what is best for a kind is computed from the context. The simpler comes first.
+    by_context: whether the best option of a kind is computed from the context. The simpler comes first.
     """
 
     lines: int

@@ -249,7 +249,7 @@ class Maker:
         return rule_plans(history, self.rewards, self.horizon, self.vocabulary, sizes) if sizes else iter(())
 
     def curves(self, history: Cases) -> Plan:
-        """The plan that gives everyone what is best at the context by a curve for each option."""
+        """The plan that gives everyone the best option at the context by a curve for each option."""
         return curve_plan(history, self.rewards, self.horizon, self.vocabulary)
 
     def made(self, history: Cases, kinds: AnyKinds, chosen: Candidate) -> Plan:
@@ -384,6 +384,10 @@ def _generosity_notes(kinds: AnyKinds) -> tuple[str, ...]:
         return ()
     arm = kinds.collection.arms[best.pop()]
     if kinds.mixture.strength is not None:  # one option is taken each time, so that all give the same on the whole
-        return (f"The kinds differ in how often they take {arm!r}, not in what is best: it is best for all of them.",)
-    more = "" if kinds.centre else " Kinds that differ in what is best for them may still be found: centre=True."
-    return (f"The kinds differ in how much they give, not in what is best: {arm!r} is best for all of them.{more}",)
+        return (
+            f"The kinds differ in how often they take {arm!r}, not in their best option: it is best for all of them.",
+        )
+    more = "" if kinds.centre else " Kinds that differ in their best option may still be found: centre=True."
+    return (
+        f"The kinds differ in how much they give, not in their best option: {arm!r} is best for all of them.{more}",
+    )

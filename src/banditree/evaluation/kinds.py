@@ -41,7 +41,7 @@ class Kinds:
 def centred(statistics: Statistics) -> Statistics:
     """The statistics less what each case gives above the mean of the arms it was given: its generosity.
 
-    Kinds found from these differ in what is best for them, and not in how much they give on the whole.
+    Kinds found from these differ in their best option, and not in how much they give on the whole.
     """
     K = len(statistics.arms)
     arm_mean = np.bincount(statistics.arm, statistics.sums[:, 0], K) / np.maximum(

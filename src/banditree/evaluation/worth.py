@@ -45,7 +45,7 @@ def worth_of_kinds(
     The kind of a case is told from every other round of it, and its reward is that of the rounds between, weighted by
     the chance with which options were given; then the other way round. With one kind, everyone gets the option that is
     best over all cases, those judged included: where two options tie, other folds would choose the wrong one. Where the
-    log has contexts, kinds differ in what these mean for them, and a case gets what is best for its kind at the
+    log has contexts, kinds differ in what these mean for them, and a case gets the best option of its kind at the
     context. Of more than 5,000 cases, 5,000 are drawn by the seed. When on_progress returns False, the folds that are
     done count.
     """

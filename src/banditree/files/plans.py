@@ -37,7 +37,7 @@ class RuleNode(Part):
 
 
 class KindRulePart(Part):
-    """What is best for a task at a context; `loss`: what the rule gives away per round against the predictions."""
+    """The best arm of a task at a context; `loss`: what the rule gives away per round against the predictions."""
 
     task: str
     loss: float = 0.0

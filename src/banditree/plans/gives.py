@@ -1,4 +1,4 @@
-"""What a line gives: one arm, what is best for a kind, the best of several arms, or nothing more (it hands over).
+"""What a line gives: one arm, the best arm of a kind, the best of several arms, or nothing more (it hands over).
 
 Each class answers for its own words, checks, place among the ends of a plan and numbers in the machine.
 """
@@ -91,7 +91,7 @@ class TreatAs(Part):
 
 @dataclass(frozen=True)
 class TreatByState(Part):
-    """One of `options` for each of `states`: what is best for a task in the state that the case is in or, without a
+    """One of `options` for each of `states`: the best arm of a task in the state that the case is in or, without a
     task, what tells the tasks apart there."""
 
     task: str | None
@@ -259,7 +259,7 @@ class SheetRow(Part):
 
 @dataclass(frozen=True)
 class TreatAsLeader(Part):
-    """What is best by state for the task against which least has been tallied, the first of several; nothing that a
+    """The best arm, by state, of the task against which least has been tallied, the first of several; nothing that a
     round told is forgotten.
 
     rules: of every task. sheet: the points of a round against each, by state and arm. most: after a round the lowest

@@ -13,7 +13,7 @@ NO_NODE = -1  # In place of a feature or a link: the node is a leaf.
 
 @dataclass(frozen=True, eq=False)
 class KindRule:
-    """What is best for a kind at a context, as a tree of n nodes that a person reads; it starts at node 0.
+    """The best arm of a kind at a context, as a tree of n nodes that a person reads; it starts at node 0.
 
     feature: (n,), which entry of the context a node looks at, NO_NODE at a leaf. cut: up to it a context goes to node
     `low`, above it to node `high`. arm: (n,), what a leaf gives. loss: what the rule gives away per round, in its own

@@ -73,7 +73,7 @@ def make_ece(collection: Collection, horizon: int, options: Mapping[str, Any]) -
     Options: separation (lambda in the Hellinger sense; the collection's own), failure_probability (delta; 1/H), slack
     ("printed": 3 log(M/delta), or "tight": log(M (M - 1)/delta), with which the proof gives a failure probability of
     2 delta (M - 1)/M: give half of the delta that is wanted), stop_early (NOTES 11), rules (tests that look at the
-    context beside the arms: "best", what is best for each task; "pairs", where two tasks differ most; or ContextRules).
+    context beside the arms: "best", the best arm of each task; "pairs", where two tasks differ most; or ContextRules).
     """
     taken = take_options(
         options, separation=None, failure_probability=None, slack="printed", stop_early=False, rules=None

@@ -55,7 +55,7 @@ def leader_of(params: TallyMachine, state: Tallies, here: int) -> int:
 
 
 def choose_tallies(params: TallyMachine, state: Tallies, context: FloatArray, available: BoolArray, rng: Rng) -> int:
-    """What is best for the leader in the state of the round."""
+    """The best arm of the leader in the state of the round."""
     if math.isnan(context[0]):
         return STATE_NEEDED
     here = int(context[0])

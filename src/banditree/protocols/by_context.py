@@ -1,6 +1,6 @@
 """Protocols for contextual tasks: lines that treat a case as one of the kinds, and points by how well outcomes fit.
 
-Treating as kind j gives, at every context, what is best for kind j. Contexts are drawn again every round, so that the
+Treating as kind j gives, at every context, the best option of kind j. Contexts are drawn again every round, so that the
 outcomes of such an option are independent from round to round, and the search for protocols applies to it as to any
 arm: it needs the mean rewards V[i, j] of every option in every kind, and the chances of the bins of its points.
 """

@@ -1,4 +1,4 @@
-"""What is best for a kind at a context, as a short rule that a person reads: a tree over features in their own units.
+"""The best arm of a kind at a context, as a short rule that a person reads: a tree over features in their own units.
 
 A tree gives one arm per leaf; the best one loses least, on average over contexts, against the arm with the highest
 prediction. Among the cuts that are tried it is exact up to three leaves; a larger one grows from there, leaf by leaf.

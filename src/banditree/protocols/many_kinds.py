@@ -19,7 +19,7 @@ from banditree.tasks.arrays import IntArray
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
 
-FEW = 60  # So many kinds, and one for each best option at least, stand for all at first ...
+FEW = 60  # This many kinds, and one for each best option at least, stand for all at first ...
 ADDED = 20  # ... and this many that the plan serves worst are added from one search to the next.
 SHARES = (0.5, 0.25, 0.25)  # The searches share the steps like this.
 

@@ -54,7 +54,7 @@ class Lines(NamedTuple):
 
 
 def ways_of(collection: StateCollection, options: IntArray, horizon: int, unit: float) -> list[Way]:
-    """What lines may give: what is best for each task (M, S), where its points have both signs; and for each task what
+    """What lines may give: the best option of each task (M, S), if its points have both signs; and for each task what
     tells it apart from all others at the least cost, where that is something else."""
     costs, _best = discounted_costs(collection, horizon)
     found = list[Way]()

@@ -130,7 +130,7 @@ def choice_rows(found: Fit) -> tuple[list[str], list[list[str]]]:
 
 
 def _by_context(candidate: Candidate) -> str:
-    """What a candidate makes of contexts: a rule for everyone, or what is best for each kind."""
+    """What a candidate makes of contexts: a rule for everyone, or the best option of each kind."""
     if candidate.rows:
         return f"rule of {counted(candidate.rows, 'row')}"
     if candidate.by_context:

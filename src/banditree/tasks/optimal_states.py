@@ -14,8 +14,8 @@ SAME = 1e-12  # Options whose values differ by less are equally good; the first 
 class Optimal(NamedTuple):
     """What the best policy of each task earns over H rounds.
 
-    values: (H + 1, M, S), with h rounds left. options: (M, S), what is best with H rounds left, which is what "treat as
-    a kind" gives. total: (M,), from the start. gain: (M,), per round in the long run.
+    values: (H + 1, M, S), with h rounds left. options: (M, S), the best with H rounds left, which "treat as a kind"
+    gives. total: (M,), from the start. gain: (M,), per round in the long run.
     """
 
     values: FloatArray

@@ -184,11 +184,12 @@ def _classify(
 
 
 def _instead(statistics: Statistics) -> str:
-    """What to do where everyone responds alike: contexts may still decide what is best."""
+    """What to do where everyone responds alike: contexts may still decide which option is best."""
     names = dict.fromkeys(feature.name for feature in statistics.features if feature.name != INTERCEPT)
     if not names:
         return "Use the arm with the highest mean"
-    return f"What is best may depend on {', '.join(names)} alone: `banditree fit` with this context makes a rule of it"
+    known = ", ".join(names)
+    return f"Which option is best may depend on {known} alone: `banditree fit` with this context makes a rule of it"
 
 
 def widen(estimates: Estimates, classes: Classes) -> Estimates:

@@ -194,8 +194,8 @@ def _kinds(seen: Trajectories, how: LearnSettings, on_progress: OnProgress | Non
     )
     if len(found.shares) < 2:
         raise InvalidInput(
-            "All cases go alike: one kind fits best, so there is nothing to find out about a new case. Give what is "
-            "best in each state, or ask for two kinds: kinds=2."
+            "All cases go alike: one kind fits best, so there is nothing to find out about a new case. Give the "
+            "best option in each state, or ask for two kinds: kinds=2."
         )
     return found
 
