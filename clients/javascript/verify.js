@@ -117,7 +117,7 @@ function follow(lines, laws, horizon) {
 
 /** The lines, the ends inside them and the hand-over, with the safety rule written out, and where their exits lead. */
 function linesOf(plan) {
-  const [{ rule, fallback = { to: "person" } }, lines] = [plan, structuredClone(plan.lines)];
+  let [{ rule, fallback = { to: "person" } }, lines] = [plan, structuredClone(plan.lines)];
   const away = lines.push({ gives: { kind: "hand over" }, counts: { kind: "for good" } }) - 1;
   for (const line of lines) { // which grows
     need(["give", "hand over"].includes(line.gives.kind) && fallback.to !== "thompson", "A line that is learned is not checked.");
@@ -125,6 +125,9 @@ function linesOf(plan) {
     if (line.gives.kind === "hand over") line.gives = { kind: "hand over", arm: fallback.arm };
     else if (rule && line.counts.kind === "for good") Object.assign(line, { counts: { ...rule, kind: "watch", points: { ...rule, kind: "outcome" } }, exits: [rule.hands_over ? away : 0] });
   }
+  const [n, starts = 1] = [lines.length, fallback.starts]; // once more for every further time that line 1 is begun
+  const next = (to, time) => (to || !fallback.starts ? to + n * time : time + 1 < starts ? n * (time + 1) : away + n * time);
+  lines = Array.from({ length: starts }, (_, time) => lines.map((line) => ({ ...line, exits: line.exits.map((to) => next(to, time)) }))).flat();
   for (const line of lines) line.leads = line.exits.map((to) => {
     const [arm, then] = [line.gives.arm, lines[to].gives.arm];
     return { to, turns: !then || arm !== then, pause: arm && then && arm !== then && lines[to].counts.kind !== "for good" ? plan.washout || 0 : 0 };
@@ -163,7 +166,7 @@ function proven(lines, collection, task, horizon) {
 /** What is proven: [{task, what, least, most}]. What is not is an error that says why. Documents: from `readExactly`. */
 export async function verify(...documents) {
   const [plan, collection, { seal, ...proof }] = documents.map((one) => one.data ?? one);
-  need(proof.schema === "banditree/proof/1", "This is no proof of `banditree certify --proof`.");
+  need(proof.schema === "banditree/proof/2", "This is no proof of this version of `banditree certify --proof`.");
   need(proof.plan === (await stamp(plan)), "This is the proof of another plan.");
   need(proof.collection === (await stamp(collection)), "This is the proof of another collection.");
   need(seal === (await stamp(proof)), "The proof was changed after it was written.");

@@ -19,6 +19,8 @@ from banditree.plans.gives import NONE
 from banditree.plans.machine import Machine
 from banditree.tasks.arrays import FloatArray, IntArray
 
+EVERY = 500  # Over at most this many rounds every round is a moment, and with `FAINT` in place of the next two
+FAINT = 1e-13  # losses in whole cells are exact.
 STAYS = 1e-9  # A score is no longer followed when the chance that it has not been left is smaller.
 TINY = 5e-8  # Who arrives anywhere with a smaller chance is dropped.
 SINGLE, PER_MOMENT = 8, 5  # This many rounds at first are moments; from then on a step is a 5th of the time so far,
@@ -28,23 +30,26 @@ UNSEEN = 1e-300  # Instead of a chance of 0.
 UNIT = 1e-9  # To which costs are told apart.
 SAME = 1e-9  # Chances, and cells, that differ by less are the same.
 MOST_ENDS = 200  # Of the tests of fixed length, this many ends are moments of their own.
+MOST_CELLS = 4e7  # of all rows and moments together, 320 MB.
 MOST_WORK = 5e9  # Products of two chances, for one grid: about a second.
 
 
 class TooMuch(Exception):
-    """A grid takes more than `MOST_WORK`."""
+    """A grid takes more than `MOST_WORK` or `MOST_CELLS`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Distribution:
     """The chances (W,) of losing 0, 1, ... times `cell`; beyond: the chance of losing more, and of that times the loss;
-    dropped: the chance of cases that were not followed to the end; in_whole_cells: no loss lies between two cells."""
+    dropped: the chance of cases that were not followed to the end; in_whole_cells: no loss lies between two cells;
+    exact: nor does any exit lie between two moments."""
 
     cell: float
     chance: FloatArray
     beyond: tuple[float, float]
     dropped: float
     in_whole_cells: bool
+    exact: bool = False
 
     @property
     def mean(self) -> float:
@@ -77,11 +82,13 @@ class Distribution:
 
 
 def moments_to(machine: Machine, horizon: int, entries: float) -> IntArray:
-    """The moments from 0 to the horizon, those at which tests of fixed length end among them.
+    """The moments from 0 to the horizon, those at which tests of fixed length end among them; over few rounds, all.
 
     entries: of all rows together, that are expected. An exit that is divided between two moments adds to the spread of
     the time that a case has left, the more the farther they are apart: the square root keeps that a small part of it.
     """
+    if horizon <= EVERY:
+        return np.arange(horizon + 1)
     moments, longest = [0], max(int(horizon / max(FEWEST, PER_ENTRY * np.sqrt(entries))), 1)
     while moments[-1] < horizon:
         step = max(1, min((moments[-1] - SINGLE) // PER_MOMENT, longest))
@@ -107,7 +114,8 @@ def exits_under(
     machine: Machine, outcomes: Outcomes, task: int, horizon: int, entered: FloatArray, change: float = 0.0
 ) -> Exits:
     """How the rows that cases enter at all, n of N, are left under a task. change: what another arm costs."""
-    boxes, rows = boxes_under(machine, outcomes, task, horizon, stays=STAYS), np.flatnonzero(entered > TINY)
+    stays, tiny = (FAINT, FAINT) if horizon <= EVERY else (STAYS, TINY)
+    boxes, rows = boxes_under(machine, outcomes, task, horizon, stays=stays), np.flatnonzero(entered > tiny)
     flow, powers, both = flow_of(boxes), np.ones(horizon + 1), np.zeros((2, horizon + 1))
     found = []
     for row in rows:
@@ -116,8 +124,8 @@ def exits_under(
         elif boxes.kind[row] == EXPLOIT:
             found.append((np.zeros(0), np.zeros((0, 2))))
         else:
-            fill_exits(boxes, flow, int(row), powers, STAYS, both[0], both[1])
-            found.append(_joined(both))
+            fill_exits(boxes, flow, int(row), powers, stays, both[0], both[1])
+            found.append(_joined(both, horizon if horizon <= EVERY else EXACT_EXITS))
             both[:] = 0.0
     place = np.full(machine.n_rows + 1, NONE)  # of a row; the last is that of NONE
     place[rows] = np.arange(rows.size)
@@ -127,11 +135,11 @@ def exits_under(
     return Exits(first, rounds, chance, to, boxes.cost[rows], change * machine.turns[rows])
 
 
-def _joined(both: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(rounds (n,), chances (n, 2)) of exits (2, H+1) by round: late ones that are close together are one, at their
-    mean."""
+def _joined(both: FloatArray, apart: int) -> tuple[FloatArray, FloatArray]:
+    """(rounds (n,), chances (n, 2)) of exits (2, H+1) by round: those after more than `apart` rounds that are close
+    together are one, at their mean."""
     starts, last = [0], int(np.max(np.flatnonzero(both.any(axis=0)), initial=0))
-    while (after := starts[-1] + max(1, starts[-1] // EXACT_EXITS)) <= last:
+    while (after := starts[-1] + max(1, starts[-1] // apart)) <= last:
         starts.append(after)
     chance = np.add.reduceat(both[:, : last + 1], starts, axis=1)
     rounds = np.add.reduceat(both[:, : last + 1].sum(axis=0) * np.arange(last + 1), starts)
@@ -146,7 +154,8 @@ def mixed(each: list[Exits], moments: IntArray, cell: float, cells: int) -> Dist
         np.mean([getattr(one, name) for one in found], axis=0) for name in ("chance", "beyond", "dropped")
     )
     whole = all(one.in_whole_cells for one in found)
-    return Distribution(cell, chance, (float(beyond[0]), float(beyond[1])), float(dropped), whole)
+    exact = whole and moments.size == moments[-1] + 1
+    return Distribution(cell, chance, (float(beyond[0]), float(beyond[1])), float(dropped), whole, exact)
 
 
 def common_unit(each: list[Exits]) -> float:
@@ -158,12 +167,14 @@ def common_unit(each: list[Exits]) -> float:
 def distribution(exits: Exits, moments: IntArray, cell: float, cells: int) -> Distribution:
     """The losses on a grid of `cells` of one size."""
     shape = exits.cost.size, moments.size
+    if cells * exits.cost.size * moments.size > MOST_CELLS:
+        raise TooMuch
     window = np.zeros((*shape, 2), np.int64)
     window[..., 0], window[0, 0] = cells, (0, 1)
     arriving = Losses(np.zeros((*shape, cells)), window, np.zeros((*shape, 2)))
     arriving.cells[0, 0, 0] = 1.0
     final = Losses(np.zeros(cells), np.zeros(2, np.int64), np.zeros(2))
-    effort = Effort(TINY, MOST_WORK, np.zeros(2))
+    effort = Effort(FAINT if moments[-1] <= EVERY else TINY, MOST_WORK, np.zeros(2))
     scratch = Scratch(np.zeros(cells), np.zeros((2, cells)), np.array([[cells, 0], [cells, 0]]))
     in_cells = exits._replace(cost=exits.cost / cell, change=exits.change / cell)
     whole = all((np.abs(part - np.rint(part)) < SAME).all() for part in (in_cells.cost, in_cells.change))

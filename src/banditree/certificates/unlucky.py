@@ -25,7 +25,8 @@ WORST = 0.01  # The mean is taken over this share of the cases, those that lose 
 THOUSAND = (np.arange(1000) + 0.5) / 1000  # The shares of the cases that 1,000 of them stand for.
 WITHIN = 0.01  # Moments and cells that are divided make a number no less right than this, as tests see.
 COARSE, FINE = 64, 384  # Cells of a first grid, and of one that numbers are read from.
-MOST_FINE = 2_000  # Cells of a grid whose cell is the unit of all costs, on which losses are exact.
+MOST_FINE = 2_000  # Cells of a grid whose cell is the unit of all costs,
+MOST_EXACT = 40_000  # and where every round is a moment, so that losses are exact.
 FIRST, FARTHER = 10.0, 8.0  # The first grid holds this multiple of the expected loss, the next ones that much more.
 READABLE = 50  # A number is read from a grid where it is at least this many cells: half a cell is 1% of it.
 AROUND = 1.1  # A grid that a number is read from reaches this multiple of it.
@@ -49,12 +50,13 @@ class Grids:
         from banditree.certificates.losses import common_unit
 
         self.each, self.moments, self.unit = each, moments, common_unit(each)
+        self.most = MOST_EXACT if moments.size == moments[-1] + 1 else MOST_FINE
 
     def to(self, reach: float, cells: int) -> "Distribution":
         """A grid of some cells that reaches so far; in the unit of all costs, if it need not be much finer for that."""
         from banditree.certificates.losses import TooMuch, mixed
 
-        if cells == FINE and reach <= MOST_FINE * self.unit:
+        if cells == FINE and reach <= self.most * self.unit:
             with suppress(TooMuch):
                 return mixed(self.each, self.moments, self.unit, int(reach / self.unit) + 2)
         while cells > COARSE:  # a coarser grid is less work, and its numbers say how far off they may be
@@ -126,8 +128,9 @@ def _tail(grids: Grids, expected: float) -> Tail:
     for place, share in reversed(list(enumerate(SHARES))):
         grid = _readable(grids, grid, share)
         tail.at_most[place] = grid.at_most(share)
-        tail.least[place] = max((1 - WITHIN) * grid.at_most(share - grid.dropped) - grid.cell, 0.0)
-        tail.most[place] = (1 + WITHIN) * tail.at_most[place] + grid.cell
+        off, cell = (0.0, 0.0) if grid.exact else (WITHIN, grid.cell)
+        tail.least[place] = max((1 - off) * grid.at_most(share - grid.dropped) - cell, 0.0)
+        tail.most[place] = (1 + off) * tail.at_most[place] + cell
         so_far = slice(None) if share == max(SHARES) else share > THOUSAND
         tail.thousand[so_far] = np.minimum(grid.quantiles(THOUSAND[so_far]), grid.reach)
         if share == 1.0 - WORST:  # what is missing of the mean was lost by cases that were not followed to the end
@@ -148,7 +151,7 @@ def _holding(grids: Grids, expected: float, share: float) -> "Distribution":
 def _readable(grids: Grids, grid: "Distribution", share: float) -> "Distribution":
     """A grid that the loss of this share can be read from: the same if it is fine enough."""
     about = grid.at_most(share)
-    if grid.in_whole_cells or about >= READABLE * grid.cell:
+    if grid.exact or (grid.in_whole_cells and grids.most == MOST_FINE) or about >= READABLE * grid.cell:
         return grid
     reach = AROUND * (about + 2 * grid.cell)
     while True:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
+import numpy as np
 from pydantic import Field
 
 from banditree.certificates.certify import Certificate
@@ -32,14 +33,16 @@ class ClaimPart(Part):
     regret: float
     wrong_arm: float
     harm: float | None = None
-    unlucky: dict[str, float] | None = Field(None, description="losses that these shares of cases do not exceed")
+    unlucky: dict[str, tuple[float, float]] | None = Field(
+        None, description="between which two numbers the loss lies that this share of the cases does not exceed"
+    )
 
 
 class ProofFile(Document):
     """What is claimed of a plan, and of which: fingerprints are the SHA-256 of the JSON with sorted keys and with
     every number that is not whole as a text of its digits."""
 
-    schema_: Literal["banditree/proof/1"] = Field("banditree/proof/1", alias="schema")
+    schema_: Literal["banditree/proof/2"] = Field("banditree/proof/2", alias="schema")
     plan: str = Field(description="fingerprint of the plan")
     collection: str = Field(description="fingerprint of the collection")
     horizon: int = Field(description="rounds of one case")
@@ -58,8 +61,9 @@ def proof_json(plan: Plan, collection: Collection, certificate: Certificate) -> 
     """
     _check_provable(plan, collection, certificate.horizon)
     harm = [None] * collection.n_tasks if certificate.harm is None else certificate.harm.tolist()
-    unlucky = [None] * collection.n_tasks if certificate.unlucky is None else certificate.unlucky.at_most.tolist()
-    tails = [row and {str(share): loss for share, loss in zip(SHARES, row, strict=True)} for row in unlucky]
+    unlucky = certificate.unlucky
+    between = np.zeros((0, 3, 2)) if unlucky is None else np.stack([unlucky.least, unlucky.most], axis=2)
+    tails = [dict(zip(map(str, SHARES), row, strict=True)) for row in between.tolist()] or [None] * collection.n_tasks
     sure = zip(certificate.regret.tolist(), certificate.wrong_arm.tolist(), harm, tails, strict=True)
     proof = ProofFile(
         plan=stamp(plan_json(plan)),
