@@ -62,8 +62,10 @@ def proof_json(plan: Plan, collection: Collection, certificate: Certificate) -> 
     _check_provable(plan, collection, certificate.horizon)
     harm = [None] * collection.n_tasks if certificate.harm is None else certificate.harm.tolist()
     unlucky = certificate.unlucky
-    between = np.zeros((0, 3, 2)) if unlucky is None else np.stack([unlucky.least, unlucky.most], axis=2)
-    tails = [dict(zip(map(str, SHARES), row, strict=True)) for row in between.tolist()] or [None] * collection.n_tasks
+    between = (
+        np.full((collection.n_tasks, 0, 2), 0.0) if unlucky is None else np.stack([unlucky.least, unlucky.most], 2)
+    )
+    tails = [dict(zip(map(str, SHARES), row, strict=False)) or None for row in between.tolist()]
     sure = zip(certificate.regret.tolist(), certificate.wrong_arm.tolist(), harm, tails, strict=True)
     proof = ProofFile(
         plan=stamp(plan_json(plan)),
