@@ -23,6 +23,16 @@ QUICK = {"kinds": (2,), "lines": (1,), "folds": 2}
 FEATURES = (Feature(INTERCEPT), Feature("price"), Feature("day", "work", ("free", "work")))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_promises():
+    """What is promised is not the matter here, nor how good the last search is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("banditree.evaluation.promise.DRAWS", 100)
+        patch.setattr("banditree.evaluation.promise.LEAST_DRAWS", 20)
+        patch.setattr("banditree.evaluation.fit.LAST_STEPS", 200)
+        yield
+
+
 def chance_of(price, work):
     """A where the price is low, B where it is high, and C for nobody: by context alone .65 on average."""
     return np.column_stack([0.7 - 0.4 * (price > 4), 0.2 + 0.4 * (price > 4), 0.3 + 0.0 * work])

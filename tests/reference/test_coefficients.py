@@ -137,7 +137,7 @@ def test_more_tasks_than_bits_are_bounded():
     assert "more than 64 tasks" in found.reason
 
 
-@pytest.mark.slow
+@pytest.mark.soak
 def test_rand_40_40_is_proven():
     collection = rand(40, 40, 0.4)
     found = deterministic_coefficient(separating_arms(collection, 0.4))

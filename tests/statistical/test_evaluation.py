@@ -21,13 +21,14 @@ def test_replay_of_known_outcomes_covers_the_truth():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chance", [0.5, 0.7])
-def test_estimators_are_right_on_average_and_their_intervals_cover(chance):
-    """Means of 150 logs within 4 standard errors of the truth (0.0003 for four estimators); covered by at least 131 of
-    the 95% intervals (0.0003 as well)."""
+@pytest.mark.parametrize(("n", "least"), [(50, 40), pytest.param(150, 131, marks=pytest.mark.soak)])
+def test_estimators_are_right_on_average_and_their_intervals_cover(chance, n, least):
+    """Means of n logs within 4 standard errors of the truth (0.0003 for four estimators); covered by at least `least`
+    of the 95% intervals (0.0003 at most for four as well)."""
     truth, plan = true_value(HORIZON), switching_plan(HORIZON)
     values: dict[str, list[float]] = {}
     covered: dict[str, int] = {}
-    for seed in range(150):
+    for seed in range(n):
         # Cases long enough for the replay to come to the last round nearly always.
         found = evaluate(plan, partial_log(200, 24, seed, chance), runs=1)
         assert found.weighed == found.shown == HORIZON
@@ -36,5 +37,5 @@ def test_estimators_are_right_on_average_and_their_intervals_cover(chance):
             covered[row.name] = covered.get(row.name, 0) + (row.value.low <= truth <= row.value.high)
     for name, found in values.items():
         # Self-normalising has a bias of the order of 1/n, far below these errors.
-        assert abs(np.mean(found) - truth) < 4 * np.std(found) / np.sqrt(150), name
-        assert covered[name] >= 131, name
+        assert abs(np.mean(found) - truth) < 4 * np.std(found) / np.sqrt(n), name
+        assert covered[name] >= least, name

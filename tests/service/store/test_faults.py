@@ -111,7 +111,7 @@ def kill_under_load(url, times, seed):
 
 @pytest.mark.slow
 def test_kill_minus_nine_loses_nothing(database_url):
-    kill_under_load(database_url, 3, seed=1)
+    kill_under_load(database_url, 2, seed=1)
 
 
 @pytest.mark.soak
