@@ -27,8 +27,11 @@ from banditree.plans.points import StateTable
 from banditree.policies.base import Outcome
 from banditree.policies.by_state import STATE_POLICIES
 from banditree.policies.session import Session
-from banditree.protocols.state_search import StateDraft, chain
-from banditree.protocols.state_tables import build_lines, exits_of_width, table_against_others, ways_of
+from banditree.protocols.state_exits import DELTAS, gains_of_points, held_and_worth
+from banditree.protocols.state_polish import BEYOND, polished
+from banditree.protocols.state_search import Budget, StateDraft, chain
+from banditree.protocols.state_tables import Way, build_lines, table_against_others, ways_of, world_of
+from banditree.protocols.state_values import FIRST_END, RESTART
 from banditree.reports.certify import certificate_report, certificate_text
 from banditree.simulation.with_states import simulate_states
 from banditree.tasks.optimal_states import optimal
@@ -187,43 +190,82 @@ def test_what_does_not_fit_a_plan_with_states_is_refused():
     assert mixed
 
 
+def a_line(horizon=50, floor=3, ceil=5, cap=0):
+    """(world, draft of one line with two ends, its place among lines)."""
+    known = rand_states(3, 2, 3, 2)
+    options = optimal(known, horizon).options
+    world = world_of(known, options, horizon)
+    way = Way(options[0], table_against_others(known, 0, options[0], 0.5), 0)
+    lines = build_lines(world, [(way, floor, ceil, cap)])
+    ends = np.array([FIRST_END - 1]), np.array([FIRST_END - 2 if ceil else RESTART])
+    return world, way, StateDraft(world, lines, np.zeros(1, np.int64), *ends)
+
+
 def test_exits_of_lines_are_those_of_many_rounds_carried_on():
     """The linear systems of the search against carrying the chances on, round by round."""
-    known, horizon = rand_states(3, 2, 3, 2), 50
-    options = optimal(known, horizon).options
-    table, going, every = table_against_others(known, 0, options[0], 0.5), 1 - 1 / horizon, np.arange(2)
-    rates, moves = known.rates[:, every, options[0]], known.moves[:, every, options[0]]
-    chance = going * np.stack([1 - rates, rates], axis=-1)[:, :, None, :] * moves[..., None]
-    points = np.array(table.moves)[:, :, None] + np.array(table.outcomes)[:, None, :]
-    down, up, cost = exits_of_width(chance, points, rates, 7, watched=False)
-    task, floor = 1, 3
+    world, way, draft = a_line()
+    chance, points, costs = world.chance(way.options), way.table.by_round, world.cost(way.options)
+    task = 1
     here, left, spent = {(0, 0): 1.0}, {}, 0.0
     for _ in range(3000):
         after = {}
         for (s, score), p in here.items():
-            spent += p * rates[task, s]
+            spent += p * costs[task, s]
             for to in range(2):
                 for o in range(2):
                     new, q = score + points[s, to, o], p * chance[task, s, to, o]
-                    place = left if new <= -floor or new >= 8 - floor else after
-                    key = (to, new <= -floor) if place is left else (to, new)
+                    place = left if new <= -3 or new >= 5 else after
+                    key = (to, new <= -3) if place is left else (to, new)
                     place[key] = place.get(key, 0.0) + q
         here = after
-    assert down[task, floor - 1, 0] == pytest.approx([left.get((to, True), 0) for to in range(2)], abs=1e-9)
-    assert up[task, floor - 1, 0] == pytest.approx([left.get((to, False), 0) for to in range(2)], abs=1e-9)
-    assert cost[task, floor - 1, 0] == pytest.approx(spent, abs=1e-8)
+    known = draft.lines
+    assert known.down[0, task, 0] == pytest.approx([left.get((to, True), 0) for to in range(2)], abs=1e-9)
+    assert known.up[0, task, 0] == pytest.approx([left.get((to, False), 0) for to in range(2)], abs=1e-9)
+    assert known.cost[0, task, 0] == pytest.approx(spent, abs=1e-8)
+
+
+@pytest.mark.parametrize(("ceil", "cap"), [(5, 0), (0, 6)])
+def test_what_a_change_of_points_gains_is_exact_for_the_cases_of_the_changed_line(ceil, cap):
+    """The loss after a change less that before is what each round gains, over the rounds that come with the change."""
+    world, way, draft = a_line(ceil=ceil, cap=cap)
+    chance, costs, levels = world.chance(way.options), world.cost(way.options), (3, ceil, cap)
+    entering = np.tile(world.start, (3, 1))
+    behind = world.ends[1], world.ends[2]
+    for d, s, column in ((0, 1, 0), (4, 0, 1), (3, 1, 3), (1, 0, 2)):
+        entries = np.hstack([way.table.outcomes, way.table.moves])
+        entries[s, column] += DELTAS[d]
+        table = StateTable(tuple(map(tuple, entries[:, :2].tolist())), tuple(map(tuple, entries[:, 2:].tolist())))
+        changed = replace(draft, lines=build_lines(world, [(way._replace(table=table), *levels)]))
+        _held, worth = held_and_worth(chance, way.table.by_round, costs, levels, entering, *behind, BEYOND)
+        held, _worth = held_and_worth(chance, table.by_round, costs, levels, entering, *behind, BEYOND)
+        gains = gains_of_points(chance, way.table.by_round, held, worth, BEYOND)
+        assert gains[d, s, column] == pytest.approx(changed.loss.sum() - draft.loss.sum(), abs=1e-9)
+
+
+def test_polishing_never_makes_a_draft_worse_and_mostly_better():
+    gained = 0
+    for seed in range(4):
+        known = rand_states(3, 2, 3, seed)
+        options = optimal(known, 300).options
+        world = world_of(known, options, 300)
+        ways = [way for way in ways_of(known, options, 300, 0.5) if way.task >= 0]
+        draft = chain(world, build_lines(world, [(way, 6, 0, 12) for way in ways]), range(len(ways)))
+        better = polished(draft, 12.0, Budget(150))
+        assert better.objective(12.0) <= draft.objective(12.0)
+        gained += better.objective(12.0) < 0.9 * draft.objective(12.0)
+    assert gained >= 2
 
 
 def test_the_search_values_drafts_as_certificates_do():
     """A case of random length loses about what one of H rounds does, and changes keep drafts whole."""
     known, horizon = rand_states(3, 3, 3, 0), 2000
     options = optimal(known, horizon).options
+    world = world_of(known, options, horizon)
     ways = [way for way in ways_of(known, options, horizon, 0.5) if way.task >= 0]
-    tables = [way.table for way in ways]
-    lines, order = build_lines(known, options, ways, horizon), [2, 0, 1]
-    draft = chain(lines, order)
+    lines, order = build_lines(world, [(way, 6, 0, 20) for way in ways]), [2, 0, 1]
+    draft = chain(world, lines, order)
     rules = [treat_as(known, horizon, j) for j in order]
-    written = [Line(rules[n], Watch(tables[j], 6, 20), (n + 1) % 3 + 1) for n, j in enumerate(order)]
+    written = [Line(rules[n], Watch(ways[j].table, 6, 20), (n + 1) % 3 + 1) for n, j in enumerate(order)]
     assert draft.loss == pytest.approx(certify(make_plan(written, known, horizon), known).regret, rel=0.1, abs=0.1)
     assert isinstance(draft.without(1), StateDraft)
     assert len(draft.without(1).chosen) == len(draft.without(0).chosen) == 2

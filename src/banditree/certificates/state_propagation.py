@@ -55,131 +55,125 @@ class Carried(NamedTuple):
 def carry_states(walk: Walk, start: FloatArray, horizon: int, tiny: float, out: Carried) -> None:
     """Fill in `out` for one task; start (S,): the distribution of the first state."""
     N, S = walk.rate.shape
-    most = walk.first[N - 1] + walk.size[N - 1]
-    here, new = np.zeros((S, most)), np.zeros((S, most))
+    here = np.zeros((S, walk.first[N - 1] + walk.size[N - 1]))
     left, right = np.zeros((N, S), np.int64), np.zeros((N, S), np.int64)  # the places that hold anyone
-    new_left, new_right = np.zeros((N, S), np.int64), np.zeros((N, S), np.int64)
-    entering = np.zeros((N, S))
-    widest = walk.size.max() + walk.outcomes.max() - walk.outcomes.min()
-    mixed, sums = np.zeros(widest), np.zeros(widest + 1)
-    for s in range(S):
-        entering[0, s] = start[s]
+    entering, down, up = np.zeros((N, S)), np.zeros(S), np.zeros(S)
+    beyond = np.abs(walk.outcomes).max() + np.abs(walk.moves).max()  # no round takes a score further
+    around, mixed = np.zeros((S, walk.size.max() + 2 * beyond)), np.zeros(walk.size.max() + 2 * beyond)
+    entering[0] = start
     for t in range(horizon + 1):
         for n in range(N):
+            place = walk.floor[n] - 1 if walk.kind[n] != EXPLOIT else 0
             for s in range(S):
                 if entering[n, s] > 0.0:
-                    place = walk.floor[n] - 1 if walk.kind[n] != EXPLOIT else 0
                     here[s, walk.first[n] + place] += entering[n, s]
                     out.entered[n] += entering[n, s]
-                    if left[n, s] == right[n, s]:
-                        left[n, s], right[n, s] = place, place + 1
-                    else:
-                        left[n, s], right[n, s] = min(left[n, s], place), max(right[n, s], place + 1)
+                    none = left[n, s] == right[n, s]
+                    left[n, s] = place if none else min(left[n, s], place)
+                    right[n, s] = place + 1 if none else max(right[n, s], place + 1)
                     entering[n, s] = 0.0
         if t == horizon:
             break
+        lost_now = 0.0
         for n in range(N):
+            row = here[:, walk.first[n] : walk.first[n] + walk.size[n]]
+            out.error[0] += trimmed(row, left[n], right[n], tiny)
+            lost = 0.0
             for s in range(S):
-                new_left[n, s], new_right[n, s] = walk.size[n], 0
-        rate = 0.0
-        for n in range(N):
-            first = walk.first[n]
-            for s in range(S):
-                lo, hi = left[n, s], right[n, s]
-                row = here[s]
-                while lo < hi and row[first + lo] < tiny:
-                    out.error[0] += row[first + lo]
-                    row[first + lo] = 0.0
-                    lo += 1
-                while lo < hi and row[first + hi - 1] < tiny:
-                    out.error[0] += row[first + hi - 1]
-                    row[first + hi - 1] = 0.0
-                    hi -= 1
-                if lo == hi:
-                    continue
-                if walk.kind[n] == EXPLOIT:
-                    held = row[first]
-                    for to in range(S):
-                        new[to, first] += walk.chance[n, s, to] * held
-                        new_left[n, to], new_right[n, to] = 0, 1
-                else:
-                    base, held = lo + min(walk.outcomes[n, s, 0], walk.outcomes[n, s, 1]), 0.0
-                    wide = hi - lo + abs(walk.outcomes[n, s, 0] - walk.outcomes[n, s, 1])
-                    mix_outcomes(row[first + lo : first + hi], walk.outcomes[n, s], walk.rate[n, s], mixed[:wide])
-                    sums[0] = 0.0
-                    for y in range(wide):
-                        sums[y + 1] = sums[y] + mixed[y]
-                    held = sums[wide]
-                    for to in range(S):
-                        if walk.chance[n, s, to] > 0.0:
-                            spread(walk, n, s, to, base, wide, mixed, sums, new, new_left, new_right, entering, out)
+                held = row[s, left[n, s] : right[n, s]].sum()
                 out.spent[n] += held
-                lost = held * walk.cost[horizon - 1 - t, n, s]
-                out.regret[n] += lost
-                rate += lost
-                for p in range(first + lo, first + hi):
-                    row[p] = 0.0
-        out.course[t + 1] = out.course[t] + rate
-        here, new = new, here
-        left, new_left = new_left, left
-        right, new_right = new_right, right
-        for n in range(N):
-            for s in range(S):
-                if left[n, s] >= right[n, s]:
-                    left[n, s], right[n, s] = 0, 0
+                lost += held * walk.cost[horizon - 1 - t, n, s]
+            out.regret[n] += lost
+            lost_now += lost
+            if walk.kind[n] == EXPLOIT:
+                settled = row[:, 0].copy()
+                for to in range(S):
+                    row[to, 0] = 0.0
+                    for s in range(S):
+                        row[to, 0] += settled[s] * walk.chance[n, s, to]
+                    left[n, to], right[n, to] = 0, 1 if row[to, 0] > 0.0 else 0
+                continue
+            points, chances = (walk.outcomes[n], walk.moves[n]), (walk.rate[n], walk.chance[n])
+            spread(row, left[n], right[n], points, chances, walk.kind[n] == WATCH, beyond, around, mixed, down, up)
+            for to in range(S):
+                if down[to] > 0.0:
+                    entering[walk.low[n], to] += down[to]
+                    out.below[n] += down[to]
+                if up[to] > 0.0:
+                    entering[walk.high[n], to] += up[to]
+                    out.above[n] += up[to]
+        out.course[t + 1] = out.course[t] + lost_now
     for n in range(N):
-        for s in range(S):
-            for p in range(walk.first[n], walk.first[n] + walk.size[n]):
-                out.at_end[n] += here[s, p]
+        out.at_end[n] = here[:, walk.first[n] : walk.first[n] + walk.size[n]].sum()
 
 
 @njit(cache=True, nogil=True)
-def mix_outcomes(row: FloatArray, points: IntArray, rate: float, mixed: FloatArray) -> None:
-    """The scores after the outcome, from the least that any comes to."""
-    least = min(points[0], points[1])
-    mixed[:] = 0.0
-    failure, success = mixed[points[0] - least :], mixed[points[1] - least :]
-    for p in range(row.size):
-        failure[p] += (1.0 - rate) * row[p]
-    for p in range(row.size):
-        success[p] += rate * row[p]
+def trimmed(row: FloatArray, left: IntArray, right: IntArray, tiny: float) -> float:
+    """What is dropped at the ends of the scores of one row (S, size)."""
+    dropped = 0.0
+    for s in range(left.size):
+        while left[s] < right[s] and row[s, left[s]] < tiny:
+            dropped += row[s, left[s]]
+            row[s, left[s]] = 0.0
+            left[s] += 1
+        while left[s] < right[s] and row[s, right[s] - 1] < tiny:
+            dropped += row[s, right[s] - 1]
+            row[s, right[s] - 1] = 0.0
+            right[s] -= 1
+    return dropped
 
 
 @njit(cache=True, nogil=True)
 def spread(
-    walk: Walk,
-    n: int,
-    s: int,
-    to: int,
-    base: int,
-    wide: int,
+    row: FloatArray,
+    left: IntArray,
+    right: IntArray,
+    points: tuple[IntArray, IntArray],
+    chances: tuple[FloatArray, FloatArray],
+    watched: bool,
+    beyond: int,
+    around: FloatArray,
     mixed: FloatArray,
-    sums: FloatArray,
-    new: FloatArray,
-    new_left: IntArray,
-    new_right: IntArray,
-    entering: FloatArray,
-    out: Carried,
+    down: FloatArray,
+    up: FloatArray,
 ) -> None:
-    """Move the scores of one row and state, mixed over the outcomes and summed, to one next state."""
-    first, size, chance = walk.first[n], walk.size[n], walk.chance[n, s, to]
-    shift = base + walk.moves[n, s, to]
-    start, stop = min(max(-shift, 0), wide), max(min(size - shift, wide), 0)
-    if start < stop:
-        target, source = new[to, first + shift + start : first + shift + stop], mixed[start:stop]
-        for p in range(source.size):
-            target[p] += chance * source[p]
-        new_left[n, to] = min(new_left[n, to], start + shift)
-        new_right[n, to] = max(new_right[n, to], stop + shift)
-    down, up = chance * sums[start], chance * (sums[wide] - sums[max(stop, start)])
-    if down > 0.0:
-        entering[walk.low[n], to] += down
-        out.below[n] += down
-    if up > 0.0:
-        if walk.kind[n] == SCORE:
-            entering[walk.high[n], to] += up
-            out.above[n] += up
-        else:
-            new[to, first + size - 1] += up
-            new_left[n, to] = min(new_left[n, to], size - 1)
-            new_right[n, to] = size
+    """One round of one row (S, size): the scores first with room on both sides (around, zeros before and after), then
+    what left below and above (down, up (S,))."""
+    (S, size), (outcomes, moves), (rate, chance) = row.shape, points, chances
+    begin, end = np.full(S, size + 2 * beyond), np.zeros(S, np.int64)
+    for s in range(S):
+        lo, hi = left[s], right[s]
+        if lo == hi:
+            continue
+        least = min(outcomes[s, 0], outcomes[s, 1])
+        wide = hi - lo + abs(outcomes[s, 0] - outcomes[s, 1])
+        mixed[:wide] = 0.0
+        own, failure, success = row[s, lo:hi], mixed[outcomes[s, 0] - least :], mixed[outcomes[s, 1] - least :]
+        for p in range(own.size):
+            failure[p] += (1.0 - rate[s]) * own[p]
+        for p in range(own.size):
+            success[p] += rate[s] * own[p]
+        for to in range(S):
+            if chance[s, to] > 0.0:
+                first = lo + least + moves[s, to] + beyond
+                target = around[to, first : first + wide]
+                for p in range(wide):
+                    target[p] += chance[s, to] * mixed[p]
+                begin[to], end[to] = min(begin[to], first), max(end[to], first + wide)
+    for s in range(S):
+        row[s, left[s] : right[s]] = 0.0
+    for to in range(S):
+        down[to] = up[to] = 0.0
+        for p in range(begin[to], min(end[to], beyond)):
+            down[to] += around[to, p]
+        for p in range(max(begin[to], beyond), min(end[to], beyond + size)):
+            row[to, p - beyond] = around[to, p]
+        for p in range(max(begin[to], beyond + size), end[to]):
+            up[to] += around[to, p]
+        left[to], right[to] = max(begin[to] - beyond, 0), min(end[to] - beyond, size)
+        if watched and up[to] > 0.0:
+            row[to, size - 1] += up[to]
+            left[to], right[to], up[to] = min(left[to], size - 1), size, 0.0
+        if left[to] >= right[to]:
+            left[to] = right[to] = 0
+        around[to, begin[to] : end[to]] = 0.0

@@ -238,6 +238,12 @@ class StateTable(Part):
         return min(min(own) + min(to) for own, to in rows), max(max(own) + max(to) for own, to in rows)
 
     @property
+    def by_round(self) -> IntArray:
+        """The points of a round (S, S, 2), by the state at its beginning, the next state and the outcome."""
+        added: IntArray = np.array(self.moves)[:, :, None] + np.array(self.outcomes)[:, None, :]
+        return added
+
+    @property
     def ways(self) -> set[tuple[float, ...]]:
         """The ways of scoring that a reader learns: every row of the table is one to look up."""
         return {

@@ -16,13 +16,13 @@ from banditree.protocols.defaults import LINES_PER_TASK
 from banditree.protocols.leader import build_leader
 from banditree.protocols.objectives import Objective
 from banditree.protocols.settings import MOST_STEPS, PlanSettings
-from banditree.protocols.state_tables import UNITS, Way, build_lines, ways_of
+from banditree.protocols.state_tables import UNITS, Way, first_lines, ways_of, world_of
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.optimal_states import Optimal, optimal
 from banditree.tasks.states import StateCollection
 from banditree.theory.by_state import alike_of, evidence_along, hard_states_of
 
-STEPS_PER_TASK = 1000  # Of a search by default, for each of the two units of points.
+STEPS_PER_TASK = 1500  # Of a search by default, for each of the two units of points.
 REMEMBER = "remember"  # The method of plans that keep tallies for all kinds.
 USES = ("objective", "lines", "forward_only", "steps", "seconds", "seed")  # What may be asked of such a plan.
 
@@ -125,28 +125,27 @@ def _lost(certificate: Certificate, objective: Objective) -> float:
 
 def _searched(asked: Asked, on_progress: OnProgress | None) -> tuple[float, Plan]:
     """What is lost, and the plan that one search finds."""
-    from banditree.protocols.state_search import EVEN, WORST, StateSearch
+    from banditree.protocols.state_search import EVEN, WORST, Budget, StateSearch
 
     collection, how = asked.collection, asked.how
     M = collection.n_tasks
     ways = ways_of(collection, asked.best.options, asked.horizon, asked.unit)
     if all(way.task == NONE for way in ways):
         return _one_rule(asked)
-    lines = build_lines(collection, asked.best.options, ways, asked.horizon)
-    search = StateSearch(
-        lines,
+    world = world_of(collection, asked.best.options, asked.horizon)
+    budget = Budget(asked.steps, on_progress, asked.number * asked.steps, len(UNITS) * asked.steps)
+    draft = StateSearch(
+        world,
+        first_lines(world, ways),
+        budget,
         most_lines=how.lines or int(LINES_PER_TASK * M),
-        steps=asked.steps,
         seed=how.seed + 1000 * asked.number,
         power=EVEN if how.objective is Objective.MEAN else WORST,
         restarts=not how.forward_only,
-        on_progress=on_progress,
-        done=asked.number * asked.steps,
-        total=len(UNITS) * asked.steps,
-    )
-    draft = search.run()
+    ).run()
+    lines = draft.lines
     written = [
-        _line(asked, ways[lines.way[e]], (int(lines.floor[e]), int(lines.ceil[e]), int(lines.cap[e])), ends)
+        _line(asked, lines.way[e], (int(lines.floor[e]), int(lines.ceil[e]), int(lines.cap[e])), ends)
         for e, ends in zip(draft.chosen, zip(draft.low.tolist(), draft.high.tolist(), strict=True), strict=True)
     ]
     plan = make_plan(written, collection, asked.horizon)

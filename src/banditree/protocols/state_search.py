@@ -3,13 +3,15 @@
 Compiled by numba: import this module where it is used, not at the top of another one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from banditree.progress import OnProgress, goes_on
-from banditree.protocols.state_tables import Lines
+from banditree.protocols.state_polish import polished
+from banditree.protocols.state_tables import Lines, World
 from banditree.protocols.state_values import FIRST_END, RESTART, judge, screen
 from banditree.tasks.arrays import FloatArray, IntArray
 
@@ -17,10 +19,12 @@ TRIED = 6  # This many lines that look best are judged exactly.
 SMALL = 1e-6  # A smaller relative gain counts as none.
 WORST, EVEN = 12.0, 1.0  # The power of the mean over the tasks that is minimised: nearly their worst, or their average.
 REPORT_EVERY = 10
-FIRST_FLOOR, FIRST_CAP = 6, 20  # The watch lines that a search begins with.
-ORDERS, FIRST_CHAINS = 150, 3  # A search begins with the best 3 of 150 chains of watch lines in random orders, ...
-AGAIN = 6  # ... goes on with the best draft 6 times, and begins again.
-SOME = 400  # Of more lines than this, another part is screened at every step.
+FIRST_FLOOR = 6  # Of the watch lines that a search begins with.
+ORDERS = 150  # A search begins with the best of 150 chains of watch lines in random orders, ...
+EXCHANGES = 60  # ... exchanges lines for 60 steps per task, polishes the draft, ...
+CHANGES = 8  # ... polishes the best of 8 changed drafts again and again, ...
+AGAIN = 12  # ... and begins anew after 12 in a row that were no better.
+HOPELESS = 5.0  # A changed draft that loses more than 6 times as much is not polished.
 WORSE = 0.02  # A chain of changes may go on from a draft that is worse by this share.
 
 
@@ -28,6 +32,7 @@ WORSE = 0.02  # A chain of changes may go on from a draft that is worse by this 
 class StateDraft:
     """N lines: which of the E lines each is, and where its exits lead, to later lines, ends or the start."""
 
+    world: World
     lines: Lines
     chosen: IntArray
     low: IntArray
@@ -40,7 +45,8 @@ class StateDraft:
         values, visits = np.zeros(shape), np.zeros(shape)
         known = self.lines
         numbers = (self.chosen, self.low, self.high)
-        lost = judge(*numbers, known.down, known.up, known.cost, known.ends, known.start, values, visits)
+        table = (known.down, known.up, known.cost, self.world.ends, self.world.start)
+        lost = judge(*numbers, *table, values, visits)
         return lost, values, visits
 
     @property
@@ -68,7 +74,7 @@ class StateDraft:
         number = np.full(N, RESTART)
         number[kept] = np.arange(len(kept))
         low, high = (np.where(side >= 0, number[np.maximum(side, 0)], side)[kept] for side in (self.low, self.high))
-        return StateDraft(self.lines, self.chosen[kept], low, high)
+        return replace(self, chosen=self.chosen[kept], low=low, high=high)
 
     def with_line(self, n: int, chosen: int, low: int, high: int) -> "StateDraft":
         """With line n replaced."""
@@ -86,7 +92,7 @@ class StateDraft:
         new_low, new_high = np.insert(moved[0], place, own[0]), np.insert(moved[1], place, own[1])
         if not self.lines.ceil[chosen]:
             new_high[place] = RESTART
-        return StateDraft(self.lines, np.insert(self.chosen, place, chosen), new_low, new_high).tidy()
+        return replace(self, chosen=np.insert(self.chosen, place, chosen), low=new_low, high=new_high).tidy()
 
     def without(self, n: int) -> "StateDraft":
         """Without line n: what led to it leads to where it leads below."""
@@ -97,13 +103,13 @@ class StateDraft:
         if n == 0:  # the line below becomes the first, and nothing may lead back to it but a restart
             first = [np.delete(part, 0) for part in (self.chosen, *sides)]
             order = [target - 1, *(m for m in range(len(first[0])) if m != target - 1)]
-            return _in_order(self.lines, first, order)
+            return _in_order(self, first, order)
         chosen, low, high = (np.delete(part, n) for part in (self.chosen, *sides))
         low, high = (np.where(part > n, part - 1, part) for part in (low, high))
-        return StateDraft(self.lines, chosen, low, high).tidy()
+        return replace(self, chosen=chosen, low=low, high=high).tidy()
 
 
-def _in_order(lines: Lines, parts: list[IntArray], order: list[int]) -> StateDraft:
+def _in_order(draft: StateDraft, parts: list[IntArray], order: list[int]) -> StateDraft:
     """The draft of lines in a new order; exits (numbered one too high) that would lead upwards start again."""
     number = {old + 1: new for new, old in enumerate(order)}
     chosen = parts[0][order]
@@ -111,71 +117,102 @@ def _in_order(lines: Lines, parts: list[IntArray], order: list[int]) -> StateDra
     for part in parts[1:]:
         moved = [number.get(int(t), RESTART) if t >= 0 else int(t) for t in part[order]]
         sides.append(np.array([t if t < 0 or t > n else RESTART for n, t in enumerate(moved)], np.int64))
-    return StateDraft(lines, chosen, *sides).tidy()
+    return replace(draft, chosen=chosen, low=sides[0], high=sides[1]).tidy()
 
 
-def chain(lines: Lines, order: list[int]) -> StateDraft:
-    """Watch lines of one way after the other, and then start again."""
-    wanted = [
-        int(np.flatnonzero((lines.way == j) & (lines.floor == FIRST_FLOOR) & (lines.cap == FIRST_CAP))[0])
-        for j in order
-    ]
-    low = np.array([*range(1, len(order)), RESTART], np.int64)
-    return StateDraft(lines, np.array(wanted, np.int64), low, np.full(len(order), RESTART, np.int64))
+def chain(world: World, lines: Lines, chosen: Sequence[int]) -> StateDraft:
+    """One watch line after the other, and then start again."""
+    low = np.array([*range(1, len(chosen)), RESTART], np.int64)
+    return StateDraft(world, lines, np.array(chosen, np.int64), low, np.full(len(chosen), RESTART, np.int64))
+
+
+class Budget:
+    """The steps that a search has left, and whether it was told to stop."""
+
+    def __init__(self, steps: int, on_progress: OnProgress | None = None, done: int = 0, total: int = 0) -> None:
+        self.left, self.done, self.total, self.on_progress = steps, done, total or done + steps, on_progress
+
+    def spend(self) -> None:
+        """One step."""
+        self.left -= 1
+        self.done += 1
+        if self.done % REPORT_EVERY == 0 and not goes_on(self.on_progress, self.done, self.total):
+            self.left = 0
 
 
 class StateSearch:
-    """One search: its random numbers, the steps that are left and the best draft so far."""
+    """One search: its random numbers, the steps that are left and the best draft so far.
+
+    Lines are first taken from `first`, with points by evidence and a few levels; then the points and levels of each are
+    changed for the better, one by one (`polished`), and lines are exchanged again.
+    """
 
     def __init__(
-        self,
-        lines: Lines,
-        *,
-        most_lines: int,
-        steps: int,
-        seed: int,
-        power: float = WORST,
-        restarts: bool = True,
-        score_lines: bool = True,
-        on_progress: OnProgress | None = None,
-        done: int = 0,
-        total: int | None = None,
+        self, world: World, first: Lines, budget: Budget, *, most_lines: int, seed: int, power: float, restarts: bool
     ) -> None:
-        self.lines, self.most_lines, self.power, self.restarts = lines, most_lines, power, restarts
+        self.world, self.first, self.budget = world, first, budget
+        self.most_lines, self.power, self.restarts = most_lines, power, restarts
         self.rng = np.random.default_rng(seed)
-        self.left, self.done, self.total = steps, done, total or done + steps
-        self.on_progress, self.stopped = on_progress, False
-        self.allowed = np.arange(len(lines.way))
         self.best: StateDraft | None = None
+        self.until = 0
 
     def run(self) -> StateDraft:
         """The best draft that is found within the steps."""
-        while self.left > 0 and not self.stopped:
-            for draft in self._beginnings():
-                if self.left > 0 and not self.stopped:
-                    self._climb(draft)
-            for _ in range(AGAIN):
-                if self.best is not None and self.left > 0 and not self.stopped:
-                    self._climb(self.best)
+        while self.budget.left > 0:
+            draft, idle = self._polished(self._exchanged(self._beginning())), 0
+            while self.budget.left > 0 and idle < AGAIN:
+                pool = replace(draft, lines=draft.lines.plus(self.first))
+                other = self._neighbour(pool)
+                other = draft if other is pool else self._polished(other)
+                better = other.objective(self.power) < draft.objective(self.power) * (1 - SMALL)
+                draft, idle = (other, 0) if better else (draft, idle + 1)
         assert self.best is not None
         return self.best
 
-    def _beginnings(self) -> list[StateDraft]:
-        """The best of many chains of watch lines in random orders."""
-        ways = sorted(set(self.lines.way[self.lines.ceil == 0].tolist()))
-        orders = {tuple(self.rng.permutation(ways)[: self.most_lines].tolist()) for _ in range(ORDERS)}
-        drafts = [chain(self.lines, list(order)) for order in sorted(orders)]
-        return sorted(drafts, key=lambda draft: draft.objective(self.power))[:FIRST_CHAINS]
+    def _neighbour(self, draft: StateDraft) -> StateDraft:
+        """The best of some changed drafts that is worth polishing; the draft itself where none is."""
+        self.until, now = 0, draft.objective(self.power)
+        drafts = [self._swept(self._changed(draft)) for _ in range(CHANGES)]
+        others = [one for one in drafts if SMALL < abs(one.objective(self.power) / now - 1) < HOPELESS]
+        return min(others, key=lambda one: one.objective(self.power), default=draft)
 
-    def _climb(self, draft: StateDraft) -> None:
-        """Sweep, and change and sweep again until nothing better has come for a while."""
+    def _polished(self, draft: StateDraft) -> StateDraft:
+        self.until = 0
+        return self._note(polished(draft, self.power, self.budget))
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the steps of this part are not used up."""
+        return self.budget.left > self.until
+
+    def _beginning(self) -> StateDraft:
+        """The best of many chains of watch lines in random orders."""
+        watching = np.flatnonzero((self.first.ceil == 0) & (self.first.floor == FIRST_FLOOR))
+        orders = {tuple(self.rng.permutation(watching)[: self.most_lines].tolist()) for _ in range(ORDERS)}
+        drafts = [chain(self.world, self.first, order) for order in sorted(orders)]
+        return min(drafts, key=lambda draft: draft.objective(self.power))
+
+    def _exchanged(self, draft: StateDraft) -> StateDraft:
+        """A draft with lines of its pool exchanged, for some steps."""
+        self.until = max(self.budget.left - EXCHANGES * len(draft.world.ends), 0)
+        best = draft
+        while self.goes_on:
+            other = self._climb(best)
+            best = min(best, other, key=lambda one: one.objective(self.power))
+        return self._note(best)
+
+    def _climb(self, draft: StateDraft) -> StateDraft:
+        """The best of sweeping, and changing and sweeping again until nothing better has come for a while."""
         draft, idle = self._swept(draft), 0
-        while idle < 8 and self.left > 0 and not self.stopped:
+        best = draft
+        while idle < 8 and self.goes_on:
             other = self._swept(self._changed(draft))
+            best = min(best, other, key=lambda one: one.objective(self.power))
             better = other.objective(self.power) < draft.objective(self.power) * (1 - SMALL)
             idle = 0 if better else idle + 1
             if better or other.objective(self.power) < draft.objective(self.power) * (1 + WORSE * self.rng.random()):
                 draft = other
+        return best
 
     def _note(self, draft: StateDraft) -> StateDraft:
         fits = len(draft.chosen) <= self.most_lines
@@ -194,7 +231,7 @@ class StateSearch:
             elif N > 2:
                 order = self.rng.permutation(N).tolist() if coin > 0.97 else _swapped(N, self.rng)
                 parts = [draft.chosen, draft.low + (draft.low >= 0), draft.high + (draft.high >= 0)]
-                draft = _in_order(draft.lines, parts, order)
+                draft = _in_order(draft, parts, order)
         return draft
 
     def _swept(self, draft: StateDraft) -> StateDraft:
@@ -206,9 +243,9 @@ class StateSearch:
                 break
             draft = min(shorter, key=lambda one: one.objective(self.power))
         for n in self.rng.permutation(len(draft.chosen)).tolist():
-            if n < len(draft.chosen) and self.left > 0 and not self.stopped:
+            if n < len(draft.chosen) and self.goes_on:
                 draft = self._replaced(draft, n)
-        return self._note(draft)
+        return draft
 
     def _replaced(self, draft: StateDraft, n: int) -> StateDraft:
         now = draft.objective(self.power)
@@ -231,29 +268,20 @@ class StateSearch:
 
     def _candidates(self, draft: StateDraft, n: int, entering: FloatArray) -> list[tuple[int, int, int]]:
         """(line, low, high) of those that look best at a place after line n - 1."""
-        self._spend()
+        self.budget.spend()
         loss, values, _visits = draft.judged
         weight = (loss / loss.max()) ** (self.power - 1) / np.maximum(loss, 1e-300)
         weight = weight / weight.max()
-        M = len(draft.lines.ends)
+        M = len(draft.world.ends)
         later = np.arange(n + 1, len(draft.chosen))
         targets = np.concatenate([later, [RESTART] if self.restarts else [], FIRST_END - np.arange(M)]).astype(np.int64)
-        worth = np.concatenate([values[later], values[:1] if self.restarts else values[:0], draft.lines.ends])
+        worth = np.concatenate([values[later], values[:1] if self.restarts else values[:0], draft.world.ends])
         known = draft.lines
-        some = self.allowed
-        if len(some) > SOME:
-            some = np.sort(self.rng.choice(some, SOME, replace=False))
-            some = np.union1d(some, [draft.chosen[min(n, len(draft.chosen) - 1)]])
+        some = np.arange(len(known.way))
         judged, low, high = np.zeros(len(some)), np.full(len(some), RESTART), np.full(len(some), RESTART)
         entered = np.ascontiguousarray(entering * weight[:, None])
         screen(entered, targets, worth, known.ceil, known.down, known.up, known.cost, some, judged, low, high)
         return [(int(some[c]), int(low[c]), int(high[c])) for c in np.argsort(judged)[:TRIED]]
-
-    def _spend(self) -> None:
-        self.left -= 1
-        self.done += 1
-        if self.done % REPORT_EVERY == 0 and not goes_on(self.on_progress, self.done, self.total):
-            self.stopped = True
 
 
 def _swapped(N: int, rng: np.random.Generator) -> list[int]:

@@ -1,11 +1,6 @@
-"""The points of lines with states, and how such lines are left in every task, exactly, if a case ends at random.
+"""What lines with states may give, their first points, and how they are left in every task if a case ends at random."""
 
-Every round is the last with a chance of 1/H, so that the chances of leaving a line, and its cost, depend only on the
-state that it is entered in; they come from one linear system per width between its levels.
-"""
-
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +12,9 @@ from banditree.tasks.optimal_states import discounted_costs
 from banditree.tasks.states import StateCollection
 
 MOST_POINTS = 8  # No entry of a table is larger, up or down: what hardly ever happens in a kind speaks 2.8 to 4 nats.
-UNITS = (0.35, 0.5)  # Nats of evidence per point that are tried.
+UNITS = (0.25, 0.35)  # Nats of evidence per point that a search begins with; it then changes every point.
 HALVINGS = 3  # Where the points of a way would all have one sign, a point is worth half as much, up to 3 times.
-# The levels of lines. Their sums are few, as one linear system serves all lines of a width.
-FLOORS = (2, 4, 6, 8, 10, 12, 16)
-CEILS = (4, 8, 12, 20)
-CAPS = (10, 20)
-SCORED = sorted({f + c - 1 for f in FLOORS for c in CEILS})
-WATCHED = sorted({f + top for f in FLOORS for top in CAPS})
+FLOORS, CEILS, CAPS = (3, 6, 10), (4, 10), (12,)  # The levels that a search begins with; it then moves them.
 CHEAP = 0.05  # Successes: what costs less is as good as free where tests are chosen.
 IMPOSSIBLE = 1e-9  # A smaller chance counts as this one in the points.
 
@@ -37,20 +27,66 @@ class Way(NamedTuple):
     task: int
 
 
-class Lines(NamedTuple):
-    """E lines that a protocol may have, M tasks, S states. (E,) each: way (a number of a `Way`), floor, ceil
-    (0: a watch line), cap. down, up: (E, M, S, S), the discounted chances of leaving below and above, by the states at
-    entry and exit; cost: (E, M, S). ends: (M, M, S), what treating for good as each task costs. start: (S,)."""
+class World(NamedTuple):
+    """A collection whose every round is the last with a chance of 1/H, so that what a line loses depends only on the
+    state that it is entered in. rates (M, S, K), discounted moves (M, S, K, S), costs (M, S, K) of giving an option
+    once; ends (M, M, S): what treating for good as each task costs. start: (S,)."""
 
-    way: IntArray
+    rates: FloatArray
+    moves: FloatArray
+    costs: FloatArray
+    ends: FloatArray
+    start: FloatArray
+
+    def chance(self, options: IntArray) -> FloatArray:
+        """The chances (M, S, S, 2) of next state and outcome with one option per state (S,)."""
+        every = np.arange(len(options))
+        rates, moves = self.rates[:, every, options], self.moves[:, every, options]
+        return np.ascontiguousarray(np.stack([1 - rates, rates], axis=-1)[:, :, None, :] * moves[..., None])
+
+    def cost(self, options: IntArray) -> FloatArray:
+        """(M, S)."""
+        return np.ascontiguousarray(self.costs[:, np.arange(len(options)), options])
+
+
+def world_of(collection: StateCollection, options: IntArray, horizon: int) -> World:
+    """The collection as the search sees it; options (M, S): what ends give."""
+    costs, _best = discounted_costs(collection, horizon)
+    M, S = collection.n_tasks, collection.n_states
+    world = World(collection.rates, (1 - 1 / horizon) * collection.moves, costs, np.zeros((M, M, S)), collection.start)
+    for j in range(M):
+        moves = world.moves[:, np.arange(S), options[j]]
+        world.ends[j] = np.linalg.solve(np.eye(S) - moves, world.cost(options[j])[:, :, None])[:, :, 0]
+    return world
+
+
+class Lines(NamedTuple):
+    """E lines that a protocol may have, M tasks, S states. (E,) each: way, floor, ceil (0: a watch line), cap. down,
+    up: (E, M, S, S), the discounted chances of leaving below and above, by the states at entry and exit; cost:
+    (E, M, S)."""
+
+    way: tuple[Way, ...]
     floor: IntArray
     ceil: IntArray
     cap: IntArray
     down: FloatArray
     up: FloatArray
     cost: FloatArray
-    ends: FloatArray
-    start: FloatArray
+
+    def some(self, chosen: IntArray) -> "Lines":
+        """The lines of these numbers."""
+        parts: list[Any] = [part[chosen] for part in self[1:]]
+        return Lines(tuple(self.way[e] for e in chosen), *parts)
+
+    def plus(self, other: "Lines") -> "Lines":
+        """These and others."""
+        parts: list[Any] = [np.concatenate(both) for both in zip(self[1:], other[1:], strict=True)]
+        return Lines(self.way + other.way, *parts)
+
+    def with_line(self, n: int, other: "Lines") -> "Lines":
+        """With line n replaced by the only line of others."""
+        parts: list[Any] = [np.concatenate([a[:n], b, a[n + 1 :]]) for a, b in zip(self[1:], other[1:], strict=True)]
+        return Lines(self.way[:n] + other.way + self.way[n + 1 :], *parts)
 
 
 def ways_of(collection: StateCollection, options: IntArray, horizon: int, unit: float) -> list[Way]:
@@ -109,83 +145,22 @@ def _points(own: FloatArray, others: FloatArray, unit: float) -> IntArray:
     return np.clip(np.floor(ratio + 0.5), -MOST_POINTS, MOST_POINTS).astype(np.int64)
 
 
-def build_lines(collection: StateCollection, options: IntArray, ways: list[Way], horizon: int) -> Lines:
-    """All lines that a protocol with these ways may have; options (M, S): what ends give."""
-    with in_one_thread():  # many small systems: threads would only wait for each other
-        return _build_lines(collection, options, ways, horizon)
+def build_lines(world: World, made: list[tuple[Way, int, int, int]]) -> Lines:
+    """The lines with these ways, floors, ceilings and caps."""
+    from banditree.protocols.state_exits import exits_of_line
 
-
-def _build_lines(collection: StateCollection, options: IntArray, ways: list[Way], horizon: int) -> Lines:
-    costs, _best = discounted_costs(collection, horizon)
-    going, M, S = 1.0 - 1.0 / horizon, collection.n_tasks, collection.n_states
-    every = np.arange(S)
-    way, floor, ceil, cap = (list[int]() for _ in range(4))
     down, up, cost = (list[FloatArray]() for _ in range(3))
-    ends = np.zeros((M, M, S))
-    for j in range(M):
-        here, moves = costs[:, every, options[j]], collection.moves[:, every, options[j]]
-        ends[j] = np.linalg.solve(np.eye(S) - going * moves, here[:, :, None])[:, :, 0]
-    for w, one in enumerate(ways):
-        here = costs[:, every, one.options]
-        moves, rates = collection.moves[:, every, one.options], collection.rates[:, every, one.options]
-        chance = going * np.stack([1 - rates, rates], axis=-1)[:, :, None, :] * moves[..., None]  # (M, S, S', 2)
-        points = np.array(one.table.moves)[:, :, None] + np.array(one.table.outcomes)[:, None, :]
-        for f, c, top, (one_down, one_up, one_cost) in _of_one_way(chance, points, here):
-            if c or one.task != NONE:  # nobody goes on testing for as long as it tells
-                way, floor, ceil, cap = [*way, w], [*floor, f], [*ceil, c], [*cap, top]
-                down.append(one_down)
-                up.append(one_up)
-                cost.append(one_cost)
-    ways_, floors, ceils, caps = (np.array(part, np.int64) for part in (way, floor, ceil, cap))
-    return Lines(ways_, floors, ceils, caps, np.array(down), np.array(up), np.array(cost), ends, collection.start)
+    with in_one_thread():  # many small systems: threads would only wait for each other
+        for way, *levels in made:
+            found = exits_of_line(world.chance(way.options), way.table.by_round, world.cost(way.options), *levels)
+            for part, one in zip((down, up, cost), found, strict=True):
+                part.append(one)
+    floor, ceil, cap = (np.array([one[column] for one in made], np.int64) for column in (1, 2, 3))
+    return Lines(tuple(one[0] for one in made), floor, ceil, cap, np.array(down), np.array(up), np.array(cost))
 
 
-def _of_one_way(
-    chance: FloatArray, points: IntArray, here: FloatArray
-) -> Iterator[tuple[int, int, int, tuple[FloatArray, FloatArray, FloatArray]]]:
-    """(floor, ceil, cap, (down, up, cost)) of the score and watch lines of one way."""
-    solved = {width: exits_of_width(chance, points, here, width, watched=False) for width in SCORED}
-    for f in FLOORS:
-        for c in CEILS:
-            yield f, c, 0, _entered_at(solved[f + c - 1], f)
-    watched = {width: exits_of_width(chance, points, here, width, watched=True) for width in WATCHED}
-    for top in CAPS:
-        for f in FLOORS:
-            yield f, 0, top, _entered_at(watched[f + top], f)
-
-
-def _entered_at(
-    solved: tuple[FloatArray, FloatArray, FloatArray], floor: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    down, up, cost = solved
-    return down[:, floor - 1], up[:, floor - 1], cost[:, floor - 1]
-
-
-def exits_of_width(
-    chance: FloatArray, points: IntArray, here: FloatArray, width: int, *, watched: bool
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """(down (M, width, S, S), up, cost (M, width, S)) from every score between two levels that are `width` + 1 apart.
-
-    chance: (M, S, S, 2), discounted, of next state and outcome; points: (S, S, 2). watched: a score that would pass the
-    upper end stays there.
-    """
-    M, S = here.shape
-    system = np.zeros((M, width, S, width, S))
-    right = np.zeros((M, width, S, 2 * S + 1))
-    right[..., 2 * S] = here[:, None, :]
-    place = np.arange(width)
-    for s in range(S):
-        for to in range(S):
-            for outcome in range(2):
-                p, after = chance[:, s, to, outcome], place + points[s, to, outcome]
-                if watched:
-                    after = np.minimum(after, width - 1)
-                stays = (after >= 0) & (after < width)
-                system[:, place[stays], s, after[stays], to] += p[:, None]
-                right[:, after < 0, s, to] += p[:, None]
-                right[:, after >= width, s, S + to] += p[:, None]
-    size = width * S
-    matrix = np.eye(size) - system.reshape(M, size, size)
-    solved = np.linalg.solve(matrix, right.reshape(M, size, 2 * S + 1))
-    found: FloatArray = np.asarray(solved, np.float64).reshape(M, width, S, 2 * S + 1)
-    return found[..., :S], found[..., S : 2 * S], found[..., 2 * S]
+def first_lines(world: World, ways: list[Way]) -> Lines:
+    """The lines that a search begins with; nobody goes on testing for as long as it tells."""
+    scored = [(way, f, c, 0) for way in ways for f in FLOORS for c in CEILS]
+    watched = [(way, f, 0, top) for way in ways if way.task != NONE for f in FLOORS for top in CAPS]
+    return build_lines(world, scored + watched)
