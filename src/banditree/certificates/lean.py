@@ -24,3 +24,8 @@ def lean(**options: Any) -> Callable[[Function], Function]:
 def inner(**options: Any) -> Callable[[Function], Function]:
     """The same for a loop that only other compiled loops call: nothing is compiled for calling it from Python."""
     return lean(**{"cache": False, "no_cpython_wrapper": True} | options)
+
+
+def inlined(**options: Any) -> Callable[[Function], Function]:
+    """The same for a loop that is called at one place: it is compiled as a part of its caller, in half the time."""
+    return inner(**{"inline": "always"} | options)

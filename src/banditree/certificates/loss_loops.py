@@ -5,7 +5,7 @@ Compiled by numba, without counting references: import this module where it is u
 
 from typing import NamedTuple
 
-from banditree.certificates.lean import inner, lean
+from banditree.certificates.lean import inlined, inner, lean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 PART = 1e-2  # Of the smallest chance that is followed: single losses and exits with less than that are dropped.
@@ -86,7 +86,7 @@ def clear(arriving: Losses, row: int, moment: int) -> None:
     arriving.beyond[row, moment] = 0.0
 
 
-@lean()
+@inlined()
 def pass_on(
     exits: Exits,
     moments: IntArray,
@@ -99,7 +99,8 @@ def pass_on(
     chance: float,
 ) -> None:
     """Pass on who arrives at a row at a moment; who does not leave it before the last moment has a final loss."""
-    low, high = take(arriving, row, moment, effort, scratch.here)
+    here, kernel, reach = scratch.here, scratch.kernel, scratch.reach
+    low, high = take(arriving, row, moment, effort, here)
     beyond, amount = arriving.beyond[row, moment]
     clear(arriving, row, moment)
     few, left, rest = effort.tiny * PART / chance, 1.0, moments[moments.size - 1] - moments[moment]
@@ -114,21 +115,23 @@ def pass_on(
                 effort.done[0] += leaves * chance
                 continue
             while at + 2 < moments.size and moments[moment] + rounds >= moments[at + 1]:
-                deliver(scratch, low, high, 0, arriving, to, at, effort)
+                deliver(here, kernel[0], reach[0], low, high, arriving, to, at, effort)
                 advance(scratch)
                 at += 1
             later = (moments[moment] + rounds - moments[at]) / (moments[at + 1] - moments[at])
             loss = rounds * exits.cost[row] + (exits.change[row, side] if rounds < rest else 0.0)
             for step in range(2):
                 share, there = leaves * (later if step == 1 else 1.0 - later), arriving.beyond[to, at + step]
-                leave(scratch, low, high, step, share, loss, (beyond, amount), there)
+                leave(here, kernel[step], reach[step], low, high, share, loss, (beyond, amount), there)
         for step in range(2):
-            deliver(scratch, low, high, step, arriving, to, min(at + step, moments.size - 1), effort)
-    leave(scratch, low, high, 0, max(left, 0.0), rest * exits.cost[row], (beyond, amount), final.beyond)
-    add_up(scratch, low, high, 0, final.cells, final.beyond)
+            later_on = min(at + step, moments.size - 1)
+            deliver(here, kernel[step], reach[step], low, high, arriving, to, later_on, effort)
+    stays, loss = max(left, 0.0), rest * exits.cost[row]
+    leave(here, kernel[0], reach[0], low, high, stays, loss, (beyond, amount), final.beyond)
+    add_up(here, kernel[0], reach[0], low, high, final.cells, final.beyond)
 
 
-@inner(forceinline=True)
+@inlined()
 def take(arriving: Losses, row: int, moment: int, effort: Effort, here: FloatArray) -> tuple[int, int]:
     """The cells of those who arrive, without the ends that hold next to nobody, copied to `here`."""
     cells, few = arriving.cells[row, moment], effort.tiny * PART
@@ -144,7 +147,7 @@ def take(arriving: Losses, row: int, moment: int, effort: Effort, here: FloatArr
     return low, high
 
 
-@inner(forceinline=True)
+@inlined()
 def advance(scratch: Scratch) -> None:
     """The moment after the exits becomes the one before them."""
     kernel, reach = scratch.kernel, scratch.reach
@@ -155,10 +158,11 @@ def advance(scratch: Scratch) -> None:
 
 @inner(forceinline=True)
 def leave(
-    scratch: Scratch,
+    here: FloatArray,
+    kernel: FloatArray,
+    reach: IntArray,
     low: int,
     high: int,
-    step: int,
     share: float,
     loss: float,
     far: tuple[float, float],
@@ -166,7 +170,6 @@ def leave(
 ) -> None:
     """Add to a kernel, between two cells in the shares that keep the mean; who has lost more than all cells, or does so
     now, goes to `to` at once. far: the chance of the first, and that times the loss."""
-    here, kernel, reach = scratch.here, scratch.kernel[step], scratch.reach[step]
     to[0] += share * far[0]
     to[1] += share * (far[1] + loss * far[0])
     if loss + 1.0 >= here.size:
@@ -182,21 +185,30 @@ def leave(
 
 @inner(forceinline=True)
 def deliver(
-    scratch: Scratch, low: int, high: int, step: int, arriving: Losses, to: int, moment: int, effort: Effort
+    here: FloatArray,
+    kernel: FloatArray,
+    reach: IntArray,
+    low: int,
+    high: int,
+    arriving: Losses,
+    to: int,
+    moment: int,
+    effort: Effort,
 ) -> None:
     """Let all of a kernel arrive at a row at a moment."""
-    begin, end = scratch.reach[step]
+    begin, end = reach
     if begin < end:
         window = arriving.window[to, moment]
-        window[0], window[1] = min(window[0], low + begin), max(window[1], min(high + end - 1, scratch.here.size))
+        window[0], window[1] = min(window[0], low + begin), max(window[1], min(high + end - 1, here.size))
         effort.done[1] += (high - low) * (end - begin) + ROW_WORK
-        add_up(scratch, low, high, step, arriving.cells[to, moment], arriving.beyond[to, moment])
+        add_up(here, kernel, reach, low, high, arriving.cells[to, moment], arriving.beyond[to, moment])
 
 
-@lean()
-def add_up(scratch: Scratch, low: int, high: int, step: int, cells: FloatArray, beyond: FloatArray) -> None:
+@inner()
+def add_up(
+    here: FloatArray, kernel: FloatArray, reach: IntArray, low: int, high: int, cells: FloatArray, beyond: FloatArray
+) -> None:
     """Add the losses before and those of a kernel, and empty it."""
-    here, kernel, reach = scratch.here, scratch.kernel[step], scratch.reach[step]
     for more in range(reach[0], reach[1]):
         chance, stop = kernel[more], max(min(high, cells.size - more), low)
         kernel[more] = 0.0

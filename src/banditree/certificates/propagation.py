@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from banditree.certificates.lean import inner, lean
+from banditree.certificates.lean import inlined, inner, lean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 FIXED, SCORE, EXPLOIT, WATCH = 0, 1, 2, 3  # Counting, as numbers that numba takes as constants
@@ -169,7 +169,7 @@ def propagate(boxes: Boxes, horizon: int, limits: Limits, flow: Flow, totals: To
         t += 1
 
 
-@inner(forceinline=True)
+@inlined()
 def settle(boxes: Boxes, flow: Flow, rounds_left: int, totals: Totals) -> float:
     """Count who enters which box, and put those at an end to rest; what they cost per round from now on."""
     rate = 0.0
@@ -183,7 +183,7 @@ def settle(boxes: Boxes, flow: Flow, rounds_left: int, totals: Totals) -> float:
     return rate
 
 
-@inner(forceinline=True)
+@inlined()
 def count(boxes: Boxes, flow: Flow) -> tuple[float, float]:
     """The chance of not being at rest for good, and the chance of being at a test."""
     moving, testing = 0.0, 0.0
@@ -195,7 +195,7 @@ def count(boxes: Boxes, flow: Flow) -> tuple[float, float]:
     return moving, testing
 
 
-@inner()
+@inlined()
 def wait(boxes: Boxes, flow: Flow, t: int, horizon: int, rate: float, testing: float, totals: Totals) -> int:
     """The round at which somebody next leaves a FIXED box, if until then all just go on there; the rounds before it are
     filled in at once. In a tree that is nearly all of them."""
@@ -223,7 +223,7 @@ def wait(boxes: Boxes, flow: Flow, t: int, horizon: int, rate: float, testing: f
     return int(after)
 
 
-@inner(forceinline=True)
+@inlined()
 def finish(flow: Flow, t: int, horizon: int, rate: float, moving: float, testing: float, totals: Totals) -> None:
     """Fill in what is left of the horizon when next to nobody moves any more."""
     totals.numbers[REGRET] += (horizon - t) * rate
@@ -238,7 +238,7 @@ def finish(flow: Flow, t: int, horizon: int, rate: float, moving: float, testing
         totals.at_end[box] = flow.stays[box] + flow.held[box] + flow.arrive[box]
 
 
-@inner(forceinline=True)
+@inlined()
 def move_fixed(boxes: Boxes, flow: Flow, box: int, entered: FloatArray, t: int) -> tuple[float, float]:
     """One pull of a FIXED box, in place: who enters at round t stays until the last pull, who is done leaves."""
     if flow.arrive[box] > 0.0:
@@ -286,7 +286,7 @@ def move_walk(
     return down, up, dropped
 
 
-@inner(forceinline=True)
+@inlined()
 def scatter(
     here: FloatArray, new: FloatArray, left: int, right: int, window: IntArray, points: IntArray, chance: FloatArray
 ) -> None:
@@ -298,7 +298,7 @@ def scatter(
             new[s + points[b]] += chance[b] * here[s]
 
 
-@inner()
+@inlined()
 def mix(
     here: FloatArray, new: FloatArray, left: int, right: int, window: IntArray, points: IntArray, chance: FloatArray
 ) -> None:
@@ -316,7 +316,7 @@ def mix(
         new[s] = chance[1] * here[s - rise]
 
 
-@inner(forceinline=True)
+@inlined()
 def enter(scores: FloatArray, window: IntArray, start: int, entering: float) -> None:
     """Add who enters, at score 0, and widen the window to hold it."""
     if entering <= 0.0:
@@ -332,7 +332,7 @@ def enter(scores: FloatArray, window: IntArray, start: int, entering: float) -> 
     scores[start] += entering
 
 
-@inner(forceinline=True)
+@inlined()
 def trim(scores: FloatArray, window: IntArray, tiny: float) -> float:
     """Narrow the window at both ends while next to nobody is there; the chance that is dropped with it."""
     dropped = 0.0

@@ -8,7 +8,7 @@ of 1/2. Compiled by numba: import this module where it is used, not at the top o
 
 import numpy as np
 
-from banditree.certificates.lean import inner, lean
+from banditree.certificates.lean import inlined, lean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 
@@ -67,7 +67,7 @@ def fill_exits(
         descend(below, above, spent, starts[a], floors, weight, exits[:, a])
 
 
-@inner()
+@inlined()
 def descend(
     below: FloatArray,
     above: FloatArray,
@@ -106,7 +106,7 @@ def descend(
             level += 1
 
 
-@inner()
+@inlined()
 def ladder(
     points: IntArray,
     chance: FloatArray,

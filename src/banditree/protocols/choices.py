@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from banditree.certificates.lean import inner, lean
+from banditree.certificates.lean import inlined, inner, lean
 from banditree.protocols.screening import Eye, Screened, empty_eye, look
 from banditree.protocols.tables import Line, Tables, Ways
 from banditree.tasks.arrays import FloatArray, IntArray
@@ -141,7 +141,7 @@ def judged_level(ways: Ways, way: int, cap: int, a: int, b: int, setting: Settin
     return judged_pair(setting.judge, down, up, cost, setting.places, low, high)
 
 
-@inner()
+@inlined()
 def refine(ways: Ways, way: int, cap: int, a: int, b: int, setting: Setting, few: IntArray) -> tuple[float, int, int]:
     """(judged, a, b): the levels around given ones that are judged best."""
     n, best, came_a, came_b = ways.up.shape[1], judged_level(ways, way, cap, a, b, setting, few), a, b

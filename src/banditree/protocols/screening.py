@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from banditree.certificates.lean import inner
+from banditree.certificates.lean import inlined, inner
 from banditree.tasks.arrays import FloatArray, IntArray
 
 SingleArray = npt.NDArray[np.float32]
@@ -60,7 +60,7 @@ def empty_eye(n_lines: int, n_scenarios: int, n_places: int, n_best: int) -> Eye
     return eye
 
 
-@inner()
+@inlined()
 def look(
     lines: Screened,
     part: float,
@@ -116,7 +116,7 @@ def look(
     return n_best, n_places
 
 
-@inner()
+@inlined()
 def least_total(weighted: FloatArray) -> float:
     """What the best place (P, S) costs, over all scenarios."""
     least = np.inf
@@ -158,7 +158,7 @@ def worth_looking(eye: Eye, n: int, bound: float) -> int:
     return kept
 
 
-@inner()
+@inlined()
 def about_quantile(values: SingleArray, n: int, share: float) -> float:
     """A number that about this share of the first n positive numbers does not exceed, by halving."""
     low, high = np.float32(0.0), np.float32(0.0)
@@ -205,7 +205,7 @@ def find_exits(weighted: FloatArray, places: IntArray, eye: Eye, n_felt: int, ex
                 least[1, j], which[1, j] = down, p
 
 
-@inner()
+@inlined()
 def add_rows(
     total: SingleArray, values: SingleArray, table: SingleArray, a: int, b: int, c: int, d: int, n: int
 ) -> None:
@@ -218,7 +218,7 @@ def add_rows(
         total[j] = (((total[j] + w * first[j]) + x * second[j]) + y * third[j]) + z * fourth[j]
 
 
-@inner()
+@inlined()
 def is_chosen(which: IntArray, place: int, n: int, watch: bool) -> bool:
     """Whether some exit of n lines should lead to a place."""
     for j in range(n):  # noqa: SIM110

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from banditree.certificates.lean import inner, lean
+from banditree.certificates.lean import inlined, inner, lean
 from banditree.tasks.arrays import FloatArray, IntArray
 
 N_LINES, ROOT, RULE = 0, 1, 2  # Entries of `Sheet.numbers`.
@@ -104,7 +104,7 @@ def weigh_with_links_back(sheet: Sheet, ends: Ends, bench: Bench) -> None:
     sheet.scores[CIRCLING] = 1.0 - 1.0 / most
 
 
-@inner()
+@inlined()
 def tidy(sheet: Sheet, first: int, stack: IntArray) -> None:
     """Find the reading order, in which links lead to later lines except where they return; drop lines that no link
     leads to; find the most lines on a path to and from each of the others, itself included, links back aside."""
@@ -138,7 +138,7 @@ def tidy(sheet: Sheet, first: int, stack: IntArray) -> None:
     find_paths(sheet, first, stack)
 
 
-@inner()
+@inlined()
 def drop(sheet: Sheet, first: int, state: IntArray) -> None:
     """Drop the lines whose state is not 2."""
     numbers, lines, links, exits, paths = sheet.numbers, sheet.lines, sheet.links, sheet.exits, sheet.paths
@@ -164,7 +164,7 @@ def drop(sheet: Sheet, first: int, state: IntArray) -> None:
     numbers[N_LINES] = kept
 
 
-@inner()
+@inlined()
 def find_paths(sheet: Sheet, first: int, rank: IntArray) -> None:
     """What can reach each line, and the most lines on a path to and from it, itself included, links back aside."""
     N, order, links, above = sheet.numbers[N_LINES], sheet.paths[ORDER], sheet.links, sheet.above
@@ -191,7 +191,7 @@ def find_paths(sheet: Sheet, first: int, rank: IntArray) -> None:
                 after[order[i]] = max(after[order[i]], after[child] + 1)
 
 
-@inner()
+@inlined()
 def prepare(sheet: Sheet, ends: Ends, bench: Bench) -> None:
     """The lines and the ends, with what exits to other arms cost."""
     exits, links, rule = sheet.exits, sheet.links, sheet.numbers[RULE]
@@ -232,7 +232,7 @@ def arm_of(sheet: Sheet, place: int, ends: Ends) -> int:
     return place if place < ends.n_arms else -1
 
 
-@inner()
+@inlined()
 def pass_once(sheet: Sheet, bench: Bench) -> None:
     """Values where the only links back are restarts: one pass from the last line to the first, and one forth."""
     N, root, links, order = sheet.numbers[N_LINES], sheet.numbers[ROOT], sheet.links, sheet.paths[ORDER]
@@ -266,7 +266,7 @@ def pass_once(sheet: Sheet, bench: Bench) -> None:
     sheet.scores[SETTLED] = 1.0
 
 
-@inner()
+@inlined()
 def pass_again_and_again(sheet: Sheet, bench: Bench) -> None:
     """Values with any links back: passes over the lines until nothing changes."""
     N, root, links, order = sheet.numbers[N_LINES], sheet.numbers[ROOT], sheet.links, sheet.paths[ORDER]
@@ -326,7 +326,7 @@ def pass_again_and_again(sheet: Sheet, bench: Bench) -> None:
     sheet.scores[SETTLED] = 1.0 if settled else 0.0
 
 
-@inner()
+@inlined()
 def what_is_passed(sheet: Sheet, bench: Bench) -> None:
     """Fill in what one pass leads to, from how often each line is visited."""
     passed, visits, links, exits = sheet.passed, sheet.visits, sheet.links, sheet.exits
@@ -346,7 +346,7 @@ def what_is_passed(sheet: Sheet, bench: Bench) -> None:
                     passed[row, s] += visits[n, s] * bench.chain[side, n, s]
 
 
-@inner()
+@inlined()
 def circling(sheet: Sheet, ends: Ends) -> float:
     """The largest chance, over the scenarios, that a pass leads back to line 1 rather than to rest."""
     (K, S), root, rule, most = ends.cost.shape, sheet.numbers[ROOT], sheet.numbers[RULE], 0.0
@@ -362,7 +362,7 @@ def circling(sheet: Sheet, ends: Ends) -> float:
     return most
 
 
-@inner()
+@inlined()
 def most_visits(sheet: Sheet, s: int, ends: Ends, system: FloatArray) -> float:
     """How often a case comes to the line that it comes to most often, if the horizon does not end before it rests."""
     N, rule, K = sheet.numbers[N_LINES], sheet.numbers[RULE], ends.cost.shape[0]
@@ -384,7 +384,7 @@ def most_visits(sheet: Sheet, s: int, ends: Ends, system: FloatArray) -> float:
     return solved_most(system, N)
 
 
-@inner()
+@inlined()
 def solved_most(system: FloatArray, n: int) -> float:
     """The largest unknown of n equations, given as rows with their right sides; infinite where one is negative or
     nothing solves them."""
