@@ -4,7 +4,7 @@ import pytest
 
 from banditree.cases.columns import find_columns
 from banditree.cases.reading import read_cases
-from banditree.cases.table import cases_of, only_cases, shuffled, thinned, with_arms
+from banditree.cases.table import cases_of, only_cases, shuffled, with_arms
 from banditree.errors import InvalidInput
 from banditree.tasks.rewards import BERNOULLI
 
@@ -136,16 +136,6 @@ def test_arms_are_matched_by_name():
     assert np.isnan(history.outcomes[:, 1]).all()
     with pytest.raises(InvalidInput, match="'x', which the plan does not know"):
         with_arms(read(ROWS), ("y", "z"))
-
-
-def test_thinning_makes_chances_equal():
-    """Of rounds given with chance 0.1 or 0.5, those left are alike in number (5 standard errors)."""
-    chances = np.tile([0.1, 0.5], 20_000)
-    given = np.random.default_rng(0).random(len(chances)) < chances
-    history = cases_of(["a"] * int(given.sum()), ["x"], np.ones((given.sum(), 1)), chances=chances[given])
-    left = history.chances[thinned(history, 0).known[:, 0]]
-    rare = np.count_nonzero(left == 0.1)
-    assert abs(rare - len(left) / 2) < 5 * np.sqrt(len(left) / 4)
 
 
 VISITS = {"individual": [1, 1, 2, 2] * 5, "arm": ["A", "B"] * 10, "reward": [1, 0, 0, 1] * 5}

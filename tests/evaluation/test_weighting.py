@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from simulated_logs import partial_log, switching_plan
 
-from banditree.evaluation.intervals import per_round, per_round_reached
+from banditree.evaluation.intervals import per_round
 from banditree.evaluation.replay import replay
 from banditree.evaluation.weighting import doubly_robust, inverse_propensity, self_normalised, weighted
 from banditree.policies.starting import start_session
@@ -88,6 +88,4 @@ def test_rewards_per_round_are_ratios_and_means_of_rounds():
     total, rounds = np.array([3.0, 1.0, 0.0]), np.array([4.0, 2.0, 2.0])
     assert per_round(total, rounds).value == 0.5
     assert per_round(total, rounds).influence.sum() == pytest.approx(0)
-    rewards = np.array([[1.0, 0.0], [0.0, np.nan], [1.0, 1.0], [1.0, np.nan]])
-    assert per_round_reached(rewards).value == pytest.approx((0.75 + 0.5) / 2)
     assert per_round(total, rounds).above(per_round(total, rounds)).error == 0

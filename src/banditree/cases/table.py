@@ -10,7 +10,7 @@ from banditree.errors import InvalidInput, invalid
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray, frozen
 from banditree.tasks.contexts import Feature
 
-BY_ROUND = ("outcomes", "arm", "chances", "contexts", "at", "overridden", "box")
+BY_ROUND = ("outcomes", "arm", "chances", "every_chance", "contexts", "at", "overridden", "box")
 NO_BOX = -1  # In place of a box: the plan did not give the arm of that round.
 
 
@@ -36,10 +36,11 @@ class Cases:
     first: (U + 1,), the rounds of case u are first[u] to first[u + 1] - 1. outcomes: (R, K), what each arm gave or
     would have given in that round, NaN where that is unknown. Where rounds have several known outcomes, any policy can
     be replayed; where they have one, the log must be used with care. arm: (R,), the arm given, by default the one whose
-    outcome is known. chances: (R,), the chance that the given arm had. contexts: (R, d). at: (R,), the day of the
-    outcome, since 1970 (UTC, with fractions), or NaN. overridden: (R,), whether a person decided otherwise than the
-    plan. box: (R,), where the plan gave that arm, NO_BOX where it did not. began: (U,), the day on which each case
-    began, by default that of its first outcome. labels: for each name the text (U,) of each case, such as its site.
+    outcome is known. chances: (R,), the chance that the given arm had; every_chance: (R, K), that of every arm, where
+    it is known. contexts: (R, d). at: (R,), the day of the outcome, since 1970 (UTC, with fractions), or NaN.
+    overridden: (R,), whether a person decided otherwise than the plan. box: (R,), where the plan gave that arm, NO_BOX
+    where it did not. began: (U,), the day on which each case began, by default that of its first outcome. labels: for
+    each name the text (U,) of each case, such as its site.
 
     >>> cases_of(["ann", "ann", "bob"], ["A", "B"], [[1, 0], [0, 1], [np.nan, 1]]).n_rounds.tolist()
     [2, 1]
@@ -51,6 +52,7 @@ class Cases:
     outcomes: FloatArray
     arm: IntArray = field(default_factory=_not_said)
     chances: FloatArray | None = None
+    every_chance: FloatArray | None = None
     contexts: FloatArray | None = None
     at: FloatArray = field(default_factory=_not_said)
     overridden: BoolArray = field(default_factory=_not_said)
@@ -69,7 +71,7 @@ class Cases:
         self._freeze("overridden", self.overridden if len(self.overridden) == R else np.zeros(R), bool)
         self._freeze("box", self.box if len(self.box) == R else np.full(R, NO_BOX), np.int64)
         self._freeze("began", self.began if len(self.began) == self.n_cases else self._first_days(), float)
-        for name in ("chances", "contexts"):
+        for name in ("chances", "every_chance", "contexts"):
             if getattr(self, name) is not None:
                 self._freeze(name, getattr(self, name), float)
 
@@ -206,7 +208,8 @@ def only_arms(cases: Cases, kept: IntArray) -> Cases:
     here = np.flatnonzero(~np.isnan(outcomes).all(axis=1))
     some = only_rounds(cases, here)
     nothing: Any = np.zeros(0)  # the arm given has another number now
-    some = replace(some, arms=tuple(cases.arms[k] for k in kept), outcomes=outcomes[here], arm=nothing)
+    about: dict[str, Any] = {"arms": tuple(cases.arms[k] for k in kept), "every_chance": None}
+    some = replace(some, outcomes=outcomes[here], arm=nothing, **about)
     return only_cases(some, np.flatnonzero(some.n_rounds))
 
 
@@ -247,18 +250,8 @@ def with_arms(cases: Cases, arms: tuple[str, ...]) -> Cases:
     place = np.array([arms.index(name) for name in cases.arms], np.int64)
     outcomes = np.full((len(cases.outcomes), len(arms)), np.nan)
     outcomes[:, place] = cases.outcomes
-    return replace(cases, arms=arms, outcomes=outcomes, arm=place[cases.arm])
-
-
-def thinned(cases: Cases, seed: int) -> Cases:
-    """The table in which the rounds of an arm count as if its chance had always been the same.
-
-    Where a log gave an arm with chances that vary (by what was known about the case at that time), a round is kept with
-    a probability in proportion to 1/chance: the rounds that are left are a fair sample (rejection sampling).
-    """
-    if cases.chances is None:
-        return cases
-    least = np.full(len(cases.arms), np.inf)
-    np.minimum.at(least, cases.arm, cases.chances)
-    kept = np.random.default_rng([seed, 1]).random(len(cases.chances)) <= least[cases.arm] / cases.chances
-    return replace(cases, outcomes=np.where(kept[:, None], cases.outcomes, np.nan))
+    every = None
+    if cases.every_chance is not None:
+        every = np.zeros_like(outcomes)
+        every[:, place] = cases.every_chance
+    return replace(cases, arms=arms, outcomes=outcomes, arm=place[cases.arm], every_chance=every)

@@ -4,24 +4,23 @@ Beside it stand what else a person would use who looks at contexts and not at wh
 four leaves, logistic regression, and LinUCB, which learns anew from every case.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from banditree.cases.table import Cases
-from banditree.evaluation.replay import Replayed, replay
-from banditree.evaluation.singles import replay_single
 from banditree.evaluation.weighting import logged_chances
 from banditree.plans.gives import TreatAs
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.line import Line
 from banditree.plans.plan import Origin, Plan
 from banditree.plans.words import Vocabulary
+from banditree.policies.base import Policy
+from banditree.policies.following import policy_for
 from banditree.policies.registry import policy_named
 from banditree.protocols.kind_rules import rules_for
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.arrays import FloatArray
 from banditree.tasks.predictions import predict
 from banditree.tasks.rewards import Bernoulli, Link, Rewards
 from banditree.training.logistic import fit_curve
@@ -31,7 +30,7 @@ EVERYONE = "everyone"
 SIZES = (2, 4, 8)  # Rows of the rules that are tried; nobody keeps more in mind.
 TREE = 4  # Leaves of the tree that a person would use.
 
-Beside = dict[str, Callable[[Cases], Replayed]]
+Beside = dict[str, tuple[Plan, Policy]]
 
 
 class Curves(NamedTuple):
@@ -109,25 +108,16 @@ def _plan(history: Cases, curves: Curves, rule: KindRule | None, horizon: int, v
     )
 
 
-def beside_by_context(known: Cases, other: Cases, rewards: Rewards, horizon: int) -> Beside:
-    """What else looks at contexts, made from the known cases, as it would be replayed on the other ones."""
+def beside_by_context(known: Cases, rewards: Rewards, horizon: int) -> Beside:
+    """What else looks at contexts, made from the known cases: a plan, and the policy that plays it."""
     curves = curves_of(known, rewards)
     worth, x = worth_of_options(known, curves, horizon)
-    tree = rules_for(worth, x, known.features, (TREE,))[TREE]
-    at = other.contexts
-    assert at is not None
-    regression = curves.at(at).argmax(axis=1)
-    about = _plan(known, curves, tree, horizon, Vocabulary())
+    about = (horizon, Vocabulary())
+    tree = _plan(known, curves, rules_for(worth, x, known.features, (TREE,))[TREE], *about)
+    regression = _plan(known, curves, None, *about)
     name = "logistic" if rewards.counts else "linear"
-
-    def always(arm: IntArray) -> Callable[[Cases], Replayed]:
-        return lambda seen: replay_single(seen, arm, horizon)
-
-    def linucb(seen: Cases) -> Replayed:
-        return replay(about, replace(seen, contexts=at), horizon, policy=policy_named("linucb"))
-
     return {
-        f"tree of {TREE} leaves by context": always(tree.arms_at(at)),
-        f"{name} regression by context": always(regression),
-        "LinUCB for each case": linucb,
+        f"tree of {TREE} leaves by context": (tree, policy_for(tree)),
+        f"{name} regression by context": (regression, policy_for(regression)),
+        "LinUCB for each case": (tree, policy_named("linucb")),
     }

@@ -83,10 +83,8 @@ def cross_validate(
 
 
 def _judged(plans: dict[Candidate, Plan], judge: Judge) -> dict[Candidate, Judged]:
-    """The plans over the same rounds; plans that are the same are judged once."""
+    """The plans; those that are the same are judged once."""
     every = {plan: judge.judge(plan, policy_for(plan)) for plan in dict.fromkeys(plans.values())}
-    least = min(one.rounds for one in every.values())
-    every |= {plan: judge.judge(plan, policy_for(plan), rounds=least) for plan, o in every.items() if o.rounds > least}
     return {candidate: every[plan] for candidate, plan in plans.items()}
 
 

@@ -1,7 +1,7 @@
 """What a plan would have earned on cases it was not made from, beside what else could have been done."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,18 +9,19 @@ import numpy as np
 
 from banditree.cases.design import LogDesign
 from banditree.cases.reading import read_cases
-from banditree.cases.table import Cases, shuffled, thinned, with_arms
+from banditree.cases.table import Cases, shuffled, with_arms
 from banditree.errors import InvalidInput, invalid
 from banditree.evaluation.intervals import CONFIDENCE, Estimate
-from banditree.evaluation.judging import LEAST_CASES, PLAYED, Judge, Judged, Replaying, judge_of, judged_replay
+from banditree.evaluation.judging import LEAST_CASES, PLAYED, Judge, Judged, Replaying, judge_of
 from banditree.evaluation.kinds import Kinds
 from banditree.evaluation.order import order_notes
 from banditree.evaluation.propensities import understood
-from banditree.evaluation.replay import Replayed, replay
+from banditree.evaluation.replay import replay
 from banditree.evaluation.sensitivity import tolerated
 from banditree.evaluation.settings import EvaluateSettings
 from banditree.evaluation.singles import best_single
 from banditree.evaluation.splits import LEAST_HELD_OUT
+from banditree.evaluation.supply import contexts_vary
 from banditree.evaluation.weighting import (
     Weighted,
     agreement,
@@ -34,6 +35,7 @@ from banditree.nouns import counted
 from banditree.plans.machine import machine_of
 from banditree.plans.one_option import one_option
 from banditree.plans.plan import Plan
+from banditree.policies.base import Policy
 from banditree.policies.following import policy_for
 from banditree.policies.registry import policy_named
 from banditree.policies.rounds import arm_number
@@ -118,7 +120,7 @@ def evaluate(
     *,
     collection: Collection | None = None,
     single: str | None = None,
-    beside: Mapping[str, Callable[[Cases], Replayed]] | None = None,
+    beside: Mapping[str, tuple[Plan, Policy]] | None = None,
     confidence: float = CONFIDENCE,
     kinds: Kinds | None = None,
     **settings: Any,
@@ -127,8 +129,9 @@ def evaluate(
 
     log: a Cases, or what `read_cases` takes (a path, a frame, ...). collection: what mTS and mIDS know, and what gives
     the best single option; without it that option is the one that is best on this very log. single: that option by
-    name. beside: what else is compared with, by name: how it is replayed. kinds: by which cases are expected to go on
-    where the log does not show it, by default as found in this very log. settings: of `EvaluateSettings`.
+    name. beside: what else is compared with, by name: a plan and the policy that plays it. kinds: by which cases are
+    expected to go on where the log does not show it, by default as found in this very log. settings: of
+    `EvaluateSettings`.
 
     >>> from banditree.cases.table import cases_of
     >>> from banditree import ByOutcome, Give, Line, Score, make_plan
@@ -156,9 +159,8 @@ def evaluate(
     judge = judge_of(history, made, horizon, plan.rewards, kinds=kinds, seed=seed)
     mine = judge.judge(plan, policy_for(plan))
     _check_shown(history, mine)
-    others = _others(plan, judge, history, collection, single, mine.rounds, runs)
-    seen = history if history.is_full else thinned(history, seed)
-    others |= {name: judged_replay(history, again(seen), mine.rounds) for name, again in (beside or {}).items()}
+    others = _others(plan, judge, history, collection, single, runs)
+    others |= {name: judge.judge(other, policy) for name, (other, policy) in (beside or {}).items()}
     weighed, doubts = ({}, ()) if history.is_full else _weighings(plan, history, mine.rounds, confidence)
     best = next(iter(others.values()))
     return Evaluation(
@@ -212,7 +214,7 @@ def _read(log: Any, plan: Plan, how: EvaluateSettings) -> Cases:
 def _check_contexts(plan: Plan, history: Cases, collection: Collection | None) -> None:
     """The history has the contexts that the plan looks at, and the collection the same ones."""
     asked, found = len(plan.features), 0 if history.contexts is None else history.contexts.shape[1]
-    if asked != found:
+    if asked and asked != found:
         names = ", ".join(map(str, plan.features)) or "no context"
         raise invalid("the contexts of the history", f"{asked} columns, as the plan has ({names})", found)
     if collection is not None and [*map(str, collection.features)] != [*map(str, plan.features)]:
@@ -236,22 +238,21 @@ def _others(
     history: Cases,
     collection: Collection | None,
     single: str | None,
-    rounds: int,
     runs: int,
 ) -> dict[str, Judged]:
     """What else could have been done, by name."""
     best = single or history.arms[best_single(history, collection)]
     arm_number(history.arms, best)
     single_plan = one_option(plan, best)
-    found = {f"{best}{FOR_ALL}": judge.judge(single_plan, policy_for(single_plan), rounds=rounds)}
+    found = {f"{best}{FOR_ALL}": judge.judge(single_plan, policy_for(single_plan))}
     if collection is not None:
         if collection.arms != plan.arms:
             raise invalid("the collection", f"about {', '.join(plan.arms[:10])}, as the plan is", collection.arms)
         for title, name in (("mTS", "mts"), ("mIDS", "mids")):
-            found[title] = judge.judge(collection, policy_named(name), runs=runs, rounds=rounds)
+            found[title] = judge.judge(collection, policy_named(name), runs=runs)
     # Rewards in a range are counted as successes and failures; those without one are taken as normal.
     scratch = policy_named("bernoulli-ts" if plan.rewards.has_range else "gaussian-ts")
-    found["Thompson sampling from scratch"] = judge.judge(plan, scratch, runs=runs, rounds=rounds)
+    found["Thompson sampling from scratch"] = judge.judge(single_plan, scratch, runs=runs)
     if isinstance(judge, Replaying):
         found[HINDSIGHT] = judge.hindsight()
     return found
@@ -308,9 +309,9 @@ def _reach_notes(plan: Plan, history: Cases, mine: Judged, horizon: int) -> tupl
     shown = (
         "A case answers with its own outcomes of the option that is asked for, in a random order, and counts for one "
         "over its chance of being shown so far; how the others go on is told by the kinds."
-        if history.contexts is None
+        if not plan.features or not contexts_vary(history)
         else "Rounds are passed over until the log gives what is asked for at their context, and a case counts for one "
-        "over its chance of coming so far."
+        "over its chance of coming so far; how the others go on is told by the kinds."
     )
     notes = [
         f"One outcome per round is known. {shown} This is right if options were given as the log's design says and a "

@@ -8,13 +8,14 @@ import numpy as np
 
 from banditree.cases.design import LogDesign
 from banditree.cases.reading import read_cases
-from banditree.cases.table import Cases, only_arms, only_cases, shuffled, without_contexts
+from banditree.cases.table import Cases, only_arms, only_cases, shuffled
 from banditree.errors import InvalidInput, invalid
 from banditree.evaluation.by_context import SIZES, beside_by_context, curve_plan, rule_plans
 from banditree.evaluation.choice import Candidate, Trial, cross_validate, trials_of
 from banditree.evaluation.evaluate import Evaluation, evaluate
+from banditree.evaluation.expected import expecting
 from banditree.evaluation.intervals import Estimate, Measured, per_round
-from banditree.evaluation.judging import KINDS, Judge, judge_of
+from banditree.evaluation.judging import Judge, judge_of
 from banditree.evaluation.kinds import Kinds, find_kinds, settled
 from banditree.evaluation.kinds_by_context import KindsByContext, find_kinds_by_context
 from banditree.evaluation.order import order_notes
@@ -219,7 +220,7 @@ class Maker:
 
     def expecting(self, history: Cases) -> Kinds | None:
         """The kinds by which cases of other logs are expected to go on, where these do not show it."""
-        return None if history.is_full else self.kinds(history, max(2, min(KINDS, history.n_cases)))
+        return None if history.is_full else expecting(history, self.rewards, self.seed)
 
     def plans(self, history: Cases, n_kinds: int) -> Iterator[tuple[Candidate, Plan]]:
         """A plan of each length for these cases; for one kind one option for everyone, and rules by context. Where the
@@ -304,10 +305,10 @@ def _fitted(
     about: dict[str, Any] = {"single": history.arms[single], "seed": maker.seed, "design": made}
     about["kinds"] = maker.expecting(known)
     if history.features:
-        about["beside"] = beside_by_context(known, other, maker.rewards, maker.horizon)
+        about["beside"] = beside_by_context(known, maker.rewards, maker.horizon)
     if not plan.features or isinstance(kinds, KindsByContext):
         about["collection"] = kinds.collection
-    judged = evaluate(plan, other if plan.features else without_contexts(other), horizon=maker.horizon, **about)
+    judged = evaluate(plan, other, horizon=maker.horizon, **about)
     told = {*notes, *order_notes(other)}  # of the whole log, which shows the order of its rounds better than a part
     chances = kinds.chances(history)
     is_held_out = np.zeros(history.n_cases, bool)

@@ -45,19 +45,6 @@ def per_round(total: FloatArray, rounds: FloatArray) -> Measured:
     return Measured(value, (total - value * rounds) / rounds.sum())
 
 
-def per_round_reached(rewards: FloatArray, weights: FloatArray | None = None) -> Measured:
-    """The mean over rounds of the mean reward in that round, from rewards (U, T) with NaN where a case has no round.
-
-    Early and late rounds count alike, however few cases come to the late ones; each must have some. weights: (U, T), of
-    each case in each round, by default all the same.
-    """
-    here = ~np.isnan(rewards)
-    w = here * (1.0 if weights is None else weights)
-    n, T = w.sum(axis=0), rewards.shape[1]
-    mean = (w * np.where(here, rewards, 0.0)).sum(axis=0) / n
-    return Measured(float(mean.mean()), (w * np.where(here, rewards - mean, 0.0)) @ (1 / n) / T)
-
-
 def estimate_of(value: float, influence: FloatArray, confidence: float = CONFIDENCE) -> Estimate:
     """The estimate whose error comes from the influence (U,) of every case on it.
 

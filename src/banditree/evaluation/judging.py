@@ -3,27 +3,27 @@
 Where every outcome is known, a policy is replayed. Where a round shows one option, cases answer from queues: those that
 are shown so far count for one over the chance of that, and what the kinds expect of them is taken from their totals and
 put back for everyone (doubly robust, as in Robins, Rotnitzky and Zhao 1995): right if the log's design is, or the kinds
-are. Where contexts decide, or the log's options followed from what came before for sure, rounds are passed over until
-the log gives what is asked for.
+are. Where contexts that vary within a case decide, or the log's options followed from what came before for sure, rounds
+are passed over until the log gives what is asked for.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from banditree.cases.design import LogDesign
-from banditree.cases.table import Cases, thinned
-from banditree.evaluation.expected import MadeUp
-from banditree.evaluation.intervals import Measured, per_round, per_round_reached
-from banditree.evaluation.kinds import Kinds, find_kinds
+from banditree.cases.table import Cases
+from banditree.evaluation.expected import MadeUp, expecting
+from banditree.evaluation.intervals import Measured, per_round
+from banditree.evaluation.kinds import Kinds
+from banditree.evaluation.passing import passed
 from banditree.evaluation.queues import NOTHING, Shown, played
-from banditree.evaluation.remaining import asked_arms, counted_rounds, represented, transitions, weights_of
 from banditree.evaluation.replay import Replayed, replay
 from banditree.evaluation.singles import hindsight, stands_in
-from banditree.evaluation.supply import Supply, contradict, supply_of, thinning
+from banditree.evaluation.supply import Supply, contexts_vary, contradict, supply_of, thinning
 from banditree.policies.base import Policy
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.rewards import Gaussian, Rewards
@@ -33,17 +33,16 @@ PASSES = 10  # The queues are put into this many random orders.
 PLAYED = 50_000  # With more cases, fewer orders say as much.
 MOST_WEIGHT = 10.0  # A case counts for at most this many; what is rarer is left to what the kinds say.
 HALF = 0.5  # A round is shown by the log if the cases that come to it speak for this part of all.
-KINDS = 3  # What cases are expected to give is told by this many kinds, unless others are given.
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
     """A policy's reward per round over its first `rounds`, and how the log shows it.
 
-    total and n (U,): what is earned by each case, and in how many rounds; of replays that wait, as pseudo-values. here:
-    (U, T), in which part of the passes a case was shown so far. reach: (T,), for which part of all cases these speak.
-    changed: (U,), whether a case was shown a change of option that was asked for. use: (R,), how much every round of
-    the log counts; None where that is not asked.
+    total and n (U,): what is earned by each case, and in how many rounds. here: (U, T), in which part of the passes a
+    case was shown so far. reach: (T,), for which part of all cases these speak. changed: (U,), whether a case was shown
+    a change of option that was asked for. use: (R,), how much every round of the log counts; None where that is not
+    asked.
     """
 
     total: FloatArray
@@ -74,10 +73,10 @@ class Judged:
 class Judge(Protocol):
     """Judges policies on the cases of one log."""
 
-    def judge(self, subject: Any, policy: Policy, *, runs: int = 1, rounds: int | None = None) -> Judged:
+    def judge(self, subject: Any, policy: Policy, *, runs: int = 1) -> Judged:
         """What following a plan, or a policy that knows a collection, would have earned.
 
-        runs: of policies that draw at random. rounds: how many to compare where not all can be told.
+        runs: of policies that draw at random.
         """
         ...
 
@@ -88,27 +87,16 @@ def judge_of(
     """The judge that a log calls for. kinds: what cases are expected to give, by default as found in this log."""
     if cases.is_full:
         return Replaying(cases, horizon, seed)
-    if cases.contexts is not None or contradict(cases):
-        return Waiting(thinned(cases, seed), design, horizon, seed)
     if kinds is None:
-        known = rewards if rewards.has_likelihood else Gaussian(1.0)
-        kinds = find_kinds(cases, max(2, min(KINDS, cases.n_cases)), known, seed=seed)
-    return Queueing(cases, design, kinds, horizon, seed)
+        kinds = expecting(cases, rewards if rewards.has_likelihood else Gaussian(1.0), seed)
+    return Weighing(cases, design, kinds, horizon, seed)
 
 
-def judged_replay(cases: Cases, one: Replayed, rounds: int, weights: FloatArray | None = None) -> Judged:
-    """What a replay shows: of full information all of it, else the first rounds, by weights (U, T) of the cases."""
+def judged_replay(cases: Cases, one: Replayed) -> Judged:
+    """What a replay with every outcome shows."""
     here = (~np.isnan(one.rewards)).astype(float)
     could = (np.arange(here.shape[1]) < cases.n_rounds[:, None]).sum(axis=0)
-    found = Judged(one.total, one.rounds, here.shape[1], here, here.sum(axis=0) / could, np.zeros(len(here), bool))
-    if cases.is_full:
-        return found
-    some = ~np.isnan(one.rewards[:, :rounds]).all(axis=0)
-    value = per_round_reached(
-        one.rewards[:, :rounds][:, some], None if weights is None else weights[:, :rounds][:, some]
-    )
-    n = np.ones(len(here))
-    return replace(found, total=value.value + len(here) * value.influence, n=n, rounds=rounds)
+    return Judged(one.total, one.rounds, here.shape[1], here, here.sum(axis=0) / could, np.zeros(len(here), bool))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,20 +107,23 @@ class Replaying:
     horizon: int
     seed: int
 
-    def judge(self, subject: Any, policy: Policy, *, runs: int = 1, rounds: int | None = None) -> Judged:
+    def judge(self, subject: Any, policy: Policy, *, runs: int = 1) -> Judged:
         """By replay."""
         stand_in = stands_in(self.cases)
         one = replay(subject, self.cases, self.horizon, policy=policy, runs=runs, seed=self.seed, stand_in=stand_in)
-        return judged_replay(self.cases, one, self.horizon)
+        return judged_replay(self.cases, one)
 
     def hindsight(self) -> Judged:
         """What the best option of each case earned."""
-        return judged_replay(self.cases, hindsight(self.cases, self.horizon), self.horizon)
+        return judged_replay(self.cases, hindsight(self.cases, self.horizon))
 
 
 @dataclass(frozen=True, eq=False)
-class Queueing:
-    """A round shows one option, and cases answer from queues. kinds: by which cases are expected to go on."""
+class Weighing:
+    """A round shows one option, and cases count by their chance of being shown. kinds: how they are expected to go on.
+
+    Cases answer from queues, or pass rounds over where contexts decide that are not the same in all of them.
+    """
 
     cases: Cases
     design: LogDesign
@@ -151,7 +142,11 @@ class Queueing:
 
     @cached_property
     def _made_up(self) -> MadeUp:
-        return MadeUp(self.kinds, int(self.rounds.max()), self.seed)
+        return MadeUp(self.kinds, self.cases, int(self.rounds.max()), self.seed)
+
+    def _in_turn(self, subject: Any) -> bool:
+        """Whether the rounds of a case come in turn, as each has a context of its own."""
+        return contradict(self.cases) or (bool(subject.features) and contexts_vary(self.cases))
 
     def _kept(self, passes: int) -> Iterator[BoolArray]:
         """Which rounds (R,) stand in the queues, pass by pass."""
@@ -159,56 +154,29 @@ class Queueing:
         for number in range(passes):
             yield np.random.default_rng([self.seed, 8, number]).random(len(chance)) < chance
 
-    def judge(self, subject: Any, policy: Policy, *, runs: int = 1, rounds: int | None = None) -> Judged:
+    def _shown(self, subject: Any, policy: Policy, passes: int) -> Iterator[tuple[Shown, FloatArray]]:
+        """Passes over the cases, and the chance (U, T) of being shown so far."""
+        if self._in_turn(subject):
+            yield from passed(subject, policy, self.cases, self.design.design, self.horizon, passes, self.seed)
+            return
+        for one in played(subject, policy, self.cases, self._kept(passes), self.rounds, self.horizon, self.seed):
+            yield one, self._supply.chance(one.needs)
+
+    def judge(self, subject: Any, policy: Policy, *, runs: int = 1) -> Judged:
         """By queues, weights and what is expected; over all rounds."""
-        expected = self._made_up.expected(subject, policy)
+        expected = self._made_up.expected(subject, policy, not self._in_turn(subject))
         passes = max(runs, min(PASSES, -(-PLAYED // self.cases.n_cases)))
         U, T, R = self.cases.n_cases, int(self.rounds.max()), len(self.cases.arm)
         total, reach, here, use, changed = np.zeros(U), np.zeros(T), np.zeros((U, T)), np.zeros(R), np.zeros(U, bool)
-        for one in played(subject, policy, self.cases, self._kept(passes), self.rounds, self.horizon, self.seed):
-            there, weight = one.row != NOTHING, self._weights(one)
+        done = 0
+        for one, chance in self._shown(subject, policy, passes):
+            done, there = done + 1, one.row != NOTHING
+            weight = np.where(there, 1 / np.maximum(chance, 1 / MOST_WEIGHT), 0.0)
             reward = np.where(there, self.cases.reward[one.row], 0.0)
             later = expected.later(one.asked, reward, self.rounds)
             total += later[:, 0] + (weight * (reward + later[:, 1:] - later[:, :-1])).sum(axis=1)
             reach, here, changed = reach + weight.sum(axis=0), here + there, changed | one.changes
             np.add.at(use, one.row[there], weight[there])
         could = (np.arange(T) < self.rounds[:, None]).sum(axis=0)
-        n, reach = self.rounds.astype(float), reach / passes / could
-        return Judged(total / passes, n, T, here / passes, reach, changed, use / passes)
-
-    def _weights(self, one: Shown) -> FloatArray:
-        """One over the chance (U, T) of being shown so far; 0 where a case was not."""
-        chance = np.maximum(self._supply.chance(one.needs), 1 / MOST_WEIGHT)
-        return np.asarray(np.where(one.row != NOTHING, 1 / chance, 0.0))
-
-
-@dataclass(frozen=True, eq=False)
-class Waiting:
-    """A round shows one option, and is passed over if that is not the one that is asked for."""
-
-    cases: Cases
-    design: LogDesign
-    horizon: int
-    seed: int
-
-    def judge(self, subject: Any, policy: Policy, *, runs: int = 1, rounds: int | None = None) -> Judged:
-        """By rejection replay; every case counts for one over its chance of coming so far."""
-        one = replay(subject, self.cases, self.horizon, policy=policy, runs=runs, seed=self.seed)
-        weights = self._weights(one) if runs == 1 else np.ones_like(one.rewards)
-        reach = represented(weights, one.rewards, self.cases.n_rounds).astype(float)
-        asked = asked_arms(self.cases, one)
-        about: dict[str, Any] = {"reach": reach, "changed": ((asked != asked[:, :1]) & (asked >= 0)).any(axis=1)}
-        most = max(1, rounds or replace(judged_replay(self.cases, one, 1), **about).shown)
-        about["use"] = self._use(one, weights, most) if runs == 1 else None
-        return replace(judged_replay(self.cases, one, most, weights), **about)
-
-    def _use(self, one: Replayed, weights: FloatArray, rounds: int) -> FloatArray:
-        """How much every round of the log (R,) counts in the mean over the first `rounds`, which count alike."""
-        rows, place = counted_rounds(self.cases, one)
-        rows, place = rows[place < rounds], place[place < rounds]
-        weight, use = weights[self.cases.owner[rows], place], np.zeros(len(self.cases.arm))
-        use[rows] = weight / np.bincount(place, weight)[place]
-        return use
-
-    def _weights(self, one: Replayed) -> FloatArray:
-        return weights_of(self.cases, one, transitions(self.cases, self.design.design))
+        n, reach = self.rounds.astype(float), reach / done / could
+        return Judged(total / done, n, T, here / done, reach, changed, use / done)

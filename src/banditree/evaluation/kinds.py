@@ -1,7 +1,7 @@
 """The kinds among the cases of a history, for plans that trust the estimates and are judged on other cases."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,17 +17,24 @@ from banditree.training.overdispersion import fit_kinds, kind_chances
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics
 
+if TYPE_CHECKING:
+    from banditree.evaluation.by_context import Curves
+
 STARTS = 5  # EM is started this many times, and the best result is kept.
 BORROWED = 1.0  # Every kind starts with this many rounds of what an arm gives everyone.
 
 
 @dataclass(frozen=True, eq=False)
 class Kinds:
-    """The collection of the kinds, and the mixture that tells the kind of a case."""
+    """The collection of the kinds, and the mixture that tells the kind of a case.
+
+    curves: what contexts mean for everyone, where that is asked.
+    """
 
     collection: Collection
     mixture: Mixture
     centre: bool
+    curves: "Curves | None" = None
 
     def chances(self, history: Cases) -> FloatArray:
         """The chance (U, C) of every kind for every case, from all that is known about the case."""

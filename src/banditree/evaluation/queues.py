@@ -49,7 +49,7 @@ def play_cases(
     queue: IntArray,
     ends: IntArray,
     rounds: IntArray,
-    context: FloatArray,
+    contexts: FloatArray,
     available: BoolArray,
     rng: tuple[int, int],
     row: IntArray,
@@ -59,7 +59,7 @@ def play_cases(
     """`play_case` for all cases, the random numbers of case u keyed by rng[1] + u; 0, or a negative outcome."""
     for u in range(rounds.shape[0]):
         state, n, key = init(params), rounds[u], (rng[0], rng[1] + u)
-        own = (ends[u, :-1], ends[u, 1:], context, available, key, row[u, :n], asked[u, :n], needs[u, :n])
+        own = (ends[u, :-1], ends[u, 1:], contexts[u], available, key, row[u, :n], asked[u, :n], needs[u, :n])
         ended = play_case(params, state, reward, queue, *own)
         if ended < 0:
             return int(ended)
@@ -116,11 +116,13 @@ def played(
     """
     params, loop = policy.make(subject, horizon, {}), loop_with(policy, play_cases, play_case)
     U, K, T = cases.n_cases, len(cases.arms), int(rounds.max())
-    reward, context, everything = cases.reward, np.zeros(0), np.ones(K, bool)
+    reward, everything, contexts = cases.reward, np.ones(K, bool), np.zeros((U, 0))
+    if subject.features and cases.contexts is not None:  # those of a case stay the same
+        contexts = cases.contexts[cases.first[:-1]]
     for number, keep in enumerate(kept):
         queue, ends = _queues(cases, keep, np.random.default_rng([seed, 6, number]))
         shown = Shown(np.full((U, T), NOTHING), np.full((U, T), NOTHING), np.zeros((U, T, K), np.int64))
-        ended = loop(params, reward, queue, ends, rounds, context, everything, (seed, number * U), *shown)
+        ended = loop(params, reward, queue, ends, rounds, contexts, everything, (seed, number * U), *shown)
         if ended < 0:
             raise InvalidInput(f"The replay stopped: {Outcome(ended).sentence()}")
         yield shown

@@ -82,13 +82,10 @@ def _chained(chain: FloatArray, n_rounds: IntArray, rng: np.random.Generator) ->
 def supply_of(cases: Cases, design: Design) -> Supply:
     """The supply of a log of this design, whose rounds are thinned as `thinning` says."""
     K, n = len(cases.arms), np.bincount(cases.owner[cases.told], minlength=cases.n_cases)
-    share = np.bincount(cases.arm[cases.told], minlength=K) / max(int(cases.told.sum()), 1)
-    if cases.chances is None:
-        chain = _chain(cases, share) if design is Design.STICKY else np.zeros((0, 0))
-        return Supply(n, np.tile(share, (len(n), 1)), chain)
-    if vary_within(cases):
-        return Supply(n, np.tile(least_chances(cases), (len(n), 1)), np.zeros((0, 0)))
-    return Supply(n, _case_chances(cases), np.zeros((0, 0)))
+    if cases.chances is not None:
+        return Supply(n, least_chances(cases), np.zeros((0, 0)))
+    share = shares(cases)
+    return Supply(n, np.tile(share, (len(n), 1)), chain_of(cases) if design is Design.STICKY else np.zeros((0, K)))
 
 
 def thinning(cases: Cases) -> FloatArray:
@@ -97,33 +94,63 @@ def thinning(cases: Cases) -> FloatArray:
     Where chances differ between cases only, that needs nothing; where they differ within a case, a round is kept with a
     chance in proportion to one over that of its option (rejection sampling).
     """
-    if cases.chances is None or not vary_within(cases):
+    if cases.chances is None:
         return cases.told.astype(float)
-    return np.asarray(np.where(cases.told, least_chances(cases)[cases.arm] / cases.chances, 0.0))
+    least = least_chances(cases)[cases.owner, cases.arm]
+    return np.asarray(np.where(cases.told, np.minimum(least / cases.chances, 1.0), 0.0))
 
 
 def fair(cases: Cases, seed: int) -> Cases:
-    """The log in which every case is as likely to show one round as another; without chances where it is thinned."""
+    """The log in which every case is as likely to show one round as another."""
     if cases.chances is None or not vary_within(cases):
         return cases
     kept = np.random.default_rng([seed, 1]).random(len(cases.arm)) < thinning(cases)
-    return replace(cases, outcomes=np.where(kept[:, None], cases.outcomes, np.nan), chances=None)
+    least = least_chances(cases)[cases.owner, cases.arm]
+    return replace(
+        cases, outcomes=np.where(kept[:, None], cases.outcomes, np.nan), arm=cases.arm, chances=least, every_chance=None
+    )
 
 
 def contradict(cases: Cases) -> bool:
     """Whether the chances cannot be what they were in every round of a case, since those of its options exceed 1."""
     if cases.chances is None:
         return False
-    chances = least_chances(cases)[None] if vary_within(cases) else _case_chances(cases)
+    chances = _least_given(cases)[None] if vary_within(cases) else _case_chances(cases)
     return bool((chances.sum(axis=1) > 1 + SLACK).any())
 
 
 def least_chances(cases: Cases) -> FloatArray:
-    """The least chance (K,) that each option ever had."""
+    """The least chance (U, K) that each option had in the rounds of a case, whether it was given there or not.
+
+    Where only the chances of what was given are known, and they vary within cases: the least in all cases.
+    """
+    every = _every_chance(cases)
+    if every is not None:
+        least = np.full((cases.n_cases, len(cases.arms)), np.inf)
+        np.minimum.at(least, cases.owner, every)
+        return np.where(np.isfinite(least), least, 0.0)
+    return np.tile(_least_given(cases), (cases.n_cases, 1)) if vary_within(cases) else _case_chances(cases)
+
+
+def _every_chance(cases: Cases) -> FloatArray | None:
+    """The chance (R, K) of every option in every round; of two options, the other has the rest."""
+    if cases.every_chance is not None or len(cases.arms) != 2 or contradict(cases):
+        return cases.every_chance
+    assert cases.chances is not None
+    return np.where(cases.arm[:, None] == [0, 1], cases.chances[:, None], 1 - cases.chances[:, None])
+
+
+def _least_given(cases: Cases) -> FloatArray:
+    """The least chance (K,) with which each option was ever given."""
     assert cases.chances is not None
     least = np.full(len(cases.arms), np.inf)
     np.minimum.at(least, cases.arm, cases.chances)
     return np.where(np.isfinite(least), least, 0.0)
+
+
+def contexts_vary(cases: Cases) -> bool:
+    """Whether the contexts of some case are not the same in all of its rounds."""
+    return cases.contexts is not None and bool((cases.contexts != cases.contexts[cases.first[:-1]][cases.owner]).any())
 
 
 def vary_within(cases: Cases) -> bool:
@@ -144,9 +171,14 @@ def _case_chances(cases: Cases) -> FloatArray:
     return np.asarray(np.where(unknown, rest[:, None], found))
 
 
-def _chain(cases: Cases, share: FloatArray) -> FloatArray:
+def shares(cases: Cases) -> FloatArray:
+    """The share (K,) of each option in the rounds whose outcome is known."""
+    return np.asarray(np.bincount(cases.arm[cases.told], minlength=len(cases.arms)) / max(int(cases.told.sum()), 1))
+
+
+def chain_of(cases: Cases) -> FloatArray:
     """How likely (K + 1, K) each option comes after each, and at first."""
-    K, follows = len(cases.arms), np.flatnonzero(cases.place > 0)
+    share, K, follows = shares(cases), len(cases.arms), np.flatnonzero(cases.place > 0)
     pairs = np.zeros((K + 1, K))
     np.add.at(pairs, (cases.arm[follows - 1], cases.arm[follows]), 1.0)
     np.add.at(pairs, (K, cases.arm[cases.place == 0]), 1.0)

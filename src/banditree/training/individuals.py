@@ -203,9 +203,9 @@ def _variance_over_contexts(
 
 def scheffe(n_features: int, freedom: int, tail: float) -> float:
     """How much the squared error at any context may exceed its variance, at every context at once."""
-    from scipy.stats import f
+    from scipy.special import fdtri
 
-    return float(n_features * f.ppf(1 - tail, n_features, max(freedom, 1)))
+    return float(n_features * fdtri(n_features, max(freedom, 1), 1 - tail))
 
 
 def _moments(estimates: Estimates, statistics: Statistics) -> tuple[FloatArray, FloatArray, IntArray]:

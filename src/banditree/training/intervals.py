@@ -18,12 +18,12 @@ def radius_of_rate(successes: FloatArray, n: FloatArray, failure_probability: fl
     >>> radius_of_rate(np.array(50.0), np.array(100.0), 0.05).round(3).tolist()
     0.102
     """
-    from scipy.stats import beta
+    from scipy.special import betaincinv
 
     tail = failure_probability / 2
     rate = successes / n
-    low = np.where(successes > 0, beta.ppf(tail, np.maximum(successes, 1e-9), n - successes + 1), 0.0)
-    high = np.where(successes < n, beta.ppf(1 - tail, successes + 1, np.maximum(n - successes, 1e-9)), 1.0)
+    low = np.where(successes > 0, betaincinv(np.maximum(successes, 1e-9), n - successes + 1, tail), 0.0)
+    high = np.where(successes < n, betaincinv(successes + 1, np.maximum(n - successes, 1e-9), 1 - tail), 1.0)
     return np.asarray(np.maximum(rate - low, high - rate))
 
 
@@ -53,9 +53,9 @@ def radius_of_normal_mean(
     >>> radius_of_normal_mean(np.array(1.0), np.array(9.0), 0.05).round(3).tolist()
     2.262
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    return np.asarray(t.ppf(1 - failure_probability / 2, freedom) * standard_error)
+    return np.asarray(stdtrit(freedom, 1 - failure_probability / 2) * standard_error)
 
 
 def radius_of_clustered_rate(
@@ -72,15 +72,15 @@ def radius_of_clustered_rate(
     >>> radius_of_clustered_rate(rate, error, np.array(400.0), np.array(40.0), 0.05).round(3).tolist()
     0.105
     """
-    from scipy.stats import beta, t
+    from scipy.special import betaincinv, stdtrit
 
     tail, rate = failure_probability / 2, np.clip(rate, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        few = t.ppf(1 - tail, np.maximum(n_individuals - 1, 1e-3)) / t.ppf(1 - tail, np.maximum(n - 1, 1e-3))
+        few = stdtrit(np.maximum(n_individuals - 1, 1e-3), 1 - tail) / stdtrit(np.maximum(n - 1, 1e-3), 1 - tail)
         rows = np.where(error > 0, np.minimum(rate * (1 - rate) / error**2, n) / few**2, n_individuals)
         rows = np.where(n_individuals > 1, np.maximum(rows, 1e-9), 1e-9)
-        low = np.where(rate > 0, beta.ppf(tail, np.maximum(rows * rate, 1e-12), rows * (1 - rate) + 1), 0.0)
-        high = np.where(rate < 1, beta.ppf(1 - tail, rows * rate + 1, np.maximum(rows * (1 - rate), 1e-12)), 1.0)
+        low = np.where(rate > 0, betaincinv(np.maximum(rows * rate, 1e-12), rows * (1 - rate) + 1, tail), 0.0)
+        high = np.where(rate < 1, betaincinv(rows * rate + 1, np.maximum(rows * (1 - rate), 1e-12), 1 - tail), 1.0)
     return np.asarray(np.maximum(rate - low, high - rate))
 
 
@@ -94,7 +94,7 @@ def joint_tail(correlations: Sequence[FloatArray], failure_probability: float) -
     >>> round(joint_tail([together], 0.05), 2), round(joint_tail([np.eye(2)], 0.05), 3)
     (0.05, 0.025)
     """
-    from scipy.stats import norm
+    from scipy.special import ndtr
 
     rng, largest = np.random.default_rng(0), np.zeros(JOINT_DRAWS)
     for matrix in correlations:
@@ -102,7 +102,7 @@ def joint_tail(correlations: Sequence[FloatArray], failure_probability: float) -
         drawn = rng.normal(size=(JOINT_DRAWS, len(matrix))) @ (vectors * np.sqrt(np.maximum(values, 0.0))).T
         np.maximum(largest, np.abs(drawn).max(axis=1, initial=0.0), out=largest)
     n_estimates = sum(len(matrix) for matrix in correlations)
-    found = 2 * float(norm.sf(np.quantile(largest, 1 - failure_probability)))
+    found = 2 * float(ndtr(-np.quantile(largest, 1 - failure_probability)))
     return float(np.clip(found, failure_probability / max(n_estimates, 1), failure_probability))
 
 
@@ -145,9 +145,9 @@ def squared_reach(
     [3.84]
     """
     if not rewards.has_range:
-        from scipy.stats import f
+        from scipy.special import fdtri
 
-        return np.asarray(noise**2 * n_features * f.ppf(1 - failure_probability, n_features, freedom))
+        return np.asarray(noise**2 * n_features * fdtri(n_features, freedom, 1 - failure_probability))
     t = np.log(1 / failure_probability)
     return np.asarray(rewards.variance_proxy * (n_features + 2 * np.sqrt(n_features * t) + 2 * t))
 

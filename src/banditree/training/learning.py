@@ -33,7 +33,7 @@ from banditree.training.settings import LearnSettings
 from banditree.training.spread import estimate_spread
 from banditree.training.statistics import Statistics, merge_statistics
 
-LOOKED_AT = 200_000  # How a log was made is told from whole cases with about this many rows.
+LOOKED_AT = 100_000  # How a log was made is told from whole cases with about this many rows.
 KEPT_CONTEXTS = 2_000  # This many contexts show their distribution well enough for rules and certificates.
 
 

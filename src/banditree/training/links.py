@@ -24,10 +24,11 @@ class Links:
     @property
     def groups(self) -> list[list[int]]:
         """Arms in groups that individuals link, directly or through other arms."""
-        from scipy.sparse.csgraph import connected_components
-
-        n_groups, group = connected_components(self.both > 0, directed=False)
-        return [np.flatnonzero(group == number).tolist() for number in range(n_groups)]
+        K = len(self.arms)
+        linked, group = self.both + np.eye(K) > 0, np.arange(K)
+        while (least := np.where(linked, group, K).min(axis=1)).tolist() != group.tolist():
+            group = least
+        return [np.flatnonzero(group == number).tolist() for number in np.unique(group)]
 
     @property
     def linked(self) -> BoolArray:

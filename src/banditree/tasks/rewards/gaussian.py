@@ -235,14 +235,14 @@ class Gaussian(Rewards):
         used = freedom > 0
         if not used.any():
             raise InvalidInput("sigma cannot be estimated: no task and arm has rows to spare. Give more rows.")
-        from scipy.stats import chi2
+        from scipy.special import gammaincinv
 
         pooled = scatter[used].sum() / freedom[used].sum()
         if not pooled > 0:
             raise InvalidInput(
                 "The rewards of every task and arm are all the same, so there is no noise to estimate. Give sigma."
             )
-        noisy = used & (scatter > pooled * chi2.ppf(1 - 1e-4 / used.sum(), np.maximum(freedom, 1)))
+        noisy = used & (scatter > pooled * 2 * gammaincinv(np.maximum(freedom, 1) / 2, 1 - 1e-4 / used.sum()))
         worst = (scatter[noisy] / freedom[noisy]).max(initial=0.0)
         return cls(sigma=float(np.sqrt(max(pooled, worst))))
 
