@@ -8,6 +8,7 @@ within it, and hit rates are those of the other half. This needs the package rda
 
 `--fresh 200-205`: draws of every family (linear, logistic, slopes only; 5 and 10 kinds), with as many lines as by
 default, or with `--share 1.5,3` lines per kind and `--path 6,12`; `--jobs 16`: so many at once, each of one process.
+`--limit 200`: what no algorithm can avoid, for one draw of every family.
 """
 
 import argparse
@@ -29,6 +30,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.contexts import INTERCEPT, gaussian_contexts
 from banditree.tasks.instances import linear, rand
 from banditree.tasks.rewards import BERNOULLI, Bernoulli, Gaussian
+from banditree.theory.limits import limit
 from banditree.training.learning import learn
 
 HORIZON = 10_000
@@ -108,10 +110,30 @@ ASKED = {(5, "linear"): 1.4, (5, "logistic"): 1.5, (5, "slopes only"): 2.0}
 ASKED |= {(10, "linear"): 1.6, (10, "logistic"): 1.8, (10, "slopes only"): 2.2}
 
 
+def drawn_anew(family, n_tasks, seed):
+    """A draw of a family."""
+    n_arms, d = ((5, 3), (10, 4))[seed % 2]
+    return FAMILIES[family](n_tasks, n_arms, d, (0.1, 0.5, None)[seed % 3], seed)
+
+
+def limits(seed):
+    """What no algorithm can avoid beside what mTS loses in 100 cases of each kind, for one draw of every family."""
+    for family, n_tasks in product(FAMILIES, (5, 10)):
+        collection = drawn_anew(family, n_tasks, seed)
+        result = simulate(collection, ["mts"], horizon=HORIZON, runs=100, seed=0, rounds=[HORIZON])
+        mts = float(result.regret[0, :, :, -1].mean(axis=1).max())
+        start = time.process_time()
+        found = limit(collection, HORIZON, effort=10**9)
+        print(
+            f"{family:12} {n_tasks:2} kinds: at least {found.value:.2f}, {found.value / mts:.0%} of what mTS loses "
+            f"({time.process_time() - start:.0f} s)",
+            flush=True,
+        )
+
+
 def fresh(family, n_tasks, seed, share, path):
     """One plan for one draw beside mTS: the noise is .1, .5 or that of 0/1 rewards, in turn."""
-    n_arms, d = ((5, 3), (10, 4))[seed % 2]
-    collection = FAMILIES[family](n_tasks, n_arms, d, (0.1, 0.5, None)[seed % 3], seed)
+    collection = drawn_anew(family, n_tasks, seed)
     how = {"lines": None if share is None else round(share * n_tasks), "longest_path": path}
     start = time.process_time()
     plan = build_plan(collection, HORIZON, **how)
@@ -134,9 +156,9 @@ def of_every_family(arguments):
     shares = [None if word == "default" else float(word) for word in arguments.share.split(",")]
     paths = [None if word == "default" else int(word) for word in arguments.path.split(",")]
     kinds = [int(word) for word in arguments.kinds.split(",")]
-    tasks = list(
-        product(FAMILIES, sorted(kinds, reverse=True), range(int(first), int(last or first) + 1), shares, paths)
-    )
+    families = [name for name in FAMILIES if arguments.family in (None, name)]
+    seeds = range(int(first), int(last or first) + 1)
+    tasks = list(product(families, sorted(kinds, reverse=True), seeds, shares, paths))
     found = {}
     with multiprocessing.get_context("spawn").Pool(arguments.jobs) as pool:
         for (family, n_tasks, seed, *how), one in pool.imap_unordered(draw, sorted(tasks, key=lambda task: -task[1])):
@@ -232,7 +254,11 @@ def main(arguments):
             parser.add_argument(name, default="default")
         parser.add_argument("--kinds", default="5,10")
         parser.add_argument("--jobs", type=int, default=1)
+        parser.add_argument("--family", choices=FAMILIES, help="only this one")
         of_every_family(parser.parse_args(arguments))
+        return
+    if "--limit" in arguments:
+        limits(int(arguments[1]))
         return
     if "--catsup" in arguments:
         link = "linear" if "--linear" in arguments else "logistic"

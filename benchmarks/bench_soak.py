@@ -114,7 +114,7 @@ def main():
     slower, work = np.median(after[:, 1:], axis=0) / np.median(before[:, 1:], axis=0)
     told = f"memory {grown:.2f} times, p99 {slower:.2f} times, processor time of an event {work:.2f} times"
     print(f"After minute {options.settled:g}: {told}")
-    sys.exit(grown > 1.1)
+    sys.exit(bool(grown > 1.1))
 
 
 if __name__ == "__main__":

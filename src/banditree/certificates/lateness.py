@@ -41,7 +41,8 @@ class Lateness:
 
     claim: what `regret` is. at_estimates: the rates of the collection are estimates, and were taken at their word.
     at_once: (M,), the loss where every outcome is known before the next round, which is also the
-    loss of whoever waits. moves: (M,), how often a case moves on to another option, on average.
+    loss of whoever waits. moves: (M,), how often a case moves on to another option, on average. within: (M,), half the
+    95% interval of the regret where it was simulated.
     """
 
     late: int
@@ -51,6 +52,7 @@ class Lateness:
     moves: FloatArray
     claim: Claim
     at_estimates: bool
+    within: FloatArray | None = None
 
 
 def with_late_outcomes(
@@ -72,7 +74,9 @@ def with_late_outcomes(
     >>> with_late_outcomes(plan, two, late=10).regret.round(1).tolist()  # 28.8 at once, and 10 times 0.3
     [0.0, 31.8]
     """
-    _check(plan, late, batch)
+    check_delay(late, batch)
+    if plan.theta is not None:
+        raise InvalidInput("There is no exact loss of plans that look at contexts. See simulation.late.")
     sure = replace(collection, radius=np.zeros(())) if collection.is_estimated else collection
     certificate = certify(plan, sure, horizon, must_rest=False)
     if certificate.exits is None:
@@ -82,7 +86,7 @@ def with_late_outcomes(
     regret = _exact(plan, sure, outcomes, certificate.horizon, delay, most_work)
     if regret is not None and certificate.by_odds is not None:
         regret = regret + certificate.by_odds
-    moves = _moves(machine_of(plan), certificate)
+    moves = moves_of(machine_of(plan), certificate)
     return Lateness(
         late,
         batch,
@@ -101,15 +105,14 @@ class Delay(NamedTuple):
     batch: int
 
 
-def _check(plan: Plan, late: int, batch: int) -> None:
+def check_delay(late: int, batch: int) -> None:
+    """Refuse what cannot be: outcomes before their round, and two questions at once."""
     if late < 0:
         raise invalid("late", "at least 0", late)
     if batch < 1:
         raise invalid("batch", "at least 1", batch)
     if late and batch > 1:
         raise invalid("late and batch", "asked about one at a time", (late, batch))
-    if plan.theta is not None:
-        raise InvalidInput("Late outcomes of plans that look at a context are not worked out. Simulate the plan.")
 
 
 def _in_force(machine: Machine) -> IntArray:
@@ -118,7 +121,7 @@ def _in_force(machine: Machine) -> IntArray:
     return np.asarray(np.where(machine.arm == HAND_OVER, fallback, machine.arm))
 
 
-def _moves(machine: Machine, certificate: Certificate) -> FloatArray:
+def moves_of(machine: Machine, certificate: Certificate) -> FloatArray:
     """How often (M, N) a case leaves each box for another option."""
     assert certificate.exits is not None
     return np.asarray((certificate.exits * machine.turns).sum(axis=2))

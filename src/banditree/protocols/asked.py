@@ -57,7 +57,10 @@ def fallback_for(collection: Collection, how: ProtocolSettings) -> Fallback | No
     if not (how.allow or how.unknown or how.fallback):
         return None
     if collection.theta is not None:
-        raise InvalidInput("allow, unknown and fallback must be omitted with contexts: they are for rates.")
+        raise InvalidInput(
+            "allow, unknown and fallback must be omitted with contexts: they are for rates. A session that is started "
+            "with the collection hands over cases that are none of its tasks."
+        )
     if how.washout:
         raise InvalidInput("allow, unknown and fallback must be omitted with washout: all rounds count for them.")
     if collection.worth is not None:

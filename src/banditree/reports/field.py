@@ -97,12 +97,14 @@ def _lateness(
 ) -> tuple[tuple[str, Lateness], ...]:
     found = []
     if asked.late:
-        name = f"outcomes that come {counted(asked.late, 'round')} late"
-        found.append((name, with_late_outcomes(plan, collection, late=asked.late, horizon=horizon)))
+        found.append((f"outcomes that come {counted(asked.late, 'round')} late", {"late": asked.late}))
     if asked.batch:
-        name = f"batches of {counted(asked.batch, 'round')}"
-        found.append((name, with_late_outcomes(plan, collection, batch=asked.batch, horizon=horizon)))
-    return tuple(found)
+        found.append((f"batches of {counted(asked.batch, 'round')}", {"batch": asked.batch}))
+    if plan.theta is None or not found:
+        return tuple((name, with_late_outcomes(plan, collection, **how, horizon=horizon)) for name, how in found)
+    from banditree.simulation.late import late_by_simulation
+
+    return tuple((name, late_by_simulation(plan, collection, **how, horizon=horizon)) for name, how in found)
 
 
 def _width(collection: Collection) -> float:
@@ -158,7 +160,7 @@ def _played(plan: Plan, cases: Collection, horizon: int) -> tuple[FloatArray, In
 
 def _strangers(plan: Plan, collection: Collection, horizon: int) -> Strange:
     if collection.theta is not None:
-        raise InvalidInput("unknown must be omitted with contexts: it is for rates.")
+        raise InvalidInput("unknown must be omitted with contexts: plans with contexts have no fallback of their own.")
     names = tuple(f"stranger {number}" for number in range(1, STRANGERS + 1))
     drawn = with_parameters(
         collection,
@@ -198,9 +200,10 @@ def _late(name: str, late: Lateness, words: Vocabulary) -> str:
     rates = ", at the estimated rates" if late.at_estimates else ""
     exactly = ", exactly" if not (late.claim.hedge or late.at_estimates) else ""
     more = float((late.regret - late.at_once).max())
+    within = "" if late.within is None else f" ± {late.within[late.regret.argmax()]:,.1f}"
     return (
-        f"With {name}, if nobody waits for them, {late.claim.hedge}{late.regret.max():,.1f} is lost in the worst "
-        f"{words.task}{exactly}{rates}: up to {more:,.1f} more than by waiting. A case moves on to another "
+        f"With {name}, if nobody waits for them, {late.claim.hedge}{late.regret.max():,.1f}{within} is lost in "
+        f"the worst {words.task}{exactly}{rates}: up to {more:,.1f} more than by waiting. A case moves on to another "
         f"{words.arm} up to {late.moves.max():,.1f} times on average."
     )
 
@@ -304,6 +307,7 @@ def field_document(report: FieldReport) -> dict[str, Any]:
                 "regret": late.regret.tolist(),
                 "at_once": late.at_once.tolist(),
                 "moves": float(late.moves.max()),
+                "within": None if late.within is None else late.within.tolist(),
             }
             for name, late in report.lateness
         ],

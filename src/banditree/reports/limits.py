@@ -11,6 +11,7 @@ from banditree.plans.words import Vocabulary, amount
 from banditree.progress import OnProgress
 from banditree.tasks.changes import TRUSTED
 from banditree.tasks.collection import Collection
+from banditree.tasks.contexts import averaging_rows
 from banditree.theory.limits import Limit, limit
 
 A_SECOND = 400_000_000  # One core makes about this many additions in a second.
@@ -62,6 +63,9 @@ def limit_sentence(found: Limit, collection: Collection, words: Vocabulary, endi
     conditions = []
     if is_at_estimates(collection):
         conditions.append("at the estimated means")
+    contexts = collection.contexts
+    if contexts is not None and len(averaging_rows(contexts)) > found.contexts:
+        conditions.append(f"averaged over {found.contexts:,} contexts")
     if collection.spread is not None:
         conditions.append(f"if all cases of a {words.task} are alike")
     when = "".join(f", {condition}" for condition in conditions)

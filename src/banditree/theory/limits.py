@@ -19,6 +19,7 @@ from banditree.progress import OnProgress, goes_on
 from banditree.tasks.arrays import FloatArray, frozen
 from banditree.tasks.collection import Collection
 from banditree.theory.belief_tables import LOOKUP, Problem, Table, inside_points, join, pack, rim_width
+from banditree.theory.limits_by_context import limit_by_context
 
 if TYPE_CHECKING:
     from banditree.theory.belief_sweeps import Faces
@@ -43,7 +44,7 @@ class Limit:
 
     tasks: the numbers of the tasks among which the worst is at least that bad. prior: the distribution over them
     under which even the best algorithm loses `value` on average. depth: how many rounds the proof goes through.
-    work: how many numbers it adds up.
+    work: how many numbers it adds up. contexts: how many contexts it is an average over; 0 without any.
     """
 
     value: float
@@ -52,6 +53,7 @@ class Limit:
     prior: tuple[float, ...]
     depth: int
     work: int = field(compare=False)
+    contexts: int = 0
 
 
 def limit(
@@ -59,7 +61,8 @@ def limit(
 ) -> Limit:
     """A proven lower bound of the regret, in the worst task, of every algorithm over `horizon` rounds.
 
-    At the means that the collection has: estimates are taken at their word. effort: additions after which the best
+    At the means that the collection has: estimates are taken at their word. With contexts it is the bound for a pair of
+    tasks, of the hardest ones that were found. effort: additions after which the best
     bound so far is returned; on_progress is told what share of them was
     made, in percent; returning False ends it.
 
@@ -72,6 +75,9 @@ def limit(
         raise invalid("horizon", "at least 1", horizon)
     if effort < 1:
         raise invalid("effort", "at least 1", effort)
+    if collection.theta is not None:
+        pair = limit_by_context(collection, horizon, effort, on_progress)
+        return Limit(pair.value, horizon, *pair[1:])
     search = _Search(problem_of(collection), horizon, effort, on_progress)
     members = tuple(range(collection.n_tasks))
     if len(members) > MOST_TASKS:
