@@ -54,6 +54,18 @@ def test_kinds_that_are_served_worst_are_added(kinds: Collection, monkeypatch: p
     assert len(set(seen[2])) == 17
 
 
+def test_searches_go_on_until_the_plan_comes_to_rest_under_every_kind(
+    kinds: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[str, ...]] = []
+    original, hidden = protocol._searched, int(np.setdiff1d(np.arange(M), standing_for_all(kinds))[0])
+    monkeypatch.setattr(protocol, "_searched", lambda some, *rest: seen.append(some.tasks) or original(some, *rest))
+    monkeypatch.setattr(many_kinds, "_endless_under", lambda *_: (np.arange(M) == hidden) & (len(seen) < 4))
+    build_plan(kinds, 1000, steps=300)
+    assert len(seen) == 4
+    assert kinds.tasks[hidden] in seen[1]
+
+
 def test_a_search_for_many_kinds_can_be_stopped(kinds: Collection) -> None:
     reports: list[Progress] = []
 

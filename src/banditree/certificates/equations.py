@@ -7,7 +7,7 @@ from banditree.certificates.watched_scores import leaving
 from banditree.errors import InvalidInput
 from banditree.plans.counts import Counting
 from banditree.plans.machine import Machine
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
 MOST_NUMBERS = 100_000_000  # The exits of one score are found with this many numbers at most, which are 800 MB.
@@ -88,9 +88,23 @@ def require_end(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """What `exit_distributions` returns, or an error if the tests may go on for ever or so long that it makes no
     difference, or if the plan never comes to rest under some task."""
-    down, up, pulls = exit_distributions(machine, outcomes, horizon)
+    exits = exit_distributions(machine, outcomes, horizon)
+    endless = endless_under(machine, outcomes, horizon, exits)
+    if endless.any():
+        raise InvalidInput(
+            f"This plan may never end for task {collection.tasks[int(endless.argmax())]!r}: it starts again or goes "
+            "back with a chance too close to one. Give it an end that cases reach, or other levels."
+        )
+    return exits
+
+
+def endless_under(
+    machine: Machine, outcomes: Outcomes, horizon: int, exits: tuple[FloatArray, FloatArray, FloatArray] | None = None
+) -> BoolArray:
+    """The tasks (M,) under which tests may go on for ever, or so long that it makes no difference. exits: if known."""
+    down, up, pulls = exits or exit_distributions(machine, outcomes, horizon)
     if not back_targets(machine).size and np.isfinite(pulls).all():
-        return down, up, pulls
+        return np.zeros(down.shape[1], dtype=bool)
     leaves, watched = down.copy(), np.flatnonzero(machine.kind == Counting.WATCH)
     if watched.size:
         # Caps are set aside: they make every case leave some day, but not before it has rested.
@@ -98,10 +112,7 @@ def require_end(
         leaves[watched] = leaving(uncapped, watched, outcomes.least[:, watched, : machine.points.shape[1]], horizon)[0]
     testing = np.where((machine.kind == Counting.WATCH)[:, None], 0.0, pulls)
     expected = solve(machine, leaves, up, testing)
-    if expected is None or expected.max() > ENDLESS * horizon:
-        where = "" if expected is None else f" for task {collection.tasks[int(expected.argmax())]!r}"
-        raise InvalidInput(
-            f"This plan may never end{where}: it starts again or goes back with a chance too close to one. "
-            "Give it an end that cases reach, or other levels."
-        )
-    return down, up, pulls
+    if expected is None:  # then which of the tasks it is
+        each = [solve(machine, *(part[:, [i]] for part in (leaves, up, testing))) for i in range(down.shape[1])]
+        expected = np.array([np.inf if one is None else one[0] for one in each])
+    return np.asarray(expected > ENDLESS * horizon)

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from banditree.certificates.certify import Certificate, certify, thompson_losses
 from banditree.certificates.outcomes import Claim, Outcomes, box_outcomes
@@ -27,6 +26,8 @@ from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.collection import Collection
 
 if TYPE_CHECKING:
+    from scipy import sparse
+
     from banditree.certificates.propagation import Boxes
 
 MOST_WORK = 4e9  # Scores moved by one round, over all tasks: about 10 s; with more work there is only a bound.
@@ -159,8 +160,8 @@ class Chain(NamedTuple):
     all. start: where a case begins.
     """
 
-    move: sparse.csr_array
-    release: sparse.csr_array | None
+    move: "sparse.csr_array"
+    release: "sparse.csr_array | None"
     cost: FloatArray
     box: IntArray
     rest: IntArray
@@ -169,6 +170,8 @@ class Chain(NamedTuple):
 
 
 def _chain(machine: Machine, boxes: "Boxes", delay: Delay) -> Chain:
+    from scipy.sparse import csr_array
+
     n, kind = machine.n_rows, machine.kind
     watched = kind == Counting.WATCH
     walks = watched | (kind == Counting.SCORE)
@@ -198,7 +201,7 @@ def _chain(machine: Machine, boxes: "Boxes", delay: Delay) -> Chain:
     for source, target in ways.steps:
         add(np.array([source]), target, 1.0)
     size = ways.size
-    move = sparse.csr_array((np.concatenate(chance), (np.concatenate(to), np.concatenate(rows))), shape=(size, size))
+    move = csr_array((np.concatenate(chance), (np.concatenate(to), np.concatenate(rows))), shape=(size, size))
     leak = np.zeros(size)
     leak[stays] = boxes.leak[watched]
     owner = np.concatenate([np.repeat(np.arange(n), inside + watched), np.array(ways.box, np.int64)])
@@ -253,14 +256,16 @@ class _Ways:
             self.steps += list(zip(states, ends, strict=True))
         return self.known[key]
 
-    def release(self) -> sparse.csr_array | None:
+    def release(self) -> "sparse.csr_array | None":
         """What the end of a batch does, transposed."""
+        from scipy.sparse import csr_array
+
         if self.delay.batch == 1:
             return None
         to = np.arange(self.size)
         for (_, following), state in self.known.items():
             to[state] = self.entry[following]
-        return sparse.csr_array((np.ones(self.size), (to, np.arange(self.size))), shape=(self.size, self.size))
+        return csr_array((np.ones(self.size), (to, np.arange(self.size))), shape=(self.size, self.size))
 
 
 def _follow(chain: Chain, horizon: int, delay: Delay, losses: FloatArray) -> float:

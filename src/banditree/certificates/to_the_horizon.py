@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from banditree.certificates.renewal import Renewal
 
 MOST_CASES = 0.95  # The share of cases in "95% of cases are decided within n rounds".
-MOST_WORK = 2.5e10  # Scores moved by one round, over all tasks of a certificate: 4 to 6 s.
+MOST_WORK = 2.5e10  # Scores moved by one round, over all tasks of a certificate: 4 to 6 s ...
+PER_TASKS = 100  # ... for this many tasks; more of them may take more in proportion.
 FIRST_TRY = 5e5  # The same for one box of one task: about half of what it takes line by line.
 MOST_ERROR = 1e-9  # A plan with a larger error of the regret per round, line by line, is carried round by round.
 MOST_SCORES = 20_000_000  # The boxes of a plan may keep this many scores and pulls, 16 bytes each.
@@ -60,15 +61,17 @@ def carry(
         return [_at_rows(one, place) for one in carry(*begun_at(machine, outcomes, order), horizon, turns=turns)]
     renewal = None if whole else _renewal(machine, horizon)
     n_tasks = len(outcomes.cost)
-    work = MOST_WORK / n_tasks if renewal is None else FIRST_TRY * machine.n_rows
+    left = MOST_WORK * max(1.0, n_tasks / PER_TASKS)  # for all tasks: few of them are hard, and may take most of it
+    work = left if renewal is None else FIRST_TRY * machine.n_rows
     carried = []
     for task in range(n_tasks):
         boxes = boxes_under(machine, outcomes, task, horizon, turns)
-        found = _by_rounds(boxes, horizon, work, whole) if work else None
+        found, spent = _by_rounds(boxes, horizon, min(work, left), whole) if work else (None, 0.0)
         if found is None and renewal is not None:
             found, work = _by_lines(boxes, renewal), 0.0
         if found is None and renewal is not None:
-            found = _by_rounds(boxes, horizon, MOST_WORK / n_tasks, whole)
+            found, spent = _by_rounds(boxes, horizon, left, whole)
+        left -= spent
         if found is None:
             raise TooLong(
                 f"This plan takes too long to certify over {horizon:,} rounds, since cases go on moving between "
@@ -122,14 +125,15 @@ def _renewal(machine: Machine, horizon: int) -> "Renewal | None":
     return Renewal(machine.n_rows, horizon) if applies(machine.low, machine.high, horizon) else None
 
 
-def _by_rounds(boxes: "Boxes", horizon: int, work: float, whole: bool) -> Carried | None:
-    """Every box carried from round to round; None if that takes more work."""
+def _by_rounds(boxes: "Boxes", horizon: int, work: float, whole: bool) -> tuple[Carried | None, float]:
+    """Every box carried from round to round, None if that takes more work; and the work."""
     from banditree.certificates.propagation import (
         ERROR,
         LAST,
         REGRET,
         UNTIL,
         WATCH,
+        WORK,
         Limits,
         flow_of,
         propagate,
@@ -141,13 +145,13 @@ def _by_rounds(boxes: "Boxes", horizon: int, work: float, whole: bool) -> Carrie
     done = (STAYS / (n * horizon), STAYS) if endless else (UNSEEN, REST)
     totals = totals_of(n, horizon + 1 if whole else 0)
     if not propagate(boxes, horizon, Limits(*done, 1 - MOST_CASES, work), flow_of(boxes), totals):
-        return None
+        return None, float(totals.numbers[WORK])
     error = 0.0
     if endless:
         error = float(totals.numbers[ERROR]) + of_rounds(boxes, totals.entered, totals.numbers[LAST])
     added = error * float(boxes.cost.max())  # per round
     regret = totals.regret + added * np.arange(totals.regret.size)
-    return Carried(
+    carried = Carried(
         float(totals.numbers[REGRET]) + added * horizon,
         error,
         min(int(totals.numbers[UNTIL]), horizon),
@@ -158,6 +162,7 @@ def _by_rounds(boxes: "Boxes", horizon: int, work: float, whole: bool) -> Carrie
         totals.turned,
         (regret, totals.testing, totals.changes.cumsum()),
     )
+    return carried, float(totals.numbers[WORK])
 
 
 def _by_lines(boxes: "Boxes", renewal: "Renewal") -> Carried | None:

@@ -1,5 +1,6 @@
 """The application: every command, and how errors reach the terminal."""
 
+import gc
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -31,6 +32,9 @@ from banditree.version import __version__
 
 UsageProblem: Any = typer.BadParameter.__mro__[2]  # click's base of all usage errors, wherever typer keeps click
 INTERRUPTED = 130
+# Compiling makes millions of objects that stay: to look for garbage as often as Python does by default takes a seventh
+# of a first plan.
+SELDOM = (100_000, 20, 10)
 
 PLAIN: dict[str, Any] = {"pretty_exceptions_enable": False, "rich_markup_mode": None}
 # Everyday commands, in the order in which one needs them; then those of a name.
@@ -76,6 +80,7 @@ def options(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command, or print the list of them; bad input prints one line and exits 2, never with a traceback."""
+    gc.set_threshold(*SELDOM)
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     given = list(sys.argv[1:] if arguments is None else arguments)
     given += ["--help"] if not given or given in ([group] for group in GROUPS) else []

@@ -10,18 +10,22 @@ from dataclasses import replace
 
 import numpy as np
 
+from banditree.certificates.outcomes import box_outcomes
+from banditree.plans.machine import machine_of
+from banditree.plans.plan import Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import OnProgress, Progress
 from banditree.protocols.objectives import Objective
 from banditree.protocols.reading import plan_of
 from banditree.protocols.variants import Nearby
-from banditree.tasks.arrays import IntArray
+from banditree.tasks.arrays import BoolArray, IntArray
 from banditree.tasks.changes import with_parameters
 from banditree.tasks.collection import Collection
 
 FEW = 60  # This many kinds, and one for each best option at least, stand for all at first ...
 ADDED = 20  # ... and this many that the plan serves worst are added from one search to the next.
-SHARES = (0.5, 0.25, 0.25)  # The searches share the steps like this.
+SHARES = (0.5, 0.25, 0.25)  # The searches share the steps like this ...
+MORE = 3  # ... and there are up to this many more like the last, until a plan comes to rest under every kind.
 
 Search = Callable[[Collection, Nearby | None, float, OnProgress], Nearby]
 """The kinds to look at, where to begin, the share of the steps, and who listens; what is found."""
@@ -34,19 +38,23 @@ def search_many(
     from banditree.protocols.scenarios import Corners
 
     chosen, near, best, least, listening = standing_for_all(collection), None, None, np.inf, _Listening(on_progress)
-    for share in SHARES:
+    tried, regret = None, np.zeros(collection.n_tasks)
+    for turn, share in enumerate((*SHARES, *SHARES[-1:] * MORE)):
         some, nearest = _some(collection, chosen)
         if near is not None:
             near = _about(near, some, horizon)
         near = search(some, near, share, listening.part(share))
         assert near.draft is not None
-        none_shifted = np.zeros(collection.means.shape, np.int64)
-        regret = Corners(near.draft, collection).regret(none_shifted)
-        lost = float(regret @ collection.weights if objective is Objective.MEAN else regret.max())
-        if best is None or lost < least:
-            members = np.eye(len(chosen))[:, nearest]
-            least, best = lost, _about(near, collection, horizon, members)
-        if listening.stopped:
+        if near.draft is not tried:  # it is where nothing better was found for more kinds
+            tried, members = near.draft, np.eye(len(chosen))[:, nearest]
+            found = _about(near, collection, horizon, members)
+            regret = Corners(near.draft, collection).regret(np.zeros(collection.means.shape, np.int64))
+            lost = float(regret @ collection.weights if objective is Objective.MEAN else regret.max())
+            regret[_endless_under(found.plan, collection)] = np.inf
+            lost = lost if np.isfinite(regret).all() else np.inf
+            if best is None or lost < least:
+                least, best = lost, found
+        if listening.stopped or (turn + 1 >= len(SHARES) and least < np.inf):
             break
         others = np.setdiff1d(np.argsort(-regret, kind="stable")[: len(chosen) + ADDED], chosen, assume_unique=True)
         chosen = np.concatenate([chosen, others[np.argsort(-regret[others], kind="stable")][:ADDED]])
@@ -85,6 +93,13 @@ def _some(collection: Collection, chosen: IntArray) -> tuple[Collection, IntArra
     return with_parameters(collection, collection.parameters[chosen], **about), nearest
 
 
+def _endless_under(plan: Plan, collection: Collection) -> BoolArray:
+    """The kinds (M,) under which a plan may never come to rest."""
+    from banditree.certificates.equations import endless_under
+
+    return endless_under(machine_of(plan), box_outcomes(plan, collection), plan.horizon)
+
+
 def _about(near: Nearby, collection: Collection, horizon: int, members: "np.ndarray | None" = None) -> Nearby:
     """The same plan, said about other kinds; members: (S, M), which of the kinds looked at stands for each."""
     assert near.draft is not None
@@ -103,7 +118,7 @@ class _Listening:
         begin, self.reached = self.reached, self.reached + share
 
         def report(progress: Progress) -> bool:
-            done = int(progress.total * (begin + share * min(1.0, progress.done / max(progress.total, 1))))
+            done = int(progress.total * min(1.0, begin + share * min(1.0, progress.done / max(progress.total, 1))))
             said = None if self.on_progress is None else self.on_progress(replace(progress, done=done))
             self.stopped = self.stopped or said is False
             return not self.stopped
