@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from state_plans import Reader, enumerated, hand_made, treat_as
+from state_plans import Reader, enumerated, hand_made, table, treat_as
 
 from banditree import (
     MISSING,
@@ -22,6 +22,7 @@ from banditree import (
     save_plan,
     start_session,
 )
+from banditree.figures.card import card_html, card_info, card_pages
 from banditree.plans.gives import Give, TreatByState
 from banditree.plans.points import StateTable
 from banditree.policies.base import Outcome
@@ -35,7 +36,7 @@ from banditree.protocols.state_values import FIRST_END, RESTART
 from banditree.reports.certify import certificate_report, certificate_text
 from banditree.simulation.with_states import simulate_states
 from banditree.tasks.optimal_states import optimal
-from banditree.tasks.state_instances import rand_states
+from banditree.tasks.state_instances import clinic_states, rand_states
 
 
 @pytest.mark.parametrize("seed", [1, 4])
@@ -168,9 +169,32 @@ def test_policies_that_know_the_kinds_choose_alike_live_and_compiled():
 
 
 def test_plans_with_states_go_through_files(tmp_path):
-    _known, plan = hand_made()
-    save_plan(plan, tmp_path / "plan.json")
-    assert str(load_plan(tmp_path / "plan.json")) == str(plan)
+    """Also those whose lines only test, and name no task."""
+    known, plan = hand_made()
+    test = replace(plan.lines[0], gives=replace(plan.lines[0].gives, task=None))
+    for one in (plan, make_plan([test, *plan.lines[1:]], known, 8)):
+        save_plan(one, tmp_path / "plan.json")
+        assert str(load_plan(tmp_path / "plan.json")) == str(one)
+
+
+def test_a_card_of_five_kinds_and_three_states_is_one_sheet():
+    """With 7 lines, a table each, as many as a search may find; every number of the tables stands on it."""
+    known = clinic_states(5, 3, 4, 2)
+    rules = [treat_as(known, 1000, n % 5) for n in range(7)]
+    lines = [Line(rules[n], Watch(table(n, 3), 6, 20), n + 2 if n < 6 else 1) for n in range(7)]
+    plan = make_plan(lines, known, 1000)
+    info = card_info(plan, promise=("It loses 1.234 on average over all tasks, 2.345 in the worst (task 1).",) * 3)
+    sheets = card_pages(info)
+    assert len(sheets) == 1
+    shown = [shape.text for shape in sheets[0].shapes if hasattr(shape, "text")]
+    assert [text for text in shown if text.startswith("Table ")] == [f"Table {n}" for n in range(1, 8)]
+    last = next(n for n, text in enumerate(shown) if text == "Table 7")
+    head, *rows = [shown[last + 6 * n : last + 6 * n + 6] for n in range(4)]
+    assert head == ["Table 7", "success", "failure", "next well", "moderate", "ill"]
+    points = table(6, 3)
+    for row, state, (bad, good), moves in zip(rows, known.states, points.outcomes, points.moves, strict=True):
+        assert row == [state, *(f"{p:+d}" if p else "0" for p in (good, bad, *moves))]
+    assert card_html(info).count("<table") == 8
 
 
 def test_what_does_not_fit_a_plan_with_states_is_refused():

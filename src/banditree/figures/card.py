@@ -6,7 +6,7 @@ It holds the plan as it is printed, what its words mean, what it promises, and a
 from dataclasses import dataclass, field
 from html import escape
 
-from banditree.figures.document import Sheets
+from banditree.figures.document import Sheets, Table, html_table, print_tables
 from banditree.figures.drawing import A4
 from banditree.figures.html import asset, page, written
 from banditree.figures.issue import MARK, Issue, mark_scene
@@ -18,6 +18,7 @@ from banditree.plans.counts import Rounds
 from banditree.plans.explaining import cap_level, named_outcomes, score_levels, short_points, watch_level
 from banditree.plans.gives import BestOf, Give, TreatAs
 from banditree.plans.plan import Form, Plan
+from banditree.plans.state_wording import state_grids, state_notes
 from banditree.plans.wording import (
     about,
     foot_sentences,
@@ -32,7 +33,9 @@ from banditree.plans.wording import (
 from banditree.plans.words import Vocabulary, capital
 
 LEAST_ROWS, MOST_ROWS = 8, 20  # The worksheet has as many rows as the sheet has room for, within these limits.
+LEAST_ROUNDS = 4  # The same where every round has a row: a case needs more sheets anyway.
 ROW_HEIGHT = 27.0  # A row has room for two bundles of five tally marks, one above the other.
+ROUND_HEIGHT = 15.0  # A row for one round has room for a few words and numbers.
 SHARES = (0.07, 0.19, 0.28, 0.28, 0.09, 0.09)  # The shares of the width for the columns of the worksheet.
 
 
@@ -55,6 +58,17 @@ class CardInfo:
     issue: Issue | None = None
     more: tuple["CardInfo", ...] = ()
     words: Vocabulary = field(default_factory=Vocabulary)
+    tables: tuple[Table, ...] = ()
+
+    @property
+    def row_height(self) -> float:
+        """Of the worksheet."""
+        return ROUND_HEIGHT if self.tables else ROW_HEIGHT
+
+    @property
+    def least_rows(self) -> int:
+        """Of the worksheet."""
+        return LEAST_ROUNDS if self.tables else LEAST_ROWS
 
 
 def card_info(
@@ -68,7 +82,7 @@ def card_info(
     return CardInfo(
         title=_title(plan),
         subtitle=" ".join(filter(None, (about(plan), loss))),
-        lines=(*numbered_lines(plan), *note_sentences(plan)),
+        lines=(*numbered_lines(plan), *(state_notes(plan)[0] if plan.states else note_sentences(plan))),
         rule=" ".join([*([] if plan.rule is None else [rule_sentence(plan)]), *foot_sentences(plan)]),
         meanings=tuple(_meanings(plan)),
         promise=promise or _unknown(plan),
@@ -81,6 +95,7 @@ def card_info(
             for number in range(2, len(plan.pages) + 2)
         ),
         words=words,
+        tables=tuple(Table(*grid) for grid in state_grids(plan)) if plan.states else (),
     )
 
 
@@ -151,7 +166,7 @@ def _meanings(plan: Plan) -> list[tuple[str, str]]:
     if points := short_points(plan):
         found.append((points, words.say("The points of {outcomes}.", outcomes=named_outcomes(plan))))
     found += _levels(plan)
-    if in_lines and plan.n_tests:
+    if in_lines and plan.n_tests and not plan.states:
         found += _places(plan)
     if plan.fallback is not None:
         found.append((words.say("hand over"), words.say("The last sentence of the plan says who decides from now on.")))
@@ -220,7 +235,9 @@ def card_pages(info: CardInfo, size: tuple[float, float] = A4) -> list[Scene]:
     if info.issue is not None:
         _issued(sheets, info.issue, info.words)
     for line in info.lines:
-        sheets.write(line, 11.0, INK, after=4)
+        sheets.write(line, 9.5 if info.tables else 11.0, INK, after=2 if info.tables else 4)
+    if info.tables:
+        print_tables(sheets, info.tables)
     if info.rule:
         sheets.y += 4
         sheets.framed(info.rule, 11.0)
@@ -260,21 +277,21 @@ def _section(sheets: Sheets, title: str) -> None:
 
 def _worksheet(sheets: Sheets, info: CardInfo) -> None:
     """A table to write in: a row for each line that the case comes to, as many rows as fit."""
-    sheets.room(40 + LEAST_ROWS * ROW_HEIGHT)
+    sheets.room(40 + info.least_rows * info.row_height)
     _section(sheets, info.words.say("Worksheet"))
     sheets.write(info.worksheet, 8.5, GREY, after=4)
     left, right = sheets.margin, sheets.size[0] - sheets.margin
     edges = [left]
     for share in SHARES:
         edges.append(edges[-1] + share * (right - left))
-    rows = min(MOST_ROWS, int((sheets.size[1] - sheets.margin - sheets.y - 16) // ROW_HEIGHT))
+    rows = min(MOST_ROWS, int((sheets.size[1] - sheets.margin - sheets.y - 16) // info.row_height))
     top = sheets.y + 16
     for name, x, end in zip(info.columns, edges, edges[1:], strict=False):
         sheets.shapes.append(Text(x + 4, sheets.y + 11, fitted(capital(name), end - x - 6, 8.5, True), 8.5, INK, True))
-    bottom = top + rows * ROW_HEIGHT
+    bottom = top + rows * info.row_height
     sheets.shapes.append(rectangle(left, top, right - left, bottom - top, stroke=INK, width=1.0))
     for row in range(1, rows):
-        y = top + row * ROW_HEIGHT
+        y = top + row * info.row_height
         sheets.shapes.append(Line(((left, y), (right, y)), FAINT if row % 5 else GREY, 0.8))
     sheets.shapes += [Line(((x, top), (x, bottom)), GREY, 0.8) for x in edges[1:-1]]
     sheets.y = bottom
@@ -289,18 +306,23 @@ def card_html(info: CardInfo, paper: str = "A4") -> str:
 
 def _card_html(info: CardInfo) -> str:
     lines = "\n".join(f'<p class="line">{written(line)}</p>' for line in info.lines)
+    tables = "".join(map(html_table, info.tables))
+    if tables:
+        lines = f'{lines}\n<div class="points">{tables}</div>'
     rule = f'\n<p class="rule">{written(info.rule)}</p>' if info.rule else ""
     meanings = "".join(f"<dt>{escape(phrase)}</dt><dd>{escape(meaning)}</dd>\n" for phrase, meaning in info.meanings)
     promise = "\n".join(f"<p>{written(sentence)}</p>" for sentence in info.promise)
     head = "".join(f'<th scope="col">{escape(capital(name))}</th>' for name in info.columns)
-    rows = f"<tr>{'<td></td>' * len(info.columns)}</tr>\n" * LEAST_ROWS
+    kind = "protocol by-state" if info.tables else "protocol"
+    by_round = ' class="round"' if info.tables else ""
+    rows = f"<tr{by_round}>{'<td></td>' * len(info.columns)}</tr>\n" * info.least_rows
     verdict = f'<p class="rule">{escape(info.verdict)}</p>\n' if info.verdict else ""
     issue = "" if info.issue is None else _issued_html(info.issue, info.words)
     said = info.words.say
     return (
         f'<article class="card-page">\n<h1>{escape(info.title)}</h1>\n{verdict}'
         f'<p class="soft">{escape(info.subtitle)}</p>\n{issue}'
-        f'<section class="protocol" aria-label="{escape(said("The plan"))}">\n{lines}{rule}\n</section>\n'
+        f'<section class="{kind}" aria-label="{escape(said("The plan"))}">\n{lines}{rule}\n</section>\n'
         f"<h2>{escape(said('What the words mean'))}</h2>\n<dl>\n{meanings}</dl>\n"
         f"<h2>{escape(said('What it promises'))}</h2>\n{promise}\n"
         f'<section class="sheet">\n<h2>{escape(said("Worksheet"))}</h2>\n<p class="soft">{escape(info.worksheet)}</p>\n'

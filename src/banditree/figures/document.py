@@ -96,7 +96,7 @@ def _html(block: Block) -> str:
         pairs = "".join(f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>" for name, value in block.pairs)
         return f"<dl>{pairs}</dl>"
     if isinstance(block, Table):
-        return _html_table(block)
+        return html_table(block)
     if isinstance(block, Figures):
         figures = ""
         for scene, caption in block.scenes:
@@ -106,7 +106,8 @@ def _html(block: Block) -> str:
     return ladder_section(block.info, block.reach, block.note)
 
 
-def _html_table(table: Table) -> str:
+def html_table(table: Table) -> str:
+    """A table that scrolls where there is too little room for it."""
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in table.head)
     rows = ""
     for name, *cells in table.rows:
@@ -225,6 +226,35 @@ class Sheets:
         """All pages."""
         self.turn()
         return self.done
+
+
+def print_tables(sheets: Sheets, tables: Sequence[Table], size: float = 8.0) -> None:
+    """Small tables of one form side by side, as many as there is room for, as wide as their widest cells."""
+    rows = [row for table in tables for row in (table.head, *table.rows)]
+    widths = [max(text_width(cell, size, True) for cell in column) + 7 for column in zip(*rows, strict=True)]
+    factor = min(1.0, sheets.width / sum(widths))
+    size, widths = max(size * factor, SMALL_TABLE), [width * factor for width in widths]
+    across = max(int((sheets.width + 14) // (sum(widths) + 14)), 1)
+    for first in range(0, len(tables), across):
+        band = tables[first : first + across]
+        height = (max(len(table.rows) for table in band) + 1) * size * 1.3 + 5
+        sheets.room(height)
+        for place, table in enumerate(band):
+            left = sheets.margin + place * (sum(widths) + 14)
+            _print_cells(sheets, table, left, widths, size)
+        sheets.y += height
+
+
+def _print_cells(sheets: Sheets, table: Table, left: float, widths: list[float], size: float) -> None:
+    for number, row in enumerate((table.head, *table.rows), 1):
+        x, y, bold = left, sheets.y + number * size * 1.3, row is table.head
+        for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
+            text = fitted(cell, width - 3, size, bold)
+            place = (x, "end") if column else (x, "start")
+            sheets.shapes.append(Text(place[0] + (width - 2 if column else 0), y, text, size, INK, bold, place[1]))
+            x += width
+        if bold:
+            sheets.shapes.append(Line(((left, y + size * 0.25), (x, y + size * 0.25)), GREY, 0.6))
 
 
 def _print_table(sheets: Sheets, table: Table) -> None:

@@ -94,9 +94,9 @@ class TreatByState(Part):
     """One of `options` for each of `states`: the best arm of a task in the state that the case is in or, without a
     task, what tells the tasks apart there."""
 
-    task: str | None
-    states: tuple[str, ...]
-    options: tuple[str, ...]
+    task: str | None = None
+    states: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
     kind: Literal["treat by state"] = "treat by state"
     is_scored: ClassVar[bool] = True
     chooses: ClassVar[bool] = False

@@ -26,7 +26,7 @@ def state_notes(plan: Plan) -> list[list[str]]:
 
 
 def state_sentences(plan: Plan) -> tuple[str, ...]:
-    """The same, a sentence for every row, as they stand below a picture and on a card."""
+    """The same, a sentence for every row, as they stand below a picture."""
     how, words = [one for part in state_notes(plan)[:1] for one in part], plan.vocabulary
     if isinstance(leader := plan.lines[0].gives, TreatAsLeader):
         return (*how, *(f"{row}." for row in sheet_rows(plan, leader)))
@@ -36,6 +36,33 @@ def state_sentences(plan: Plan) -> tuple[str, ...]:
         for row in table_rows(plan, table)
     ]
     return (*how, *rows)
+
+
+def state_grids(plan: Plan) -> tuple[tuple[tuple[str, ...], tuple[tuple[str, ...], ...]], ...]:
+    """(head, rows) of every table, or of the tally sheet, as cells."""
+    words = plan.vocabulary
+    first = words.say("next {state}", state=listed(plan.states[0], words)) if plan.states else ""
+    to = (first, *(listed(name, words) for name in plan.states[1:]))
+    outcomes = listed(words.success, words), listed(words.failure, words)
+    if isinstance(leader := plan.lines[0].gives, TreatAsLeader):
+        rows = tuple(
+            (
+                f"{listed(row.state, words)}, {listed(row.arm, words)}",
+                *map(_together, (row.success, row.failure, *row.moves)),
+            )
+            for row in leader.sheet
+        )
+        return (((words.say("Tally sheet"), *outcomes, *to), rows),)
+    return tuple(
+        (
+            (words.say("Table {number}", number=number), *outcomes, *to),
+            tuple(
+                (listed(state, words), signed(good), signed(bad), *map(signed, moves))
+                for state, (bad, good), moves in zip(plan.states, table.outcomes, table.moves, strict=True)
+            ),
+        )
+        for number, table in enumerate(state_tables(plan), 1)
+    )
 
 
 def table_rows(plan: Plan, table: StateTable) -> list[str]:
