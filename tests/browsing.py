@@ -19,6 +19,7 @@ def looking(window, size=DESK, dark=False):
     scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
     window.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [scheme]})
     window.execute_cdp_cmd("Emulation.setFocusEmulationEnabled", {"enabled": True})
+    window.get("about:blank")  # the page of the test before would go on asking a server that has ended
     window.delete_all_cookies()
     window.get_log("browser")
     yield window

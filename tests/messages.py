@@ -6,6 +6,7 @@ does not have yet, ready to be translated at its end.
 
 import ast
 import json
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -30,13 +31,25 @@ class Message(NamedTuple):
         return text if self.context is None else f"{self.context}\x04{text}"
 
 
+# What these are given may be said to a person; where it is put together, its values are in numbered places.
+TOLD = {"message", "Refused", "NotFound", "Conflict", "NotLoggedIn", "Forbidden", "TooLarge", "TooMany", "Unavailable"}
+# What only programs and those who run the service meet stays English.
+FOR_PROGRAMS = ("service/client.py", "service/edge/", "service/field/mail.py", "service/field/webhook.py")
+FOR_PROGRAMS += ("service/jobs/routes.py", "service/people/sign_on.py", "service/point_of_care/", "service/settings.py")
+FOR_PROGRAMS += ("service/store/backup.py", "service/store/database.py", "service/store/files.py")
+ALSO_TOLD = {"InvalidInput": ("service/studio/", "policies/session.py")}  # whose refusals people meet, too
+
+
 def messages():
     """Every message of the sources, in the order of files and lines."""
     found = {}
     for path in sorted(SOURCES.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and (message := _of_call(_name(node.func), [_text(a) for a in node.args])):
-                found.setdefault(message, path.relative_to(SOURCES))
+            if isinstance(node, ast.Call):
+                place = path.relative_to(SOURCES)
+                texts = [_text(a) for a in node.args]
+                if message := _of_call(_name(node.func), texts) or _told(node, place.as_posix()):
+                    found.setdefault(message, place)
     for path in sorted(SOURCES.rglob("*.html")):
         for node in Environment().parse(path.read_text()).find_all(nodes.Call):
             name = node.node.name if isinstance(node.node, nodes.Name) else ""
@@ -55,6 +68,23 @@ def _name(called):
 
 def _text(node):
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def _told(node, place):
+    """What a person may be told by a call that puts it together."""
+    name = _name(node.func)
+    is_told = name in TOLD or place.startswith(ALSO_TOLD.get(name, ("-",)))
+    if not is_told or not node.args or place.startswith(FOR_PROGRAMS):
+        return None
+    said = node.args[0]
+    if isinstance(said, ast.Constant) and isinstance(said.value, str):
+        return Message(said.value) if "{" not in said.value else None
+    if not isinstance(said, ast.JoinedStr):
+        return None
+    places = iter(range(len(said.values)))
+    parts = (one.value if isinstance(one, ast.Constant) else f"{{{next(places)}}}" for one in said.values)
+    text = "".join(parts)
+    return Message(text) if re.search("[a-z]{2}", text) else None
 
 
 def _of_call(name, texts):

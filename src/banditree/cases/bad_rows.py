@@ -11,6 +11,7 @@ import numpy as np
 from banditree.cases.columns import Columns
 from banditree.cases.sources import Log
 from banditree.cases.values import as_key, as_number
+from banditree.languages.language import message
 from banditree.tasks.rewards import Rewards
 
 FIRST_ROWS = 5  # The numbers of this many bad rows are given.
@@ -49,21 +50,27 @@ def problems_of(
     """
     table = log.table
     keys = (columns.task, columns.individual, columns.arm, *categorical)
-    found = [(f"{name} missing", as_key(table[name]).isnull()) for name in dict.fromkeys(keys) if name]
+    found = [(message(f"{name} missing"), as_key(table[name]).isnull()) for name in dict.fromkeys(keys) if name]
     found += _reward_problems(columns.reward, table[columns.reward], family, unknown)
     for name in (*(name for name in columns.context if name not in categorical), columns.propensity):
         found += _number_problems(name, table[name]) if name else []
     if columns.propensity is not None:
         share = as_number(table[columns.propensity])
-        found.append((f"{columns.propensity} outside (0, 1]", (share <= 0) | (share > 1)))
-    found += [(f"{name} missing", as_key(table[name]).isnull()) for name in (columns.round, columns.time) if name]
+        found.append((message(f"{columns.propensity} outside (0, 1]"), (share <= 0) | (share > 1)))
+    found += [
+        (message(f"{name} missing"), as_key(table[name]).isnull()) for name in (columns.round, columns.time) if name
+    ]
     return [Problem(what, test.fill_null(False)) for what, test in found]
 
 
 def _number_problems(name: str, column: Any) -> list[tuple[str, Any]]:
     number = as_number(column)
-    text = [(f"{name} not a number", number.isnull())] if column.type().is_string() else []
-    return [(f"{name} missing", column.isnull()), *text, (f"{name} infinite or not a number", _is_infinite(number))]
+    text = [(message(f"{name} not a number"), number.isnull())] if column.type().is_string() else []
+    return [
+        (message(f"{name} missing"), column.isnull()),
+        *text,
+        (message(f"{name} infinite or not a number"), _is_infinite(number)),
+    ]
 
 
 def _reward_problems(name: str, column: Any, family: Rewards, unknown: bool) -> list[tuple[str, Any]]:

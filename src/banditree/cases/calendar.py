@@ -3,6 +3,7 @@
 import numpy as np
 
 from banditree.cases.table import Cases
+from banditree.languages.language import message
 from banditree.tasks.arrays import BoolArray, FloatArray
 
 FALSE_ALARM = 0.01  # The chance of noticing a drift where there is none, over all arms together.
@@ -29,9 +30,11 @@ def calendar_notes(cases: Cases) -> tuple[str, ...]:
         error = float(np.sqrt(((push - pull) ** 2).sum()))
         if error > 0 and 2 * ndtr(-abs(after - before) / error) < FALSE_ALARM / len(cases.arms):
             notes.append(
-                f"Drift over the calendar: {arm!r} gives {before:.3f} per round in the first half of the days and "
-                f"{after:.3f} in the second. Estimates mix the two, and a plan takes options to stay as they are: use "
-                "the later part of the log, or find out what changed."
+                message(
+                    f"Drift over the calendar: {arm!r} gives {before:.3f} per round in the first half of the days and "
+                    f"{after:.3f} in the second. Estimates mix the two, and a plan takes options to stay as they are: "
+                    "use the later part of the log, or find out what changed."
+                )
             )
     return tuple(notes)
 

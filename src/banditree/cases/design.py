@@ -12,6 +12,7 @@ import numpy as np
 
 from banditree.cases.table import Cases
 from banditree.errors import invalid
+from banditree.languages.language import message
 from banditree.nouns import counted
 from banditree.tasks.arrays import BoolArray, FloatArray, IntArray
 from banditree.tasks.contexts import INTERCEPT
@@ -38,15 +39,15 @@ class Design(StrEnum):
 
 
 WORDS = {
-    Design.FULL: "full information: every option's outcome is known",
-    Design.PER_ROUND: "options were given at random in every round",
-    Design.PER_CASE: "options were given once per case and kept",
-    Design.STICKY: "options stick: what a case is given depends on what it had before",
-    Design.SEEN: "options were chosen by what was seen of the case",
-    Design.UNKNOWN: "how options were given is not known",
+    Design.FULL: message("full information: every option's outcome is known"),
+    Design.PER_ROUND: message("options were given at random in every round"),
+    Design.PER_CASE: message("options were given once per case and kept"),
+    Design.STICKY: message("options stick: what a case is given depends on what it had before"),
+    Design.SEEN: message("options were chosen by what was seen of the case"),
+    Design.UNKNOWN: message("how options were given is not known"),
 }
 
-
+ESTIMATED, STATED = message("their chances are estimated from that"), message("as stated")
 CAUTIONS = {
     Design.SEEN: "Rates may be due to who was given an option, and when. If the chances of the options are known, give "
     'them: propensity="NAME".',
@@ -68,8 +69,8 @@ class LogDesign:
     is_estimated: bool = False
 
     def __str__(self) -> str:
-        how = "; their chances are estimated from that" if self.is_estimated else ""
-        return f"{self.design.words} ({'as stated; ' if self.is_stated else ''}{self.evidence}{how})"
+        how = f"; {ESTIMATED}" if self.is_estimated else ""
+        return f"{self.design.words} ({f'{STATED}; ' if self.is_stated else ''}{self.evidence}{how})"
 
     @property
     def caution(self) -> str:
@@ -93,16 +94,16 @@ def find_design(cases: Cases, stated: str | None = None) -> LogDesign:
     if stated is not None and stated not in (*Design,):
         raise invalid("design", f"one of {', '.join(Design)}", stated)
     if cases.is_full:
-        return LogDesign(Design.FULL, "rounds have the outcomes of several options")
+        return LogDesign(Design.FULL, message("rounds have the outcomes of several options"))
     differs = np.append(False, np.diff(cases.arm) != 0) & (cases.place > 0)
     changed = int(np.count_nonzero(np.bincount(cases.owner[differs], minlength=cases.n_cases)))
     several = int(np.count_nonzero(cases.n_rounds > 1))
     if stated is not None:
         return LogDesign(Design(stated), _changing(changed, several), is_stated=True)
     if cases.chances is not None:
-        return LogDesign(Design.PER_ROUND, "with the chances that the log gives")
+        return LogDesign(Design.PER_ROUND, message("with the chances that the log gives"))
     if several < LEAST_CASES:
-        return LogDesign(Design.UNKNOWN, f"{counted(several, 'case')} of several rounds, {LEAST_CASES} needed")
+        return LogDesign(Design.UNKNOWN, message(f"{counted(several, 'case')} of several rounds, {LEAST_CASES} needed"))
     return LogDesign(*_found(cases, differs, changed, several))
 
 
@@ -113,20 +114,20 @@ def _found(cases: Cases, differs: BoolArray, changed: int, several: int) -> tupl
     if (unequal > FAR and changed <= max(LEAST_CASES, FEW_CHANGE * several)) or not changed:
         return Design.PER_CASE, _changing(changed, several)
     if abs(_by_outcome(cases, differs)) > FAR:
-        return Design.SEEN, "whether they change depends on the outcome before"
+        return Design.SEEN, message("whether they change depends on the outcome before")
     if (what := _known_before(cases)) is not None:
-        return Design.SEEN, f"they depend on {what}"
+        return Design.SEEN, message(f"they depend on {what}")
     if _sticks(cases, counts, differs) > FAR:
         share = differs[cases.place > 0].mean()
         by_chance = 1 - ((counts.sum(axis=0) / counts.sum()) ** 2).sum()
-        return Design.STICKY, f"they change in {share:.0%} of rounds, and would in {by_chance:.0%} by chance"
+        return Design.STICKY, message(f"they change in {share:.0%} of rounds, and would in {by_chance:.0%} by chance")
     if unequal > FAR:
-        return Design.SEEN, "cases differ in what they are given more than by chance"
-    return Design.PER_ROUND, "they depend neither on the case nor on what came before, as far as the log shows"
+        return Design.SEEN, message("cases differ in what they are given more than by chance")
+    return Design.PER_ROUND, message("they depend neither on the case nor on what came before, as far as the log shows")
 
 
 def _changing(changed: int, several: int) -> str:
-    return f"{changed:,} of {counted(several, 'case')} ever changed their option"
+    return message(f"{changed:,} of {counted(several, 'case')} ever changed their option")
 
 
 def _away(each: FloatArray) -> float:
@@ -146,7 +147,7 @@ def _known_before(cases: Cases) -> str | None:
     """The context, or the time, that options depend on most; None if on none. The more there are, the more it takes."""
     from scipy.special import ndtr
 
-    known = [("the time", cases.at)] if np.isfinite(cases.at).all() else []
+    known = [(message("the time"), cases.at)] if np.isfinite(cases.at).all() else []
     if cases.contexts is not None:
         named = zip(cases.features, cases.contexts.T, strict=True)
         known += [(repr(feature.name), values) for feature, values in named if feature.name != INTERCEPT]

@@ -31,6 +31,7 @@ from banditree.evaluation.weighting import (
     self_normalised,
     weighted,
 )
+from banditree.languages.language import message
 from banditree.nouns import counted
 from banditree.plans.machine import machine_of
 from banditree.plans.one_option import one_option
@@ -44,12 +45,12 @@ from banditree.shown import Shown
 from banditree.tasks.collection import Collection
 
 TOO_FAR = 6.0  # By this many deviations do arms given at random agree less or more with a plan in 1 log of 500 million.
-PLAN = "this plan"
+PLAN = message("this plan")
 NOT_WORTH = (
     "Everything here is counted in outcomes: what they are worth, and what options and changes cost, is not in it."
 )
 FOR_ALL = " for all"
-HINDSIGHT = "best option of each case, in hindsight"
+HINDSIGHT = message("best option of each case, in hindsight")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +101,10 @@ class Evaluation(Shown):
         if self.rests_on is None:
             return ""
         if not self.design.shows_plans:
-            return f"the log cannot show what a plan gives, since {self.design}"
+            return message(f"the log cannot show what a plan gives, since {self.design}")
         if self.rests_on < LEAST_CASES:
             who = counted(self.rests_on, "case")
-            return (
+            return message(
                 f"the log cannot show what the plan gives: it would rest on {who} that did what the plan asks, and "
                 f"{LEAST_CASES} are needed; {self.design}"
             )

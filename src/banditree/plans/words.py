@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -118,6 +119,11 @@ class Vocabulary(Part):
         """A number of percent, with its sign."""
         return self.language.say("{number}%", number=self.language.digits(text))
 
+    def listed(self, names: Sequence[str]) -> str:
+        """Names, one after the other: "A, B and C"."""
+        *most, last = names
+        return self.say("{names} and {last}", names=", ".join(most), last=last) if most else last
+
     def times(self, n: int) -> str:
         """How often: "once", "138 times"."""
         return self.language.count(n, "once", "{n} times", n=str(n))
@@ -157,11 +163,16 @@ def spoken_words(users: Vocabulary, spoken: Language) -> Vocabulary:
     if spoken.is_english:
         return users.own
     usual, plain, users = _usual_words(spoken), Vocabulary(), users.own
-    found = {name: word for name in usual if (word := getattr(users, name)) != getattr(plain, name)}
+    found = {
+        name: word for name in usual if (word := getattr(users, name)) not in (getattr(plain, name), OURS.get(name))
+    }
     for name, many in PLURALS.items():
         if name in found:
             found.setdefault(many, None)
     return Spoken(**{**usual, **found, "spoken": spoken, "users": users})
+
+
+OURS = {"arm": "option", "task": "kind"}  # These are no words of a user either: people are shown them by default.
 
 
 @cache

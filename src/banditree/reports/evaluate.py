@@ -7,6 +7,7 @@ from banditree.evaluation.evaluate import PLAN, Evaluation, Row
 from banditree.evaluation.intervals import Estimate
 from banditree.evaluation.judging import LEAST_CASES
 from banditree.evaluation.sensitivity import MOST
+from banditree.languages.language import message
 from banditree.nouns import counted
 from banditree.plans.words import capital
 from banditree.reports.certify import table_lines
@@ -47,22 +48,25 @@ def about_rounds(found: Evaluation) -> str:
     """Which rounds a verdict is about, or told by what, where the log does not show all; else ""."""
     shown, known = found.shown, found.counted
     if shown < known:
-        return f"by the log for {_rounds(1, shown)} of {found.horizon} and by the kinds for {_rounds(shown + 1, known)}"
-    return "" if known >= found.horizon else f"for the first {known} of {found.horizon} rounds"
+        first, rest = _rounds(1, shown), _rounds(shown + 1, known)
+        return message(f"by the log for {first} of {found.horizon} and by the kinds for {rest}")
+    return "" if known >= found.horizon else message(f"for the first {known} of {found.horizon} rounds")
 
 
 def _rounds(first: int, last: int) -> str:
-    return f"rounds {first} to {last}" if last > first else f"round {first}"
+    return message(f"rounds {first} to {last}") if last > first else message(f"round {first}")
 
 
 def selection_lines(found: Evaluation) -> list[str]:
     """How strong unseen selection would have to be until the plan no longer beats the single option."""
     if found.selection is None or found.refusal:
         return []
-    odds = f"more than {found.selection:.0f}" if found.selection >= MOST else f"{found.selection:.2f}"
+    odds = message(f"more than {found.selection:.0f}") if found.selection >= MOST else f"{found.selection:.2f}"
     return [
-        f"Unseen selection: something that is not in the log would have to change the odds of an option by a factor of "
-        f"{odds} in every round until the plan is no longer shown to beat {found.rows[1].name}."
+        message(
+            "Unseen selection: something that is not in the log would have to change the odds of an option by a "
+            f"factor of {odds} in every round until the plan is no longer shown to beat {found.rows[1].name}."
+        )
     ]
 
 

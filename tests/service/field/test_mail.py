@@ -109,16 +109,6 @@ def test_what_goes_wrong_is_said_without_the_password(box, monkeypatch):
         deliver(settings_of(box, mail_server="smtp://127.0.0.1:9"), message)
 
 
-def test_a_server_elsewhere_must_offer_encryption(box, monkeypatch):
-    monkeypatch.setattr(mail, "WAITS", (0.0,))
-    monkeypatch.setattr(mail, "is_loopback", lambda host: False)
-    message = email.message.EmailMessage()
-    message["From"], message["To"] = "a@x.example", "b@x.example"
-    with pytest.raises(Refused, match="SMTPNotSupportedError"):
-        deliver(settings_of(box), message)
-    assert box.got == []
-
-
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [

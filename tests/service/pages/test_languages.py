@@ -80,7 +80,7 @@ def test_the_language_is_the_browsers_or_the_one_that_was_chosen(http, case):
 
 
 def test_a_page_that_is_english_says_so(http):
-    page = http.get("/plans", headers={"accept-language": "es"}).text
+    page = http.get("/collections", headers={"accept-language": "es"}).text
     assert '<html lang="es">' in page
     assert '<main id="main" lang="en">' in page
     assert ">Planes</a>" in page

@@ -288,7 +288,7 @@ def test_numbers_of_other_countries(cells, read, asked):
     assert found.table["cost"].to_pylist() == read
     assert [question.name for question in found.questions] == (["decimals"] if asked else [])
     if asked:
-        assert dict(found.questions[0].choices) == {",": "1,234 is 1.234", ".": "1,234 is 1234"}
+        assert dict(found.questions[0].choices) == {",": "1,234 means 1.234", ".": "1,234 means 1234"}
         assert understood(content, Reading(decimals=",")).table["cost"].to_pylist() == ["1.234", "2.500"]
         assert understood(content, Reading(decimals=".")).table["cost"].to_pylist() == ["1234", "2500"]
 

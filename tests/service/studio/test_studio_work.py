@@ -13,6 +13,7 @@ from tables_to_bring import LOG
 from banditree.evaluation.settings import StudySettings
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint, plan_document
+from banditree.languages.language import Language
 from banditree.progress import Progress
 from banditree.protocols.build import build_plan
 from banditree.reports.beside import Lost
@@ -126,7 +127,8 @@ def test_the_table_of_what_is_lost_says_for_every_row_what_the_unlucky_lose():
     rated = {"lines": 1, "loss": 2.0, "worst_regret": 2.0, "mean_regret": 1.0, "unlucky": 9.0, "wrong_arm": 0.01}
     job = SimpleNamespace(found=[{**rated, "at_estimates": None, "plan": plan}])
     without = {"name": "C for all", "short": "C for all", "worst": 50.0, "mean": 45.0}
-    shown = plan_page._shown(None, "unlucky", job, SimpleNamespace(state=State.DONE, result=[without]), None)
+    beside = SimpleNamespace(state=State.DONE, result=[without])
+    shown = plan_page._shown(Language(), None, "unlucky", job, beside, None)
     assert [row["one_in_100"] for row in shown["lost"]] == [9.0, None]
 
 

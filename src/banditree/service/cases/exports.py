@@ -12,6 +12,7 @@ from itertools import groupby, islice
 from typing import IO, Any, Literal
 
 from banditree.errors import lacking
+from banditree.languages.language import message
 from banditree.service.cases.events import Event, happening_of
 from banditree.service.store import records
 from banditree.service.store.database import Connection, Database
@@ -22,7 +23,7 @@ ROWS_TOGETHER = 20_000  # Rows are written in groups of this many.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")  # A spreadsheet takes a text that begins with one of these for a formula.
 Columns = dict[str, type]
 Rows = Iterator[list[Any]]
-LABELS = ("site", "label")  # The labels of a case, by which cases can be told apart.
+LABELS = (message("site"), message("label"))  # The labels of a case, by which cases can be told apart.
 
 DECISIONS: Columns = {
     "case": str,

@@ -14,7 +14,9 @@ from banditree.figures.svg import svg
 from banditree.files.collections import collection_document
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint, plan_document
+from banditree.languages.catalogue import codes
 from banditree.monitoring.following import observe
+from banditree.plans.words import in_language
 from banditree.service.cases.case import Followed, utc_now
 from banditree.service.cases.events import Event
 from banditree.service.cases.exports import LABELS, folded_rounds
@@ -126,7 +128,13 @@ def monitor(database: Database, settings: Mapping[str, Any], reports: Reports) -
     """What a plan promised against what was observed: as data, as Markdown, and as charts."""
     from banditree.figures.monitoring import monitor_scenes
     from banditree.monitoring.monitor import monitor as monitor_cases
-    from banditree.reports.monitor import monitor_document, monitor_markdown, monitor_page
+    from banditree.reports.monitor import (
+        alarm_sentence,
+        monitor_document,
+        monitor_markdown,
+        monitor_page,
+        verdict,
+    )
 
     with database.read(seconds=None) as whole:
         connection = limited(whole, settings["site"])
@@ -137,12 +145,16 @@ def monitor(database: Database, settings: Mapping[str, Any], reports: Reports) -
     plan = followed.plan
     charts = [svg(scene, background=None) for scene in monitor_scenes(plan, found)]
     document = monitor_document(plan, found)
-    for alarm in document["alarms"]:
-        reports.found({name: alarm[name] for name in TOLD})
+    read_in = {code: in_language(plan, code) for code in codes()}
+    alarms = [{code: alarm_sentence(said, found, one) for code, said in read_in.items()} for one in found.alarms]
+    for alarm, said in zip(document["alarms"], alarms, strict=True):
+        reports.found({**{name: alarm[name] for name in TOLD}, "said": said})
     return {
         "document": document,
         "markdown": monitor_markdown(plan, found),
-        "tables": monitor_page(plan, found),
+        "tables": {code: monitor_page(said, found) for code, said in read_in.items()},
+        "alarms": alarms,
+        "verdict": {code: verdict(said, found) for code, said in read_in.items()},
         "charts": charts,
     }
 

@@ -13,6 +13,7 @@ from banditree.certificates.certify import certify
 from banditree.errors import InvalidInput
 from banditree.files.documents import dump
 from banditree.files.plans import fingerprint, plan_document
+from banditree.languages.language import message
 from banditree.nouns import counted
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import unbeaten
@@ -28,6 +29,7 @@ from banditree.protocols.objectives import Caps, Objective
 from banditree.protocols.protocol import build_protocol
 from banditree.service.jobs.messages import Reports
 from banditree.service.jobs.models import SearchSettings
+from banditree.service.problems import Refused
 from banditree.service.store import records
 from banditree.service.store.database import Database
 from banditree.tasks.collection import Collection
@@ -109,7 +111,7 @@ class Finds:
         """Which of the plans are worth a look."""
         front = unbeaten(self._rated)
         if not front:
-            raise InvalidInput("No plan was found within the limits. Allow more lines, more steps or more wrong arms.")
+            raise Refused("No plan was found within the limits. Allow more lines, more steps or more wrong arms.")
         return {"best": front[-1], "unbeaten": front}
 
 
@@ -144,7 +146,7 @@ def _part(reports: Reports, begin: float, end: float, lines: int) -> OnProgress:
     def report(progress: Progress) -> bool:
         nonlocal reached
         reached = max(reached, begin + (end - begin) * min(progress.done / max(progress.total, 1), 1.0))
-        text = f"plans of at most {counted(lines, 'line')}"
+        text = message(f"plans of at most {counted(lines, 'line')}")
         return reports(Progress(int(PARTS * reached), PARTS, progress.best, text))
 
     return report

@@ -22,12 +22,13 @@ from banditree.figures.pdf import pdf
 from banditree.files.collections import collection_document
 from banditree.files.documents import dump
 from banditree.files.proofs import proof_json
+from banditree.languages.catalogue import codes
 from banditree.plans.plan import Plan
 from banditree.plans.words import in_language
 from banditree.reports.beside import beside_sentence
 from banditree.reports.certify import certificate_document, certificate_report, certificate_rows, certificate_sentences
 from banditree.reports.evaluate import evaluation_document, evaluation_text
-from banditree.reports.held_out import NOT_JUDGED, held_out
+from banditree.reports.held_out import NOT_JUDGED, held_out, held_out_in
 from banditree.reports.learning import learn_document, learn_text
 from banditree.reports.promise import loss_sentence, promise_sentences
 from banditree.reports.report import reach_or_note, write_report
@@ -63,6 +64,10 @@ def certificate(database: Database, settings: Mapping[str, Any], reports: Report
         "rows": rows,
         "sentences": certificate_sentences(report),
         "promise": promise_sentences(plan, report.certificate, varies=collection.varies),
+        "promises": {
+            code: promise_sentences(in_language(plan, code), report.certificate, varies=collection.varies)
+            for code in codes()
+        },
         "loss": loss_sentence(plan, report.certificate, report.varying),
         "beside": beside_sentence(plan, collection) if collection.theta is None else "",
         **_proof(plan, collection, report.certificate),
@@ -126,7 +131,7 @@ def card(database: Database, settings: Mapping[str, Any], reports: Reports) -> d
         else tuple(promise_sentences(plan, certify(plan, collection), varies=collection.varies))
     )
     spoken, paper = plan.vocabulary.language, settings["paper"]
-    verdict = spoken.translated(NOT_JUDGED) if judged is None else judged["sentence"]
+    verdict = spoken.translated(NOT_JUDGED) if judged is None else held_out_in(judged, spoken)["sentence"]
     issue = issue_of(database, settings["plan"], spoken)
     info = card_info(plan, promise, verdict=verdict, issue=issue)
     if settings["format"] == "html":

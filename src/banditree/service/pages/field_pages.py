@@ -10,7 +10,7 @@ from banditree.service.edge.replies import read
 from banditree.service.field.routes import AlarmKey, answer_alarm, monitored, relearning, succeeded
 from banditree.service.jobs.routes import JobId
 from banditree.service.pages.forms import fields, shaped, to, whole
-from banditree.service.pages.rendering import page
+from banditree.service.pages.rendering import page, spoken
 from banditree.service.pages.split_pages import shown_splits
 from banditree.service.people.senders import Operator, Viewer
 from banditree.service.plans.models import AnswerAlarm, Relearn, TakeSuccessor
@@ -34,6 +34,11 @@ async def show_field(request: Request, person: Viewer, id: DocumentId, by: str =
     except (NotFound, Refused) as problem:  # nothing to show yet, and the page says why
         why = str(problem)
     done = job.result if job is not None and job.state is State.DONE else {}
+    code = spoken(request).code
+    found = done.get("document")
+    said = (
+        [{**alarm, "said": told} for alarm, told in zip(found["alarms"], done["alarms"], strict=True)] if found else []
+    )
     return page(
         request,
         "field.html",
@@ -46,9 +51,10 @@ async def show_field(request: Request, person: Viewer, id: DocumentId, by: str =
         names={one["id"]: one["name"] for one in lines},
         going_on=any(one.split.ended_at is None for one in shown),
         refresh=(job is not None and not job.state.is_final) or any(one.computing for one in shown),
-        found=done.get("document"),
+        found=found and {**found, "alarms": said},
         charts=[Markup(chart) for chart in done.get("charts", ())],
-        tables=done.get("tables", []),
+        verdict=done.get("verdict", {}).get(code, ""),
+        tables=done.get("tables", {}).get(code, []),
     )
 
 

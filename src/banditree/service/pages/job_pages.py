@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from banditree.languages.language import message
 from banditree.plans.wording import plan_text
 from banditree.service.edge.replies import read
 from banditree.service.jobs import routes as job_routes
@@ -15,21 +16,21 @@ from banditree.service.store.jobs import Job, State
 
 SHOWN_JOBS = 100
 KINDS = {
-    "learn": "Learning from a file",
-    "search": "Searching for plans",
-    "evaluate": "Evaluating a plan",
-    "report": "Writing a report",
-    "certificate": "Computing a certificate",
-    "reach": "Computing the chances of a plan",
-    "card": "Printing a card",
-    "monitor": "Comparing a plan's promise with its cases",
-    "relearn": "Learning from the cases of a plan",
-    "comparison": "Comparing two plans on their cases",
-    "webhook": "Sending a message",
-    "mail": "Sending an e-mail",
-    "worth": "Comparing numbers of kinds",
-    "beside": "Comparing with what else could be done",
-    "study": "Finding out how large a study has to be",
+    "learn": message("Learning from a file"),
+    "search": message("Searching for plans"),
+    "evaluate": message("Evaluating a plan"),
+    "report": message("Writing a report"),
+    "certificate": message("Computing a certificate"),
+    "reach": message("Computing the chances of a plan"),
+    "card": message("Printing a card"),
+    "monitor": message("Comparing a plan's promise with its cases"),
+    "relearn": message("Learning from the cases of a plan"),
+    "comparison": message("Comparing two plans on their cases"),
+    "webhook": message("Sending a message"),
+    "mail": message("Sending an e-mail"),
+    "worth": message("Comparing numbers of kinds"),
+    "beside": message("Comparing with what else could be done"),
+    "study": message("Finding out how large a study has to be"),
 }
 
 router = APIRouter(include_in_schema=False)

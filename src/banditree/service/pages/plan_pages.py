@@ -15,6 +15,7 @@ from banditree.figures.html import ladder_data, ladder_section
 from banditree.figures.ladder import ladder_info
 from banditree.figures.reach import ReachInfo
 from banditree.figures.svg import svg
+from banditree.languages.language import message
 from banditree.plans.plan import Plan
 from banditree.plans.wording import about, heading, plain_text
 from banditree.plans.words import Vocabulary, amount, in_language
@@ -38,7 +39,7 @@ from banditree.service.store.people import Person
 from banditree.tasks.collection import Collection
 from banditree.tasks.separation import least_separation
 
-COMPUTING = "It is being computed; this page reloads by itself."
+COMPUTING = message("It is being computed; this page reloads by itself.")
 MOST_RADII = 30  # The table of what was estimated has at most this many tasks.
 
 router = APIRouter(include_in_schema=False)
@@ -81,16 +82,18 @@ async def show_plan(request: Request, person: Viewer, id: DocumentId) -> Respons
     reach, note = await _reach(request, person, id, side)
     found = side.certificate or {}
     loss, beside = found.get("loss", ""), found.get("beside", "")  # certificates of earlier versions do not say
-    said = in_language(side.plan, spoken(request))
+    language = spoken(request)
+    said = in_language(side.plan, language)
     ladder = await run_in_threadpool(_ladder, said, reach, note)
     lines = await read(request, records.documents, "plans")
-    line, judged = next(one for one in lines if one["id"] == id), await verdicts.judged(request, id)
+    line, judged = next(one for one in lines if one["id"] == id), await verdicts.judged(request, id, language)
     return page(
         request,
         "plan.html",
         line=line,
         plan=side.plan,
-        about=about(side.plan),
+        about=about(said),
+        promise=verdicts.promise_in(side.certificate, language),
         judged=judged,
         alarms=await read(request, alarms_of, id),
         title=heading(side.plan, loss),

@@ -1,6 +1,6 @@
 """Templates, files of the pages, and what every page shows."""
 
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from banditree.figures.html import written
 from banditree.languages.catalogue import codes
 from banditree.languages.language import Language, preferred
+from banditree.languages.retelling import retold
 from banditree.nouns import counted, plural
 from banditree.plans.words import Vocabulary, amount, capital, harm_noun
 from banditree.service.edge.once import new_key
@@ -133,6 +134,10 @@ def page(request: Request, template: str, status: int = 200, **content: Any) -> 
         "say": sayer.say,
         "count": sayer.count,
         "meant": language.meant,
+        "told": partial(retold, language),
+        "digits": language.digits,
+        "percent": lambda share: language.say("{number}%", number=language.digits(f"{100 * share:.0f}")),
+        "alarm_said": lambda alarm: alarm.get("said", {}).get(language.code, alarm["sentence"]),
         "link": Markup('<a href="{}">{}</a>').format,
         "strong": Markup("<strong>{}</strong>").format,
         "code": Markup("<code>{}</code>").format,

@@ -35,21 +35,22 @@ async def show_sign(
     old = next((one for one in lines if one["id"] == (instead or line["replaces"])), None)
     if line["state"] != PlanState.DRAFT:
         return to(f"/plans/{id}")
-    judged = await verdicts.judged(request, id)
+    language = spoken(request)
+    judged, said = await verdicts.judged(request, id, language), in_language(side.plan, language)
     return page(
         request,
         "sign.html",
         line=line,
-        about=about(side.plan),
-        promise=(side.certificate or {}).get("promise", ()),
+        about=about(said),
+        promise=verdicts.promise_in(side.certificate, language),
         judged=judged,
         why=side.why,
         refresh=judged.busy or side.why == COMPUTING,
-        text=await run_in_threadpool(plain_text, in_language(side.plan, spoken(request))),
+        text=await run_in_threadpool(plain_text, said),
         mine=not plan_routes.may_sign_alone(request) and await read(request, signing.made_by, person.name, id),
         old=old,
         replaceable=[one for one in lines if one["state"] == PlanState.SIGNED],
-        changes=[] if old is None else await plan_routes.changes(request, id, old["id"]),
+        changes=[] if old is None else await plan_routes.changes(request, id, old["id"], language),
         running=0 if old is None else len(await read(request, case_lists.list_cases, plan=old["id"], state="open")),
     )
 

@@ -14,6 +14,7 @@ from banditree.languages.language import Language
 from banditree.languages.language import language as spoken
 from banditree.plans.changes import Change, changed_lines
 from banditree.plans.plan import Plan
+from banditree.plans.words import in_language
 from banditree.service.cases import exports
 from banditree.service.edge.description import COMPONENT
 from banditree.service.edge.models import Answer, Created, Done, Id
@@ -152,11 +153,12 @@ async def show_changes(request: Request, person: Viewer, id: DocumentId) -> Resp
     return reply([ChangedLine(kind=change.kind.value, text=change.text) for change in found])
 
 
-async def changes(request: Request, id: str, old: str | None) -> list[Change]:
+async def changes(request: Request, id: str, old: str | None, language: Language | None = None) -> list[Change]:
     """The lines of a plan and of an older one, as they are compared."""
     if old is None:
         return []
-    before, after = [(await read(request, records.followed_of, one)).plan for one in (old, id)]
+    both = [(await read(request, records.followed_of, one)).plan for one in (old, id)]
+    before, after = both if language is None else [in_language(plan, language) for plan in both]
     if max(before.n_boxes, after.n_boxes) > MOST_COMPARED:
         raise Refused(f"Plans of more than {MOST_COMPARED:,} boxes are not compared line by line.")
     return await run_in_threadpool(changed_lines, before, after)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
+from banditree.languages.language import message
 from banditree.progress import Progress
 from banditree.service.cases.case import MAX_NUMBER, utc_now
 from banditree.service.problems import Conflict, NotFound
@@ -39,12 +40,12 @@ PARSED = ("settings", "state", "progress", "result", "found")  # The fields of a
 class State(StrEnum):
     """How a job stands. interrupted: its workers ended under it, again and again."""
 
-    WAITING = "waiting"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    INTERRUPTED = "interrupted"
+    WAITING = message("waiting")
+    RUNNING = message("running")
+    DONE = message("done")
+    FAILED = message("failed")
+    CANCELLED = message("cancelled")
+    INTERRUPTED = message("interrupted")
 
     @property
     def is_final(self) -> bool:

@@ -14,6 +14,7 @@ from banditree.cases.columns import USUAL_NAMES
 from banditree.cases.reading import read_cases
 from banditree.errors import InvalidInput
 from banditree.evaluation.propensities import understood as understood_design
+from banditree.languages.language import message
 from banditree.service.studio.content import Log, Option, Outcomes, Roles, Seen
 from banditree.service.studio.tables import FIRST_ROWS, shown_rows
 from banditree.service.studio.understanding import Understood, understood
@@ -136,7 +137,7 @@ def _looked(read: Understood, log: Log) -> Log:
 def _for_people(problem: str, log: Log) -> str:
     """What is wrong with a log, without the names of arguments."""
     what, nothing_left, _ = problem.replace("frame ", f"{log.file} ", 1).partition("No row is left")
-    return f"{what}Choose other columns, or another kind of outcome." if nothing_left else what
+    return what + message("Choose other columns, or another kind of outcome.") if nothing_left else what
 
 
 def log_table(table: "pa.Table", log: Log) -> "pa.Table":
@@ -268,14 +269,18 @@ def _check_roles(log: Log) -> None:
     if log.outcomes == "yes or no" and values and not is_told and not log.success:
         raise InvalidInput(_no_success(roles.reward, values))
     if log.outcomes == "grades" and len(_numbers(values)) < 2:
-        rule = f"Grades must be from 2 to {MOST_VALUES} different numbers"
-        raise InvalidInput(f"{rule}, and column {roles.reward!r} has others. Choose another kind of outcome.")
+        raise InvalidInput(
+            f"Grades must be from 2 to {MOST_VALUES} different numbers, and column {roles.reward!r} has others. Choose "
+            "another kind of outcome."
+        )
 
 
 def _no_success(column: str, values: list[str]) -> str:
     if len(values) == 2:
-        return f"Say which of {values[0]!r} and {values[1]!r} in column {column!r} counts as a success."
-    return f"Column {column!r} has other outcomes than 0 and 1. Choose another kind of outcome or another column."
+        return message(f"Say which of {values[0]!r} and {values[1]!r} in column {column!r} counts as a success.")
+    return message(
+        f"Column {column!r} has other outcomes than 0 and 1. Choose another kind of outcome or another column."
+    )
 
 
 def _values(table: "pa.Table", column: str | None) -> list[str]:

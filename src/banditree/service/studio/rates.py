@@ -7,6 +7,7 @@ from typing import Any
 from banditree.errors import InvalidInput
 from banditree.files.matrix import CHANGE, HARM, PRICE, UNIT, VALUE, Row, is_about_harm, is_about_worth
 from banditree.files.worth import with_rows
+from banditree.languages.language import message
 from banditree.service.problems import Refused
 from banditree.service.studio.content import MOST_GRID, Rates, Reading
 from banditree.service.studio.looking import guess_roles
@@ -93,7 +94,7 @@ def _rate(cell: str) -> float | None:
 
 def collection_of_rates(rates: Rates) -> Collection:
     """The collection of some rates; what is missing or wrong is said with its place."""
-    kinds = [name.strip() or f"kind {number}" for number, name in enumerate(rates.kinds, 1)]
+    kinds = [name.strip() or message(f"kind {number}") for number, name in enumerate(rates.kinds, 1)]
     options = [name.strip() for name in rates.options]
     if empty := [number for number, name in enumerate(options, 1) if not name]:
         raise Refused(f"Option {empty[0]} has no name. Give it one, or remove it.")
@@ -101,8 +102,8 @@ def collection_of_rates(rates: Rates) -> Collection:
         [_needed(cell, f"{kind}, {option}") for cell, option in zip(row, options, strict=True)]
         for kind, row in zip(kinds, rates.cells, strict=True)
     ]
-    radius = _needed(rates.margin, "How far rates may be off") if rates.margin.strip() else 0.0
-    source = f"known, from {rates.source}" if rates.source else "known, typed in"
+    radius = _needed(rates.margin, message("How far rates may be off")) if rates.margin.strip() else 0.0
+    source = message(f"known, from {rates.source}") if rates.source else message("known, typed in")
     try:
         shares = _shares(rates.shares, kinds)
         about: dict[str, Any] = {"radius": radius, "shares": shares, "provenance": source}
@@ -134,7 +135,7 @@ def _plain(cell: str, name: str) -> str:
 def _harm(rates: Rates, options: Sequence[str]) -> dict[str, float]:
     """The harm of each option; one that is left empty is asked for."""
     cells = [*rates.harm, *[""] * len(options)]
-    return {option: _needed(cell, f"Harm of {option}") for option, cell in zip(options, cells, strict=False)}
+    return {option: _needed(cell, message(f"Harm of {option}")) for option, cell in zip(options, cells, strict=False)}
 
 
 def problem_of_rates(rates: Rates) -> str:
@@ -149,7 +150,7 @@ def problem_of_rates(rates: Rates) -> str:
 def _needed(cell: str, place: str) -> float:
     value = _rate(cell)
     if value is None:
-        shown = f"Got {cell.strip()[:30]!r}." if cell.strip() else "It is empty."
+        shown = message(f"Got {cell.strip()[:30]!r}.") if cell.strip() else message("It is empty.")
         raise Refused(f"{place}: a rate must be a number from 0 to 1, as in 0.25, or a percentage. {shown}")
     return value
 
@@ -158,7 +159,7 @@ def _shares(cells: Sequence[str], kinds: Sequence[str]) -> list[float] | None:
     """The shares as parts of one; None where none was typed."""
     if not any(cell.strip() for cell in cells):
         return None
-    found = [_needed(cell, f"Share of {kind}") for cell, kind in zip(cells, kinds, strict=True)]
+    found = [_needed(cell, message(f"Share of {kind}")) for cell, kind in zip(cells, kinds, strict=True)]
     if not sum(found) > 0:
         raise Refused("Shares of kinds must not all be 0.")
     return [share / sum(found) for share in found]

@@ -16,6 +16,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from banditree.errors import how_to_install
+from banditree.languages.language import message
 from banditree.service.problems import Refused
 
 if TYPE_CHECKING:
@@ -29,14 +30,14 @@ FIRST_ROWS = 8  # A person is shown this many rows.
 MOST_SHOWN = 60  # This many characters of a cell are shown.
 PARQUET, ZIP = b"PAR1", b"PK\x03\x04"  # Files of these kinds begin with these bytes.
 OTHERS = {
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls)",
-    b"%PDF": "a PDF, whatever its name says",
-    b"{\\rtf": "a text document (RTF)",
-    b"<!DOCTYPE": "a web page",
-    b"<html": "a web page",
+    b"\xd0\xcf\x11\xe0": message("an old Excel workbook (.xls)"),
+    b"%PDF": message("a PDF, whatever its name says"),
+    b"{\\rtf": message("a text document (RTF)"),
+    b"<!DOCTYPE": message("a web page"),
+    b"<html": message("a web page"),
 }
 SHEET, AS_TYPED = "sheet", b"as typed"  # Of what people typed: the column with the sheet, and the mark of such a table.
-NO_ROWS = "The file has a header and no rows. Check that it is the right one."
+NO_ROWS = message("The file has a header and no rows. Check that it is the right one.")
 # What a spreadsheet would compute: "=1+1", and "+cmd|..." or "@SUM(...)"; a number with a sign is no formula.
 FORMULA = r"^\s*(=|[+@-].*[(|!])"
 
@@ -131,11 +132,11 @@ def _csv(content: bytes) -> File:
 def _decoded(content: bytes) -> tuple[str, str]:
     """The text of a file, and a note where it is not in UTF-8."""
     if content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        encodings = {"utf-16": "The text is in UTF-16."}
+        encodings = {"utf-16": message("The text is in UTF-16.")}
     elif b"\x00" in content[:100_000]:
         raise Refused("This is not a table: it must be a CSV, Parquet or Excel (.xlsx) file.")
     else:
-        encodings = {"utf-8-sig": "", "cp1252": "The text is in Windows-1252, as Excel saves CSV files."}
+        encodings = {"utf-8-sig": "", "cp1252": message("The text is in Windows-1252, as Excel saves CSV files.")}
     for encoding, note in encodings.items():
         with suppress(UnicodeDecodeError):
             return content.decode(encoding), note
@@ -232,7 +233,7 @@ def _kept(file: File) -> bytes:
 def check_size(n_rows: int, n_columns: int) -> None:
     """Refuse a table that is too large for the browser."""
     if n_rows > MOST_ROWS or n_columns > MOST_COLUMNS:
-        most = f"at most {MOST_ROWS:,} rows and {MOST_COLUMNS} columns"
+        most = message(f"at most {MOST_ROWS:,} rows and {MOST_COLUMNS} columns")
         raise Refused(f"A table may have {most}. Got {n_rows:,} and {n_columns:,}. Use the command line for more.")
 
 
@@ -264,7 +265,7 @@ def _refuse_formulas(table: "pa.Table") -> None:
 
 
 def _too_large(size: int) -> str:
-    return f"The file unpacks to {size:,} bytes, more than the {MOST_UNPACKED:,} that are read."
+    return message(f"The file unpacks to {size:,} bytes, more than the {MOST_UNPACKED:,} that are read.")
 
 
 def _first_line(problem: Exception) -> str:

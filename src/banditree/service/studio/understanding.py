@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
+from banditree.languages.language import message
 from banditree.service.problems import Refused
 from banditree.service.studio.content import Question, Reading
 from banditree.service.studio.tables import AS_TYPED, NO_ROWS, SHEET, check_names, opened
@@ -61,9 +62,9 @@ def understood(content: bytes, reading: Reading) -> Understood:
     note = kept.schema.metadata[AS_TYPED].decode()
     read = _Read(reading, [note] if note else [])
     if len(cells) > 1:
-        read.notes.append(f"Sheet {sheet!r} of {', '.join(map(repr, cells))} is read.")
+        read.notes.append(message(f"Sheet {sheet!r} of {', '.join(map(repr, cells))} is read."))
     if header > 1:
-        read.notes.append(f"Row {header} is the header; the rows above it are not read.")
+        read.notes.append(message(f"Row {header} is the header; the rows above it are not read."))
     plain = read.columns({name: [cell for cell in dict.fromkeys(cells) if cell] for name, cells in columns.items()})
     for name, written in plain.items():
         columns[name] = [None if cell is None else written.get(cell, cell) for cell in columns[name]]
@@ -97,8 +98,9 @@ def _under_header(rows: Sequence[Cells], chosen: int | None) -> tuple[int, dict[
     for number in numbers:
         if any(rows[number - 1][len(names) :]):
             n_cells = max(place for place, cell in enumerate(rows[number - 1], 1) if cell)
-            message = f"Row {number} has {n_cells} cells, and the header {len(names)}. Quote cells with commas in them."
-            raise Refused(message)
+            raise Refused(
+                f"Row {number} has {n_cells} cells, and the header {len(names)}. Quote cells with commas in them."
+            )
     columns = {name: [rows[number - 1][place] for number in numbers] for place, name in enumerate(names)}
     return header, columns, numbers
 
@@ -135,7 +137,8 @@ class _Read:
         if order is None:
             self.questions.append(_question_of_dates(next(iter(columns)), found[0][0]))
             return {}
-        self.notes.append(f"Dates in {', '.join(columns)}: {found[0][0]} is {_in_words(_date(found[0][0], order))}.")
+        first = found[0][0]
+        self.notes.append(message(f"Dates in {', '.join(columns)}: {first} is {_in_words(_date(first, order))}."))
         return {name: {cell: _date(cell, order) for cell in cells} for name, cells in columns.items()}
 
     def _numbers(self, columns: dict[str, list[str]]) -> dict[str, dict[str, str]]:
@@ -154,9 +157,10 @@ class _Read:
         changed = [
             (cell, number, name) for name, pairs in read.items() for cell, number in pairs.items() if cell != number
         ]
-        for what, sign in (("Percentages", "%"), ("Decimal commas", ",")):
-            if first := next((one for one in changed if sign in one[0]), None):
-                self.notes.append(f"{what}: {first[0]} is {first[1]} (column {first[2]}).")
+        if first := next((one for one in changed if "%" in one[0]), None):
+            self.notes.append(message(f"Percentages: {first[0]} is {first[1]} (column {first[2]})."))
+        if first := next((one for one in changed if "," in one[0]), None):
+            self.notes.append(message(f"Decimal commas: {first[0]} is {first[1]} (column {first[2]})."))
         return read
 
 
@@ -207,7 +211,7 @@ def _date(cell: str, order: str) -> str:
 def _in_words(date: str) -> str:
     """A date with the name of its month."""
     if not _is_day(date):
-        return "no date"
+        return message("no date")
     day = datetime.fromisoformat(date)
     return f"{day.day} {day:%B} {day.year}"
 
@@ -224,15 +228,16 @@ def _question_of_dates(column: str, example: str) -> Question:
     match = DATE.fullmatch(example)
     assert match is not None
     choices = [
-        (order, f"{match[1] if order[0] == 'd' else match[3]} is the day") for order in ("day first", "month first")
+        (order, message(f"{match[1] if order[0] == 'd' else match[3]} is the day"))
+        for order in ("day first", "month first")
     ]
     return Question(
         name="dates",
-        text=f"Is {example} in column {column!r} written with the day or the month first?",
+        text=message(f"Is {example} in column {column!r} written with the day or the month first?"),
         choices=choices,
     )
 
 
 def _question_of_decimals(column: str, example: str) -> Question:
-    choices = [(mark, f"{example} is {_number(example, mark)}") for mark in (",", ".")]
-    return Question(name="decimals", text=f"What is {example} in column {column!r}?", choices=choices)
+    choices = [(mark, message(f"{example} means {_number(example, mark)}")) for mark in (",", ".")]
+    return Question(name="decimals", text=message(f"What is {example} in column {column!r}?"), choices=choices)

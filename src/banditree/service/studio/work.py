@@ -14,6 +14,7 @@ from banditree.evaluation.settings import StudySettings
 from banditree.evaluation.studies import design
 from banditree.evaluation.worth import worth_of_kinds
 from banditree.figures.svg import svg
+from banditree.languages.language import message
 from banditree.reports.beside import thompson_loss
 from banditree.reports.design import design_document, design_text, power_scene
 from banditree.service.jobs.log_files import file_on_disk
@@ -48,7 +49,9 @@ def beside(database: Database, settings: Mapping[str, Any], reports: Reports) ->
     found = [_single(collection, horizon), *_as_logged(collection, horizon)]
     lost = thompson_loss(collection, horizon)
     if lost is not None:
-        found.append({"name": "a computer at every decision (mTS)", "short": "a computer", **lost._asdict()})
+        found.append(
+            {"name": message("a computer at every decision (mTS)"), "short": message("a computer"), **lost._asdict()}
+        )
     return found
 
 
@@ -66,7 +69,7 @@ def study(database: Database, settings: Mapping[str, Any], reports: Reports) -> 
 def _single(collection: Collection, horizon: int) -> dict[str, Any]:
     """The one option that loses least in its worst kind."""
     arm = int(collection.gaps.max(axis=0).argmin())
-    name = f"{collection.arms[arm]} for all"
+    name = message(f"{collection.arms[arm]} for all")
     return {"name": name, "short": name, **_lost(collection, np.eye(collection.n_arms)[arm], horizon)}
 
 
@@ -75,7 +78,7 @@ def _as_logged(collection: Collection, horizon: int) -> list[dict[str, Any]]:
     if collection.counts is None or not (collection.counts.sum(axis=1) > 0).all():
         return []
     shares = collection.counts / collection.counts.sum(axis=1, keepdims=True)
-    about = {"name": "what was done, as the log shows it", "short": "as logged"}
+    about = {"name": message("what was done, as the log shows it"), "short": message("as logged")}
     return [{**about, **_lost(collection, shares, horizon)}]
 
 

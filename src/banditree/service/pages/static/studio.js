@@ -34,7 +34,7 @@ for (const field of document.querySelectorAll("input[type=file][data-most]")) {
   field.addEventListener("change", () => {
     const size = field.files.length ? field.files[0].size : 0;
     const mega = (bytes) => Math.ceil(bytes / 1e6) + " MB";
-    field.setCustomValidity(size > field.dataset.most ? "The file has " + mega(size) + ", and at most " + mega(field.dataset.most) + " can be read here." : "");
+    field.setCustomValidity(size > field.dataset.most ? field.dataset.large.replace("{size}", mega(size)).replace("{most}", mega(field.dataset.most)) : "");
     field.reportValidity();
   });
 }

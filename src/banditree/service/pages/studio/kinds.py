@@ -4,11 +4,14 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from banditree.plans.words import Vocabulary
+from banditree.languages.language import Language, message
+from banditree.plans.words import Vocabulary, spoken_words
 from banditree.service.edge.replies import write
 from banditree.service.jobs.routes import computed
 from banditree.service.pages.forms import fields, shaped, whole
+from banditree.service.pages.rendering import spoken
 from banditree.service.pages.studio.steps import (
+    OURS,
     StudyId,
     is_busy,
     require,
@@ -30,13 +33,20 @@ from banditree.service.studio.kinds import keep_kinds, kinds_of
 from banditree.tasks.collection import Collection
 
 SHADES = 10
+ENGLISH = Language()
 WORDS = {  # what a person is asked, with an example
-    "arm": ("An option is a", "treatment"),
-    "task": ("A kind of case is a", "patient group"),
-    "success": ("A good outcome is a", "recovery"),
-    "failure": ("A bad outcome is a", "relapse"),
-    "reward": ("What is counted is", "recovery"),
-    "give": ("To use an option is to", "Give"),
+    "arm": (message("An option is a"), message("treatment")),
+    "task": (message("A kind of case is a"), message("patient group")),
+    "success": (message("A good outcome is a"), message("recovery")),
+    "failure": (message("A bad outcome is a"), message("relapse")),
+    "reward": (message("What is counted is"), message("recovery")),
+    "give": (message("To use an option is to"), message("Give")),
+}
+SEVERAL = {  # the same where more than one is meant, which only English forms by rule
+    "arms": (message("Several options are"), message("treatments")),
+    "tasks": (message("Several kinds are"), message("patient groups")),
+    "successes": (message("Several good outcomes are"), message("recoveries")),
+    "failures": (message("Several bad outcomes are"), message("relapses")),
 }
 
 router = APIRouter(include_in_schema=False)
@@ -67,11 +77,15 @@ async def show(request: Request, person: Viewer, id: StudyId) -> Response:
         busy=is_busy(job, worth),
         job=job,
         collection=collection,
-        rows=[] if collection is None else heat_rows(collection),
+        rows=[] if collection is None else heat_rows(collection, spoken(request)),
         classes=None if job is None or job.result is None else job.result["document"]["classes"],
         worth=worth,
-        questions=WORDS,
+        questions=_questions(spoken(request)),
     )
+
+
+def _questions(language: Language) -> dict[str, tuple[str, str]]:
+    return WORDS if language.is_english else {**WORDS, **SEVERAL}
 
 
 @router.post("/studio/{id}/kinds")
@@ -105,9 +119,12 @@ async def _named(request: Request, content: Content, given: dict[str, str]) -> C
     names = [str(form[f"name-{i}"]).strip() for i in range(len(form)) if f"name-{i}" in form]
     if any(not name for name in names):
         raise Refused("Every kind must have a name.")
-    usual = Vocabulary()
-    typed = {word: given.get(f"word-{word}", getattr(usual, word)) for word in WORDS}
-    words = {word: text for word, text in typed.items() if text != getattr(usual, word)}
+    language = spoken(request)
+    usual = spoken_words(Vocabulary(), language)
+    plain = {word: getattr(usual, word) for word in _questions(language)}
+    typed = {word: given.get(f"word-{word}", known) for word, known in plain.items()}
+    words = {word: text for word, text in typed.items() if text != plain[word]}
+    words = words if language.is_english else {**OURS, **words}
     named = shaped(Content, {**content.model_dump(), "words": words, "names": names})
     return content if (named.words, named.names) == (content.words, content.names) else _without_plan(named)
 
@@ -133,18 +150,21 @@ async def _worth(request: Request, person: Person, content: Content) -> Job | No
     return await computed(request, person, "worth", settings, content.parts.learn, waits=False)
 
 
-def heat_rows(collection: Collection) -> list[tuple[str, str, list[Shown]]]:
+def heat_rows(collection: Collection, language: Language = ENGLISH) -> list[tuple[str, str, list[Shown]]]:
     """(kind, its share, its cells) for each row of the heat map."""
     means, radius = collection.means, collection.radius
     low, high = float(means.min()), float(means.max())
     shares = ["" if collection.shares is None else f"{share:.0%}" for share in collection.weights]
-    as_share = collection.rewards.counts
+    as_share, digits = collection.rewards.counts, language.digits
 
     def cell(i: int, k: int) -> Shown:
         shade = int((SHADES - 1) * (means[i, k] - low) / ((high - low) or 1.0))
         rate, margin = (f"{100 * x:.0f}" if as_share else f"{x:.3g}" for x in (means[i, k], radius[i, k]))
         return Shown(
-            rate + "%" * as_share, margin if radius[i, k] > 0 else "", shade, int(collection.best_arms[i]) == k
+            digits(rate) + "%" * as_share,
+            digits(margin) if radius[i, k] > 0 else "",
+            shade,
+            int(collection.best_arms[i]) == k,
         )
 
     columns = range(collection.n_arms)

@@ -4,6 +4,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
+from banditree.languages.language import message
 from banditree.service.edge.replies import write
 from banditree.service.pages.forms import fields, shaped, whole
 from banditree.service.pages.studio.bringing import apart, bring, brought_file
@@ -26,24 +27,24 @@ from banditree.service.studio.rates import problem_of_rates, resized
 from banditree.service.studio.splitting import split
 
 ROLES = {  # what a person is asked, in this order
-    "individual": ("Who the row is about", "the case: a patient, a customer"),
-    "task": ("Which kind of case it is", "if the file names the kinds"),
-    "arm": ("What was given", "the option"),
-    "reward": ("How it went", "the outcome"),
-    "time": ("When", "if rows are not in their order"),
-    "propensity": ("The chance with which it was given", "if options were drawn at random"),
+    "individual": (message("Who the row is about"), message("the case: a patient, a customer")),
+    "task": (message("Which kind of case it is"), message("if the file names the kinds")),
+    "arm": (message("What was given"), message("the option")),
+    "reward": (message("How it went"), message("the outcome")),
+    "time": (message("When"), message("if rows are not in their order")),
+    "propensity": (message("The chance with which it was given"), message("if options were drawn at random")),
 }
 DESIGNS = {  # how options were given, where a person knows it
-    "": "as the file shows it",
-    "per-round": "by chance, in every round",
-    "per-case": "once per case, and kept",
-    "sticky": "often the same as before",
-    "seen": "chosen by how the case was doing",
+    "": message("as the file shows it"),
+    "per-round": message("by chance, in every round"),
+    "per-case": message("once per case, and kept"),
+    "sticky": message("often the same as before"),
+    "seen": message("chosen by how the case was doing"),
 }
 OUTCOMES = {
-    "yes or no": "yes or no (1 or 0, or two words)",
-    "grades": "grades: a few numbers, as in 1 to 5",
-    "number": "any number, as in minutes or money",
+    "yes or no": message("yes or no (1 or 0, or two words)"),
+    "grades": message("grades: a few numbers, as in 1 to 5"),
+    "number": message("any number, as in minutes or money"),
 }
 
 router = APIRouter(include_in_schema=False)

@@ -5,13 +5,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from banditree.languages.language import Language, message
+from banditree.plans.plan import Plan
 from banditree.plans.wording import heading
-from banditree.protocols.objectives import Objective
+from banditree.plans.words import capital, in_language
+from banditree.protocols.objectives import CARE, Objective
 from banditree.reports.promise import lost_word
 from banditree.service.edge.replies import read, write
 from banditree.service.jobs.models import SearchJob
 from banditree.service.jobs.routes import asked, computed, end
 from banditree.service.pages.forms import fields, shaped, whole
+from banditree.service.pages.rendering import spoken
 from banditree.service.pages.studio.bringing import apart
 from banditree.service.pages.studio.picture import picture, unbeaten
 from banditree.service.pages.studio.steps import (
@@ -45,7 +49,7 @@ NOTHING: dict[str, Any] = {
     "best": [],
     "lost_where": "",
 }  # before a plan is found
-CHANCES = {"0.1": "1 in 10", "0.05": "1 in 20", "0.01": "1 in 100", "0.001": "1 in 1,000"}
+CHANCES = {"0.1": "10", "0.05": "20", "0.01": "100", "0.001": "1,000"}  # the chance, and of how many it is one
 
 router = APIRouter(include_in_schema=False)
 
@@ -64,35 +68,52 @@ async def show(
     kinds = await read(request, records.collection_of, content.collection)
     shown = {}
     if job is not None and job.found:
-        shown = await run_in_threadpool(_shown, kinds.unit, content.limits.objective, job, beside, dot)
+        objective, language = content.limits.objective, spoken(request)
+        shown = await run_in_threadpool(_shown, language, kinds.unit, objective, job, beside, dot)
     return step_page(
         request, study, "plan", busy=is_busy(job, beside), job=job, kinds=kinds, chances=CHANCES, **{**NOTHING, **shown}
     )
 
 
-def _shown(unit: str | None, objective: str, job: Job, beside: Job | None, dot: int | None) -> dict[str, Any]:
+def _shown(
+    language: Language, unit: str | None, objective: Objective, job: Job, beside: Job | None, dot: int | None
+) -> dict[str, Any]:
     """What is shown of the plans found: all of them as dots, and one of them in full beside what else could be done."""
     others = beside.result if beside is not None and beside.state is State.DONE else []
     found = [{**one, "loss": (one["at_estimates"] or {}).get(objective, one["loss"])} for one in job.found]
     best = sorted(unbeaten(found), key=lambda n: found[n]["lines"])
     number = dot if dot is not None and dot < len(found) else best[-1]
-    plan = plan_found(job, number)
+    plan = in_language(plan_found(job, number), language)
+    lost = lost_word(plan, unit)
     return {
         "picture": picture(found, others, objective, number),
         "best": [(n, found[n]) for n in best],
         "lost": [*_lost(found[number]), *({"one_in_100": None, **other} for other in others)],
-        "chosen": {**found[number], "number": number, "heading": heading(plan), "lost": lost_word(plan, unit)},
-        "lost_where": Objective(objective).words.replace("task", plan.vocabulary.task),
+        "chosen": {**found[number], "number": number, "heading": heading(plan), "lost": lost},
+        "lost_where": _where_lost(plan, objective, lost),
         "ladder": ladder_of(plan),
     }
+
+
+def _where_lost(plan: Plan, objective: Objective, lost: str) -> str:
+    """What the picture compares."""
+    say = plan.vocabulary.say
+    if objective is Objective.MEAN:
+        return capital(say("{lost} lost on average", lost=lost))
+    if objective is Objective.WORST:
+        return capital(say("{lost} lost in the worst {task}", lost=lost))
+    share = plan.vocabulary.digits(f"{CARE:g}")
+    return capital(
+        say("{lost} lost in the worst {task}, with {share} of what its worst 1% lose", lost=lost, share=share)
+    )
 
 
 def _lost(found: dict[str, Any]) -> list[dict[str, Any]]:
     """What a plan loses: where rates are estimates, at these rates as the others do, and at worst."""
     at_most = {"worst": found["worst_regret"], "mean": found["mean_regret"], "one_in_100": found["unlucky"]}
     if found["at_estimates"] is None:
-        return [{"name": "this plan", **at_most}]
-    worst = {"name": "this plan, at the worst rates within the margins", **at_most}
+        return [{"name": message("this plan"), **at_most}]
+    worst = {"name": message("this plan, at the worst rates within the margins"), **at_most}
     itself = {"name": "this plan", **found["at_estimates"], "one_in_100": found["unlucky"]}
     return [itself, {**worst, "one_in_100": None}]
 

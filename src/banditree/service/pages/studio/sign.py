@@ -5,9 +5,11 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 
 from banditree.plans.wording import about
+from banditree.plans.words import in_language
 from banditree.service.edge.replies import read
 from banditree.service.pages.forms import fields, shaped
 from banditree.service.pages.plan_pages import COMPUTING, side_of
+from banditree.service.pages.rendering import spoken
 from banditree.service.pages.studio.steps import (
     StudyId,
     ladder_of,
@@ -18,7 +20,7 @@ from banditree.service.pages.studio.steps import (
     to_step,
 )
 from banditree.service.pages.studio.trust import evaluated
-from banditree.service.pages.verdicts import verdict_in
+from banditree.service.pages.verdicts import promise_in, verdict_in
 from banditree.service.people.senders import Signer, Viewer
 from banditree.service.plans.models import SignPlan
 from banditree.service.plans.routes import changes, may_sign_alone, sign_and_prove
@@ -37,8 +39,9 @@ async def show(
     require(study, "sign")
     plan = study.content.plan
     assert plan is not None
-    side = await side_of(request, person, plan)
-    judged = verdict_in(await evaluated(request, person, study.content, plan))
+    side, language = await side_of(request, person, plan), spoken(request)
+    said = in_language(side.plan, language)
+    judged = verdict_in(await evaluated(request, person, study.content, plan), language)
     signature = await read(request, signing.signature_of, plan)
     lines = await read(request, records.documents, "plans")
     old = signature.replaces or replaces or None
@@ -47,17 +50,17 @@ async def show(
         study,
         "sign",
         busy=judged.busy or side.why == COMPUTING,
-        plan=side.plan,
-        about=about(side.plan),
-        promise=(side.certificate or {}).get("promise", ()),
+        plan=said,
+        about=about(said),
+        promise=promise_in(side.certificate, language),
         why=side.why,
         judged=judged,
-        ladder=ladder_of(side.plan),
+        ladder=ladder_of(said),
         signature=signature,
         mine=not may_sign_alone(request) and await read(request, signing.made_by, person.name, plan),
         replaceable=[line for line in lines if line["state"] == PlanState.SIGNED and line["id"] != plan],
         replaces=old,
-        changes=await changes(request, plan, old),
+        changes=await changes(request, plan, old, language),
     )
 
 

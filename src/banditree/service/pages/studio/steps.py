@@ -8,11 +8,13 @@ from markupsafe import Markup
 
 from banditree.figures.html import ladder_list
 from banditree.figures.ladder import ladder_info
+from banditree.languages.language import message
+from banditree.languages.retelling import retold
 from banditree.plans.plan import Plan
-from banditree.plans.words import Vocabulary
+from banditree.plans.words import Vocabulary, spoken_words
 from banditree.service.edge.replies import read, was_made, write
 from banditree.service.pages.forms import fields, to, whole
-from banditree.service.pages.rendering import page
+from banditree.service.pages.rendering import page, spoken
 from banditree.service.problems import Conflict, Refused
 from banditree.service.store import studies
 from banditree.service.store.files import file_of
@@ -23,7 +25,14 @@ from banditree.service.studio.content import Content, Log
 from banditree.service.studio.rates import problem_of_rates
 
 StudyId = Annotated[str, Path(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
-STEPS = {"know": "What you know", "kinds": "The kinds", "plan": "The plan", "trust": "Trust", "sign": "Sign"}
+STEPS = {
+    "know": message("What you know"),
+    "kinds": message("The kinds"),
+    "plan": message("The plan"),
+    "trust": message("Trust"),
+    "sign": message("Sign"),
+}
+OURS = Content().words  # The words of a draft until somebody types others.
 
 
 async def study_of(request: Request, id: str) -> Study:
@@ -66,8 +75,9 @@ def step_page(request: Request, study: Study, step: str, *, busy: bool = False, 
     """A page of a draft; busy: it reloads by itself while a job runs."""
     names = list(STEPS)
     open_until = names.index(furthest(study.content))
-    steps = [(name, STEPS[name], number <= open_until) for number, name in enumerate(names)]
-    words = Vocabulary(**study.content.words)
+    language = spoken(request)
+    steps = [(name, retold(language, STEPS[name]), number <= open_until) for number, name in enumerate(names)]
+    words = spoken_words(Vocabulary(**study.content.words), language)
     return page(request, f"studio/{step}.html", study=study, steps=steps, step=step, words=words, busy=busy, **shown)
 
 

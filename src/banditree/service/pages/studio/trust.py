@@ -6,14 +6,17 @@ from fastapi import APIRouter, Query, Request, Response
 from markupsafe import Markup
 
 from banditree.evaluation.settings import StudySettings
-from banditree.nouns import counted
+from banditree.languages.language import Language
+from banditree.languages.retelling import retold
 from banditree.plans.wording import about
+from banditree.plans.words import Vocabulary, in_language, spoken_words
 from banditree.service.edge.replies import read
 from banditree.service.jobs.models import ReportSettings
 from banditree.service.jobs.routes import computed
 from banditree.service.pages.forms import decimal
+from banditree.service.pages.rendering import spoken
 from banditree.service.pages.studio.steps import StudyId, is_busy, require, step_page, study_of
-from banditree.service.pages.verdicts import verdict_in
+from banditree.service.pages.verdicts import promise_in, verdict_in
 from banditree.service.people.senders import Operator, Viewer
 from banditree.service.plans.issuing import stamp_of
 from banditree.service.plans.routes import certified, judged_by
@@ -23,6 +26,8 @@ from banditree.service.store.people import Person
 from banditree.service.studio.asking import evaluate_settings
 from banditree.service.studio.content import Content, Log
 from banditree.tasks.collection import Collection
+
+ENGLISH = Language()
 
 router = APIRouter(include_in_schema=False)
 
@@ -41,7 +46,7 @@ async def show(
     """
     study = await study_of(request, id)
     require(study, "trust")
-    plan = study.content.plan
+    plan, language = study.content.plan, spoken(request)
     assert plan is not None
     followed = await read(request, records.followed_of, plan)
     certificate = await certified(request, person, plan)
@@ -61,11 +66,12 @@ async def show(
         per_month=per_month,
         planned=planned,
         curves=Markup(planned.result["picture"]) if planned is not None and done else None,
-        about=about(followed.plan),
-        judged=verdict_in(evaluation),
+        about=about(in_language(followed.plan, language)),
+        judged=verdict_in(evaluation, language),
+        promise=promise_in(certificate.result if certificate.state is State.DONE else None, language),
         certificate=certificate,
         evaluation=evaluation,
-        rests=rests_on(study.content, followed.collection),
+        rests=rests_on(study.content, followed.collection, language),
     )
 
 
@@ -87,36 +93,59 @@ async def evaluated(request: Request, person: Person, content: Content, plan: st
     return None if settings is None else await computed(request, person, "evaluate", settings, plan, waits=False)
 
 
-def rests_on(content: Content, collection: Collection | None) -> list[str]:
+def rests_on(content: Content, collection: Collection | None, language: Language = ENGLISH) -> list[str]:
     """What the numbers rest on: where they come from, how sure they are, and what was taken for granted."""
     assert collection is not None
-    kind = content.words.get("task", "kind")
-    return [
-        *(_of_log(content, content.log) if content.log is not None else [f"Rates: {collection.provenance}."]),
-        _how_sure(collection),
-        f"A case is of one {kind} throughout, and its outcomes depend on that {kind} and on what is given, and on "
-        "nothing else. A case that fits none of them rings the alarm.",
-    ]
+    words = spoken_words(Vocabulary(**content.words), language)
+    if content.log is not None:
+        source = _of_log(content, content.log, words)
+    else:
+        source = [words.say("Rates: {source}.", source=retold(language, collection.provenance))]
+    always = words.say(
+        "A case is of one {task} throughout, and its outcomes depend on that {task} and on what is given, and on "
+        "nothing else. A case that fits none of them rings the alarm."
+    )
+    return [*source, _how_sure(collection, words), always]
 
 
-def _how_sure(collection: Collection) -> str:
+def _how_sure(collection: Collection, words: Vocabulary) -> str:
     if not collection.is_estimated:
-        return "The rates were taken as known exactly."
+        return words.say("The rates were taken as known exactly.")
     worst = float(collection.radius.max())
-    most = f"{100 * worst:.0f} points" if collection.rewards.counts else f"{worst:.3g}"
-    return f"With 95% confidence every rate is within its margin, at worst {most}; the search allows for that."
+    if collection.rewards.counts:
+        most = words.say("{n} points", n=words.digits(f"{100 * worst:.0f}"))
+    else:
+        most = words.digits(f"{worst:.3g}")
+    return words.say(
+        "With 95% confidence every rate is within its margin, at worst {most}; the search allows for that.", most=most
+    )
 
 
-def _of_log(content: Content, log: Log) -> list[str]:
-    parts = content.parts
+def _of_log(content: Content, log: Log, words: Vocabulary) -> list[str]:
+    parts, say, language = content.parts, words.say, words.language
     assert parts is not None
-    left_out = f" {counted(log.seen.n_bad, 'row')} could not be used and were dropped." if log.seen.n_bad else ""
-    whom = "all its rows" if parts.n_learn is None else counted(parts.n_learn, "case")
-    held = f" {counted(parts.n_held, 'other case')} were held out." if parts.n_held else " No case was held out."
-    how = log.seen.design or "how options were given is not known"
+    if parts.n_learn is None:
+        learned = say("Learned from all rows of {file}.", file=log.file)
+    else:
+        learned = words.count(
+            parts.n_learn, "Learned from {n} case of {file}.", "Learned from {n} cases of {file}.", file=log.file
+        )
+    if parts.n_held:
+        held = words.count(parts.n_held, "{n} other case was held out.", "{n} other cases were held out.")
+    else:
+        held = say("No case was held out.")
+    dropped = words.count(
+        log.seen.n_bad,
+        "{n} row could not be used and was dropped.",
+        "{n} rows could not be used and were dropped.",
+    )
+    how = retold(language, log.seen.design) if log.seen.design else say("how options were given is not known")
     return [
-        f"Learned from {whom} of {log.file}.{held}{left_out}",
-        f"The log: {how}. Rates of kinds are averages over what was given; if an option was chosen by how a case was "
-        "doing, they may be off.",
-        *log.seen.drift,
+        " ".join([learned, held, *([dropped] if log.seen.n_bad else [])]),
+        say(
+            "The log: {how}. Rates of kinds are averages over what was given; if an option was chosen by how a case "
+            "was doing, they may be off.",
+            how=how,
+        ),
+        *(retold(language, note) for note in log.seen.drift),
     ]
