@@ -335,13 +335,14 @@ def test_labels_visits_and_owners_are_changed_one_by_one_and_in_bulk(size, chrom
         api.end(id)
 
 
-def test_a_tap_after_the_log_in_has_ended_is_kept_and_sent_when_somebody_says_so(chromium, tmp_path):
+@SIZES
+def test_a_tap_after_the_log_in_has_ended_is_kept_and_sent_when_somebody_says_so(size, chromium, tmp_path):
     opened, password = Database(local(tmp_path / "cases.db")), "correct horse battery"
     with opened.write() as connection:
         add_user(connection, "test", "ada", Role.ADMIN, hashed(password))
     opened.close()
     settings = local(tmp_path / "cases.db", authentication=True, secure_cookies=False)
-    with in_thread(settings) as (_app, http), looking(chromium, PHONE) as window:
+    with in_thread(settings) as (_app, http), looking(chromium, size) as window:
         answer = http.post("/api/v1/login", json={"name": "ada", "password": password})
         http.headers["x-csrf-token"] = answer.json()["data"]["csrf_token"]
         api = client_of(http)

@@ -1,9 +1,12 @@
 """What is reported on the console without a network is kept on the device, and sent once."""
 
 import pytest
-from browsing import PHONE, assert_fits, complaints, looking, press, text, until
+from browsing import DESK, PHONE, assert_fits, complaints, looking, press, text, until
 
 pytestmark = pytest.mark.slow
+
+
+SIZES = pytest.mark.parametrize("size", [PHONE, DESK], ids=["phone", "desk"])
 
 
 @pytest.fixture
@@ -21,12 +24,14 @@ def network(chromium):
     chromium.execute_script("localStorage.clear()")
 
 
-def test_a_tap_without_a_network_is_kept_and_sent_once(chromium, console, network):
+@SIZES
+def test_a_tap_without_a_network_is_kept_and_sent_once(size, chromium, console, network):
     api, plan = console
-    api.start(plan, id="tap", label="bed tap")
-    api.ask("tap")
-    with looking(chromium, PHONE) as window:
-        window.get(f"{api.http.base_url}/cases/tap")
+    id = f"tap-{size[0]}"
+    api.start(plan, id=id, label="bed tap")
+    api.ask(id)
+    with looking(chromium, size) as window:
+        window.get(f"{api.http.base_url}/cases/{id}")
         network(False)
         press(window, "Recovery")
         until(lambda: "Kept on this device: Round 1: recovery." in text(window, "#next"))
@@ -36,14 +41,14 @@ def test_a_tap_without_a_network_is_kept_and_sent_once(chromium, console, networ
         press(window, "Relapse")
         until(lambda: "Kept on this device: Round 1: relapse." in text(window, "#next"))
         assert complaints(window) == []
-        assert api.case("tap").total == 0
-        assert api.case("tap").open_rounds == [1]
+        assert api.case(id).total == 0
+        assert api.case(id).open_rounds == [1]
         network(True)
         until(lambda: "Round 2 of 10" in text(window, "#next"))
         assert "Kept" not in text(window, "#next")
         window.get_log("browser")
-        window.get(f"{api.http.base_url}/cases/tap")
-        history = api.http.get("/api/v1/cases/tap/events").json()["data"]
+        window.get(f"{api.http.base_url}/cases/{id}")
+        history = api.http.get(f"/api/v1/cases/{id}/events").json()["data"]
         assert [(one["kind"], one["reward"]) for one in history] == [("asked", None), ("told", 0.0), ("asked", None)]
 
 

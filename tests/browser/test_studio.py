@@ -289,7 +289,7 @@ def test_a_newcomer_goes_from_a_messy_file_to_a_card_and_a_case_in_their_languag
         fill_in(window, "form[action$='/sign']", comment="OK")
         press(window, language(new["locale"]).meant("button", "Sign"))
         has(window, say("Signed by {name}").format(name="local"))
-        plan = window.find_element("css selector", "main a[href^='/plans/']").get_attribute("href")
+        plan = window.find_element("link text", say("The plan's own page")).get_attribute("href")
         push("Start a case")
         has(window, new["case"][0])
         press(window, new["case"][1])

@@ -10,6 +10,7 @@ from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 
+from banditree.languages.language import message
 from banditree.plans.plan import Plan
 from banditree.policies.known import STATE
 from banditree.service.edge import once
@@ -66,7 +67,7 @@ def whole(given: dict[str, str], name: str) -> int | None:
 def reward_of(given: dict[str, str]) -> float | str:
     """The outcome: a number, or "missing"."""
     text = given.get("reward", "")
-    return text if text == "missing" else decimal(text, "The outcome")
+    return text if text == "missing" else decimal(text, message("The outcome"))
 
 
 def decimal(text: str, name: str) -> float:
