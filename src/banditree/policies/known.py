@@ -31,6 +31,8 @@ def context_given(
     if states:
         return state_context(states, given)
     d = len(features)
+    if given is None and d == 0:
+        return np.empty(0)
     if given is None:
         complete = known is not None and not asked_names(features, known)
         return known if known is not None and complete else np.full(d, np.nan)

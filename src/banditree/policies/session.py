@@ -333,8 +333,9 @@ class Session:
     @property
     def harmful(self) -> set[int]:
         """The arms that are barred by all that was told, also of rounds after one that is awaited."""
-        late = {entry.arm for entry in self.rounds[self.n_applied :] if entry.harm}
-        return self.barred | late if self.bars_harmful else set()
+        if not self.bars_harmful:
+            return set()
+        return self.barred | {entry.arm for entry in self.rounds[self.n_applied :] if entry.harm}
 
     def bar(self, arms: set[int]) -> None:
         """Never give these arms: turn to the page for such a case, and begin there, unless it is on that page."""
@@ -410,5 +411,6 @@ class Session:
         mask = np.full(len(self.arms), available is None)
         for arm in available or ():
             mask[arm_number(self.arms, arm)] = True
-        mask[[*self.without, *self.barred]] = False
+        if gone := [*self.without, *self.barred]:
+            mask[gone] = False
         return mask
