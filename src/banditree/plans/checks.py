@@ -77,7 +77,8 @@ def _check_line(plan: "Plan", row: int, line: object) -> None:
     problem = line.counts.check(plan, line.gives)
     for one in (line, *ends):
         problem = problem or one.gives.check(plan)
-        unknown = [task for task in (one.task, *(one.possible or ())) if task not in (None, *plan.task_numbers)]
+        named = () if one.task is None else (one.task,)
+        unknown = [task for task in (*named, *(one.possible or ())) if task not in plan.task_numbers]
         problem = problem or (f"names the task {unknown[0]!r}, which the plan does not have" if unknown else "")
     for target in line.targets:
         if isinstance(target, int) and not 1 <= target <= len(plan.lines):
