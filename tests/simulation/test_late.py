@@ -7,7 +7,7 @@ from banditree.certificates.certify import certify
 from banditree.certificates.lateness import with_late_outcomes
 from banditree.plans.machine import machine_of
 from banditree.policies.follow import init_follow
-from banditree.policies.session import start_session
+from banditree.policies.starting import start_session
 from banditree.protocols.build import build_plan
 from banditree.simulation.late import course_of, follow_late, late_by_simulation, room_of
 from banditree.simulation.playing import world_of
