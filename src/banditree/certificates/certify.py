@@ -49,7 +49,8 @@ class Certificate(Shown):
     odds, at most. What Thompson sampling loses at the ends where it chooses is an estimate, a part of the regret that
     `by_thompson` (M,) says; what a person loses after a hand-over is not counted. changes: (M,), how often another arm
     is given than in the round before, where that costs something; the regret has what it costs. unit: what the regret
-    is counted in, where the collection has a worth. find_unlucky: works out `unlucky`.
+    is counted in, where the collection has a worth. within_margins: (M,), with states: what is lost at most at any
+    chances within the margins of the collection. find_unlucky: works out `unlucky`.
     """
 
     tasks: tuple[str, ...]
@@ -76,6 +77,7 @@ class Certificate(Shown):
     changes: FloatArray | None = None
     unit: str | None = None
     harm: FloatArray | None = None
+    within_margins: FloatArray | None = None
     find_unlucky: Callable[[], Unlucky | None] | None = field(default=None, repr=False)
 
     @cached_property

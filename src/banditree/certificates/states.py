@@ -7,6 +7,7 @@ import numpy as np
 
 from banditree.certificates.certify import Certificate
 from banditree.certificates.outcomes import Claim
+from banditree.certificates.state_margins import within_margins
 from banditree.certificates.tallies import certify_tallies
 from banditree.errors import InvalidInput, TooLong, invalid
 from banditree.plans.counts import Counting
@@ -24,6 +25,7 @@ TINY = 1e-18  # Chances of single scores below this are dropped, and counted as 
 WIDE = 200  # About how many of the scores of a line hold anyone.
 MOST_WORK = 1e11  # More moves of scores than this, some minutes, are not computed.
 AT_ESTIMATES = "This is at the estimated chances; what their margins allow may be worse."
+MOST_WORST = 3e9  # More steps for the worst case within the margins than this, about half a minute, are not computed.
 SAME = 1e-9  # An end or watch line that loses more than this per round in the long run has a wrong rule.
 
 
@@ -78,7 +80,16 @@ def certify_states(plan: Plan, collection: StateCollection, horizon: int | None 
         regret_at=np.array([out.regret for out in found]),
         shares=collection.shares,
     )
-    return _at_estimates(found_all, collection)
+    steps = float(H) * collection.n_tasks * machine.n_states**2 * 2 * float(walks[0].size.sum())
+    if not collection.is_estimated or steps > MOST_WORST:
+        return _at_estimates(found_all, collection)
+    most = within_margins(machine, collection, best, walks, H)
+    worst = int(most.argmax())
+    sentence = (
+        "These are the losses at the estimated chances. At any chances within the margins at most "
+        f"{most[worst]:,.1f} is lost in the worst kind ({collection.tasks[worst]}), a safe bound that may be loose."
+    )
+    return replace(found_all, within_margins=most, remarks=(*found_all.remarks, sentence))
 
 
 def _at_estimates(found: Certificate, collection: StateCollection) -> Certificate:

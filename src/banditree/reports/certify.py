@@ -134,6 +134,7 @@ def certificate_document(report: CertificateReport) -> dict[str, Any]:
                 "pulls": float(c.pulls[i]),
                 "pulls_95": None if c.within is None else int(c.within[i]),
                 "undecided": float(c.undecided[i]),
+                **({} if c.within_margins is None else {"within_margins": float(c.within_margins[i])}),
                 "share": None if c.shares is None else float(c.shares[i]),
             }
             for i, name in enumerate(c.tasks)
