@@ -171,8 +171,8 @@ def proven(places, collection, task, horizon, tails, work):
     times = -(-horizon * cells * sum(row[2] for row in rows) // work) if tails else 0
     if times == 1:
         *costs, change = (int(one / unit) for one in [*gaps, change])
-        leads = lambda some: [lead for lead in some if spent[lead[1]] >> 18]  # noqa: E731 - where nobody comes is left out
-        rows = [(*row[:5], *map(leads, row[5:])) for row in rows]
+        seen = [rounds + last >> 18 for rounds, last in zip(spent, ends)]  # Where hardly anybody comes is left out.
+        rows = [(*row[:5], *([lead for lead in side if seen[lead[1]]] for side in row[5:])) for row in rows]
         *_, lost, beyond = walk(rows, start, horizon, cells, costs, change)
         upto, more = [*accumulate(lost)], [*accumulate(reversed(lost), initial=beyond)]  # P(at most k), P(at least)
         for share in map(F, tails):

@@ -16,6 +16,7 @@ from random_plans import certified
 
 from banditree import Collection, Give, Line, certify, make_plan
 from banditree.cli import main
+from banditree.designs import n_of_1, simon
 from banditree.errors import InvalidInput
 from banditree.files.collections import collection_document, save_collection
 from banditree.files.documents import dump
@@ -200,6 +201,19 @@ def test_numbers_that_are_sealed_again_are_refused(count, monkeypatch):
         else:
             assert said == genuine[number % PLANS]
     assert refused >= 0.7 * count  # the others are of losses that nobody proves for lack of work, or of rare ends
+
+
+def test_losses_of_trials_are_proven():
+    """Whose cases end with the last round, so that nobody spends a round where they end."""
+    rates = {"A better": [0.7, 0.4], "alike": [0.5, 0.5]}
+    for design in (
+        n_of_1("ABBA", rates, rounds=7, at_most=3, washout=2),
+        simon((1, 10), (5, 29), null=0.1, alternative=0.3),
+    ):
+        documents = written(design.plan, design.collection, certify(*design))
+        said = [line.split() for line in CHECK.check(*documents) if "do not exceed" in line]
+        assert len(said) == 6
+        assert all(float(line[-1][:-1]) >= float(line[-5]) - 2e-6 for line in said), said
 
 
 def test_the_checker_stands_on_its_own():

@@ -95,6 +95,7 @@ class Rounds(Count):
     rests: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "at_most", float(self.at_most))  # as plan files have it, so that fingerprints agree
         if not 1 <= self.rounds <= MOST_ROUNDS:
             raise invalid("the rounds of a line", f"from 1 to {MOST_ROUNDS:,}", self.rounds)
         if not np.isfinite(self.at_most):
