@@ -59,14 +59,15 @@ def test_five_lines_and_the_worksheet_are_printed_on_one_sheet(paper, chromium, 
     assert printed.count(b"/Type /Page\n") == 1
 
 
-@pytest.mark.parametrize("code", ["en", "de"])
-def test_no_word_of_the_worksheet_is_broken_on_a_phone(code, chromium, tmp_path):
+@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("code", ["en", "de", "fr", "es"])
+def test_no_word_of_the_worksheet_is_broken(code, width, chromium, tmp_path):
     path = tmp_path / "card.html"
     path.write_text(card_html(card_info(in_language(PLANS["the five lines"](), code))), encoding="utf-8")
-    metrics = {"width": 375, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    metrics = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 600}
     chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     chromium.get(path.as_uri())
     lines = "return [...document.querySelectorAll('th')].map(e => e.getClientRects().length && e.clientHeight)"
     heights = chromium.execute_script(lines)
     assert max(heights) < 40
-    assert chromium.execute_script("return document.documentElement.scrollWidth") <= 375
+    assert chromium.execute_script("return document.documentElement.scrollWidth") <= width

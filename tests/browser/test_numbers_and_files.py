@@ -89,7 +89,10 @@ def test_a_number_that_may_be_two_is_asked_about_and_one_with_a_comma_is_taken(s
     api.ask(id)
     with looking(chromium, size) as window, reading(window, "fr-FR"):
         window.get(f"{http.base_url}/cases/{id}")
-        for typed, said in (("1,234", "Le résultat '1,234' pourrait être 1,234 ou 1234."), ("peu", "Le résultat doit")):
+        for typed, said in (
+            ("1,234", "Le résultat : '1,234' pourrait être 1,234 ou 1234."),
+            ("peu", "Le résultat doit"),
+        ):
             type_number(window, typed)
             until(lambda words=said: words in text(window, "[role=alert]"))
             is_good(window)

@@ -6,17 +6,19 @@ message: "Round {0} has no outcome." """
 
 import re
 import string
+from datetime import datetime
 from functools import cache
 from typing import NamedTuple
 
 from banditree.languages.catalogue import BETWEEN, ENGLISH, entries, source
+from banditree.languages.dates import MONTHS, day_in
 from banditree.languages.language import Language
 
 SAYS_MUCH = 12  # A message with fewer letters of its own, such as "{0} means {1}", may be part of another.
 LONGEST = 4_000  # Letters of a text that may be known; longer ones are files and reports.
 NUMBER = re.compile(r"[+-]?\d{1,3}(,\d{3})*(\.\d+)?|[+-]?\d+(\.\d+)?")
 BETWEEN_PARTS = re.compile(r"( \(|\)|; |(?<=[.:!?]) )")
-DAY = re.compile(r"(\d{1,2}) ([A-Z][a-z]+) (\d{4})")
+DAY = re.compile(rf"\d{{1,2}} ({'|'.join(MONTHS)}) \d{{4}}")
 COUNTED = re.compile(r"(\d[\d,]*) (\S.*)")
 
 
@@ -77,9 +79,8 @@ def _value(language: Language, text: str) -> str:
     """What stands in a place: a number, something counted, a sentence of its own, or a name."""
     if NUMBER.fullmatch(text):
         return language.digits(text)
-    if match := DAY.fullmatch(text):
-        month = language.say("{month} {year}", month=retold(language, match[2]), year=match[3])
-        return language.say("{day} {month}", day=match[1], month=month)
+    if DAY.fullmatch(text):
+        return day_in(language, datetime.strptime(text, "%d %B %Y").date())
     if (match := COUNTED.fullmatch(text)) and (told := _counted(language.code).get(match[2])):
         n = int(match[1].replace(",", ""))
         return told[n != 1].format(n=language.digits(match[1]))

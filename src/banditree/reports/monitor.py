@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from banditree.cases.values import date_of
-from banditree.languages.language import message
+from banditree.languages.dates import day_in, month_in
 from banditree.languages.retelling import retold
 from banditree.monitoring.monitor import Monitoring, Part
 from banditree.monitoring.moves import Move
@@ -19,20 +19,6 @@ from banditree.plans.words import Vocabulary, capital
 from banditree.reports.certify import table_lines
 from banditree.reports.promise import lost_word
 
-MONTHS = (
-    message("January"),
-    message("February"),
-    message("March"),
-    message("April"),
-    message("May"),
-    message("June"),
-    message("July"),
-    message("August"),
-    message("September"),
-    message("October"),
-    message("November"),
-    message("December"),
-)
 WEEK = 7.0  # A digest calls the alarms of this many days new.
 
 
@@ -51,7 +37,7 @@ def alarm_sentence(plan: Plan, found: Monitoring, alarm: Alarm) -> str:
     where = "" if alarm.test.box is None else f" ({box_name(plan, alarm.test.box)})"
     values = {
         "name": f"{plan.arms[alarm.test.arm]}{where}",
-        "since": month_of(plan, alarm.since),
+        "since": month_in(words.language, date_of(alarm.since)),
         "seen": words.count(alarm.n, "{seen} in {n} outcome", "{seen} in {n} outcomes", seen=_value(plan, seen)),
         "expected": _value(plan, due),
     }
@@ -92,19 +78,6 @@ def group_name(plan: Plan, found: Monitoring, group: str) -> str:
     )
 
 
-def month_of(plan: Plan, day: float) -> str:
-    """The month of a day, for people."""
-    at = date_of(day)
-    return plan.vocabulary.say(
-        "{month} {year}", month=retold(plan.vocabulary.language, MONTHS[at.month - 1]), year=at.year
-    )
-
-
-def day_of(plan: Plan, day: float) -> str:
-    """A day, for people."""
-    return plan.vocabulary.say("{day} {month}", day=date_of(day).day, month=month_of(plan, day))
-
-
 def box_name(plan: Plan, box: int) -> str:
     """Where a box is, as a person calls it: "line 2", "settled on B"."""
     gives = plan.rows[box].gives
@@ -135,7 +108,7 @@ def move_lines(plan: Plan, summary: Summary) -> list[str]:
     return [
         plan.vocabulary.say(
             "Cases that began from {day} on differ from those before: {moves}.",
-            day=day_of(plan, month.begin),
+            day=day_in(plan.vocabulary.language, date_of(month.begin)),
             moves="; ".join(_move(plan, move) for move in month.moved),
         )
         for month in summary.months
@@ -217,10 +190,10 @@ def harm_lines(plan: Plan, found: Monitoring) -> list[str]:
             "{expected} was expected.",
             "{day}: {what} under {name} is more frequent than promised since {month}: {seen} of {n} rounds, where "
             "{expected} was expected.",
-            day=date_of(alarm.noticed),
+            day=day_in(words.language, date_of(alarm.noticed)),
             what=capital(words.harmful),
             name=plan.arms[alarm.test.arm],
-            month=month_of(plan, alarm.since),
+            month=month_in(words.language, date_of(alarm.since)),
             seen=_percent(plan, alarm.observed),
             expected=_percent(plan, alarm.expected),
         )
@@ -237,7 +210,7 @@ def level_sentence(plan: Plan, found: Monitoring) -> str:
         "however often you look.",
         "Looked at every {n} days until {day}; all tests together raise a false alarm in at most {level} of a plan's "
         "years, however often you look.",
-        day=date_of(found.until),
+        day=day_in(plan.vocabulary.language, date_of(found.until)),
         level=_percent(plan, found.level),
     )
 

@@ -66,7 +66,7 @@ SENTENCES = [
     "It has no label any more.",
     "Handed over to ada.",
     "Nobody in particular looks after it any more.",
-    "The next visit is on 2026-05-04. A visit every 7 days.",
+    "The next visit is on 4 May 2026. A visit every 7 days.",
     "A visit every day.",
     "Visits are due as the plan says.",
     "Closed.",

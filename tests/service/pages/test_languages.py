@@ -93,7 +93,7 @@ def test_the_card_the_app_and_the_plan_are_in_the_language(http, case):
     assert 'lang="de"' in card
     assert "Arbeitsblatt" in card
     assert "Dieser Plan wurde nicht an Fällen geprüft" in card
-    assert re.search(r"Unterschrieben von local, 20\d\d-", card)
+    assert re.search(r"Unterschrieben von local, \d+\. \w+ 20\d\d", card)
     assert "Worksheet" in api.card(plan, "html").decode()
     for address in (f"/plans/{plan}", f"/plans/{plan}/app"):
         assert (

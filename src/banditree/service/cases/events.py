@@ -7,9 +7,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import MISSING as NO_DEFAULT
 from dataclasses import dataclass, fields
+from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from banditree.languages.dates import day_in
 from banditree.plans.case_wording import outcome_text
 from banditree.plans.plan import Plan
 from banditree.plans.wording import either
@@ -351,7 +353,10 @@ class Scheduled(Happening):
     def sentence(self, plan: Plan) -> str:
         """The day and the days."""
         words = plan.vocabulary
-        day = words.say("The next visit is on {day}.", day=self.due) if self.due else ""
+        day = ""
+        if self.due:
+            due = day_in(words.language, date.fromisoformat(self.due))
+            day = words.say("The next visit is on {day}.", day=due)
         days = words.count(self.every, "A visit every day.", "A visit every {n} days.") if self.every else ""
         return " ".join(filter(None, (day, days))) or words.say("Visits are due as the plan says.")
 

@@ -94,5 +94,5 @@ def alarm_sentence(plan: Plan, ringing: bool) -> str:
         "The evidence fits none of the {tasks} of the collection, so the plan's promise does not hold for this case.",
         tasks=tasks,
     )
-    by_thompson = words.say("From now on Thompson sampling chooses, which has learned from this case alone.")
+    by_thompson = words.say("From now on a computer chooses, by what this case alone has shown.")
     return f"{none} {decider_sentence(plan) or by_thompson}"

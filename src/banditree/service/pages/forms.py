@@ -79,7 +79,7 @@ def decimal(text: str, name: str) -> float:
     compact = text.replace("\u00a0", "").replace("\u202f", "").replace("−", "-").strip()
     if re.fullmatch(r"[+-]?[1-9]\d{0,2}(,\d{3})+", compact):
         point, none = compact.replace(",", "."), compact.replace(",", "")
-        raise Refused(f"{name} {text[:50]!r} could be {point} or {none}. Write it in one of these ways.")
+        raise Refused(f"{name}: {text[:50]!r} could be {point} or {none}. Write it in one of these ways.")
     try:
         found = float(compact.replace(",", ".") if compact.count(",") == 1 and "." not in compact else compact)
     except ValueError:

@@ -4,6 +4,7 @@ still in force."""
 from datetime import UTC, datetime
 
 from banditree.figures.issue import Issue
+from banditree.languages.dates import day_in
 from banditree.languages.language import Language
 from banditree.service.store import records
 from banditree.service.store.database import Connection, Database
@@ -22,10 +23,11 @@ def issue_of(database: Database, plan: str, spoken: Language) -> Issue:
 
     with database.read() as connection:
         line = next(one for one in records.documents(connection, "plans") if one["id"] == plan)
-    say, today = spoken.say, datetime.now(UTC).date()
+    say, today = spoken.say, day_in(spoken, datetime.now(UTC).date())
+    signed = day_in(spoken, datetime.fromisoformat(line["signed_at"]).date()) if line["signed_at"] else ""
     state = {
         PlanState.DRAFT: say("Draft: not signed, not to be followed."),
-        PlanState.SIGNED: say("Signed by {name}, {day}.", name=line["signed_by"], day=str(line["signed_at"])[:10]),
+        PlanState.SIGNED: say("Signed by {name}, {day}.", name=line["signed_by"], day=signed),
         PlanState.REPLACED: say("REPLACED by version {version}: not for new cases.", version=line["replaced_by"]),
     }[PlanState(line["state"])]
     where = database.settings.public_url.rstrip("/")
