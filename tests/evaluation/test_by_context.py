@@ -1,6 +1,7 @@
 """One kind whose option follows from prices is found, judged, and stands beside what people would use."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import polars
@@ -83,6 +84,15 @@ def test_prices_alone_decide(full):
     for name in ("tree of 4 leaves by context", "logistic regression by context", "LinUCB for each case"):
         assert plan.value.value >= found.evaluation[name].value.value - 0.05
         assert name in text
+
+
+def test_a_rule_that_gives_everyone_the_same_is_one_option():
+    history = log(150)
+    same = replace(history, outcomes=history.outcomes[:, [2, 2, 2]] * [1.0, 0.5, 0.5])
+    plans = [curve_plan(same, BERNOULLI, 5, Vocabulary()), dict(rule_plans(same, BERNOULLI, 5, Vocabulary()))[2]]
+    for plan in plans:
+        assert not plan.features
+        assert "Give A" in str(plan)
 
 
 def test_without_context_columns_no_rule_is_tried():

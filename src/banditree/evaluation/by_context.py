@@ -5,15 +5,18 @@ four leaves, logistic regression, and LinUCB, which learns anew from every case.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from banditree.cases.table import Cases
+from banditree.evaluation.singles import best_single
 from banditree.evaluation.weighting import logged_chances
 from banditree.plans.gives import TreatAs
 from banditree.plans.kind_rule import KindRule
 from banditree.plans.line import Line
+from banditree.plans.one_option import one_option
 from banditree.plans.plan import Origin, Plan
 from banditree.plans.words import Vocabulary
 from banditree.policies.base import Policy
@@ -85,12 +88,27 @@ def rule_plans(
     curves = curves_of(history, rewards)
     worth, x = worth_of_options(history, curves, horizon)
     for size, rule in rules_for(worth, x, history.features, sizes).items():
-        yield size, _plan(history, curves, rule, horizon, vocabulary)
+        yield size, _settled(_plan(history, curves, rule, horizon, vocabulary), history, rewards)
 
 
 def curve_plan(history: Cases, rewards: Rewards, horizon: int, vocabulary: Vocabulary) -> Plan:
     """The plan of one line that gives everyone the option with the highest prediction at a context."""
-    return _plan(history, curves_of(history, rewards), None, horizon, vocabulary)
+    return _settled(_plan(history, curves_of(history, rewards), None, horizon, vocabulary), history, rewards)
+
+
+def _settled(plan: Plan, history: Cases, rewards: Rewards) -> Plan:
+    """The plan, or the best single option for everyone where that is all that it gives at the contexts of the log."""
+    assert history.contexts is not None
+    assert plan.theta is not None
+    best = best_single(history)
+    rule = plan.kind_rules[0] if plan.kind_rules else None
+    if rule is not None:
+        given = rule.arms_at(history.contexts)
+    else:
+        given = predict(plan.theta[0], history.contexts, plan.rewards).argmax(axis=1)
+    if (given != best).any():
+        return plan
+    return replace(one_option(plan, plan.arms[best]), rewards=rewards, theta=None, features=())
 
 
 def _plan(history: Cases, curves: Curves, rule: KindRule | None, horizon: int, vocabulary: Vocabulary) -> Plan:

@@ -11,6 +11,7 @@ from banditree.tasks.arrays import FloatArray, IntArray
 
 DRAWS = 4_000  # Counts of options are drawn this many times; small chances are not used anyway.
 SLACK = 1e-6  # Chances that differ by less are the same.
+TRIMMED = 0.05  # Up to this part of the rounds in which an option was less likely than its least chance are ignored.
 GRAIN = 50  # Chances of the cases are rounded to this many steps, so that few different ones are drawn for.
 
 
@@ -122,14 +123,15 @@ def contradict(cases: Cases) -> bool:
 def least_chances(cases: Cases) -> FloatArray:
     """The least chance (U, K) that each option had in the rounds of a case, whether it was given there or not.
 
-    Where only the chances of what was given are known, and they vary within cases: the least in all cases.
+    Where only the chances of what was given are known, and they vary within cases: the least in all cases, but for
+    a few rounds, which then count for less than they should.
     """
     every = _every_chance(cases)
     if every is not None:
         least = np.full((cases.n_cases, len(cases.arms)), np.inf)
         np.minimum.at(least, cases.owner, every)
         return np.where(np.isfinite(least), least, 0.0)
-    return np.tile(_least_given(cases), (cases.n_cases, 1)) if vary_within(cases) else _case_chances(cases)
+    return np.tile(_least_given(cases, TRIMMED), (cases.n_cases, 1)) if vary_within(cases) else _case_chances(cases)
 
 
 def _every_chance(cases: Cases) -> FloatArray | None:
@@ -140,12 +142,19 @@ def _every_chance(cases: Cases) -> FloatArray | None:
     return np.where(cases.arm[:, None] == [0, 1], cases.chances[:, None], 1 - cases.chances[:, None])
 
 
-def _least_given(cases: Cases) -> FloatArray:
-    """The least chance (K,) with which each option was ever given."""
+def _least_given(cases: Cases, trimmed: float = 0.0) -> FloatArray:
+    """The least chance (K,) with which each option was given, but for a part of all rounds (where it was given or not).
+
+    A round that was given with chance p stands for 1/p rounds.
+    """
     assert cases.chances is not None
-    least = np.full(len(cases.arms), np.inf)
-    np.minimum.at(least, cases.arm, cases.chances)
-    return np.where(np.isfinite(least), least, 0.0)
+    least = np.zeros(len(cases.arms))
+    for k in range(len(least)):
+        chance = np.sort(cases.chances[cases.arm == k])
+        if chance.size:
+            part = np.cumsum(1 / chance)
+            least[k] = chance[np.searchsorted(part, trimmed * part[-1])]
+    return least
 
 
 def contexts_vary(cases: Cases) -> bool:
