@@ -8,7 +8,8 @@
     python benchmarks/bench_plans.py --draws 7000-7009 --jobs 16
     python benchmarks/bench_plans.py --draws 9800-9801 --islands 2     # two searches side by side that share the steps
     python benchmarks/bench_plans.py --draws 9800-9801 --seconds 4     # what is found in a time
-    python benchmarks/bench_plans.py --draws 7000-7009 --objective unlucky --runs 20000    # the tails need many runs
+    python benchmarks/bench_plans.py --draws 9850-9859 --longest-path 8 --runs 10000       # the tails need many runs
+    python benchmarks/bench_plans.py --draws 7000-7009 --objective worst                   # whatever single cases lose
 
 The asked ratios are averages over the draws: the exit status is 1 only if an average misses its own. mTS has 2,000 runs
 per task (`--runs`), because the worst of noisy means is too large, which flatters whoever is compared with it. "load"
@@ -151,7 +152,7 @@ def main() -> int:
     parser.add_argument("--longest-path", type=int, default=None)
     parser.add_argument("--islands", type=int, default=1, help="searches side by side, in as many threads as cores")
     parser.add_argument("--seconds", type=float, default=None, help="for each search, instead of the default's steps")
-    parser.add_argument("--objective", default="worst", help="worst, mean or unlucky")
+    parser.add_argument("--objective", default=None, help="worst, mean or unlucky; the default of the product")
     parser.add_argument("--runs", type=int, default=2_000, help="of mTS per task")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     arguments = parser.parse_args()

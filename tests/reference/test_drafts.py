@@ -27,9 +27,9 @@ def random_draft(seed, back=False, dear=True):
     exits = np.stack([chances[..., 0], chances[..., 1], rng.exponential(size=(N, S)), chances[..., 2]])
     cost, rules = rng.exponential(size=(K, S)) * 10, rng.dirichlet(np.ones(3), size=(R, K, S)).transpose(3, 0, 1, 2)
     moving = rng.exponential(size=(K, S)) * dear
-    kept = 0.9 if dear else 1.0
+    kept = rng.uniform(0.8, 1.0, size=(K, S)) if dear else np.ones((K, S))
     ends = Ends(cost, 10 * rules[0], 0.9 * rules[1], rules[2].copy(), np.arange(ARMS), moving, kept, not dear, ARMS)
-    tables = SimpleNamespace(ends=ends, gaps=np.zeros((S, K)))
+    tables = SimpleNamespace(ends=ends)
     rule = int(rng.integers(-1, R))
     return Draft(tables, first, lines, links, exits, rule, back), ends
 
@@ -50,13 +50,13 @@ def solved(draft, ends):
             resting[k] = ends.rule_rest[draft.rule, k, s] if ruled else 1.0
             if not ends.is_free and arms[k] != arms[draft.root]:
                 cost[k] += moves[k, draft.root] * ends.moving[arms[draft.root], s]
-                moves[k, draft.root] *= ends.kept
+                moves[k, draft.root] *= ends.kept[arms[draft.root], s]
         for n in range(N):
             down, up, cost[first + n], resting[first + n] = draft.exits[:, n, s]
             for chance, to in zip((down, up), draft.links[n], strict=True):
                 turns = not ends.is_free and (arms[to] == -1 or arms[to] != arms[first + n])
                 cost[first + n] += chance * ends.moving[arms[to], s] * turns
-                moves[first + n, to] += chance * (ends.kept if turns else 1.0)
+                moves[first + n, to] += chance * (ends.kept[arms[to], s] if turns else 1.0)
         values = np.linalg.solve(np.eye(first + N) - moves, cost)
         regret[s] = values[draft.root]
         once = moves if draft.back else moves * (np.arange(first + N) >= first)[:, None]  # a pass ends at line 1

@@ -4,17 +4,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from banditree.certificates.unlucky import MOST_ROUNDS
 from banditree.errors import InvalidInput, invalid
 from banditree.plans.plan import ODDS, Decider, Fallback
 from banditree.protocols.by_context import contextual_tasks
 from banditree.protocols.defaults import MANY_TASKS, default_lines, default_path
 from banditree.protocols.kind_rules import printed_rules
-from banditree.protocols.objectives import Limits
+from banditree.protocols.objectives import Limits, Objective
 from banditree.protocols.settings import ProtocolSettings
 from banditree.tasks.collection import Collection
 
 if TYPE_CHECKING:
     from banditree.protocols.by_context import ContextualTasks, PointsBy
+
+TINY = 30  # Up to this horizon a case of random length stands badly for one of H rounds, and none can lose much.
 
 
 def why_no_protocol(collection: Collection) -> str:
@@ -88,6 +91,15 @@ def by_some(collection: Collection, how: ProtocolSettings) -> bool:
     plain = collection.theta is None and not collection.varies and not collection.is_estimated
     asked = how.allow or how.unknown or how.fallback or how.max_harm is not None or how.caps.some
     return collection.n_tasks > MANY_TASKS and plain and not asked
+
+
+def objective_for(collection: Collection, how: ProtocolSettings, horizon: int) -> Objective:
+    """What must be least: by default the unlucky count where what they lose is computed, and that soon."""
+    if how.objective is not None:
+        return how.objective
+    by_others = how.allow or how.unknown or how.fallback or collection.varies
+    untold = by_others or collection.theta is not None or not TINY < horizon <= MOST_ROUNDS
+    return Objective.WORST if untold or collection.n_tasks > MANY_TASKS else Objective.UNLUCKY
 
 
 def limits_for(collection: Collection, how: ProtocolSettings) -> Limits:

@@ -114,12 +114,12 @@ def _settings(horizon: int, method: str | None, options: dict[str, Any]) -> Plan
         raise InvalidInput(
             f"{others[0]} must be omitted with states. A plan with states may be asked for {', '.join(USES)}."
         )
-    if how.objective not in (Objective.WORST, Objective.MEAN):
+    if how.objective is Objective.UNLUCKY:
         raise invalid("objective", "worst or mean for a collection with states", str(how.objective))
     return how
 
 
-def _lost(certificate: Certificate, objective: Objective) -> float:
+def _lost(certificate: Certificate, objective: Objective | None) -> float:
     return certificate.mean_regret if objective is Objective.MEAN else certificate.worst_regret
 
 

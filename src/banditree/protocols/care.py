@@ -1,58 +1,57 @@
-"""How much more a loss counts that one stay makes: the unlucky lose nearly all they lose in one long stay.
+"""What a case loses in all counts for more the more it is: the unlucky count, not only the average.
 
-A stay on a line or at an end that loses x counts as x + extra (x - bearable (1 - exp(-x / bearable))): nearly x where x
-is small, and (1 + extra) times as much for what is beyond the bearable. This is a cost of the stay alone, so that the
-values of drafts remain linear in it.
+The next unit that a case loses counts 1 + extra (1 - exp(-x / bearable))^ORDER where it has lost x: once at first, and
+(1 + extra) times beyond the bearable. The exponential of a sum is a product, so that this follows from line to line as
+any value does: for each scenario there are others, in which cases are lost sight of, in every round, by as much as
+they lose.
 """
 
-from typing import Any, NamedTuple
+import math
+from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
-from banditree.certificates.discounted import watch_exits
-from banditree.tasks.arrays import FloatArray, IntArray
+from banditree.tasks.arrays import FloatArray
 
 
 class Care(NamedTuple):
-    """How many times more a loss counts beyond what is bearable."""
+    """How many times more a loss counts beyond what is bearable; nothing beside it where extra is 0."""
 
     extra: float
     bearable: float
 
+    @property
+    def sights(self) -> tuple[tuple[int, float], ...]:
+        """(how often it counts, what of a loss is bearable) in each way in which cases are lost sight of."""
+        return tuple(((-1) ** n * math.comb(ORDER, n), self.bearable / n) for n in range(1, ORDER + 1) if self.extra)
+
+    def with_bearable(self, cost: FloatArray, axis: int = 0) -> FloatArray:
+        """What is lost at once under each scenario (S,) of an array, followed by what is bearable of it (V,)."""
+        parts = [-bearable * np.expm1(-cost / bearable) for _, bearable in self.sights]
+        return np.concatenate([cost, *parts], axis=axis)
+
+    def seen(self, cost: FloatArray) -> FloatArray:
+        """The share of cases that stay in sight after a loss, for the same values."""
+        return np.concatenate([np.ones_like(cost), *(np.exp(-cost / bearable) for _, bearable in self.sights)])
+
+    def each(self, values: FloatArray, axis: int = 0) -> FloatArray:
+        """What all values of a scenario have in common, for all of them."""
+        return np.concatenate([values] * (1 + len(self.sights)), axis=axis)
+
+    def weights(self, weight: FloatArray) -> FloatArray:
+        """How values count in what is lost and in what is felt beyond it (2, V), from the weights (S,) of scenarios."""
+        if not self.extra:
+            return weight[None]
+        lost = [1.0, *(0.0 for _ in self.sights)]
+        beyond = [self.extra, *(self.extra * times for times, _ in self.sights)]
+        return np.outer([*lost, *beyond], weight).reshape(2, -1)
+
 
 NO_CARE = Care(0.0, 1.0)
-BEARABLE = 4.0  # Times what a plan loses on average in its worst kind: the worst 1% of mTS lose about that.
+ORDER = 2  # How sharply the bearable ends: a larger one needs as many more scenarios.
+BEARABLE = 3.0  # Times what a plan loses on average in its worst kind.
 
 
 def care_beyond(usual: float, extra: float) -> Care:
     """The care of a search whose plans usually lose this much."""
     return Care(extra, BEARABLE * usual) if usual > 0.0 else NO_CARE
-
-
-@register_jitable
-def felt(loss: Any, care: Care) -> Any:
-    """What stays of some expected losses count if their lengths are exponential, as where only the horizon ends them.
-
-    >>> felt(np.array([1.0, 60.0]), Care(extra=20.0, bearable=20.0)).round(1).tolist()
-    [2.0, 960.0]
-    """
-    return loss * (1.0 + care.extra * loss / (care.bearable + loss))
-
-
-def watched_stays(
-    points: IntArray,
-    chance: FloatArray,
-    going: float,
-    floors: IntArray,
-    caps: IntArray,
-    costs: FloatArray,
-    care: Care,
-) -> tuple[FloatArray, FloatArray]:
-    """(down, rounds), (caps, floors, S), of watching an arm of which a round costs `costs` (S,); what counts more is
-    more rounds."""
-    down, rounds = watch_exits(points, chance, going, floors, caps)
-    if care.extra:
-        bearable = watch_exits(points, chance, going * np.exp(-costs / care.bearable), floors, caps)[1]
-        rounds += care.extra * (rounds - bearable)
-    return down, rounds

@@ -19,7 +19,9 @@ N_LINKS = 24  # This many of the places to which an exit may lead, those that lo
 
 
 class Adding(NamedTuple):
-    """How regrets (S,) are added up: the group and weight (S,) of each scenario, shares (G,), a power of the mean.
+    """How the values (V,) of a draft are added up: the group of each, its weight in what is lost, and in what is lost
+    beyond the bearable, (2, V), or (1, V) without care; shares (G,), a power of the mean over groups, which is taken of
+    either.
 
     power: 1, 2, 4, 8, ... groups: (G,), to work with.
     """
@@ -66,23 +68,25 @@ class Places(NamedTuple):
 
 @inner()
 def added(regret: FloatArray, adding: Adding) -> float:
-    """The power mean over the groups of the weighted regrets."""
-    groups, top, total = adding.groups, 0.0, 0.0
-    for g in range(groups.size):
-        groups[g] = 0.0
-    for s in range(regret.size):
-        groups[adding.group[s]] += adding.weight[s] * regret[s]
-    for g in range(groups.size):
-        top = max(top, groups[g])
-    if top == 0.0:
-        return 0.0
-    for g in range(groups.size):
-        ratio, power = max(groups[g], 0.0) / top, adding.power
-        while power > 1.0:
-            ratio *= ratio
-            power /= 2.0
-        total += adding.share[g] * ratio
-    return float(top * total ** (1.0 / adding.power))
+    """The power mean over the groups of the weighted values; the sum of both, with care."""
+    groups, every = adding.groups, 0.0
+    for part in range(adding.weight.shape[0]):
+        top, total = 0.0, 0.0
+        for g in range(groups.size):
+            groups[g] = 0.0
+        for s in range(regret.size):
+            groups[adding.group[s]] += adding.weight[part, s] * regret[s]
+        for g in range(groups.size):
+            top = max(top, groups[g])
+        if top > 0.0:
+            for g in range(groups.size):
+                ratio, power = max(groups[g], 0.0) / top, adding.power
+                while power > 1.0:
+                    ratio *= ratio
+                    power /= 2.0
+                total += adding.share[g] * ratio
+            every += top * total ** (1.0 / adding.power)
+    return float(every)
 
 
 @inner()
@@ -133,9 +137,8 @@ def judged_level(ways: Ways, way: int, cap: int, a: int, b: int, setting: Settin
             cost[s] = ways.watch_rounds[way, cap, b, s] * ways.resting[way, s]
         else:
             up[s] = ways.up[way, a, b, s]
-            down[s] = max(1.0 - up[s] - ways.stopping * ways.rounds[way, a, b, s], 0.0)
-            loss = ways.rounds[way, a, b, s] * ways.gaps[way, s]
-            cost[s] = loss * (1.0 + ways.care.extra * loss / (ways.care.bearable + loss))  # care.felt
+            down[s] = max(1.0 - up[s] - ways.stopping[way, s] * ways.rounds[way, a, b, s], 0.0)
+            cost[s] = ways.rounds[way, a, b, s] * ways.gaps[way, s]
     low = cheapest(setting.weighted, few, down)
     high = low if a < 0 else cheapest(setting.weighted, few, up)
     return judged_pair(setting.judge, down, up, cost, setting.places, low, high)
@@ -265,7 +268,7 @@ class Scratch:
     """What choosing among some tables works with; no two threads share one."""
 
     def __init__(self, tables: Tables, n_rows: int) -> None:
-        self.n_rows, self.n_places, self.n_scenarios = n_rows, 0, len(tables.gaps)
+        self.n_rows, self.n_places, self.n_scenarios = n_rows, 0, len(tables.stays.gaps)
         self.exits, self.found = np.empty((3, self.n_scenarios)), np.empty(4, np.int64)
         self.eye, self.total, self.nearest = self._room(1)
 

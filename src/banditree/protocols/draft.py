@@ -131,7 +131,7 @@ def empty_draft(tables: Tables, arm: int, back: bool = False) -> Draft:
 
 def drafted(tables: Tables, root: int, lines: list[Line], links: list[tuple[int, int]], rule: int, back: bool) -> Draft:
     """The draft with these lines, starting at place `root`, without those that cannot be reached."""
-    exits = np.empty((4, len(lines), len(tables.gaps)))
+    exits = np.empty((4, len(lines), len(tables.stays.gaps)))
     for n, line in enumerate(lines):
         exits[:, n] = tables.exits(line)
     what, where = np.array(lines, np.int64).reshape(-1, 4), np.array(links, np.int64).reshape(-1, 2)

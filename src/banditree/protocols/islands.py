@@ -16,14 +16,14 @@ from banditree.progress import Clock, OnProgress, Progress
 from banditree.protocols.draft import Draft, drafted
 from banditree.protocols.moves import Moves
 from banditree.protocols.objectives import Limits
-from banditree.protocols.search import CORRECTED, POWERS, Exact, go_on, search
+from banditree.protocols.search import POWERS, Exact, go_on, search
 from banditree.protocols.tables import Line, Tables
 from banditree.protocols.worlds import World
 from banditree.tasks.arrays import IntArray
 from banditree.tasks.one_thread import in_one_thread
 
 EXCHANGES = (
-    CORRECTED,
+    0.6,
     0.7,
     0.8,
     0.9,

@@ -30,17 +30,17 @@ def lost(found: Judged, objective: Objective | str = Objective.WORST) -> float:
     """What a plan loses by the objective it was made for: in the worst task, with the unlucky or not, or on average."""
     objective = objective_named(objective)
     if objective is Objective.UNLUCKY and isinstance(found, Certificate):
-        return float(with_the_unlucky(found).max())
+        return float(with_the_unlucky(found).max(axis=1).sum())
     return found.mean_regret if objective is Objective.MEAN else found.worst_regret
 
 
 def with_the_unlucky(found: Certificate) -> FloatArray:
-    """What each task (M,) loses on average, and a fifth of what the worst 1% of its cases do.
+    """What each task loses on average, and CARE times what the worst 1% of its cases do, (2, M).
 
     Where single cases can only be simulated, they are taken to lose all that is lost: the most that it could be.
     """
     worst = found.regret / WORST_CASES if found.unlucky is None else found.unlucky.worst
-    return np.asarray(found.regret + CARE * worst)
+    return np.stack([found.regret, CARE * worst])
 
 
 def broken(found: Certificate, caps: Caps) -> str:

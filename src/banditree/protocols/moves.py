@@ -31,7 +31,7 @@ SMOOTH = 0.25  # The power of the objective that a first draft is judged by, as 
 TOO_LONG = 0.03  # The objective grows by this share for each of them.
 MAX_ROWS = 6_000  # One step looks at this many score lines, another part of the tables each time.
 REPORT_EVERY = 25  # Progress is reported every this many steps.
-MOST_CORRECTED = 1.5  # An exact regret corrects the value that stands for it by at most this factor.
+MOST_CORRECTED = (1.5, 4.0)  # An exact regret corrects the value that stands for it by at most this factor.
 N_REMOVALS = 8  # This many ways to do without a line, those that look best, are judged exactly.
 # Lines are drawn to be taken out; one without which the objective grows by so much more (in logarithms), or by this
 # share of what it grows by at the median, is drawn e times as rarely.
@@ -79,8 +79,8 @@ class Moves:
         """Judge by a multiple of the power of the objective: large ones approach the worst kind; a mean stays one."""
         world, power = self.world, self.power * times if self.power > 1 else 1.0
         self.adding = Adding(
-            np.array(world.group),
-            np.array(world.weight),
+            np.array(world.groups),
+            np.array(world.weights),
             np.array(world.share),
             float(power),
             np.empty(len(world.share)),
@@ -93,9 +93,11 @@ class Moves:
         self.sharpen(int(self.adding.power / self.power))
 
     def correct(self, exact: FloatArray) -> None:
-        """Count each scenario by how its exact regret (S,) under the best draft compares with the value at hand."""
-        ratio = np.clip(exact / np.maximum(self.best.regret, 1e-12), 1 / MOST_CORRECTED, MOST_CORRECTED)
-        self.judge_in(replace(self.world, weight=self.given.weight * ratio))
+        """Count scenarios by how exact losses (1 or 2, S) under the best draft compare with the values at hand."""
+        most, here = np.array(MOST_CORRECTED)[: len(exact), None], self.given.felt(self.best.regret)
+        ratio = np.clip(exact / np.maximum(here, 1e-12), 1 / most, most)
+        weights = self.given.weights * self.given.care.each(ratio, axis=1)
+        self.judge_in(replace(self.world, corrected=weights))
 
     @contextmanager
     def smoothly(self) -> Iterator[None]:
@@ -150,12 +152,18 @@ class Moves:
         return None if self.limits.longest_path is None else self.limits.longest_path + self.slack
 
     def gradient(self, draft: Draft, power: float | None = None) -> FloatArray:
-        """How much the objective feels each scenario (S,); they add up to about one."""
+        """How much the objective feels each value (V,); they add up to about one."""
         power, world = self.adding.power if power is None else power, self.world
-        kinds = world.by_group(draft.regret)
-        felt = (kinds / max(kinds.max(), 1e-300)) ** (power - 1) * world.share
-        weights = world.weight * felt[world.group]
-        return np.asarray(np.maximum(weights / max(weights.sum(), 1e-300), 1e-6))
+        kinds = np.maximum(world.parts(draft.regret), 0.0)
+        ratio = kinds / np.maximum(kinds.max(axis=1, keepdims=True), 1e-300)
+        felt = ratio ** (power - 1) * world.share
+        if len(felt) > 1:
+            felt *= np.maximum(ratio**power @ world.share, 1e-300)[:, None] ** (1 / power - 1)
+        weights = (world.weights * felt[:, world.groups]).sum(axis=0)
+        weights /= max(weights.sum(), 1e-300)
+        lost = weights[: world.n_scenarios]
+        np.maximum(lost, 1e-6, out=lost)
+        return np.asarray(weights)
 
     def weights(self, draft: Draft) -> FloatArray:
         """The gradient, or that of a lower power, which looks further."""
@@ -212,7 +220,8 @@ class Moves:
         rest = a[root] - visits * a[place], b[root] - visits * b[place]
         judge = Judge(*rest, visits, self.adding, np.empty_like(visits))
         weights = self.weights(draft) * visits / (1.0 - b[root])
-        weights = np.maximum(weights, 1e-12 * weights.max() + 1e-300)
+        lost = weights[: self.world.n_scenarios]
+        np.maximum(lost, 1e-12 * lost.max() + 1e-300, out=lost)
         places = self.places(draft, n, present is None)
         kept = None if present is None else (draft.line(present), np.ascontiguousarray(draft.exits[:, present]))
         return best_line(self.tables, weights, places, judge, self.rng.random(), self.scratch, kept)

@@ -5,15 +5,16 @@ from enum import StrEnum
 
 from banditree.errors import invalid
 
-CARE = 0.2  # How much the mean of the worst cases counts beside the mean of all.
+CARE = 0.1  # How much the mean of the worst cases counts beside the mean of all.
 WORST_CASES = 0.01  # The worst cases of a task are this share of all.
 
 
 class Objective(StrEnum):
-    """What the plan is best for: the task it does worst on, the same with more weight on the unlucky, or the average
+    """What the plan is best for: the task it does worst on, the same with some weight on the unlucky, or the average
     over tasks.
 
-    UNLUCKY: in the worst task, the mean loss and a fifth of the mean loss of the worst 1% of its cases.
+    UNLUCKY: the mean loss in the task where that is largest, and a tenth of the mean loss of the worst 1% of the cases
+    in the task where that is largest.
     """
 
     WORST = "worst"
@@ -31,10 +32,14 @@ class Objective(StrEnum):
         return CARE / WORST_CASES if self is Objective.UNLUCKY else 0.0
 
     @property
+    def told(self) -> "Objective":
+        """By which plans are told what they lose: what the unlucky lose is told beside it."""
+        return Objective.MEAN if self is Objective.MEAN else Objective.WORST
+
+    @property
     def words(self) -> str:
-        """Where a plan loses what is compared, after "loses"."""
-        unlucky = f"in the worst task, with {CARE:g} of what its worst 1% lose"
-        return {Objective.WORST: "in the worst task", Objective.MEAN: "on average"}.get(self, unlucky)
+        """Where a plan loses what is told, after "loses"."""
+        return "on average" if self is Objective.MEAN else "in the worst task"
 
 
 def objective_named(given: Objective | str) -> Objective:

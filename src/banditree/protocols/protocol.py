@@ -15,7 +15,16 @@ from banditree.nouns import counted
 from banditree.plans.plan import Plan
 from banditree.plans.words import Vocabulary
 from banditree.progress import Clock, OnProgress
-from banditree.protocols.asked import by_some, check_asked, fallback_for, limits_for, seen_by_context, widths_of
+from banditree.protocols.asked import (
+    TINY,
+    by_some,
+    check_asked,
+    fallback_for,
+    limits_for,
+    objective_for,
+    seen_by_context,
+    widths_of,
+)
 from banditree.protocols.defaults import default_steps
 from banditree.protocols.harm import within_harm
 from banditree.protocols.judging import broken, loses
@@ -29,8 +38,8 @@ from banditree.tasks.cases import with_spread
 from banditree.tasks.changes import with_free_changes
 from banditree.tasks.collection import Collection
 
-TINY = 30  # Up to this horizon a case of random length stands badly for one of H rounds ...
-# ... so that by default there are searches with these (numbers added to the seed, mean lengths as multiples of H).
+# Up to a tiny horizon there are by default searches with these (numbers added to the seed, mean lengths as multiples
+# of H).
 TRIES = ((0, 1.0), (1, 1.0), (0, 2.0), (1, 2.0), (0, 4.0))
 ATTEMPTS = 4  # At most this many searches, with what is capped ever more costly, are made until the caps are met.
 PRICED = 3.0  # A limit on harm takes up to this many times the seconds of one search.
@@ -80,6 +89,8 @@ def find_protocol(
     """What `build_protocol` builds, with the draft it was made of and those near it that are known."""
     how, listens = ProtocolSettings(**settings), on_progress
     check_asked(collection, horizon, how.washout)
+    objective = objective_for(collection, how, horizon)
+    how = how.model_copy(update={"objective": objective})
     whole = None if how.seconds is None else Clock(how.seconds)
     on_progress = on_progress if whole is None else whole.ending(on_progress)
 
@@ -97,11 +108,11 @@ def find_protocol(
         return _searched(some, horizon, how.model_copy(update=given), False, listens, 0.0, whole, start)
 
     if by_some(collection, how):
-        near = search_many(collection, horizon, how.objective, search_some, on_progress)
+        near = search_many(collection, horizon, objective, search_some, on_progress)
     elif how.max_harm is None:
         near = search(0.0, 1.0)
     else:
-        near = within_harm(collection, horizon, how.max_harm, how.objective, search)
+        near = within_harm(collection, horizon, how.max_harm, objective, search)
     plan = replace(near.plan, vocabulary=vocabulary or Vocabulary())
     if how.seconds is not None:
         plan = replace(plan, origin=plan.origin.timed(how.seconds))
@@ -143,7 +154,7 @@ def _found(seek: Seeker, widths: Sequence[Limits], tries: Sequence[tuple[int, fl
             if seek.stopped:
                 break
         found += [] if seek.start is None else [seek.start]
-        seek.start = min(found, key=lambda one: loses(one.plan, seek.collection, seek.how.objective), default=None)
+        seek.start = min(found, key=lambda one: loses(one.plan, seek.collection, seek.objective), default=None)
         if seek.stopped:
             break
     if seek.start is None:

@@ -93,7 +93,7 @@ def _possible(
 ) -> dict[int, tuple[str, ...]]:
     """The tasks still possible at each place. most: visits of all tasks together count as at most this many."""
     entered = _entered(draft)[places]
-    entered = entered[:, : collection.n_tasks] if members is None else entered @ members
+    entered = entered[:, : collection.n_tasks] if members is None else entered[:, : len(members)] @ members
     return {
         place: tuple(collection.tasks[i] for i in np.flatnonzero(row >= STILL_POSSIBLE * min(row.sum(), most)))
         for place, row in zip(places, entered, strict=True)

@@ -118,7 +118,7 @@ class Corners:
         tables, M = self.draft.tables, self.collection.n_tasks
         if tables.n_ends == tables.n_arms:
             return cost, down
-        lost = tables.resting[:M, tables.n_arms :].T / (1.0 - tables.going)
+        lost = tables.stays.resting[:M, tables.n_arms :].T / (1.0 - tables.going)
         if self.draft.rule != NO_RULE and tables.rules[self.draft.rule, HANDS_OVER]:
             cost, down = cost + down * lost[-1], np.zeros_like(down)
         return np.vstack([cost, lost]), np.vstack([down, np.zeros_like(lost)])

@@ -134,7 +134,7 @@ def felt_scenarios(weighted: FloatArray, least: float, felt: IntArray) -> int:
     n = 0
     for s in range(weighted.shape[1]):
         for p in range(weighted.shape[0]):
-            if weighted[p, s] >= least:
+            if abs(weighted[p, s]) >= least:
                 felt[n] = s
                 n += 1
                 break

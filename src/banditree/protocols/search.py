@@ -32,7 +32,8 @@ LOCAL = 8  # This many lines of a long draft are replaced after others were adde
 EVENLY = 0.5  # This part of their choice does not look at what is lost behind them.
 WARM = 0.01  # A chain goes on from a draft that is worse by this share on average; it falls to nothing.
 LOST = 1.05  # A chain that has strayed from the best by more than this factor goes back to it.
-CORRECTED = 0.6  # Values are corrected after this share of the chains.
+# Values are corrected after these shares of the chains; without care after the third alone.
+CORRECTED = (0.2, 0.4, 0.6, 0.8)
 LATE = 0.8  # Chains that go on from one draft begin at this share of the chains.
 POWERS = ((0.0, 1), (0.4, 2), (0.8, 4))  # From each share of the chains on, the objective's power times this.
 
@@ -110,13 +111,13 @@ def _chains(moves: Moves, few: list[Draft], exact: Exact | None = None, since: f
 
     since, until: which part of all chains that there might be these are.
     """
-    first = moves.steps
+    first, corrections = moves.steps, list(CORRECTED if moves.world.care.extra else CORRECTED[2:3])
     while True:
         share = since + (until - since) * (moves.steps - first) / max(moves.last - first, 1)
         _sharpen(moves, share)
-        if exact is not None and share >= CORRECTED:
+        if exact is not None and corrections and share >= corrections[0]:
             moves.correct(exact(moves.best))
-            exact = None
+            del corrections[0]
         few = sorted(few, key=moves.objective)[: max(1, int(np.ceil(FEW * (1 - share / ALONE))))]
         which = int(moves.rng.integers(len(few)))
         changed = _chain(moves, few[which])

@@ -13,6 +13,7 @@ from banditree.plans.plan import Fallback, Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
 from banditree.progress import Clock, OnProgress, Progress
+from banditree.protocols.care import NO_CARE, Care, care_beyond
 from banditree.protocols.defaults import FEW_TASKS, default_steps
 from banditree.protocols.harm import priced
 from banditree.protocols.judging import judge, lost, with_the_unlucky
@@ -74,6 +75,12 @@ class Seeker:
     clock: Clock | None = None
     over: Contextual | None = None
     members: FloatArray | None = None
+    care: Care = NO_CARE
+
+    @property
+    def objective(self) -> Objective:
+        """What must be least."""
+        return self.how.objective or Objective.WORST
 
     @property
     def doubts(self) -> int:
@@ -146,14 +153,17 @@ class Seeker:
         if self.by_context is not None or self.fallback is not None:
             start = None  # it cannot be changed line by line
         share = max(1, int(steps / self.parts / (1 + SIMPLIFYING + POLISHING + SHORTER)))
-        tables = self._tables(world, () if start is None else scorings_of(start), share)
+        build = partial(self._tables, more=() if start is None else scorings_of(start))
+        self.care, usual = self._care(world, build, share)
+        caring = replace(world, care=self.care)
+        tables = build(caring)
         if self.how.seconds is not None and self.clock is None:
             self.clock = Clock(TIMED * self.how.seconds, steps=steps * self.searches, done=self.done, whole=self.whole)
         moves = Moves(
             tables,
-            world,
+            caring,
             self.limits,
-            power=self.how.objective.power,
+            power=self.objective.power,
             seed=self.how.seed + self.shift,
             steps=share,
             done=self.done,
@@ -165,10 +175,11 @@ class Seeker:
         def exact(draft: "Draft") -> FloatArray:
             with suppress(TooLong):
                 return self._certified(draft, world)
-            return draft.regret
+            return caring.felt(draft.regret)
 
+        start = start or usual
         begun = None if start is None else among(start, tables, self.limits.links_back)
-        corrected = not self.how.caps.some and not (self.how.objective.extra and self.collection.varies)
+        corrected = not self.how.caps.some and not (self.objective.extra and self.collection.varies)
         given = moves, exact if corrected else None, begun
         islands = self.how.islands, self.how.workers, self.how.seed
         draft = search(*given) if self.how.islands == 1 else search_islands(*given, *islands)
@@ -184,7 +195,7 @@ class Seeker:
         return with_free_numbers(moves, draft) if self.how.numbers == "free" else draft
 
     def _certified(self, draft: "Draft", world: World) -> FloatArray:
-        """The regret (S,) over the horizon itself, with the unlucky where they count."""
+        """The regret (1, S) over the horizon itself; with the unlucky (2, S), where they count."""
         plan = self._plan(draft)
         if self.by_context is None:
             found = certify(plan, world.scenarios, must_rest=False)
@@ -192,29 +203,33 @@ class Seeker:
             truth = self.by_context.truths
             self.over = self.over or contextual(plan, truth)
             found = certify(plan, truth, must_rest=False, over=self.over)
-        cares = self.how.objective is Objective.UNLUCKY and not self.collection.varies
-        regret = with_the_unlucky(found) if cares else found.regret
-        return regret if found.harm is None else regret + self.harm_price * found.harm
+        cares = self.objective is Objective.UNLUCKY and not self.collection.varies
+        regret = with_the_unlucky(found) if cares else found.regret[None].copy()
+        if found.harm is not None:
+            regret[0] += self.harm_price * found.harm
+        return regret
 
-    def _tables(self, world: World, more: Sequence[Scoring], steps: int) -> "Tables":
-        """The tables in which long stays count as much more as they do in this attempt."""
-        from banditree.protocols.care import Care, care_beyond
-        from banditree.protocols.moves import Moves
-        from banditree.protocols.search import search
+    def _tables(self, world: World, more: Sequence[Scoring]) -> "Tables":
         from banditree.protocols.tables import build_tables
 
-        build = partial(build_tables, world, self.horizon, self.price, more, self.longer, self.harm_price)
-        extra, plain = self.how.objective.extra, build()
+        return build_tables(world, self.horizon, self.price, more, self.longer, self.harm_price)
+
+    def _care(self, world: World, build: "Callable[[World], Tables]", steps: int) -> "tuple[Care, Draft | None]":
+        """How losses count in this attempt, and a draft that a short search without care found, if there was one."""
+        from banditree.protocols.moves import Moves
+        from banditree.protocols.search import search
+
+        extra = self.objective.extra
         if self.how.caps.loss is not None:
-            extra = max(extra, CARES[self.attempt])
-            return build(care=Care(extra, self.how.caps.loss)) if extra else plain
+            return Care(max(extra, CARES[self.attempt]), self.how.caps.loss), None
         if not extra:
-            return plain
+            return NO_CARE, None
         seed, first = self.how.seed + self.shift, max(1, int(AT_FIRST * steps))
         clock = None if self.how.seconds is None else Clock(AT_FIRST * self.how.seconds, steps=first)
-        power = self.how.objective.power
-        usual = search(Moves(plain, world, self.limits, power=power, seed=seed, steps=first, clock=clock)).regret
-        return build(care=care_beyond(float(world.by_group(usual).max()), extra))
+        power = self.objective.power
+        usual = search(Moves(build(world), world, self.limits, power=power, seed=seed, steps=first, clock=clock))
+        care = care_beyond(float(world.by_group(usual.regret).max()), extra)
+        return care, None if self.choosers or not usual.n_lines else usual
 
     def _shorter(self, moves: "Moves", draft: "Draft", lost: Callable[["Draft"], float]) -> "Draft":
         """The draft, or one with a line less if that loses no more and is no harder to read."""
@@ -231,9 +246,9 @@ class Seeker:
         return shorter if easier and lost(shorter) <= lost(draft) else draft
 
     def _lost(self, regret: FloatArray, world: World) -> float:
-        """What regrets (S,) come to by the objective: those of the worst kind, or the mean."""
+        """What regrets (1 or 2, S) come to by the objective: those of the worst kind, or the mean."""
         kinds = world.by_group(regret)
-        return float(kinds @ world.share if self.how.objective is Objective.MEAN else kinds.max())
+        return float((kinds @ world.share if self.objective is Objective.MEAN else kinds.max(axis=1)).sum())
 
     def _plan(self, draft: "Draft") -> Plan:
         made_for = (self.collection, self.horizon, self.how.seed, Vocabulary(), self.by_context)
@@ -242,13 +257,14 @@ class Seeker:
     def _promised(self, plan: Plan, world: World) -> float:
         """What the plan loses at most, wherever rates are in their intervals; over drawn cases where these differ."""
         if self.collection.varies:
-            return self._lost(certify(plan, world.scenarios, must_rest=False).regret, world)
-        return lost(judge(plan, self.collection, must_rest=False), self.how.objective)
+            return self._lost(certify(plan, world.scenarios, must_rest=False).regret[None], world)
+        return lost(judge(plan, self.collection, must_rest=False), self.objective)
 
     def _near(self, draft: "Draft") -> Nearby:
         """The plan of a draft, beside which others may be looked for."""
-        plan, longest = self._plan(draft), self.limits.longest_path
-        return Nearby(plan, draft, self.collection, self.how.objective, longest, self.how.steps, self.how.seconds)
+        how, plan = self.how, self._plan(draft)
+        asked = self.objective, self.care, self.limits.longest_path, how.steps, how.seconds
+        return Nearby(plan, draft, self.collection, *asked)
 
     def _settled(self, near: Nearby) -> Nearby:
         """The plan, or a shorter one near it that loses less."""

@@ -30,12 +30,14 @@ class ProtocolSettings(Settings):
     """How a protocol is searched for, and what it may be."""
 
     objective: Annotated[
-        Objective,
+        Objective | None,
         Field(
-            description="Least loss in the worst task (worst), on average (mean), or in the worst task with a fifth of "
-            "what its unluckiest 1% of cases lose (unlucky)."
+            description="What must be least: the mean loss in the worst task (worst), the mean loss over all tasks "
+            "(mean), or the former with a tenth of what the unluckiest 1% of cases lose in theirs (unlucky). [default: "
+            "unlucky; worst with contexts, states, cases of a task that differ, allow, unknown, fallback, more than "
+            "150 tasks, or at most 30 rounds]"
         ),
-    ] = Objective.WORST
+    ] = None
     lines: Annotated[
         int | None, Field(ge=1, le=MOST_LINES, description="Most lines. [default: 1.5 per task, 3 with contexts]")
     ] = None

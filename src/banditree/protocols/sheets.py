@@ -58,7 +58,7 @@ class Ends(NamedTuple):
     rule_rest: FloatArray
     arm: IntArray
     moving: FloatArray
-    kept: float
+    kept: FloatArray
     is_free: bool
     n_arms: int
 
@@ -205,7 +205,7 @@ def prepare(sheet: Sheet, ends: Ends, bench: Bench) -> None:
                 cost, back = ends.rule_cost[rule, k, s], ends.rule_down[rule, k, s]
             if turns:
                 cost += back * ends.moving[root, s]
-                back *= ends.kept
+                back *= ends.kept[root, s]
             bench.ends[0, k, s], bench.ends[1, k, s] = cost, back
     for n in range(sheet.numbers[N_LINES]):
         for s in range(S):
@@ -218,7 +218,7 @@ def prepare(sheet: Sheet, ends: Ends, bench: Bench) -> None:
             if to < 0 or to != ends.arm[sheet.lines[n, 0]]:
                 for s in range(S):
                     bench.chain[COST, n, s] += exits[side, n, s] * ends.moving[to if to >= 0 else K - 1, s]
-                    bench.chain[side, n, s] *= ends.kept
+                    bench.chain[side, n, s] *= ends.kept[to if to >= 0 else K - 1, s]
 
 
 @inner()

@@ -67,18 +67,21 @@ class Pool:
         self.values = np.vstack([cost + back * again, again])
         self.heights = np.zeros(len(self.values), np.int64)  # lines on the longest path from each place
         self.prior = moves.gradient(best) / moves.gradient(best).sum()
-        self.adding = Adding(np.arange(S), np.ones(S), np.full(S, 1 / S), 1.0, np.empty(S))
+        self.evenly = moves.world.care.weights(np.full(moves.world.n_scenarios, 1 / moves.world.n_scenarios)).sum(
+            axis=0
+        )
+        self.adding = Adding(np.zeros(S, np.int64), np.ones((1, S)), np.ones(1), 1.0, np.empty(1))
 
     def trial(self) -> None:
         """Follow one case until settling is best, adding lines on the way there and back."""
-        rng, path = self.moves.rng, []
-        belief = (self.prior + 1 / len(self.prior)) / 2
+        rng, path, lost = self.moves.rng, [], slice(self.moves.world.n_scenarios)
+        belief = (self.prior + self.evenly) / 2
         for room in range(self.moves.limits.longest_path or LONGEST_TRIAL, 0, -1):
             path.append((belief, room))
             choice = self.add_best(belief, room)
             if (self.values[: self.K] @ belief).min() <= choice.judged * (1 + 1e-9):
                 break
-            task, coin = rng.choice(len(belief), p=belief), rng.random()
+            task, coin = rng.choice(len(belief[lost]), p=belief[lost] / belief[lost].sum()), rng.random()
             down, up, _cost, _rest = choice.exits
             if coin > up[task] + down[task]:
                 break  # the case stays for good
@@ -86,7 +89,7 @@ class Pool:
             belief = belief / belief.sum()
             if rng.random() < AGAIN:
                 belief = (belief + self.prior) / 2
-            if belief.max() > CERTAIN:
+            if belief[lost].max() > CERTAIN * belief[lost].sum():
                 break
         for belief, room in reversed(path):
             self.add_best(belief, room)
@@ -97,9 +100,9 @@ class Pool:
         moves.spend()
         number = np.flatnonzero(self.heights < room)
         values, zero = self.values[number], np.zeros_like(belief)
-        judge = Judge(zero, zero, belief * len(belief), self.adding, np.empty_like(belief))
+        judge = Judge(zero, zero, belief, self.adding, np.empty_like(belief))
         places = Places(number, values, np.zeros_like(values), values)
-        choice = best_line(moves.tables, np.maximum(belief, 1e-12), places, judge, moves.rng.random(), moves.scratch)
+        choice = best_line(moves.tables, belief, places, judge, moves.rng.random(), moves.scratch)
         if choice.judged < (1 - WORTH) * (self.values[self.heights <= room] @ belief).min():
             low, high = choice.links
             down, up, cost, _rest = choice.exits

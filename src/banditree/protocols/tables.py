@@ -5,15 +5,14 @@ of another one.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from banditree.certificates.discounted import NO_CAP, score_exits
+from banditree.certificates.discounted import NO_CAP, score_exits, watch_exits
 from banditree.errors import InvalidInput, TooLong
-from banditree.protocols.care import NO_CARE, Care, felt, watched_stays
 from banditree.protocols.moving import Moving, moving_to
 from banditree.protocols.scoring import Templates, levels_for, templates_of
 from banditree.protocols.screening import Screened, SingleArray
@@ -44,12 +43,22 @@ class Line(NamedTuple):
     cap: int = 0
 
 
+class Stays(NamedTuple):
+    """What a round with each arm costs under each scenario, (S, K) each, on a score line, and on a watch line or at an
+    end; and the chance of going on, and in sight, after it."""
+
+    gaps: FloatArray
+    resting: FloatArray
+    on_line: FloatArray
+    at_rest: FloatArray
+
+
 class Ways(NamedTuple):
     """How the lines of W ways are left at the L levels, times the unit of the way, as compiled code takes it.
 
     up, rounds: (W, L, L, S) of score lines, by ceil and floor. watch_down, watch_rounds: (W, caps, L, S) of watch
-    lines, counted with care. gaps, resting: (W, S), what a round on a score line and on a watch line costs. stopping:
-    the chance to end.
+    lines. gaps, resting, stopping: (W, S), what a round on a score line and on a watch line costs, and the chance that
+    the former is the last in sight.
     """
 
     up: SingleArray
@@ -58,15 +67,14 @@ class Ways(NamedTuple):
     watch_rounds: FloatArray
     gaps: FloatArray
     resting: FloatArray
-    stopping: float
-    care: Care
+    stopping: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class Tables:
     """W ways at L levels, S scenarios, K arms.
 
-    arm, template: (W,). gaps, resting: (S, K), what a round costs on a score line, and on a watch line or at an end.
+    arm, template: (W,). going: the chance of going on after a round.
     Rules: (R, K, S) each, rule_down, rule_cost and rule_rest of ends, with `rules` (R, 5): template, floor, cap, the
     number of the level, and 1 where the rule hands over. After the arms, the K ends are those at which others choose,
     the hand-over last. rows: (n, 3), the score lines that are screened (way, ceil, floor, as numbers of levels), in
@@ -77,10 +85,9 @@ class Tables:
     templates: Templates
     levels: IntArray
     going: float
+    stays: Stays
     arm: IntArray
     template: IntArray
-    gaps: FloatArray
-    resting: FloatArray
     ways: Ways
     rules: IntArray
     rule_down: FloatArray
@@ -108,12 +115,12 @@ class Tables:
     @property
     def n_ends(self) -> int:
         """K: the arms, and the ends at which others choose."""
-        return int(self.gaps.shape[1])
+        return int(self.stays.gaps.shape[1])
 
     @cached_property
     def ends(self) -> Ends:
         """The ends as drafts are weighed with them."""
-        alone = np.ascontiguousarray(felt(self.resting.T / (1.0 - self.going), self.ways.care))
+        alone = np.ascontiguousarray((self.stays.resting / (1.0 - self.stays.at_rest)).T)
         rules, moving = (self.rule_cost, self.rule_down, self.rule_rest), self.moving
         return Ends(alone, *rules, self.arm, moving.cost, moving.kept, moving.is_free, self.n_arms)
 
@@ -130,19 +137,18 @@ class Tables:
         points, chance = self.templates.points[template], self.templates.chance[template, arm]
         floors = np.array([line.floor])
         if line.ceil:
-            down, up, rounds = score_exits(points, chance, self.going, floors, np.array([line.ceil]))
-            cost = felt(rounds[0, 0] * self.gaps[:, arm], self.ways.care)
+            down, up, rounds = score_exits(points, chance, self.stays.on_line[:, arm], floors, np.array([line.ceil]))
+            cost = rounds[0, 0] * self.stays.gaps[:, arm]
             return np.stack([down[0, 0], up[0, 0], cost, np.zeros_like(cost)])
         level = np.flatnonzero(self.levels * self.templates.unit[template] == line.floor)
         if level.size:  # one of those that the tables hold in full precision
             at = line.way, CAPS.index(line.cap), int(level[0])
             down, rounds = self.ways.watch_down[at], self.ways.watch_rounds[at]
         else:
-            caps, costs = np.array([line.cap or NO_CAP]), self.resting[:, arm]
-            exits = watched_stays(points, chance, self.going, floors, caps, costs, self.ways.care)
-            down, rounds = exits[0][0, 0], exits[1][0, 0]
+            caps, going = np.array([line.cap or NO_CAP]), self.stays.at_rest[:, arm]
+            down, rounds = (part[0, 0] for part in watch_exits(points, chance, going, floors, caps))
         rest = np.where(points @ chance > RISES, 1.0 - down, 0.0)
-        return np.stack([down, np.zeros_like(rest), rounds * self.resting[:, arm], rest])
+        return np.stack([down, np.zeros_like(rest), rounds * self.stays.resting[:, arm], rest])
 
 
 def build_tables(
@@ -152,15 +158,13 @@ def build_tables(
     more: Sequence[Scoring] = (),
     longer: float = 1.0,
     harm_price: float = 0.0,
-    care: Care = NO_CARE,
 ) -> Tables:
     """All tables. wrong_price: what having a wrong arm in force at the horizon costs, or none, once. more: ways to
-    score. longer: how many times the horizon a case lasts on average. harm_price: what one harm costs. care: how much
-    more long stays count."""
+    score. longer: how many times the horizon a case lasts on average. harm_price: what one harm costs."""
     scenarios = world.scenarios
-    going = 1.0 - 1.0 / (longer * horizon)
+    care, going = world.care, 1.0 - 1.0 / (longer * horizon)
     missed = np.hstack([scenarios.gaps, np.zeros((scenarios.n_tasks, len(world.choosers)))])
-    moving = moving_to(missed, scenarios.change_cost, going, world.washout)
+    moving = moving_to(missed, scenarios.change_cost, going, world.washout, care)
     templates, levels = world.templates or templates_of(scenarios, more), levels_for(horizon)
     gaps = scenarios.gaps
     at_rest, losses = resting_costs(world, horizon)
@@ -168,29 +172,32 @@ def build_tables(
     gaps = gaps + TESTED * wrong_price / horizon  # still tested when the horizon ends: no arm is in force
     if harm_price and scenarios.harm is not None:
         gaps, resting = (cost + harm_price * scenarios.harm.rates for cost in (gaps, resting))
+    if world.choosers:  # What an end costs once is spread over the rounds, as for every end.
+        gaps, resting = np.hstack([gaps, losses.T / horizon]), np.hstack([resting, losses.T / horizon])
     template, arm = np.nonzero(templates.usable)
     if not len(arm):
         raise InvalidInput("All tasks have the same means, so there is nothing to find out. Merge them.")
-    _refuse_too_large(len(arm), len(levels), len(gaps))
-    watched = _watched(templates, levels, going, resting, care)
-    ways = _ways(templates, levels, template, arm, gaps, resting, going, watched, care)
-    rules, rule_down, rule_cost = _rules(templates, levels, resting, watched)
+    stays = Stays(
+        *(care.with_bearable(cost) for cost in (gaps, resting)), *(going * care.seen(cost) for cost in (gaps, resting))
+    )
+    _refuse_too_large(len(arm), len(levels), len(stays.gaps))
+    templates = replace(templates, chance=care.each(templates.chance, axis=3))
+    watched = _watched(templates, levels, stays)
+    ways = _ways(templates, levels, template, arm, stays, watched)
+    rules, rule_down, rule_cost = _rules(templates, levels, stays, watched)
     drift = np.einsum("tb,tkbs->tks", templates.points, templates.chance)[rules[:, 0]]
     rule_rest = np.where(drift > RISES, 1.0 - rule_down, 0.0)
     if world.choosers:
-        # What an end costs once is spread over the rounds, as for every end.
-        gaps, resting = np.hstack([gaps, losses.T / horizon]), np.hstack([resting, losses.T / horizon])
         rules, rule_down, rule_cost, rule_rest = _with_choosers(
-            rules, rule_down, rule_cost, rule_rest, felt(losses, care)
+            rules, rule_down, rule_cost, rule_rest, care.with_bearable(losses, axis=1)
         )
     return Tables(
         templates,
         levels,
         going,
+        stays,
         arm,
         template,
-        gaps,
-        resting,
         ways,
         rules,
         rule_down,
@@ -212,14 +219,14 @@ def _refuse_too_large(n_ways: int, n_levels: int, n_scenarios: int) -> None:
         )
 
 
-def _watched(templates: Templates, levels: IntArray, going: float, resting: FloatArray, care: Care) -> Watched:
+def _watched(templates: Templates, levels: IntArray, stays: Stays) -> Watched:
     """(down, rounds), (caps, L, S) each, of watching an arm by a template: of a line, and of an end under a rule."""
 
     @cache
     def exits(template: int, arm: int) -> tuple[FloatArray, FloatArray]:
         here = levels * templates.unit[template]
         own = templates.points[template], templates.chance[template, arm]
-        return watched_stays(*own, going, here, _caps(), resting[:, arm], care)
+        return watch_exits(*own, stays.at_rest[:, arm], here, _caps())
 
     return exits
 
@@ -229,22 +236,19 @@ def _ways(
     levels: IntArray,
     template: IntArray,
     arm: IntArray,
-    gaps: FloatArray,
-    resting: FloatArray,
-    going: float,
+    stays: Stays,
     watched: Watched,
-    care: Care,
 ) -> Ways:
-    W, n, S = len(arm), len(levels), len(gaps)
+    W, n, S = len(arm), len(levels), len(stays.gaps)
     up, rounds = np.empty((W, n, n, S), np.float32), np.empty((W, n, n, S), np.float32)
     watch_down, watch_rounds = np.empty((W, len(CAPS), n, S)), np.empty((W, len(CAPS), n, S))
     for way in range(W):
         here = levels * templates.unit[template[way]]
         points, chance = templates.points[template[way]], templates.chance[template[way], arm[way]]
-        _down, up[way], rounds[way] = score_exits(points, chance, going, here, here)
+        _down, up[way], rounds[way] = score_exits(points, chance, stays.on_line[:, arm[way]], here, here)
         watch_down[way], watch_rounds[way] = watched(int(template[way]), int(arm[way]))
-    line_gaps, line_resting = (np.ascontiguousarray(costs.T[arm]) for costs in (gaps, resting))
-    return Ways(up, rounds, watch_down, watch_rounds, line_gaps, line_resting, 1.0 - going, care)
+    costs = (np.ascontiguousarray(part.T[arm]) for part in (stays.gaps, stays.resting, 1.0 - stays.on_line))
+    return Ways(up, rounds, watch_down, watch_rounds, *costs)
 
 
 def _caps() -> IntArray:
@@ -252,10 +256,10 @@ def _caps() -> IntArray:
 
 
 def _rules(
-    templates: Templates, levels: IntArray, resting: FloatArray, watched: Watched
+    templates: Templates, levels: IntArray, stays: Stays, watched: Watched
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """(rules, rule_down, rule_cost) for all common templates, floors and caps."""
-    K = resting.shape[1]
+    (S, _), K = stays.resting.shape, templates.chance.shape[1]
     rules, downs, costs = [], [], []
     for template in np.flatnonzero(templates.common):
         here = levels * templates.unit[template]
@@ -264,8 +268,7 @@ def _rules(
             for level, floor in enumerate(here):
                 rules.append((template, floor, cap, level, 0))
                 downs.append([down[c, level] for down, _rounds in exits])
-                costs.append([exits[k][1][c, level] * resting[:, k] for k in range(K)])
-    S = resting.shape[0]
+                costs.append([exits[k][1][c, level] * stays.resting[:, k] for k in range(K)])
     return np.array(rules, np.int64).reshape(-1, 5), np.reshape(downs, (-1, K, S)), np.reshape(costs, (-1, K, S))
 
 
@@ -295,7 +298,7 @@ def _screened(ways: Ways) -> tuple[IntArray, Screened, IntArray, Screened]:
     watch_rows = rng.permutation([(way, cap, b) for way in range(W) for cap in caps for b in coarse])
     way, watch_way = rows[:, 0], watch_rows[:, 0]
     at, watch_at = tuple(rows.T), tuple(watch_rows.T)
-    score = Screened(*_columns(ways.up[at], felt(ways.rounds[at] * ways.gaps[way], ways.care)))
+    score = Screened(*_columns(ways.up[at], ways.rounds[at] * ways.gaps[way]))
     watch = Screened(*_columns(ways.watch_down[watch_at], ways.watch_rounds[watch_at] * ways.resting[watch_way]))
     return rows, score, watch_rows, watch
 

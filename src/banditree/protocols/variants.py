@@ -6,14 +6,17 @@ Each is made from the draft of the given protocol by a short search of its own, 
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from banditree.errors import InvalidInput
 from banditree.plans.plan import Plan
 from banditree.plans.reading_load import reading_load
 from banditree.plans.words import Vocabulary
 from banditree.progress import Clock, OnProgress
+from banditree.protocols.care import NO_CARE, Care
 from banditree.protocols.defaults import default_path, default_steps
 from banditree.protocols.judging import Judged, judge, loses, lost
 from banditree.protocols.objectives import Limits, Objective
@@ -44,14 +47,15 @@ class Nearby:
     """A protocol with the draft it was made of, and others near it: found by short searches when they are asked for,
     and remembered.
 
-    objective, longest_path, steps, seconds: as the protocol was searched for. draft: None for a plan without lines.
-    known: the others that were found, by name. stopped: whether a search was.
+    objective, care, longest_path, steps, seconds: as the protocol was searched for. draft: None without lines. known:
+    the others that were found, by name. stopped: whether a search was.
     """
 
     plan: Plan
     draft: "Draft | None"
     collection: Collection
     objective: Objective = Objective.WORST
+    care: Care = NO_CARE
     longest_path: int | None = None
     steps: int | None = None
     seconds: float | None = None
@@ -119,21 +123,15 @@ class Nearby:
         world = known_world(self.collection, self.seed)
         if self.collection.is_estimated:
             world = with_scenarios(world, hardest_parameters(self.collection))
-        return replace(world, washout=self.plan.washout)
+        return replace(world, washout=self.plan.washout, care=self.care)
 
     @cached_property
     def tables(self) -> "Tables":
         """The lines that are looked at."""
-        from banditree.protocols.care import care_beyond
         from banditree.protocols.tables import build_tables
 
         assert self.draft is not None
-        build = partial(build_tables, self.world, self.plan.horizon, more=scorings_of(self.draft))
-        tables = build()
-        if extra := self.objective.extra:
-            usual = self.world.by_group(among(self.draft, tables, self.leads_back).regret).max()
-            tables = build(care=care_beyond(float(usual), extra))
-        return tables
+        return build_tables(self.world, self.plan.horizon, more=scorings_of(self.draft))
 
     @cached_property
     def start(self) -> "Draft":
@@ -160,7 +158,11 @@ class Nearby:
             power, seed = self.objective.power, self.seed
             return Moves(self.tables, self.world, self.limits, power=power, seed=seed, steps=1).nothing
         alone = self.tables.ends.cost[: self.tables.n_arms]
-        return empty_draft(self.tables, int(alone.max(axis=1).argmin()), self.leads_back)
+        return empty_draft(
+            self.tables,
+            int(np.array([self.world.parts(one).max(axis=1).sum() for one in alone]).argmin()),
+            self.leads_back,
+        )
 
     def _searched(self, draft: "Draft", limits: Limits) -> "Draft":
         from banditree.protocols.draft import NO_RULE

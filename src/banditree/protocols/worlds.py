@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditree.plans.plan import Fallback
+from banditree.protocols.care import NO_CARE, Care
 from banditree.protocols.scoring import Templates
 from banditree.tasks.arrays import FloatArray, IntArray, frozen
 from banditree.tasks.cases import draw_cases
@@ -69,7 +70,8 @@ class World:
     choosers: ends at which others choose, the hand-over being the last; empty where plans may have none.
     alike: of worlds of drawn cases, more cases, as many of each kind, by which resting is judged: a search over a few
     cases would settle on what happens to be best for these. n_added: how many scenarios, the last, are not drawn cases.
-    washout: the rounds after a change of arm that do not count.
+    washout: the rounds after a change of arm that do not count. care: how losses count;
+    corrected: these weights instead.
     """
 
     scenarios: Collection
@@ -81,6 +83,8 @@ class World:
     alike: Collection | None = None
     n_added: int = 0
     washout: int = 0
+    care: Care = NO_CARE
+    corrected: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name, dtype in (("group", np.int64), ("weight", np.float64), ("share", np.float64)):
@@ -101,6 +105,21 @@ class World:
         """(S, G), the weight of each scenario in its kind."""
         return np.asarray((self.group[:, None] == np.arange(len(self.share))) * self.weight[:, None])
 
+    @cached_property
+    def groups(self) -> IntArray:
+        """(V,), the kind of each value of a draft: of what each scenario loses, and what `care` adds to these."""
+        return np.tile(self.group, 1 + len(self.care.sights))
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """(1, V), how each value counts; with care (2, V), and how it counts beyond the bearable."""
+        return self.care.weights(self.weight) if self.corrected is None else self.corrected
+
+    @cached_property
+    def counted(self) -> FloatArray:
+        """(1 or 2, V, G), the same in its kind."""
+        return np.asarray(self.weights[..., None] * (self.groups[:, None] == np.arange(len(self.share))))
+
     @property
     def by_task(self) -> FloatArray | None:
         """(S, M), the weight of each drawn case in its task; None where the first scenarios are the tasks."""
@@ -120,8 +139,17 @@ class World:
         return replace(self, share=share / share.sum())
 
     def by_group(self, values: FloatArray) -> FloatArray:
-        """Values (..., S) averaged within each kind, (..., G)."""
-        return np.asarray(values @ self.members)
+        """What is lost (..., G) in each kind, of values (..., V)."""
+        return np.asarray(values[..., : self.n_scenarios] @ self.members)
+
+    def felt(self, values: FloatArray) -> FloatArray:
+        """What is lost under each scenario (1, S), and with care what is felt beyond it (2, S), of values (V,)."""
+        each = self.care.weights(np.ones(self.n_scenarios)) * values
+        return np.asarray(each.reshape(len(each), -1, self.n_scenarios).sum(axis=1))
+
+    def parts(self, values: FloatArray) -> FloatArray:
+        """What counts in each kind (1, G), or with care (2, G), of values (V,)."""
+        return np.asarray(values @ self.counted)
 
 
 def one_by_one(scenarios: Collection, share: FloatArray | None = None) -> World:
@@ -177,6 +205,7 @@ def with_scenarios(world: World, parameters: FloatArray) -> World:
         alike=world.alike,
         n_added=world.n_added + added,
         washout=world.washout,
+        care=world.care,
     )
 
 

@@ -83,10 +83,11 @@ def front_text(rows: list[dict[str, Any]]) -> str:
 
 def variants_text(found: list[Variant], objective: Objective | str = Objective.WORST) -> str:
     """What a plan and others near it would lose, as a short table."""
+    told = objective_named(objective).told
     over = f" {VARYING}" if isinstance(found[0].certificate, VaryingCertificate) else ""
-    head = ["", "lines", "reading load", f"loses {objective_named(objective).words}{over}", "1 of 100 loses"]
+    head = ["", "lines", "reading load", f"loses {told.words}{over}", "1 of 100 loses"]
     cells = [
-        [name, str(one.n_tests), f"{reading_load(one):.1f}", f"{lost(judged, objective):,.2f}", _one_in_100(judged)]
+        [name, str(one.n_tests), f"{reading_load(one):.1f}", f"{lost(judged, told):,.2f}", _one_in_100(judged)]
         for name, one, judged in found
     ]
     if all(row[-1] == "-" for row in cells):

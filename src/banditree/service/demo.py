@@ -41,18 +41,18 @@ ACTOR = "demo"
 DAYS = 7  # From one visit of the clinic to the next.
 
 
-def clinic_protocol(patience: int = 4) -> Plan:
+def clinic_protocol(patience: int = 5) -> Plan:
     """The plan that `banditree demo` finds, written down so that the console starts at once.
 
     patience: how far the score of the second line may fall.
     """
     even, strict, mild = (ByOutcome(points) for points in ((-1, 1), (-3, 1), (-3, 2)))
     lines = [
-        Line(Give("E"), Score(even, floor=2, ceil=5), below=2, above=4),
+        Line(Give("E"), Score(even, floor=3, ceil=8), below=2, above=4),
         Line(Give("D"), Watch(strict, floor=patience), below=3),
-        Line(Give("A"), Watch(strict, floor=6), below=1),
-        Line(Give("B"), Watch(mild, floor=8), below=5),
-        Line(Give("C"), Watch(mild, floor=8), below=Line(Give("E"))),
+        Line(Give("A"), Watch(strict, floor=5), below=1),
+        Line(Give("C"), Watch(mild, floor=12), below=5),
+        Line(Give("B"), Watch(mild, floor=15), below=Line(Give("E"))),
     ]
     return make_plan(lines, CLINIC, HORIZON, rule=SafetyRule((-3, 2), floor=20), vocabulary=WORDS)
 

@@ -58,7 +58,7 @@ def test_a_draft_is_signed_on_its_page_and_cases_are_moved_one_by_one(running):
     client, http, _ = running
     draft = draft_of(client)
     page = text(http, f"/plans/{draft.id}/sign")
-    assert "no longer: 2. Give D for as long as the score (+1/-3) stays above -4. Then: next line." in page
+    assert "no longer: 2. Give D for as long as the score (+1/-3) stays above -5. Then: next line." in page
     assert "new: 2. Give D for as long as the score (+1/-3) stays above -6. Then: next line." in page
     assert "7 cases on Clinic, protocol go on as before; each can be moved on its page." in page
     assert "was replaced" not in text(http, "/cases/demo-2")

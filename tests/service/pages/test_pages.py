@@ -166,10 +166,10 @@ def test_a_case_on_a_protocol_is_marked_on_its_line_with_its_score(http):
     for number, reward in enumerate([1, 1, 0], 1):
         api.tell("p", number, reward, ask=1)
     page = http.get("/cases/p").text
-    assert "Line 1: Give E; recovery +1, relapse -1. At +5: line 4. At -2: next line." in page
+    assert "Line 1: Give E; recovery +1, relapse -1. At +8: line 4. At -3: next line." in page
     assert '<li class="rung taken here">' in page
-    assert 'aria-label="Score +1, between -2 and +5"' in page
-    for number, reward in enumerate([1] * 4 + [0] * 6, 4):  # at +5 to line 4, then down to the end of line 5
+    assert 'aria-label="Score +1, between -3 and +8"' in page
+    for number, reward in enumerate([1] * 7 + [0] * 9, 4):  # at +8 to line 4, then down to the end of line 5
         api.tell("p", number, reward, ask=1)
     page = http.get("/cases/p").text
     assert '<li class="way end came here"' in page

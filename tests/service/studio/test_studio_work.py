@@ -16,6 +16,7 @@ from banditree.files.plans import fingerprint, plan_document
 from banditree.languages.language import Language
 from banditree.progress import Progress
 from banditree.protocols.build import build_plan
+from banditree.protocols.objectives import Objective
 from banditree.reports.beside import Lost
 from banditree.service.jobs.work import KINDS
 from banditree.service.pages.studio import plan as plan_page
@@ -128,7 +129,7 @@ def test_the_table_of_what_is_lost_says_for_every_row_what_the_unlucky_lose():
     job = SimpleNamespace(found=[{**rated, "at_estimates": None, "plan": plan}])
     without = {"name": "C for all", "short": "C for all", "worst": 50.0, "mean": 45.0}
     beside = SimpleNamespace(state=State.DONE, result=[without])
-    shown = plan_page._shown(Language(), None, "unlucky", job, beside, None)
+    shown = plan_page._shown(Language(), None, Objective.WORST, job, beside, None)
     assert [row["one_in_100"] for row in shown["lost"]] == [9.0, None]
 
 

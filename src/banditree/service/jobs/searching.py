@@ -49,7 +49,9 @@ def search(database: Database, settings: Mapping[str, Any], reports: Reports) ->
     asked = SearchSettings(**settings)
     method = choose_method(collection, asked.method, asked.options)
     limits = asked.caps, asked.max_harm
-    finds = Finds(collection, reports, vocabulary_from(asked.words), asked.objective, *limits)
+    finds = Finds(
+        collection, reports, vocabulary_from(asked.words), (asked.objective or Objective.UNLUCKY).told, *limits
+    )
     if asked.not_again:
         finds.completed = partial(add_rule, collection=collection, **asked.options)
     elif asked.pages:

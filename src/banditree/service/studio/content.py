@@ -160,7 +160,7 @@ class Limits(Shape):
     harm: Annotated[float, Field(gt=0)] | None = None
     not_again: bool = False
     excluded: list[str] = Field(default_factory=list)
-    objective: Objective = Objective.WORST
+    objective: Objective | None = None
     most: Annotated[float, Field(gt=0)] | None = None
     ask: bool = False
     washout: Annotated[int, Field(ge=0, le=1_000)] = 0

@@ -9,7 +9,7 @@ from banditree.languages.language import Language, message
 from banditree.plans.plan import Plan
 from banditree.plans.wording import heading
 from banditree.plans.words import capital, in_language
-from banditree.protocols.objectives import CARE, Objective
+from banditree.protocols.objectives import Objective
 from banditree.reports.promise import lost_word
 from banditree.service.edge.replies import read, write
 from banditree.service.jobs.models import SearchJob
@@ -68,7 +68,7 @@ async def show(
     kinds = await read(request, records.collection_of, content.collection)
     shown = {}
     if job is not None and job.found:
-        objective, language = content.limits.objective, spoken(request)
+        objective, language = (content.limits.objective or Objective.UNLUCKY).told, spoken(request)
         shown = await run_in_threadpool(_shown, language, kinds.unit, objective, job, beside, dot)
     return step_page(
         request, study, "plan", busy=is_busy(job, beside), job=job, kinds=kinds, chances=CHANCES, **{**NOTHING, **shown}
@@ -100,12 +100,7 @@ def _where_lost(plan: Plan, objective: Objective, lost: str) -> str:
     say = plan.vocabulary.say
     if objective is Objective.MEAN:
         return capital(say("{lost} lost on average", lost=lost))
-    if objective is Objective.WORST:
-        return capital(say("{lost} lost in the worst {task}", lost=lost))
-    share = plan.vocabulary.digits(f"{CARE:g}")
-    return capital(
-        say("{lost} lost in the worst {task}, with {share} of what its worst 1% lose", lost=lost, share=share)
-    )
+    return capital(say("{lost} lost in the worst {task}", lost=lost))
 
 
 def _lost(found: dict[str, Any]) -> list[dict[str, Any]]:
@@ -159,7 +154,7 @@ async def _limits(request: Request, given: dict[str, str]) -> Limits:
         "most": given.get("most") or None,
         "ask": "ask" in given,
         "not_again": "not_again" in given,
-        "objective": given.get("objective", "worst"),
+        "objective": given.get("objective") or None,
         "excluded": excluded,
     }
     if said["links_back"]:
