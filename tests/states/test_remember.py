@@ -22,7 +22,7 @@ from banditree.plans.line import Line
 from banditree.plans.tally_machine import tally_machine_of
 from banditree.protocols.leader import leader
 from banditree.tasks.optimal_states import optimal
-from banditree.tasks.state_instances import clinic_states, rand_states
+from banditree.tasks.state_instances import clinic_states, hard_states, rand_states
 
 
 def enumerated(plan, known, task, horizon):
@@ -136,3 +136,13 @@ def test_what_is_wrong_with_a_sheet_is_refused():
     with pytest.raises(InvalidInput, match="pages must be omitted with states"):
         build_plan(known, 50, method="remember", pages=True)
     assert leader(known, optimal(known, 50).options, 0.5, 20).most == 20
+
+
+def test_by_default_it_is_taken_where_it_loses_less_by_a_quarter():
+    """Tallies win where the good options tell the kinds apart, lines where only bad ones do; who asks for lines gets
+    them."""
+    telling, hard = rand_states(4, 4, 4, 102), hard_states(3, 2, 1)
+    assert build_plan(telling, 300, steps=40).origin.method == "remember"
+    assert build_plan(telling, 300, lines=5, steps=40).origin.method == "protocol"
+    assert build_plan(telling, 300, "protocol", steps=40).origin.method == "protocol"
+    assert build_plan(hard, 300, steps=1500).origin.method == "protocol"

@@ -23,6 +23,7 @@ from banditree.tasks.states import StateCollection
 from banditree.theory.by_state import alike_of, evidence_along, hard_states_of
 
 STEPS_PER_TASK = 1500  # Of a search by default, for each of the two units of points.
+WORTH_TALLIES = 0.75  # Tallies of all kinds ask for more at every round than lines: they must lose less by a quarter.
 REMEMBER = "remember"  # The method of plans that keep tallies for all kinds.
 USES = ("objective", "lines", "forward_only", "steps", "seconds", "seed")  # What may be asked of such a plan.
 
@@ -38,8 +39,9 @@ def build_by_state(
 ) -> Plan:
     """The best protocol that the search finds for a collection with states.
 
-    method: "protocol" by default, or "remember" for tallies of all kinds. options: objective (worst or mean), lines
-    (at most 1.5 per task by default), forward_only, steps or seconds, and seed.
+    method: "protocol" for lines, "remember" for tallies of all kinds; by default lines, unless tallies lose less than
+    three quarters as much. options: objective (worst or mean), lines (at most 1.5 per task by default), forward_only,
+    steps or seconds, and seed; with lines or forward_only the default is lines.
 
     >>> from banditree.tasks.state_instances import rand_states
     >>> plan = build_by_state(rand_states(2, 2, 2), 200, steps=30)
@@ -49,7 +51,7 @@ def build_by_state(
     if method == REMEMBER:
         _settings(horizon, "protocol", options)
         _warn(collection, horizon, optimal(collection, horizon))
-        return build_leader(collection, horizon, vocabulary)
+        return replace(build_leader(collection, horizon)[1], vocabulary=vocabulary or Vocabulary())
     how = _settings(horizon, method, options)
     known = optimal(collection, horizon)
     steps = how.steps or (STEPS_PER_TASK * collection.n_tasks * len(UNITS) if how.seconds is None else MOST_STEPS)
@@ -60,9 +62,14 @@ def build_by_state(
         found.append(_searched(asked, on_progress if seconds is None else _ending(seconds, on_progress)))
         if steps == 1:
             break
-    plan = min(found, key=lambda one: one[0])[1]
+    lost, plan = min(found, key=lambda one: one[0])
     _warn(collection, horizon, known)
     origin = Origin("protocol", seed=how.seed)
+    if method is None and how.lines is None and not how.forward_only:
+        losses, remembering = build_leader(collection, horizon)
+        tallied = collection.weights @ losses if how.objective is Objective.MEAN else losses.max()
+        if tallied < WORTH_TALLIES * lost:
+            plan, origin = remembering, remembering.origin
     if how.seconds is not None:
         origin = origin.timed(how.seconds)
     return replace(plan, vocabulary=vocabulary or Vocabulary(), origin=origin)

@@ -9,7 +9,6 @@ from banditree.plans.gives import SheetRow, TreatAsLeader, TreatByState
 from banditree.plans.line import Line
 from banditree.plans.plan import Origin, Plan, make_plan
 from banditree.plans.tally_machine import tally_machine_of
-from banditree.plans.words import Vocabulary
 from banditree.tasks.arrays import FloatArray, IntArray
 from banditree.tasks.optimal_states import missed, optimal
 from banditree.tasks.states import StateCollection
@@ -22,24 +21,25 @@ MOST_NATS = 4.2  # No outcome and no move counts more against a kind: odds of 67
 IMPOSSIBLE = 1e-9  # A smaller chance counts as this one.
 
 
-def build_leader(collection: StateCollection, horizon: int, vocabulary: Vocabulary | None = None) -> Plan:
-    """The plan that treats as the kind against which least has been seen, counted in whole points.
+def build_leader(collection: StateCollection, horizon: int) -> tuple[FloatArray, Plan]:
+    """(what it loses in each task (M,), the plan that treats as the kind against which least has been seen).
 
-    How fine the points are is chosen by simulated cases.
+    How fine the points are is chosen by simulated cases, and the losses are theirs.
 
     >>> from banditree.tasks.state_instances import rand_states
-    >>> plan = build_leader(rand_states(2, 2, 2), 100)
-    >>> plan.states, len(plan.lines)
-    (('state 1', 'state 2'), 1)
+    >>> lost, plan = build_leader(rand_states(2, 2, 2), 100)
+    >>> lost.shape, plan.states, len(plan.lines)
+    ((2,), ('state 1', 'state 2'), 1)
     """
     best = optimal(collection, horizon)
     costs = missed(collection, best, horizon)
     worlds = worlds_of(collection, costs)
     lines = [Line(leader(collection, best.options, unit, most)) for unit, most in SCALES]
     plans = [make_plan([line], collection, horizon) for line in lines]
-    lost = [simulated(tally_machine_of(plan), worlds, RUNS)[..., 0].mean(axis=1).max() for plan in plans]
-    chosen = next(plan for plan, loss in zip(plans, lost, strict=True) if loss <= AS_GOOD * min(lost))
-    return replace(chosen, vocabulary=vocabulary or Vocabulary(), origin=Origin("remember"))
+    lost = [simulated(tally_machine_of(plan), worlds, RUNS)[..., 0].mean(axis=1) for plan in plans]
+    most = AS_GOOD * min(one.max() for one in lost)
+    losses, chosen = next((own, plan) for own, plan in zip(lost, plans, strict=True) if own.max() <= most)
+    return losses, replace(chosen, origin=Origin("remember"))
 
 
 def leader(collection: StateCollection, options: IntArray, unit: float, most: int) -> TreatAsLeader:
