@@ -17,6 +17,7 @@ from banditree.certificates.certify import certify
 from banditree.errors import TooLong
 from banditree.plans.reading_load import reading_load
 from banditree.protocols.build import build_plan
+from banditree.simulation.engine import simulate
 from banditree.tasks.collection import Collection
 
 HORIZON = 10_000
@@ -37,6 +38,7 @@ def main():
     parser.add_argument("--best", type=int, default=20, help="different best options")
     parser.add_argument("--seconds", type=float, default=30.0, help="for the search")
     parser.add_argument("--seed", type=int, default=9800)
+    parser.add_argument("--runs", type=int, default=0, help="of mTS per kind, beside the plan; 3 take some minutes")
     given = parser.parse_args()
     known = kinds(given.kinds, given.options, given.best, given.seed)
     clock, work = time.monotonic(), time.process_time()
@@ -52,6 +54,12 @@ def main():
     try:
         found = certify(plan, known)
         print(f"certificate: worst {found.worst_regret:,.1f}, mean {found.mean_regret:,.1f}", end="; ")
+        if given.runs:
+            lost = (
+                simulate(known, ["mts"], horizon=HORIZON, runs=given.runs, rounds=[HORIZON]).final("mts").mean(axis=1)
+            )
+            worst, mean = found.worst_regret / lost.max(), found.mean_regret / lost.mean()
+            print(f"ratio to mTS: worst {worst:.2f}, mean {mean:.2f}", end="; ")
     except TooLong as problem:
         print(problem, end=" ")
     print(f"{time.process_time() - work:.1f} s of work")

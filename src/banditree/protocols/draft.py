@@ -62,6 +62,7 @@ class Draft:
         self.regret, self.passed = sheet.first, sheet.passed
         settled, self.circling, returns = sheet.scores.tolist()
         self.settled, self.returns = settled > 0, returns > 0
+        self.judged: tuple[object, float] | None = None  # what a search last thought of it
 
     @property
     def watching(self) -> BoolArray:

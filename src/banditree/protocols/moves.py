@@ -6,7 +6,6 @@ Compiled by numba: import this module where it is used, not at the top of anothe
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -85,7 +84,6 @@ class Moves:
             float(power),
             np.empty(len(world.share)),
         )
-        self.judged: WeakKeyDictionary[Draft, float] = WeakKeyDictionary()
 
     def judge_in(self, world: World) -> None:
         """Judge by another world of the same scenarios, such as one with corrected weights."""
@@ -131,9 +129,10 @@ class Moves:
 
     def objective(self, draft: Draft) -> float:
         """What is minimised; infinite for a draft that is not allowed at any size."""
-        if draft not in self.judged:
-            self.judged[draft] = self._objective(draft)
-        return self.judged[draft]
+        known = draft.judged  # by whom, and how: searches in other threads may look at the same draft
+        if known is None or known[0] is not self.adding:
+            known = draft.judged = self.adding, self._objective(draft)
+        return known[1]
 
     def _objective(self, draft: Draft) -> float:
         excess = self.excess(draft)
