@@ -12,6 +12,7 @@ from banditree.tasks.collection import Collection
 from banditree.tasks.optimal_states import Optimal, optimal
 from banditree.tasks.states import StateCollection
 from banditree.theory.by_state import Alike, HardState, alike_of, hard_states_of
+from banditree.theory.exploring_states import Exploring, exploring
 from banditree.training.trajectories import LearnedStates
 
 
@@ -46,7 +47,9 @@ def analyze_states(collection: StateCollection, horizon: int) -> StateAnalysis:
         f"{counted(collection.n_tasks, 'task')}, {counted(collection.n_states, 'state')}, "
         f"{counted(collection.n_arms, 'arm')}, {counted(horizon, 'round')}."
     )
-    rows = [_task_sentence(task) for task in facts["tasks"]]
+    tested = exploring(collection, horizon)
+    facts["exploring"] = None if tested is None else _exploring(collection, tested)
+    rows = [*(_task_sentence(task) for task in facts["tasks"]), "", exploring_sentence(collection, tested)]
     return StateAnalysis(facts, "\n".join([sizes, "", *rows, "", *warnings_of(collection, hard, alike)]))
 
 
@@ -59,6 +62,24 @@ def _of_task(collection: StateCollection, best: Optimal, i: int) -> dict[str, An
 def _names(collection: StateCollection, task: int, **more: int) -> dict[str, str]:
     named = {"state": collection.states, "treated": collection.tasks}
     return {"task": collection.tasks[task], **{word: named[word][number] for word, number in more.items()}}
+
+
+def _exploring(collection: StateCollection, tested: Exploring) -> dict[str, Any]:
+    tests = [{"treated": collection.tasks[k], "rounds": n} for k, n in tested.tests]
+    return {"tests": tests, "wrong_at_most": float(tested.wrong.max()), "regret_at_most": float(tested.regret.max())}
+
+
+def exploring_sentence(collection: StateCollection, tested: Exploring | None) -> str:
+    """What the paper's way, to test first and then to settle, promises with policies as tests."""
+    if tested is None:
+        return (
+            "Testing first: treating as one kind after the other does not tell all kinds apart in half of the rounds."
+        )
+    tests = ", then ".join(f"as {collection.tasks[k]} for {counted(n, 'round')}" for k, n in tested.tests)
+    return (
+        f"Testing first: treated {tests}, a case looks most like another kind than its own with a chance of at most "
+        f"{tested.wrong.max():.2g}. Testing like this and then settling loses at most {amount(tested.regret.max())}."
+    )
 
 
 def _task_sentence(task: dict[str, Any]) -> str:
