@@ -85,6 +85,7 @@ def expressible(plans):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "plans", "cases"), [("dmn", 20, 3), ("cql", 10, 3)])
 def test_random_plans_are_followed_as_by_a_session(form, plans, cases, tmp_path):
     assert follow(form, random_plans(7, plans), tmp_path, cases) > 30 * plans

@@ -56,6 +56,7 @@ def test_a_replay_earns_what_the_certificate_says():
     assert found["mTS"].value.value > found["B for all"].value.value  # it looks at prices, too
 
 
+@pytest.mark.slow
 def test_a_log_of_one_outcome_per_round_is_weighed():
     found = evaluate(plan(), visits(1500, full=False), runs=1)
     assert found.weighed >= 3

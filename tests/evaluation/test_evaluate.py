@@ -32,6 +32,7 @@ def test_the_text_begins_with_the_verdict():
     assert evaluation_document(found)["rows"][0]["name"] == PLAN
 
 
+@pytest.mark.slow
 def test_a_log_of_one_outcome_per_round_has_estimators_too():
     found = evaluate(switching_plan(8), partial_log(2000, 8, 0))
     assert [row.name for row in found.weighings] == [
@@ -48,6 +49,7 @@ def test_a_log_of_one_outcome_per_round_has_estimators_too():
     assert "Note: One outcome per round is known" in text
 
 
+@pytest.mark.slow
 def test_cases_that_followed_the_plan_are_not_weighed_as_if_options_were_given_at_random():
     """Every round agrees, so that weights by shares of the log would multiply to about 2^20."""
     plan, whole = switching_plan(20), full_log(100, 20, 0)

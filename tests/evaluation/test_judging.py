@@ -90,6 +90,7 @@ def test_each_log_has_its_judge():
     assert isinstance(judge_of(partial_log(20, 4, 0), RANDOM, 4, BERNOULLI), Weighing)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chance", [0.5, 0.8])
 def test_cases_that_are_too_short_for_the_plan_are_judged_right_on_average(chance):
     """Six rounds of either option, and a plan over six rounds: few cases are shown to the end. 40 logs, 4 errors."""

@@ -77,6 +77,7 @@ def test_every_round_is_as_likely_to_be_taken_whatever_its_context_and_option():
     assert abs(severe.mean() - 0.5) < 4 * 0.5 / np.sqrt(len(severe))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("horizon", [3, 8])
 def test_rules_by_context_are_judged_right_over_all_rounds(horizon):
     """Of 12 rounds 2 or so are taken. 30 logs, 4 errors; fewer than 25 of 95% intervals hold it once in 300."""
@@ -92,6 +93,7 @@ def test_rules_by_context_are_judged_right_over_all_rounds(horizon):
     assert sum(one.low <= 0.65 <= one.high for one in found) >= 25
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [{"sticks": 0.05}, {"share": 0.2}], ids=["sticky", "one option is rare"])
 def test_plans_are_not_overrated_by_the_cases_that_stay(how):
     """The truth is in at least 8 of 10 intervals of 95%; fewer would be seen once in 90 runs."""

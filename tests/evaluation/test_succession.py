@@ -60,6 +60,7 @@ def test_every_part_is_judged_by_a_plan_that_has_not_seen_it() -> None:
     assert same[0] == same[1]
 
 
+@pytest.mark.slow
 def test_the_verdict_goes_by_the_cases_held_out() -> None:
     old = always(0)
     cases = cases_of(old, 40)

@@ -83,6 +83,7 @@ def simulated(plan, means, rng):
         box = int(arrays_of(plan).low[box] if low else arrays_of(plan).high[box])
 
 
+@pytest.mark.slow
 def test_links_back_against_a_simulation():
     """Bands of 4.5 standard errors over 30 comparisons: a false alarm in about 5,000 seeds."""
     plan, known = made("links back")

@@ -113,6 +113,7 @@ def written(plan, collection, certificate):
     return [json.loads(text, parse_float=str) for text in texts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [PLANS, pytest.param(200, marks=pytest.mark.soak)])
 def test_the_checker_finds_what_certify_says(count, monkeypatch):
     monkeypatch.setattr(CHECK, "WORK", FAST if count == PLANS else 5 * FAST)

@@ -44,6 +44,7 @@ def filled(text):
     return text.format(*(f"Χ{n}" for n in range(len(names))))
 
 
+@pytest.mark.slow
 def test_every_message_is_known_again_with_its_values(monkeypatch):
     """As long as no other message says more of the same text."""
     language = spoken_by(monkeypatch)

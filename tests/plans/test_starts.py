@@ -165,6 +165,7 @@ def test_simulated_cases_lose_what_the_certificate_says():
     assert (abs(lost.mean(axis=1) - certify(plan, FIVE).regret) < 4.5 * error + 1e-9).all()
 
 
+@pytest.mark.slow
 def test_what_it_cannot_stand_beside_is_said():
     for more in ({"unknown": 0.1}, {"fallback": "person"}, {"washout": 2}, {"pages": True}):
         with pytest.raises(InvalidInput, match="ask must be omitted"):

@@ -68,6 +68,7 @@ def one_in_100(plan, collection):
     return certify(plan, collection, must_rest=False).unlucky.at_most[:, 1].max()
 
 
+@pytest.mark.slow
 def test_the_front_has_plans_that_look_after_the_unlucky():
     """The plan of the demo loses least on average; others lose more, and less in 1 of 100 cases."""
     front = pareto_front(clinic(), 1000, steps=1500)

@@ -83,6 +83,7 @@ def test_values_solve_one_system_of_equations(seed, dear):
     assert draft.before.max() == draft.after.max() == draft.after[draft.root - draft.first_line]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_values_with_links_back_solve_it_too(seed):
     draft, ends = random_draft(seed, back=True)

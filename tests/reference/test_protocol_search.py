@@ -94,6 +94,7 @@ def test_every_rule_is_judged_as_it_is(found):
         assert judged[rule] == pytest.approx(moves.objective(draft.with_rule(rule)), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_judge_foresees_what_a_line_makes_of_the_whole(found):
     draft, moves = found
     a, b, root, scratch = draft.a, draft.b, draft.root, Scratch(moves.tables, len(moves.tables.rows))

@@ -43,6 +43,7 @@ def test_a_case_goes_as_in_a_session_that_does_not_wait(known, late, batch):
             assert session.ask(context=course.contexts[t], wait=False).arm == course.arms[t], (task, run, t)
 
 
+@pytest.mark.slow
 def test_without_delay_it_is_the_certificate(known):
     """False alarm: 1 in 10,000."""
     collection, plan = known

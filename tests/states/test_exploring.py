@@ -33,7 +33,7 @@ def test_affinities_are_those_of_all_trajectories():
 
 @pytest.mark.parametrize(("known", "horizon"), [(rand_states(3, 3, 3, 0), 300), (clinic_states(2, 3, 3, 4), 600)])
 def test_simulated_cases_are_wrong_and_lose_no_more_than_is_promised(known, horizon):
-    """60 cases of each kind. Wrong at most 1 in 300 times: more than 3 of 60 would come less than once in 10,000 runs."""
+    """60 cases of each kind. Wrong at most 1 in 300 times: more than 3 of 60 come less than once in 10,000 runs."""
     tested, best = exploring(known, horizon), optimal(known, horizon)
     assert (tested.wrong <= 1 / horizon).all()
     costs, rng = missed(known, best, horizon), np.random.default_rng(0)

@@ -39,6 +39,7 @@ from banditree.tasks.optimal_states import optimal
 from banditree.tasks.state_instances import clinic_states, rand_states
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 4])
 def test_certificates_are_those_of_enumeration(seed):
     known, plan = hand_made(7, seed)
@@ -225,6 +226,7 @@ def a_line(horizon=50, floor=3, ceil=5, cap=0):
     return world, way, StateDraft(world, lines, np.zeros(1, np.int64), *ends)
 
 
+@pytest.mark.slow
 def test_exits_of_lines_are_those_of_many_rounds_carried_on():
     """The linear systems of the search against carrying the chances on, round by round."""
     world, way, draft = a_line()
@@ -248,6 +250,7 @@ def test_exits_of_lines_are_those_of_many_rounds_carried_on():
     assert known.cost[0, task, 0] == pytest.approx(spent, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ceil", "cap"), [(5, 0), (0, 6)])
 def test_what_a_change_of_points_gains_is_exact_for_the_cases_of_the_changed_line(ceil, cap):
     """The loss after a change less that before is what each round gains, over the rounds that come with the change."""

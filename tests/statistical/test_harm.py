@@ -8,6 +8,7 @@ import pytest
 BENCH = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "bench_harm.py"))
 
 
+@pytest.mark.slow
 def test_certified_harm_is_in_the_bands_of_simulated_cases():
     """Each of 8 settings is outside its band with a chance of at most 1%: two are in at most 1 of 350 seeds."""
     rows = [BENCH["one_setting"](seed, 120) for seed in range(8)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from banditree.errors import InvalidInput
 from banditree.tasks.arrays import FloatArray
 from banditree.tasks.collection import Collection
-from banditree.tasks.instances import hard, linear, rand
+from banditree.tasks.instances import hard, rand
 from banditree.theory.belief_sweeps import bound_beyond
 from banditree.theory.belief_tables import Problem, Table, inside_points, mixture, pack
 from banditree.theory.limits import Limit, fitting_scale, limit
@@ -187,7 +187,5 @@ def test_what_is_refused():
         limit(TWO, 0)
     with pytest.raises(InvalidInput, match="effort must be at least 1"):
         limit(TWO, 10, effort=0)
-    with pytest.raises(InvalidInput, match="without contexts"):
-        limit(linear(4, 5, 3, 0.2), 10)
     with pytest.raises(InvalidInput, match="0/1, graded and normal rewards"):
         limit(Collection.bounded([[0.7, 0.2], [0.3, 0.6]]), 10)

@@ -48,6 +48,7 @@ def least_loss(collection, horizon):
     return max(lost((p, 1 - p), horizon) for p in np.linspace(0, 1, 41))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
 def test_it_is_below_the_exact_least_loss_and_close_to_it(seed):
     collection = tiny(seed)

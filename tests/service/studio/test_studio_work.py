@@ -101,6 +101,7 @@ def test_what_is_lost_without_a_plan(database, monkeypatch):
     assert [one["short"] for one in known] == ["C for all", "a computer"]
 
 
+@pytest.mark.slow
 def test_a_study_says_how_many_cases_and_months_it_takes(database):
     known = Collection.bernoulli([[0.8, 0.3], [0.3, 0.8]], arms=["A", "B"])
     with database.write() as connection:
