@@ -12,12 +12,13 @@ from random_plans import protocols
 from banditree.figures.card import LEAST_ROWS, card_html, card_info, card_pages
 from banditree.figures.drawing import A4, LETTER
 from banditree.figures.scene import Line, Text
+from banditree.languages.catalogue import codes
 from banditree.plans import line as plans
 from banditree.plans.explaining import reading_notes
 from banditree.plans.gives import Give
 from banditree.plans.plan import Page
 from banditree.plans.wording import foot_sentences, numbered_lines, rule_sentence
-from banditree.plans.words import Vocabulary
+from banditree.plans.words import Vocabulary, in_language
 
 PAPER = pytest.mark.parametrize("size", [A4, LETTER], ids=["A4", "letter"])
 WORDS = Vocabulary(arm="treatment", task="patient group", success="recovery", failure="relapse")
@@ -100,3 +101,10 @@ def test_every_page_of_a_plan_has_its_card():
     assert f"Page 2, for a case that must not get {plan.arms[-1]}." in html
     alone = len(card_pages(replace(info, more=())))
     assert len(card_pages(info)) > alone
+
+
+@pytest.mark.parametrize("code", codes())
+def test_no_word_of_the_printed_card_is_cut_off_in_any_language(code):
+    said = [text.text for text in texts_of(card_pages(card_info(in_language(protocol(cap=20), code))))]
+    assert len(said) > 30
+    assert [text for text in said if text.endswith("...")] == []

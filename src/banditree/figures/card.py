@@ -36,7 +36,7 @@ LEAST_ROWS, MOST_ROWS = 8, 20  # The worksheet has as many rows as the sheet has
 LEAST_ROUNDS = 4  # The same where every round has a row: a case needs more sheets anyway.
 ROW_HEIGHT = 27.0  # A row has room for two bundles of five tally marks, one above the other.
 ROUND_HEIGHT = 15.0  # A row for one round has room for a few words and numbers.
-SHARES = (0.07, 0.19, 0.28, 0.28, 0.09, 0.09)  # The shares of the width for the columns of the worksheet.
+SHARES = (0.08, 0.19, 0.245, 0.245, 0.135, 0.105)  # The shares of the width for the columns of the worksheet.
 
 
 @dataclass(frozen=True)

@@ -190,12 +190,14 @@ class Sheets:
 
     def pair(self, name: str, meaning: str, size: float) -> None:
         """A name and what it means, side by side."""
-        inset = 0.26 * self.width
-        self.room(size * 1.45)
-        self.shapes.append(
-            Text(self.margin, self.y + size * 1.45, fitted(name, inset - 6, size, True), size, INK, True)
-        )
+        inset, step = 0.26 * self.width, size * 1.45
+        lines = wrap(name, inset - 6, size, True, most=3)
+        self.room(len(lines) * step)
+        top = self.y
+        for number, line in enumerate(lines, 1):
+            self.shapes.append(Text(self.margin, top + number * step, line, size, INK, True))
         self.write(meaning, size, INK, after=1, inset=inset)
+        self.y = max(self.y, top + len(lines) * step + 1)
 
     def framed(self, text: str, size: float) -> None:
         """A text in a frame."""

@@ -42,9 +42,9 @@ HINTS = {
     "kunde kundin fall proband usager paciente cliente persona sujet",
     "task": "kind group segment type class gruppe klasse groupe grupo clase tipo",
     "arm": "treatment option drug therapy offer arm action product brand price "
-    "behandlung therapie mittel angebot produkt traitement produit tratamiento terapia",
+    "behandlung therapie mittel angebot produkt traitement offre produit tratamiento oferta terapia",
     "reward": "outcome reward recover success result response bought click sale cured "
-    "ergebnis erfolg geheilt besser gekauft résultat guéri succès resultado éxito curad",
+    "ergebnis erfolg geheilt besser gekauft résultat guéri succès acheté resultado éxito curad comprad",
     "time": "date time datum zeit besuch fecha visite jour",
     "propensity": "propensity pscore",
 }
