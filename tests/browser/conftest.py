@@ -1,5 +1,19 @@
 """A real Chromium for the tests of pages. Where it is missing they are skipped with a word on what to install; in CI
-they fail."""
+they fail.
+
+What people are promised, and where it is walked at 375 and at 1,280 px:
+
+every exit of a plan is seen                test_exits, test_plan_page
+what was reported by mistake, undone        test_bedside (corrected typo, undo, second tap, late outcomes, reopening)
+nothing is signed unseen, or alone          test_bedside (two people), test_console (a draft), test_studio (the verdict)
+alarms stay until they are answered         test_bedside
+numbers, dates and files of other countries test_numbers_and_files, test_studio (newcomers)
+the worklist                                test_bedside
+paper says which version it is              test_bedside (card), test_card, test_plan_page (report)
+without a network                           test_app, test_offline_taps; after the log-in has ended: test_bedside
+languages                                   test_bedside, test_numbers_and_files, test_studio (newcomers)
+axe finds nothing, nothing scrolls sideways test_console (every page), and at the end of most tests
+"""
 
 import os
 import shutil
