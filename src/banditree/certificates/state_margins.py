@@ -40,30 +40,40 @@ def most_missed(collection: StateCollection, best: Optimal, task: int, horizon: 
     """What giving an option once may cost at most at any chances within the margins (H, S, K), with 1, 2, ... rounds
     left.
 
-    V and V' are what is still to come at the estimated chances p and at others p'. The span of V' - V grows from round
-    to round by what the margins change in one round, and shrinks where two states and options may lead to the same next
-    state. With it, the difference of two options at p' is that at p, and at most so much more.
+    V and V' are what is still to come at the estimated chances p and at others p'. How much V' - V may differ between
+    two states is carried from round to round: what the margins change in one round, and the same of the next states of
+    both, coupled. With it, the difference of two options at p' is that at p, and at most so much more.
     """
     within, (S, K) = margins_of(collection, task), collection.rates[task].shape
     nominal = missed(collection, best, horizon)[:, task]
     spread = np.maximum(within.rate_high - collection.rates[task], collection.rates[task] - within.rate_low)
-    apart = 1 - np.minimum(within.move_low[:, :, None, None], within.move_low).sum(axis=-1)  # (S, K, S, K)
-    found, span = np.zeros((horizon, S, K)), 0.0
+    coupled, free = _coupled(within.move_low)
+    found, apart, every = np.zeros((horizon, S, K)), np.zeros((S, S)), np.arange(S)
     for left in range(horizon):
         ahead = best.values[left, task]
         middle = collection.moves[task] @ ahead
         up = spread + highest(within.move_low, within.move_high, ahead) - middle
         down = spread + highest(within.move_low, within.move_high, -ahead) + middle
+        behind = coupled @ apart.ravel() + free * apart.max()
         other = nominal[left][:, :, None] - nominal[left][:, None, :]
-        same = apart[np.arange(S), :, np.arange(S), :]  # (S, K, K)
-        more = other + down[:, :, None] + up[:, None, :] + same * span
+        more = other + down[:, :, None] + up[:, None, :] + behind[every, :, every].transpose(0, 2, 1)
         found[left] = np.where(np.eye(K, dtype=bool), 0.0, more).max(axis=2)
         chosen = nominal[left].argmin(axis=1)
-        every = np.arange(S)
-        gains = (up - nominal[left])[:, :, None] + down[every, chosen] + apart[:, :, every, chosen] * span
-        gains[every, :, every] = 0.0  # the same state is no further from itself
-        span = max(float(gains.max()), 0.0)
+        apart = ((up - nominal[left])[:, :, None] + down[every, chosen] + behind[:, :, every, chosen]).max(axis=1)
+        apart[every, every] = 0.0
     return np.maximum(found, 0.0)
+
+
+def _coupled(low: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(chances (S, K, S, K, S * S) of pairs of next states that hold at any chances above the lower limits (S, K, S),
+    for every two states and options, as many as possible of them of equal states; what is left (S, K, S, K))."""
+    one, other = low[:, :, None, None, :], low[None, None, :, :, :]
+    same = np.minimum(one, other)
+    one, other = one - same, other - same
+    most = np.maximum(np.maximum(one.sum(axis=-1), other.sum(axis=-1)), 1e-300)
+    pairs = one[..., :, None] * other[..., None, :] / most[..., None, None]
+    pairs += same[..., None] * np.eye(low.shape[-1])
+    return pairs.reshape(*pairs.shape[:4], -1), 1 - pairs.sum(axis=(-1, -2))
 
 
 def highest(low: FloatArray, high: FloatArray, value: FloatArray) -> FloatArray:

@@ -26,6 +26,8 @@ WIDE = 200  # About how many of the scores of a line hold anyone.
 MOST_WORK = 1e11  # More moves of scores than this, some minutes, are not computed.
 AT_ESTIMATES = "This is at the estimated chances; what their margins allow may be worse."
 MOST_WORST = 3e9  # More steps for the worst case within the margins than this, about half a minute, are not computed.
+MOST_PAIRS = 1e8  # Chances of pairs of next states: 800 MB.
+NO_BOUND = 0.5  # A bound above this share of the horizon says nothing.
 SAME = 1e-9  # An end or watch line that loses more than this per round in the long run has a wrong rule.
 
 
@@ -81,14 +83,15 @@ def certify_states(plan: Plan, collection: StateCollection, horizon: int | None 
         shares=collection.shares,
     )
     steps = float(H) * collection.n_tasks * machine.n_states**2 * 2 * float(walks[0].size.sum())
-    if not collection.is_estimated or steps > MOST_WORST:
+    pairs = float(H) * collection.n_tasks * (machine.n_states**2 * collection.n_arms) ** 2
+    if not collection.is_estimated or max(steps, pairs) > MOST_WORST or pairs / H > MOST_PAIRS:
         return _at_estimates(found_all, collection)
     most = within_margins(machine, collection, best, walks, H)
     worst = int(most.argmax())
-    sentence = (
-        "These are the losses at the estimated chances. At any chances within the margins at most "
-        f"{most[worst]:,.1f} is lost in the worst kind ({collection.tasks[worst]}), a safe bound that may be loose."
-    )
+    said = f"at most {most[worst]:,.1f} is lost in the worst kind ({collection.tasks[worst]}), which may be loose"
+    if most[worst] > NO_BOUND * H:
+        said = "nothing useful can be proven: they are too wide"
+    sentence = f"These are the losses at the estimated chances. At any chances within the margins {said}."
     return replace(found_all, within_margins=most, remarks=(*found_all.remarks, sentence))
 
 
