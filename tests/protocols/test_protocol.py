@@ -156,7 +156,7 @@ def never_right(plan, collection):
 @pytest.mark.slow
 def test_a_cap_on_wrong_arms_is_met():
     close = Collection.bernoulli(0.3 + 0.4 * FOUR.means)
-    cap = never_right(build_protocol(close, HORIZON, steps=400), close) / 2
+    cap = never_right(build_protocol(close, HORIZON, steps=400, objective="worst"), close) / 2
     assert never_right(build_protocol(close, HORIZON, steps=2400, max_wrong_arm=cap), close) <= cap
     with pytest.raises(InvalidInput, match="No plan of at most 1 line was found"):
         build_protocol(FOUR, 300, steps=20, lines=1, max_wrong_arm=1e-9)
@@ -211,7 +211,7 @@ def test_variants_say_what_other_lengths_would_lose(near):
 @pytest.mark.slow
 def test_the_front_goes_from_one_option_for_all_to_the_plan_itself():
     front = pareto_front(FOUR, HORIZON, steps=800)
-    default = build_protocol(FOUR, HORIZON, steps=800)
+    default = build_protocol(FOUR, HORIZON, steps=800, objective="worst")
     loads = [reading_load(one) for one in front]
     lost = [certify(one, FOUR).worst_regret for one in front]
     assert front[0].n_boxes == 1

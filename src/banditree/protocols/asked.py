@@ -97,8 +97,8 @@ def objective_for(collection: Collection, how: ProtocolSettings, horizon: int) -
     """What must be least: by default the unlucky count where what they lose is computed, and that soon."""
     if how.objective is not None:
         return how.objective
-    by_others = how.allow or how.unknown or how.fallback or collection.varies
-    untold = by_others or collection.theta is not None or not TINY < horizon <= MOST_ROUNDS
+    other = how.allow or how.unknown or how.fallback or how.max_wrong_arm or collection.varies
+    untold = other or collection.theta is not None or not TINY < horizon <= MOST_ROUNDS
     return Objective.WORST if untold or collection.n_tasks > MANY_TASKS else Objective.UNLUCKY
 
 

@@ -34,8 +34,8 @@ class ProtocolSettings(Settings):
         Field(
             description="What must be least: the mean loss in the worst task (worst), the mean loss over all tasks "
             "(mean), or the former with a tenth of what the unluckiest 1% of cases lose in theirs (unlucky). [default: "
-            "unlucky; worst with contexts, states, cases of a task that differ, allow, unknown, fallback, more than "
-            "150 tasks, or at most 30 rounds]"
+            "unlucky; worst with contexts, states, cases of a task that differ, allow, unknown, fallback, "
+            "max_wrong_arm, more than 150 tasks, or at most 30 rounds]"
         ),
     ] = None
     lines: Annotated[
