@@ -98,8 +98,11 @@ async function act(one, what) {
   show();
 }
 
+const newestReport = (one) => [...one.events].reverse().find((event) => ["told", "missing", "corrected", "undone"].includes(event.kind));
+const isSame = (one, other) => ["kind", "round", "reward", "harm"].every((name) => one?.[name] === other[name]);
+
 function tell(one, round, reward, harm, sure = false) {
-  const last = [...one.events].reverse().find((event) => ["told", "missing", "corrected", "undone"].includes(event.kind));
+  const last = newestReport(one);
   const event = reward === "missing" ? { kind: "missing", round } : { kind: "told", round, reward };
   if (harm !== undefined) event.harm = harm;
   if (!sure && last && last.round !== round && Date.now() - new Date(last.at) < SOON) {
@@ -107,6 +110,7 @@ function tell(one, round, reward, harm, sure = false) {
     return show();
   }
   return act(one, () => {
+    if (isSame(newestReport(one), event)) return; // a second tap before the page had changed
     const withdrawn = harm ? astray(fold({ ...one, events: [...one.events, event] })) : [];
     add(one, withdrawn.length ? { ...event, withdrawn } : event);
     fold(one);
