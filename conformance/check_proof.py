@@ -168,10 +168,10 @@ def proven(places, collection, task, horizon, tails, work):
     costs = [int(one * parts) for one in [*gaps, change]]
     unit = F(math.gcd(*costs) or 1, parts)  # All losses are multiples of it.
     cells = int(max([F(most) for _, most in tails.values()], default=0) / unit) + 2
-    times = -(-horizon * cells * sum(row[2] for row in rows) // work) if tails else 0
+    seen = [rounds + last >> 18 for rounds, last in zip(spent, ends)]  # Where hardly anybody comes is left out.
+    times = -(-horizon * cells * sum(row[2] for row, some in zip(rows, seen) if some) // work) if tails else 0
     if times == 1:
         *costs, change = (int(one / unit) for one in [*gaps, change])
-        seen = [rounds + last >> 18 for rounds, last in zip(spent, ends)]  # Where hardly anybody comes is left out.
         rows = [(*row[:5], *([lead for lead in side if seen[lead[1]]] for side in row[5:])) for row in rows]
         *_, lost, beyond = walk(rows, start, horizon, cells, costs, change)
         upto, more = [*accumulate(lost)], [*accumulate(reversed(lost), initial=beyond)]  # P(at most k), P(at least)
