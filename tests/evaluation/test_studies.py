@@ -59,6 +59,7 @@ def test_each_option_has_its_period_in_a_crossover():
     assert 5 < periods[:, 0, 0].sum() < 35
 
 
+@pytest.mark.slow
 def test_the_command_says_the_same(plan, found, tmp_path, capsys):
     save_plan(plan, tmp_path / "plan.json")
     save_collection(TWO, tmp_path / "tasks.json")

@@ -173,6 +173,7 @@ def test_whatever_was_changed_is_refused(count):
                 list(CHECK.check(*documents))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [PLANS, pytest.param(1000, marks=pytest.mark.soak)])
 def test_numbers_that_are_sealed_again_are_refused(count, monkeypatch):
     """Who makes a proof of other numbers can seal it: it is refused, or what is said is what is proven all the same."""

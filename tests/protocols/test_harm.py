@@ -16,6 +16,7 @@ def harms(plan, collection=HARMED):
     return certify(plan, collection).harm.max()
 
 
+@pytest.mark.slow
 def test_the_search_keeps_a_limit_on_harm():
     free = build_plan(HARMED, **HOW)
     assert harms(free) > 1

@@ -53,6 +53,7 @@ def test_two_dask_workers_find_the_same_plan(tmp_path) -> None:
     assert load_plan(tmp_path / "plan.json").lines == here.lines
 
 
+@pytest.mark.slow
 def test_reports_come_to_the_thread_that_asked_and_stop_all_islands() -> None:
     seen: list[tuple[Progress, int]] = []
 
@@ -68,6 +69,7 @@ def test_reports_come_to_the_thread_that_asked_and_stop_all_islands() -> None:
     assert threading.active_count() <= before
 
 
+@pytest.mark.slow
 def test_an_error_of_a_listener_ends_all_islands() -> None:
     def listen(progress: Progress) -> bool:
         raise RuntimeError("enough")

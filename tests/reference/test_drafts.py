@@ -69,6 +69,7 @@ def solved(draft, ends):
     return regret, visits, max(circles)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dear", [False, True], ids=["free", "changes cost"])
 @pytest.mark.parametrize("seed", range(40))
 def test_values_solve_one_system_of_equations(seed, dear):

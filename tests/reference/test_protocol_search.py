@@ -75,6 +75,7 @@ def test_values_are_close_to_the_certificate(found):
     np.testing.assert_allclose(draft.regret, certify(plan, FIVE).regret, rtol=0.1)
 
 
+@pytest.mark.slow
 def test_restarts_in_closed_form_are_those_of_many_passes(found):
     draft, _moves = found
     np.testing.assert_allclose(
@@ -110,6 +111,7 @@ def test_the_judge_foresees_what_a_line_makes_of_the_whole(found):
         assert choice.judged <= power_mean(draft.regret, moves.adding) * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_the_chosen_line_is_among_the_best_of_all():
     two = Collection.bernoulli([[0.7, 0.2], [0.3, 0.6]])
     world = known_world(two, 0)

@@ -301,6 +301,7 @@ def test_the_search_values_drafts_as_certificates_do():
     assert longer.without(1).loss == pytest.approx(draft.loss)
 
 
+@pytest.mark.slow
 def test_the_search_finds_short_plans_that_lose_little():
     known = rand_states(3, 3, 3, 0)
     plan = build_plan(known, 1000, steps=600, seed=3)

@@ -75,6 +75,7 @@ def test_a_plan_is_monitored(field):
     assert digest.text.startswith("# Weekly digest")
 
 
+@pytest.mark.slow
 def test_the_page_shows_alarms_charts_and_tables(field):
     _client, http, plan, work = field
     http.get(f"/plans/{plan}/field")

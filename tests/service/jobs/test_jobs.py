@@ -111,6 +111,7 @@ def test_the_same_work_is_done_once(worker):
     assert [worker.step(), worker.step(), worker.step()] == [True, True, False]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "problem"),
     [

@@ -86,6 +86,7 @@ def test_a_page_that_is_english_says_so(http):
     assert ">Planes</a>" in page
 
 
+@pytest.mark.slow
 def test_the_card_the_app_and_the_plan_are_in_the_language(http, case):
     api = client_of(http)
     plan = api.case(case).plan
