@@ -53,7 +53,7 @@ def main():
             for known in collections(n_kinds, given.draws):
 
                 def lost(n, known=known, horizon=horizon, **more):
-                    plan = build_plan(known, horizon, "protocol", lines=n, **more)
+                    plan = build_plan(known, horizon, "protocol", lines=n, objective="worst", **more)
                     return certify(plan, known).worst_regret
 
                 least = limit(known, horizon, effort=int(given.effort)).value
