@@ -231,7 +231,7 @@ def test_a_draft_is_read_and_signed_and_a_case_moved(size, chromium, tmp_path):
         window.get(f"{http.base_url}/")
         window.get(window.find_element("css selector", 'a[href$="/sign"]').get_attribute("href"))
         until(lambda: "What changes from Clinic, protocol" in text(window))
-        assert "no longer: 2. Give D for as long as the score (+1/-3) stays above -4. Then: next line." in text(window)
+        assert "no longer: 2. Give D for as long as the score (+1/-3) stays above -5. Then: next line." in text(window)
         if "is being worked out" in text(window):  # nothing is signed before what it loses is on the page
             assert not window.find_elements("css selector", "textarea[name=comment]")
         until(lambda: "loses" in text(window) and window.find_elements("css selector", "textarea[name=comment]"))
