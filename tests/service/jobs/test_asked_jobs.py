@@ -150,7 +150,8 @@ def test_a_search_for_a_tree_and_one_that_finds_nothing(running):
     job = result(running, "search", collection=known, horizon=100, steps=20, lines=1, max_loss=0.01)
     assert job.problem.startswith("No plan"), job.problem
     job = result(running, "search", collection=known, horizon=100, steps=60, lines=1, objective="unlucky")
-    assert all(one["loss"] > one["worst_regret"] for one in job.found)
+    assert job.found
+    assert all(one["loss"] == pytest.approx(one["worst_regret"], rel=0.1) for one in job.found)  # told by the mean
     job = result(running, "search", collection=known, horizon=50, method="tree", lines=2)
     assert job.problem == 'lines must be omitted with method="tree". It is an option of method="protocol".'
 
