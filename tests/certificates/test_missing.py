@@ -130,7 +130,7 @@ def test_the_search_makes_a_page_for_every_arm_of_the_plan(method):
         for missing, loss in missing_losses(built, collection).items():
             fewer = without_arms(collection, missing)
             alone = certify(build_plan(fewer, 1000, method, **how), fewer)
-            assert loss.max() == pytest.approx(alone.worst_regret, abs=1e-6)  # 1e-9 of the rounds is what either may be off
+            assert loss.max() == pytest.approx(alone.worst_regret, abs=1e-6)  # 1e-9 of the rounds
     assert add_pages(built, collection, [("A", "B", "C")], **how).pages[0].lines == (Line(Give("D")),)
     with pytest.raises(InvalidInput, match="fewer than all arms"):
         add_pages(built, collection, ["ABCD"], **how)
