@@ -9,17 +9,20 @@ from banditree.files.clinic import clinic
 from banditree.plans.counts import Counting
 from banditree.plans.machine import machine_of
 from banditree.plans.words import Vocabulary
+from banditree.protocols.asked import objective_for
 from banditree.protocols.care import NO_CARE, ORDER, Care, care_beyond
 from banditree.protocols.judging import lost, with_the_unlucky
 from banditree.protocols.moves import Moves
 from banditree.protocols.moving import moving_to
-from banditree.protocols.objectives import Limits
+from banditree.protocols.objectives import Limits, Objective
 from banditree.protocols.protocol import build_protocol
 from banditree.protocols.reading import plan_of
 from banditree.protocols.search import search
+from banditree.protocols.settings import ProtocolSettings
 from banditree.protocols.tables import build_tables
 from banditree.protocols.worlds import known_world
 from banditree.tasks.collection import Collection
+from banditree.tasks.instances import rand
 
 KNOWN, HORIZON, STEPS = clinic(), 1_000, 4_000
 
@@ -135,3 +138,10 @@ def test_a_cap_that_is_not_reached_is_named_with_what_was():
         build_protocol(KNOWN, HORIZON, max_loss=60, unknown=0.05)
     with pytest.raises(InvalidInput, match="max_loss must be above 0"):
         build_protocol(KNOWN, HORIZON, max_loss=0)
+
+
+@pytest.mark.parametrize(("tasks", "expected"), [(20, Objective.UNLUCKY), (21, Objective.WORST)])
+def test_of_many_tasks_the_unlucky_count_where_asked(tasks, expected):
+    many = rand(tasks, 30, 0.4, seed=0)
+    assert objective_for(many, ProtocolSettings(), 1000) is expected
+    assert objective_for(many, ProtocolSettings(objective="unlucky"), 1000) is Objective.UNLUCKY

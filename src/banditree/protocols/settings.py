@@ -35,7 +35,7 @@ class ProtocolSettings(Settings):
             description="What must be least: the mean loss in the worst task (worst), the mean loss over all tasks "
             "(mean), or the former with a tenth of what the unluckiest 1% of cases lose in theirs (unlucky). [default: "
             "unlucky; worst with contexts, states, cases of a task that differ, allow, unknown, fallback, "
-            "max_wrong_arm, more than 150 tasks, or at most 30 rounds]"
+            "max_wrong_arm, more than 20 tasks, or at most 30 rounds]"
         ),
     ] = None
     lines: Annotated[
