@@ -120,7 +120,7 @@ class Vocabulary(Part):
         return self.language.say("{number}%", number=self.language.digits(text))
 
     def listed(self, names: Sequence[str]) -> str:
-        """Names, one after the other: "A, B and C"."""
+        """Names in a sentence: "A, B and C"."""
         *most, last = names
         return self.say("{names} and {last}", names=", ".join(most), last=last) if most else last
 

@@ -1,4 +1,4 @@
-"""Explore, classify, exploit with states: policies as tests, one after the other, and then the likeliest kind for good.
+"""Explore, classify, exploit with states: policies as tests in turn, and then the likeliest kind for good.
 
 The paper's test of an option has fixed distributions; here treating as a kind is a test, and what it shows depends on
 the states it leads to. The affinity of two kinds over n rounds of one policy is exact, the product of matrices over
